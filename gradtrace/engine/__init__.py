@@ -1,0 +1,31 @@
+"""Reverse-mode autograd with PyTorch's semantics: tensors, nodes, records of operators, backward.
+
+Nothing here knows an operator by name: `ops` supplies the records. Nothing here knows text: the language sets
+`state.origin`, the engine copies it into nodes.
+"""
+
+from gradtrace.engine import inplace as _inplace  # noqa: F401 - registers how views make their grad_fn anew
+from gradtrace.engine.backward import backward, grad
+from gradtrace.engine.dtypes import dtype, get_default_dtype, set_default_dtype
+from gradtrace.engine.function import Function, once_differentiable
+from gradtrace.engine.modes import (
+    detect_anomaly,
+    enable_grad,
+    inference_mode,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_detect_anomaly,
+    set_grad_enabled,
+)
+from gradtrace.engine.node import AccumulateGrad, Node, RemovableHandle
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Size, Tensor, device
+
+__all__ = [
+    "AccumulateGrad", "Function", "Node", "RemovableHandle", "Size", "Tensor", "backward", "detect_anomaly", "device",
+    "dtype", "enable_grad", "get_default_dtype", "grad", "inference_mode", "is_anomaly_enabled", "is_grad_enabled",
+    "is_inference_mode_enabled", "no_grad", "once_differentiable", "set_default_dtype", "set_detect_anomaly",
+    "set_grad_enabled", "state",
+]

@@ -1,0 +1,149 @@
+"""Element types, their categories, and the promotion of mixed operands.
+
+The rules are PyTorch's (https://pytorch.org/docs/stable/tensor_attributes.html#torch.dtype): categories are
+bool < integer < float; a 0-d tensor or a Python number changes the result only when its category is higher.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.lazy import np
+
+BOOL, INTEGER, FLOAT = 0, 1, 2
+
+
+class dtype:
+    """An element type. `name` is numpy's name, `scalar_type` the name in PyTorch's messages."""
+
+    __slots__ = ("name", "category", "rank", "itemsize", "scalar_type", "c_name", "_np")
+
+    def __init__(self, name: str, category: int, rank: int, itemsize: int, scalar_type: str, c_name: str) -> None:
+        self.name = name
+        self.category = category
+        self.rank = rank
+        self.itemsize = itemsize
+        self.scalar_type = scalar_type
+        self.c_name = c_name
+        self._np: Any = None
+
+    @property
+    def np(self) -> Any:
+        """The numpy dtype."""
+        if self._np is None:
+            self._np = np.dtype(self.name)
+        return self._np
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.category == FLOAT
+
+    @property
+    def is_complex(self) -> bool:
+        return False
+
+    @property
+    def is_signed(self) -> bool:
+        return self.name not in ("bool", "uint8")
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return "bool_" if self.name == "bool" else self.name
+
+
+bool_ = dtype("bool", BOOL, 0, 1, "Bool", "bool")
+uint8 = dtype("uint8", INTEGER, 1, 1, "Byte", "unsigned char")
+int8 = dtype("int8", INTEGER, 1, 1, "Char", "signed char")
+int16 = dtype("int16", INTEGER, 2, 2, "Short", "short")
+int32 = dtype("int32", INTEGER, 3, 4, "Int", "int")
+int64 = dtype("int64", INTEGER, 4, 8, "Long", "long")
+float16 = dtype("float16", FLOAT, 5, 2, "Half", "c10::Half")
+float32 = dtype("float32", FLOAT, 6, 4, "Float", "float")
+float64 = dtype("float64", FLOAT, 7, 8, "Double", "double")
+
+ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
+BY_NAME = {d.name: d for d in ALL}
+_by_np: dict[Any, dtype] = {}
+_default = float32
+
+
+def get_default_dtype() -> dtype:
+    """The dtype of new floating-point tensors; float32 unless changed."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Makes `d` the dtype of new floating-point tensors."""
+    global _default
+    if not isinstance(d, dtype) or d.category != FLOAT:
+        raise TypeError(f"only floating-point types are supported as the default type, got {d}")
+    _default = d
+
+
+def from_np(np_dtype: Any) -> dtype:
+    """The dtype of a numpy dtype; TypeError for the others (object, strings, complex, ...)."""
+    found = _by_np.get(np_dtype)
+    if found is not None:
+        return found
+    found = BY_NAME.get(np_dtype.name)
+    if found is None:
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{np_dtype.name}_. The only supported types are: "
+            "float64, float32, float16, int64, int32, int16, int8, uint8, and bool."
+        )
+    _by_np[np_dtype] = found
+    return found
+
+
+def of_raw(raw: Any) -> dtype:
+    """The dtype of a tensor's raw data: a float is float64, a bool is bool, else an array's own."""
+    kind = type(raw)
+    if kind is float:
+        return float64
+    if kind is bool:
+        return bool_
+    return _by_np.get(raw.dtype) or from_np(raw.dtype)
+
+
+def promote_types(a: dtype, b: dtype) -> dtype:
+    """The smallest dtype that holds both, as torch.promote_types."""
+    if a is b:
+        return a
+    if a.category != b.category:
+        return a if a.category > b.category else b
+    if a.rank == b.rank:  # uint8 and int8
+        return int16
+    return a if a.rank > b.rank else b
+
+
+def of_number(value: Any) -> dtype:
+    """The dtype that a Python number stands for in promotion."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    return _default
+
+
+def combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
+    """Two priority groups (dims over 0-d over numbers): the lower one counts only by a higher category."""
+    if higher is None or lower is None:
+        return higher or lower
+    return lower if lower.category > higher.category else higher
+
+
+def result_type(*operands: Any) -> dtype:
+    """The common dtype of raw data and Python numbers, each operand being `(raw, is_tensor)`."""
+    groups: list[dtype | None] = [None, None, None]
+    for raw, is_tensor in operands:
+        if not is_tensor:
+            group, found = 2, of_number(raw)
+        else:
+            group, found = (0 if getattr(raw, "ndim", 0) else 1), of_raw(raw)
+        have = groups[group]
+        groups[group] = found if have is None else promote_types(have, found)
+    common = combine(groups[0], combine(groups[1], groups[2]))
+    assert common is not None
+    return common

@@ -1,0 +1,420 @@
+"""Running a backward graph: one iterative pass in PyTorch's order.
+
+Dependencies are counted first; then the ready node with the highest sequence number runs, accumulators before all
+others. Gradients on the way are raw data (floats, arrays), or Tensors when the pass is itself recorded
+(create_graph). A gradient is brought to the shape and dtype of what it belongs to once, on its edge (`conform`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
+from sys import getrefcount
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.namespace import ARRAY, SCALAR, TRACED
+from gradtrace.engine.node import FREED_MESSAGE, AccumulateGrad, Hooks, Node, UndefinedGrad, tensor_type_name
+from gradtrace.engine.op import FLOAT_TRAPS, flat, records
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+
+Slot = tuple[Node, int]
+
+
+def run(
+    roots: list[tuple[Node, int, Any]],
+    keep_graph: bool,
+    create_graph: bool,
+    wanted: list[Slot] | None = None,
+    accumulate: bool = True,
+) -> dict[Slot, Any]:
+    """Sends the roots' gradients back; returns what arrived at the `wanted` slots (only those paths run, if given)."""
+    before = state.grad_enabled
+    state.grad_enabled = create_graph
+    try:
+        return _run(roots, keep_graph, wanted, accumulate)
+    finally:
+        state.grad_enabled = before
+
+
+def _run(roots: list[tuple[Node, int, Any]], keep: bool, wanted: list[Slot] | None, accumulate: bool) -> dict[Slot, Any]:
+    waiting = count_dependencies([node for node, _, _ in roots])
+    needed = None if wanted is None else needed_nodes(waiting, wanted, accumulate)
+    capture = {} if wanted is None else dict.fromkeys(wanted)
+    buffers: dict[Node, Any] = {}
+    ready: list[tuple[int, int, Node]] = []
+    ticket = count().__next__
+    for node, number, gradient in roots:
+        if node not in buffers and not waiting[node]:
+            heappush(ready, (-node.seq, ticket(), node))
+        put(buffers, node, number, conform(gradient, node, number, None, 0))
+    captured_nodes = {node for node, _ in capture}
+    while ready:
+        node = heappop(ready)[2]
+        gradient = buffers.pop(node, None)
+        if gradient is not None and (node.hooks is not None or type(node) is AccumulateGrad):
+            gradient = tensor_hooks(node, gradient)
+        if node in captured_nodes:
+            collect(capture, node, gradient)
+        if needed is not None and node not in needed:
+            results: Any = (None,) * len(node.next)
+        else:
+            results = visit(node, gradient)
+            if not keep:
+                node.release()
+        numbers = node.nrs
+        for i, target in enumerate(node.next):
+            if target is None:
+                continue
+            value = results[i]
+            if value is not None and (needed is None or target in needed or target in captured_nodes):
+                number = 0 if numbers is None else numbers[i]
+                put(buffers, target, number, conform(value, target, number, node, i))
+            waiting[target] -= 1
+            if not waiting[target] and (needed is None or target in needed or target in captured_nodes):
+                heappush(ready, (-target.seq, ticket(), target))
+        gradient = results = value = None  # an array held here could not be taken over by an accumulator
+    return capture
+
+
+def count_dependencies(roots: list[Node]) -> dict[Node, int]:
+    """For each node reachable from the roots, how many edges lead to it."""
+    counts: dict[Node, int] = dict.fromkeys(roots, 0)
+    stack = list(counts)
+    while stack:
+        for target in stack.pop().next:
+            if target is None:
+                continue
+            if target in counts:
+                counts[target] += 1
+            else:
+                counts[target] = 1
+                stack.append(target)
+    return counts
+
+
+def needed_nodes(reachable: dict[Node, int], wanted: list[Slot], accumulate: bool) -> set[Node]:
+    """The nodes that must run so that every wanted slot gets its gradient.
+
+    With `accumulate` the wanted nodes run too (a leaf's accumulator stores the gradient); else they are only read.
+    """
+    targets = {node for node, _ in wanted}
+    needed: set[Node] = set()
+    for node in sorted(reachable, key=creation_order):
+        if any(t in needed or t in targets for t in node.next if t is not None):
+            needed.add(node)
+    return needed | (targets & reachable.keys()) if accumulate else needed
+
+
+def creation_order(node: Node) -> int:
+    # An accumulator has no edges of its own; its number only says that it runs first.
+    return -1 if isinstance(node, AccumulateGrad) else node.seq
+
+
+def put(buffers: dict[Node, Any], node: Node, number: int, value: Any) -> None:
+    """Adds `value` to the gradient that is gathering for output `number` of `node`."""
+    if node.outputs == 1:
+        have = buffers.get(node)
+        buffers[node] = value if have is None else have + value
+        return
+    slots = buffers.setdefault(node, {})
+    slots[number] = value if slots.get(number) is None else slots[number] + value
+
+
+def collect(capture: dict[Slot, Any], node: Node, gradient: Any) -> None:
+    for slot in capture:
+        if slot[0] is node and gradient is not None:
+            capture[slot] = gradient if node.outputs == 1 else gradient.get(slot[1])
+
+
+def as_tensor(gradient: Any) -> Tensor:
+    return gradient if isinstance(gradient, Tensor) else Tensor._wrap(gradient)
+
+
+def like(gradient: Any, t: Tensor) -> Any:
+    """A hook's result in the form that this pass uses."""
+    return t if isinstance(gradient, Tensor) else t._data
+
+
+def tensor_hooks(node: Node, gradient: Any) -> Any:
+    """Runs the hooks of the tensors that this node made, and keeps the gradients that retain_grad asks for."""
+    if isinstance(node, AccumulateGrad):
+        extra = node.variable._x
+        hooks = extra.hooks if extra is not None else None
+        return call_tensor_hooks(hooks, gradient) if hooks else gradient
+    assert node.hooks is not None
+    if node.outputs == 1:
+        return one_tensor_hooks(node.hooks, 0, gradient)
+    return {number: one_tensor_hooks(node.hooks, number, g) for number, g in gradient.items()}
+
+
+def one_tensor_hooks(hooks: Hooks, number: int, gradient: Any) -> Any:
+    if number in hooks.tensor_pre:
+        gradient = call_tensor_hooks(hooks.tensor_pre[number], gradient)
+    if number in hooks.retains:
+        tensor = hooks.retains[number]()
+        if tensor is not None:
+            extra = tensor.extra()
+            kept = own_copy(gradient)
+            extra.grad = kept if extra.grad is None else extra.grad + kept
+    return gradient
+
+
+def own_copy(gradient: Any) -> Tensor:
+    if isinstance(gradient, Tensor):
+        return gradient
+    return Tensor._wrap(gradient if type(gradient) is float else gradient.copy())
+
+
+def call_tensor_hooks(hooks: dict[int, Callable[..., Any]], gradient: Any) -> Any:
+    for hook in list(hooks.values()):
+        current = as_tensor(gradient)
+        answer = hook(current)
+        if answer is not None and not isinstance(answer, Tensor):
+            raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
+        gradient = like(gradient, current if answer is None else answer)
+    return gradient
+
+
+def visit(node: Node, gradient: Any) -> Any:
+    """Runs one node with its own pre and post hooks; returns a gradient (or None) for each of its edges."""
+    hooks = node.hooks
+    if hooks is None or not (hooks.pre or hooks.post):
+        results = apply(node, gradient)
+    else:
+        results = with_node_hooks(node, hooks, gradient)
+    if state.anomaly and state.anomaly_check_nan:
+        check_nan(node, results)
+    return results
+
+
+def with_node_hooks(node: Node, hooks: Hooks, gradient: Any) -> Any:
+    raw = not isinstance(gradient, Tensor)
+    for hook in list(hooks.pre.values()):
+        answer = hook((as_tensor(gradient),))
+        if answer is not None:
+            gradient = like(gradient, answer[0] if isinstance(answer, tuple) else answer)
+    incoming = (as_tensor(gradient),)
+    results = apply(node, gradient)
+    for hook in list(hooks.post.values()):
+        answer = hook(tuple(None if r is None else as_tensor(r) for r in results), incoming)
+        if answer is not None:
+            answer = answer if isinstance(answer, tuple) else (answer,)
+            results = tuple(None if r is None else r._data if raw else r for r in answer)
+    return results
+
+
+def check_nan(node: Node, results: Any) -> None:
+    for i, r in enumerate(results):
+        if r is not None and bool(np.isnan(r._data if isinstance(r, Tensor) else r).any()):
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+
+
+def apply(node: Node, gradient: Any) -> Any:
+    """The gradients of a node's inputs."""
+    if isinstance(node, AccumulateGrad):
+        if gradient is not None:
+            add_to_grad(node.variable, gradient)
+        return ()
+    if isinstance(node, UndefinedGrad):
+        raise RuntimeError(f"derivative for aten::{node.op.name} is not implemented")
+    own = getattr(node, "apply_gradient", None)
+    if own is not None:
+        return own(gradient)
+    if gradient is None:
+        return (None,) * len(node.next)
+    return run_rules(node, gradient)
+
+
+def run_rules(node: Node, gradient: Any) -> Any:
+    """The derivative rules of an operator node, on whatever the gradient is made of."""
+    if node.freed:
+        raise RuntimeError(FREED_MESSAGE)
+    record, plan = node.op, node.plan
+    if plan.saves:
+        check_versions(node)
+    if node.outputs != 1:
+        gradient = complete(node, gradient)
+        traced = isinstance(gradient[0], Tensor)
+    else:
+        traced = isinstance(gradient, Tensor)
+    if traced:
+        return call_rules(node, TRACED, gradient, saved_result(node), node.args)
+    args = tuple(a._data if isinstance(a, Tensor) else a for a in node.args)
+    if record.variadic or any(type(a) is tuple for a in args):
+        args = tuple(raw_nested(a) for a in args)
+    if type(gradient) is float and record.scalar is not None:
+        try:
+            return call_rules(node, SCALAR, gradient, node.out, args)
+        except FLOAT_TRAPS:
+            floats = tuple(np.float64(a) if type(a) is float else a for a in args)
+            out = np.float64(node.out) if type(node.out) is float else node.out
+            return call_rules(node, ARRAY, np.float64(gradient), out, floats)
+    return call_rules(node, ARRAY, gradient, node.out, args)
+
+
+def raw_nested(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value._data
+    return tuple(raw_nested(v) for v in value) if type(value) is tuple else value
+
+
+def call_rules(node: Node, xp: Any, gradient: Any, out: Any, args: tuple[Any, ...]) -> Any:
+    record = node.op
+    if record.joint is not None:
+        asked = tuple(target is not None for target in node.next)
+        return record.joint.rule(xp, asked, gradient, out, *args)
+    results: list[Any] = [None] * len(node.next)
+    for i, rule in node.plan.rules:
+        results[i] = rule(xp, gradient, out, *args)
+    return results
+
+
+def saved_result(node: Node) -> Any:
+    """The saved result as a tensor of the graph. Made anew each time: kept, it would be a cycle."""
+    if node.out is None:
+        return None
+    if node.outputs == 1:
+        t = Tensor._wrap(node.out)
+        node.op.attach(t, node, 0)
+        return t
+    outs = []
+    for i, raw in enumerate(node.out):
+        t = Tensor._wrap(raw)
+        if t.is_floating_point():
+            node.op.attach(t, node, i)
+        outs.append(t)
+    return tuple(outs)
+
+
+def complete(node: Node, slots: dict[int, Any]) -> tuple[Any, ...]:
+    """All outputs' gradients, zeros for those that got none."""
+    traced = any(isinstance(g, Tensor) for g in slots.values())
+    full = []
+    for i, shape in enumerate(node.shape):
+        g = slots.get(i)
+        if g is None:
+            g = np.zeros(shape, node.dtype[i] or np.float64)
+            g = Tensor._wrap(g) if traced else g
+        full.append(g)
+    return tuple(full)
+
+
+def check_versions(node: Node) -> None:
+    """A saved value that was changed in place since makes the gradient wrong: refuse."""
+    expected = node.versions
+    i = 0
+    for a in flat(node.args):
+        if not isinstance(a, Tensor):
+            continue
+        want = 0 if expected is None else expected[i]
+        i += 1
+        if a._x is not None and a._version != want:
+            raise modified(a._data, a.grad_fn, a._nr, a._version, want)
+    if node.out_counter is not None and node.out_counter.n != node.out_version:
+        raise modified(node.out, node, 0, node.out_counter.n, node.out_version)
+
+
+def modified(raw: Any, fn: Node | None, number: int, version: int, expected: int) -> RuntimeError:
+    import re
+
+    if type(raw) is tuple:
+        raw = raw[number]
+    kind = tensor_type_name(None if type(raw) is float else raw.dtype)
+    shape = list(getattr(raw, "shape", ()))
+    whence = ""
+    if fn is not None:
+        whence = f", which is output {number} of {re.sub(r'Backward[0-9]*$', '', fn.name())},"
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{kind} {shape}]{whence} is at version {version}; expected version {expected} instead. Hint: enable anomaly "
+        "detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+
+
+def conform(g: Any, target: Node, number: int, source: Node | None, index: int) -> Any:
+    """The gradient in the shape and dtype of the output it belongs to: broadcasting and casts undone."""
+    shape, dtype = target.shape, target.dtype
+    if target.outputs != 1:
+        shape, dtype = shape[number], dtype[number]
+    if isinstance(g, Tensor):
+        return conform_tensor(g, shape, dtype, source, index)
+    if type(g) is float:
+        if dtype is None:
+            return g
+        g = np.asarray(g)
+    elif type(g) is not np.ndarray:
+        if dtype is None:
+            return float(g)
+        g = np.asarray(g)
+    if g.shape != shape:
+        g = sum_to(g, shape, source, index)
+    if dtype is None:
+        return float(g)
+    return g if g.dtype is dtype else g.astype(dtype)
+
+
+def conform_tensor(g: Tensor, shape: Any, dtype: Any, source: Node | None, index: int) -> Tensor:
+    if g.shape != shape:
+        refuse_if_not_broadcast(g.shape, shape, source, index)
+        g = records["sum_to"](g, tuple(shape))
+    wanted = np.float64 if dtype is None else dtype
+    return g if g.dtype.np == wanted else records["cast"](g, np.dtype(wanted))
+
+
+def sum_to(g: Any, shape: Any, source: Node | None = None, index: int = 0) -> Any:
+    """Sums the broadcast dims away: the transpose of broadcasting `shape` to g.shape."""
+    refuse_if_not_broadcast(g.shape, shape, source, index)
+    lead = g.ndim - len(shape)
+    dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1)
+    return g.sum(axis=dims, keepdims=True).reshape(shape)
+
+
+def refuse_if_not_broadcast(got: Any, shape: Any, source: Node | None, index: int) -> None:
+    lead = len(got) - len(shape)
+    if lead >= 0 and all(n in (1, got[i + lead]) for i, n in enumerate(shape)):
+        return
+    name = "GraphRoot" if source is None else source.name()
+    raise RuntimeError(
+        f"Function {name} returned an invalid gradient at index {index} - got {list(got)} but expected shape "
+        f"compatible with {list(shape)}"
+    )
+
+
+def add_to_grad(leaf: Tensor, gradient: Any) -> None:
+    """Accumulates into `.grad`, in place when a gradient is there and this pass is not recorded."""
+    extra = leaf.extra()
+    have = extra.grad
+    if isinstance(gradient, Tensor):
+        extra.grad = records["copy"](gradient) if have is None else have + gradient
+    elif have is None:
+        extra.grad = Tensor._wrap(taken_over(gradient))
+    elif have._req:
+        extra.grad = have + Tensor._wrap(gradient)
+    else:
+        accumulate_in_place(have, gradient)
+    if extra.post_hooks:
+        for hook in list(extra.post_hooks.values()):
+            hook(leaf)
+
+
+def taken_over(gradient: Any) -> Any:
+    """The array itself when nothing else can hold it, else a copy: two leaves must not share their `.grad`."""
+    if type(gradient) is float:
+        return gradient
+    # Held by this argument, add_to_grad's, apply's, visit's, the loop's, and the call's own: anything more is shared.
+    if getrefcount(gradient) <= 6 and gradient.base is None and gradient.flags.c_contiguous:
+        return gradient
+    return gradient.copy()
+
+
+def accumulate_in_place(have: Tensor, gradient: Any) -> None:
+    if type(have._data) is float:
+        have._data += float(gradient)
+        return
+    np.add(have._data, gradient, out=have._data)
+    if have._x is not None and have._x.counter is not None:
+        have._x.counter.n += 1

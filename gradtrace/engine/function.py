@@ -1,0 +1,308 @@
+"""`autograd.Function`: operators written by users, with both directions.
+
+https://pytorch.org/docs/stable/autograd.html#function. The node that backward runs is the `ctx` itself, as in
+PyTorch: its class is named after the user's (`MyReLUBackward`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine.execute import as_tensor, like
+from gradtrace.engine.lazy import np
+from gradtrace.engine.node import FREED_MESSAGE, Node
+from gradtrace.engine.op import layout, records, source_node
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+
+NO_BACKWARD = (
+    "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+    "mode AD."
+)
+ONCE_MESSAGE = "trying to differentiate twice a function that was marked with @once_differentiable"
+LEGACY_MESSAGE = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+    "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+)
+
+
+class FunctionCtx:
+    """What forward and backward share: saved tensors, flags, and any attribute the user sets."""
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keeps tensors for backward; their version is checked when they are used."""
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor) -> None:
+        """Accepted as PyTorch does; forward mode is not run through custom functions."""
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Says that forward changed these inputs in place."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Says that these outputs have no gradient."""
+        self._non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """With False, backward gets None for outputs without gradient instead of zeros."""
+        self._materialize = value
+
+    _to_save: tuple[Any, ...] = ()
+    _dirty: tuple[Tensor, ...] = ()
+    _non_differentiable: tuple[Tensor, ...] = ()
+    _materialize = True
+
+
+class Saved:
+    """One saved tensor: an input itself, or an output's data (holding the output would be a cycle)."""
+
+    __slots__ = ("tensor", "raw", "number", "counter", "version")
+
+    def __init__(self, tensor: Tensor | None, number: int | None) -> None:
+        self.number = number
+        self.tensor = tensor if number is None else None
+        self.raw = None if tensor is None or number is None else tensor.shared()
+        self.counter = None if tensor is None or number is None else tensor.counter()
+        self.version = 0 if tensor is None else tensor._version
+
+
+class BackwardCFunction(Node, FunctionCtx):
+    """Base of the nodes of custom functions; has a `__dict__`, so users can set attributes on ctx."""
+
+    function: type[Function]
+    needs_input_grad: tuple[bool, ...] = ()
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        if self.freed:
+            raise RuntimeError(FREED_MESSAGE)
+        saved = self.__dict__.get("_saved")
+        if saved is None:  # still inside forward
+            return self._to_save
+        return tuple(self._unpack(s) for s in saved)
+
+    def _unpack(self, saved: Saved) -> Tensor | None:
+        from gradtrace.engine.execute import modified
+
+        if saved.number is not None:
+            if saved.counter is not None and saved.counter.n != saved.version:
+                raise modified(saved.raw, self, saved.number, saved.counter.n, saved.version)
+            t = Tensor._wrap(saved.raw)
+            if saved.number >= 0:
+                t._fn, t._nr, t._req = self, saved.number, True
+            return t
+        t_in = saved.tensor
+        if t_in is not None and t_in._version != saved.version:
+            raise modified(t_in._data, t_in.grad_fn, t_in._nr, t_in._version, saved.version)
+        return t_in
+
+    def release(self) -> None:
+        if self.__dict__.get("_saved"):
+            self.freed = True
+            self.__dict__["_saved"] = None
+
+    def apply_gradient(self, gradient: Any) -> tuple[Any, ...]:
+        slots = gradient if isinstance(gradient, dict) else {0: gradient} if gradient is not None else {}
+        traced = state.grad_enabled
+        given = [self._incoming(slots.get(i), i) for i in range(len(self.shape))]
+        backward = self.function.backward
+        if backward is Function.backward and self.function.vjp is not Function.vjp:
+            backward = self.function.vjp
+        answer = backward(self, *given)
+        answers = answer if isinstance(answer, tuple) else (answer,)
+        return self._checked(answers, traced)
+
+    def _incoming(self, g: Any, i: int) -> Tensor | None:
+        if g is not None:
+            return as_tensor(g)
+        if not self._materialize:
+            return None
+        dtype = self.dtype[i]
+        return Tensor._wrap(0.0 if dtype is None else np.zeros(self.shape[i], dtype))
+
+    def _checked(self, answers: tuple[Any, ...], traced: bool) -> tuple[Any, ...]:
+        n = len(self.needs_input_grad)
+        extra = answers[n:]
+        if len(answers) < n or any(a is not None for a in extra):
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(answers)})"
+            )
+        for a in answers:
+            if a is not None and not isinstance(a, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type(a).__name__})")
+        chosen = [a for a, is_tensor in zip(answers, self.__dict__["_is_tensor"], strict=False) if is_tensor]
+        return tuple(a if a is None or traced else like(None, a) for a in chosen)
+
+
+class FunctionMeta(type):
+    """Gives each Function class its node class, named after it."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
+        super().__init__(name, bases, namespace)
+        fields = {"function": cls, "__module__": "torch.autograd.function", "op": None}
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), fields)
+
+
+class Function(metaclass=FunctionMeta):
+    """Base class of custom operators: static `forward(ctx, *args)` and `backward(ctx, *grads)`.
+
+    Or `forward(*args)` with `setup_context(ctx, inputs, output)`. Use it by `MyFunction.apply(*args)`.
+    """
+
+    _backward_cls: type[BackwardCFunction]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        import warnings
+
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
+            "version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(LEGACY_MESSAGE)
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise NotImplementedError(NO_BACKWARD)
+
+    @staticmethod
+    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
+        raise NotImplementedError(NO_BACKWARD)
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Runs forward outside the graph and records one node for it."""
+        ctx = cls._backward_cls((), (), None, [], [], None)
+        flags = [isinstance(a, Tensor) for a in args]
+        ctx.needs_input_grad = tuple(f and a.requires_grad for a, f in zip(args, flags, strict=True))
+        ctx.__dict__["_is_tensor"] = flags
+        tracked = state.grad_enabled and any(ctx.needs_input_grad)
+        edges = tuple(source_node(a) if tracked else None for a, f in zip(args, flags, strict=True) if f)
+        numbers = tuple(a._nr for a, f in zip(args, flags, strict=True) if f)
+        before, recorder = state.grad_enabled, state.recorder
+        state.grad_enabled, state.recorder = False, None
+        try:
+            output = cls._run_forward(ctx, args)
+        finally:
+            state.grad_enabled, state.recorder = before, recorder
+        result = cls._finish(ctx, args, output, edges, numbers, tracked)
+        if recorder is not None:
+            recorder(cls.__name__, args, result, state.origin)
+        return result
+
+    @classmethod
+    def _run_forward(cls, ctx: BackwardCFunction, args: tuple[Any, ...]) -> Any:
+        if cls.setup_context is Function.setup_context:
+            return cls.forward(ctx, *args)
+        output = cls.forward(*args)
+        cls.setup_context(ctx, args, output)
+        return output
+
+    @classmethod
+    def _finish(
+        cls, ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, edges: Any, numbers: Any, tracked: bool
+    ) -> Any:
+        single = not isinstance(output, (tuple, list))
+        outputs = [output] if single else list(output)
+        given = list(outputs)
+        for i, o in enumerate(outputs):
+            if isinstance(o, Tensor):
+                outputs[i] = cls._own_output(ctx, args, o)
+        if tracked:
+            ctx.next = edges
+            ctx.nrs = numbers if any(numbers) else None
+            cls._connect(ctx, given, outputs)
+        saved = [Saved(t, position(t, given, outputs)) for t in ctx._to_save]
+        ctx.__dict__["_saved"] = saved
+        ctx.__dict__.pop("_to_save", None)
+        return outputs[0] if single else tuple(outputs)
+
+    @classmethod
+    def _own_output(cls, ctx: BackwardCFunction, args: tuple[Any, ...], o: Tensor) -> Tensor:
+        """An input returned as it is must become a tensor of its own, unless it was changed in place."""
+        if any(o is d for d in ctx._dirty):
+            o.counter().n += 1
+            return o
+        if any(o is a for a in args):
+            return o.alias()
+        if o._x is not None and o._x.view is not None:
+            return o.alias()
+        return o
+
+    @classmethod
+    def _connect(cls, ctx: BackwardCFunction, given: list[Any], outputs: list[Any]) -> None:
+        tensors = [o for o in outputs if isinstance(o, Tensor)]
+        shapes, dtypes_ = [], []
+        for number, (g, o) in enumerate(zip(given, outputs, strict=True)):
+            if not isinstance(o, Tensor):
+                shapes.append(())
+                dtypes_.append(None)
+                continue
+            shape, dtype = layout(o._data)
+            shapes.append(shape)
+            dtypes_.append(dtype)
+            if any(g is n for n in ctx._non_differentiable) or not o.is_floating_point():
+                continue
+            if any(o is d_ for d_ in ctx._dirty):
+                from gradtrace.engine.inplace import repoint
+
+                repoint(o, ctx)
+            o._fn, o._nr, o._req = ctx, number, True
+        ctx.shape, ctx.dtype = shapes, dtypes_
+        # Several outputs are told apart by their number, so the gradient of even one comes in as a dict.
+        ctx.outputs = len(shapes) if len(shapes) != 1 else 0  # type: ignore[misc]
+        del tensors
+
+
+def position(saved: Any, given: list[Any], outputs: list[Any]) -> int | None:
+    """The output number of a saved tensor; -1 for an output without gradient; None for anything else."""
+    for i, (g, o) in enumerate(zip(given, outputs, strict=True)):
+        if saved is not None and (saved is g or saved is o):
+            return i if isinstance(o, Tensor) and o._fn is not None and o._nr == i else -1
+    return None
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates a backward that cannot be differentiated itself: doing so raises RuntimeError."""
+
+    def run(ctx: Any, *grads: Any) -> Any:
+        before = state.grad_enabled
+        state.grad_enabled = False
+        try:
+            answer = backward(ctx, *grads)
+        finally:
+            state.grad_enabled = before
+        if not before or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+            return answer
+        answers = answer if isinstance(answer, tuple) else (answer,)
+        marked = tuple(records["once"](a) if isinstance(a, Tensor) else a for a in map(requiring, answers))
+        return marked if isinstance(answer, tuple) else marked[0]
+
+    run.__name__ = getattr(backward, "__name__", "backward")
+    return run
+
+
+def requiring(a: Any) -> Any:
+    """A copy that requires grad, so that differentiating it reaches the refusal."""
+    return a.alias().requires_grad_() if isinstance(a, Tensor) and a.is_floating_point() else a
+
+
+def refuse_twice(*_: Any) -> Any:
+    raise RuntimeError(ONCE_MESSAGE)

@@ -1,0 +1,224 @@
+"""In-place operations and views: history re-pointed, as PyTorch does it.
+
+An in-place operation computes out of place, writes the result into the storage, counts a version and re-points the
+tensor's grad_fn. On a view, the base gets a CopySlices node (its gradient flows through the operation where the view
+lies, and past it elsewhere), and every view of that base makes its grad_fn anew (AsStridedBackward0) when next asked.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from gradtrace.engine import execute
+from gradtrace.engine.lazy import np
+from gradtrace.engine.namespace import ARRAY, TRACED
+from gradtrace.engine.node import FREED_MESSAGE, Node
+from gradtrace.engine.op import SAVE, Op, d, layout, op
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor, View, gradient_edge, hooks_into_ops
+
+LEAF_MESSAGE = "a leaf Variable that requires grad is being used in an in-place operation."
+VIEW_OF_LEAF_MESSAGE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+NO_GRAD_VIEW_MESSAGE = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
+    "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+    "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
+    "the inplace to be tracked)."
+)
+MULTI_VIEW_MESSAGE = (
+    "Output {} of {} is a view and is being modified inplace. This view is the output of a function that returns "
+    "multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
+    "inplace operation by an out-of-place one."
+)
+INFERENCE_MESSAGE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+    "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+)
+
+
+def take_kernel(a: Any, index: Any) -> Any:
+    return np.asarray(a).reshape(-1)[index]
+
+
+def place_kernel(a: Any, index: Any, shape: Any) -> Any:
+    a = np.asarray(a)
+    out = np.zeros(int(np.prod(shape, dtype=np.int64)), a.dtype)
+    np.add.at(out, index, a)  # a view may show one element several times (expand)
+    return out.reshape(shape)
+
+
+def replace_kernel(a: Any, values: Any, index: Any) -> Any:
+    out = np.array(a).reshape(-1)
+    out[index] = values
+    return out.reshape(np.shape(a))
+
+
+# The part of a base that a view shows, by flat positions.
+take_flat = op(
+    "take_flat(self; index)", take_kernel, node="AsStridedBackward0",
+    self=d("~self", lambda xp, g, out, self, index: xp.place_flat(g, index, self.shape)),
+)
+place_flat = op(
+    "place_flat(self; index, shape)", place_kernel, node="AsStridedScatterBackward0",
+    self=d("", lambda xp, g, out, self, index, shape: xp.take_flat(g, index)),
+)
+replace_flat = op(
+    "replace_flat(self, values; index)", replace_kernel, node="AsStridedScatterBackward0",
+    self=d("", lambda xp, g, out, self, values, index: xp.replace_flat(g, xp.zeros_like(xp.take_flat(g, index)), index)),
+    values=d("", lambda xp, g, out, self, values, index: xp.take_flat(g, index)),
+)
+
+
+class CopySlices(Node):
+    """The base's grad_fn after an in-place operation on a view of it: `inner` is that operation's node."""
+
+    __slots__ = ("inner",)
+
+    def __init__(self, base: Tensor, index: Any, inner: Node) -> None:
+        shape, dtype = layout(base._data)
+        super().__init__((index,), (gradient_edge(base), *inner.next[1:]), None, shape, dtype, None)
+        self.inner = inner
+        if inner.nrs is not None or base._nr:
+            self.nrs = (base._nr, *(inner.nrs or (0,) * len(inner.next))[1:])
+
+    def apply_gradient(self, gradient: Any) -> Any:
+        if self.freed:
+            raise RuntimeError(FREED_MESSAGE)
+        if gradient is None:
+            return (None,) * len(self.next)
+        xp: Any = TRACED if isinstance(gradient, Tensor) else ARRAY
+        (index,) = self.args
+        part = execute.conform(xp.take_flat(gradient, index), self.inner, 0, self, 0)
+        results = execute.apply(self.inner, part)
+        through = results[0]
+        if through is None:
+            through = xp.zeros_like(part)
+        through = execute.conform(through, self.inner, 0, self.inner, 0)
+        return (xp.replace_flat(gradient, through, index), *results[1:])
+
+    def release(self) -> None:
+        super().release()
+        self.inner.release()
+
+
+def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
+    """Runs `record` on (target, *rest), writes the result into target, and returns target."""
+    args = (target, *rest)
+    raws, mask = record.unwrap(args)
+    tracked = bool(mask) and state.grad_enabled and record.has_gradient and target.is_floating_point()
+    if mask and state.grad_enabled:
+        refuse_untrackable(target)
+    if target.is_inference() and not state.inference:
+        raise RuntimeError(INFERENCE_MESSAGE)
+    raw = record.run(args, raws)
+    check_result(target, raw)
+    node = make_node(record, target, rest, mask, raw) if tracked else None
+    write(target, raw)
+    counter = target.counter()
+    counter.n += 1
+    if node is not None:
+        if node.plan.save_out:
+            node.out, node.out_counter, node.out_version = target._data, counter, counter.n
+        rebase_history(target, node)
+    if state.recorder is not None:
+        state.recorder(record.name + "_", args, target, state.origin)
+    return target
+
+
+def refuse_untrackable(target: Tensor) -> None:
+    """RuntimeError for the in-place operations whose history could not be kept."""
+    view = None if target._x is None else target._x.view
+    if view is not None:
+        if view.under_no_grad:
+            raise RuntimeError(NO_GRAD_VIEW_MESSAGE)
+        if view.kind == "multi" and target.requires_grad:
+            fn = target.grad_fn
+            raise RuntimeError(MULTI_VIEW_MESSAGE.format(target._nr, "None" if fn is None else fn.name()))
+        if target.requires_grad and view.base.is_leaf:
+            raise RuntimeError(VIEW_OF_LEAF_MESSAGE)
+    if target.requires_grad and target.is_leaf:
+        raise RuntimeError(LEAF_MESSAGE)
+
+
+def check_result(target: Tensor, raw: Any) -> None:
+    shape, _ = layout(raw)
+    if tuple(shape) != tuple(target.shape):
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
+    from gradtrace.engine.dtypes import of_raw
+
+    got = of_raw(raw)
+    if got.category > target.dtype.category:
+        raise RuntimeError(
+            f"result type {got.scalar_type} can't be cast to the desired output type {target.dtype.scalar_type}"
+        )
+
+
+def make_node(record: Op, target: Tensor, rest: tuple[Any, ...], mask: int, raw: Any) -> Node:
+    """The node of the out-of-place operation. Where it keeps its input, it must keep the old value."""
+    source = target
+    plan = record.plan(mask)
+    if plan.actions and plan.actions[0] == SAVE:
+        source = Tensor._wrap(target._data if type(target._data) is float else target._data.copy())
+        source._fn, source._nr, source._req = target.grad_fn, target._nr, target.requires_grad
+    return record.record((source, *rest), mask, raw, record.inplace_node)
+
+
+def write(target: Tensor, raw: Any) -> None:
+    if type(target._data) in (float, bool) and type(raw) in (float, bool):
+        target._data = type(target._data)(raw)
+        return
+    target.shared()[...] = raw
+
+
+def rebase_history(target: Tensor, node: Node) -> None:
+    """Makes `node` the grad_fn of a tensor that was changed in place."""
+    view = None if target._x is None else target._x.view
+    if view is None:
+        repoint(target, node)
+        return
+    base = view.base
+    slices = CopySlices(base, flat_index(base, target), node)
+    repoint(base, slices)
+    hooks_into_ops["regenerate_view"](target, view)
+
+
+def repoint(tensor: Tensor, node: Node) -> None:
+    if tensor.retains_grad and tensor._fn is not None and tensor._fn.hooks is not None:
+        tensor._fn.hooks.retains.pop(tensor._nr, None)
+        node.ensure_hooks().retains[0] = weakref.ref(tensor)
+    tensor._fn, tensor._nr, tensor._req = node, 0, True
+
+
+def regenerate_view(tensor: Tensor, view: View) -> None:
+    base = view.base
+    tensor._fn = take_flat.record((base, flat_index(base, tensor)), 1, tensor._data)
+    tensor._nr, tensor._req = 0, True
+    view.version = tensor._version
+
+
+hooks_into_ops["regenerate_view"] = regenerate_view
+
+
+def flat_index(base: Tensor, view: Tensor) -> Any:
+    """For each element of the view, its position among the base's elements (int64, the view's shape)."""
+    whole, part = base.shared(), view.shared()
+    low, high = np.lib.array_utils.byte_bounds(whole)
+    unit = whole.itemsize
+    cells = np.full((high - low) // unit, -1, dtype=np.int64)
+    strided = np.lib.stride_tricks.as_strided
+
+    def on_cells(array: Any) -> Any:
+        start = (array.__array_interface__["data"][0] - low) // unit
+        return strided(cells[start:], array.shape, tuple(s // unit * 8 for s in array.strides))
+
+    on_cells(whole)[...] = np.arange(whole.size, dtype=np.int64).reshape(whole.shape)
+    return on_cells(part).copy()
+
+
+def change_data(target: Tensor, raw: Any) -> None:
+    """Writes without history and counts a version: for optimisers and running statistics."""
+    write(target, raw)
+    target.counter().n += 1

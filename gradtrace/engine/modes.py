@@ -1,0 +1,163 @@
+"""Grad modes as context managers and decorators: no_grad, enable_grad, set_grad_enabled, inference_mode.
+
+As in PyTorch they restore the mode that was in force, also when the block raises; as decorators they apply to
+each call (https://pytorch.org/docs/stable/generated/torch.no_grad.html).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine.state import state
+
+
+class _Wrapped:
+    """A function that runs under a mode; keeps the name of what it wraps."""
+
+    def __init__(self, function: Callable[..., Any], mode: _Mode) -> None:
+        self._function = function
+        self._mode = mode
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+        self.__doc__ = getattr(function, "__doc__", None)
+        self.__wrapped__ = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with self._mode.clone():
+            return self._function(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        bound = self._function.__get__(instance, owner)  # type: ignore[attr-defined]
+        return _Wrapped(bound, self._mode)
+
+
+class _Mode:
+    """Sets (grad_enabled, inference) on entry and puts back what it found on exit."""
+
+    def __init__(self) -> None:
+        self._previous: list[tuple[bool, bool]] = []
+
+    def _values(self) -> tuple[bool, bool]:
+        raise NotImplementedError
+
+    def clone(self) -> _Mode:
+        return type(self)()
+
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        return _Wrapped(function, self)
+
+    def __enter__(self) -> _Mode:
+        self._previous.append((state.grad_enabled, state.inference))
+        state.grad_enabled, state.inference = self._values()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        state.grad_enabled, state.inference = self._previous.pop()
+
+
+class _Bare(type):
+    """Lets `@no_grad` stand without parentheses: called with a function, the class decorates it."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and callable(args[0]) and not isinstance(args[0], bool):
+            return _Wrapped(args[0], super().__call__())
+        return super().__call__(*args, **kwargs)
+
+
+class no_grad(_Mode, metaclass=_Bare):
+    """Results computed inside do not require grad."""
+
+    def _values(self) -> tuple[bool, bool]:
+        return False, state.inference
+
+
+class enable_grad(_Mode, metaclass=_Bare):
+    """Recording is on inside, also within no_grad."""
+
+    def _values(self) -> tuple[bool, bool]:
+        return True, state.inference
+
+
+class set_grad_enabled(_Mode):
+    """Switches recording by a flag: at once, and for a `with` block until its end."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+        self._entered_from = (state.grad_enabled, state.inference)
+        state.grad_enabled = self.mode
+
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        state.grad_enabled = self._entered_from[0]  # as a decorator it must not switch the caller's mode
+        return _Wrapped(function, self)
+
+    def clone(self) -> _Mode:
+        before = state.grad_enabled
+        copy = set_grad_enabled(self.mode)
+        state.grad_enabled = before
+        copy._entered_from = (before, state.inference)
+        return copy
+
+    def __enter__(self) -> _Mode:
+        self._previous.append(self._entered_from)
+        state.grad_enabled = self.mode
+        return self
+
+
+class inference_mode(_Mode, metaclass=_Bare):
+    """As no_grad, and what is made inside is an inference tensor: never part of a graph."""
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+
+    def _values(self) -> tuple[bool, bool]:
+        return (False, True) if self.mode else (state.grad_enabled, False)
+
+    def clone(self) -> _Mode:
+        return inference_mode(self.mode)
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are being recorded."""
+    return state.grad_enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference_mode is in force."""
+    return state.inference
+
+
+class set_detect_anomaly:
+    """Switches anomaly mode, at once and for a `with` block.
+
+    In anomaly mode backward raises at the first function that returns nan
+    (https://pytorch.org/docs/stable/autograd.html#anomaly-detection).
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._previous = (state.anomaly, state.anomaly_check_nan)
+        state.anomaly, state.anomaly_check_nan = bool(mode), bool(check_nan)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        state.anomaly, state.anomaly_check_nan = self._previous
+
+
+class detect_anomaly(set_detect_anomaly):
+    """`with detect_anomaly():` checks every backward inside for nan."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self._wanted = bool(check_nan)
+
+    def __enter__(self) -> None:
+        super().__init__(True, self._wanted)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on."""
+    return state.anomaly

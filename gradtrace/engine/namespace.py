@@ -1,0 +1,71 @@
+"""The three array namespaces on which a derivative rule can run.
+
+    SCALAR   Python floats, through the records' scalar kernels (falling back to 0-d arrays)
+    ARRAY    numpy arrays, through the records' kernels; nothing is recorded
+    TRACED   Tensors, through the records themselves: create_graph
+
+A name of `xp` is the name of an operator record, with the record's positional arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import FLOAT_TRAPS, Op, normalise, records
+
+
+class _Namespace:
+    """Fetches the record of a name on first use and keeps what it makes of it."""
+
+    def __getattr__(self, name: str) -> Any:
+        record = records.get(name)
+        if record is None:
+            from gradtrace.engine.tensor import hooks_into_ops
+
+            hooks_into_ops["load"]()
+            record = records[name]
+        made = self.make(record)
+        setattr(self, name, made)
+        return made
+
+    def make(self, record: Op) -> Callable[..., Any]:
+        raise NotImplementedError
+
+
+class _Traced(_Namespace):
+    def make(self, record: Op) -> Callable[..., Any]:
+        return record
+
+
+class _Array(_Namespace):
+    def make(self, record: Op) -> Callable[..., Any]:
+        kernel, arity = record.kernel, record.arity
+        if record.promote is not None or record.variadic:
+            return kernel
+
+        def on_arrays(*args: Any) -> Any:
+            return kernel(*(np.asarray(a) if i < arity and a is not None else a for i, a in enumerate(args)))
+
+        return on_arrays
+
+
+class _Scalar(_Namespace):
+    def make(self, record: Op) -> Callable[..., Any]:
+        scalar, on_arrays = record.scalar, getattr(ARRAY, record.name)
+
+        def on_floats(*args: Any) -> Any:
+            if scalar is not None:
+                try:
+                    return scalar(*args)
+                except FLOAT_TRAPS:
+                    pass
+            return normalise(on_arrays(*args))
+
+        return on_floats
+
+
+ARRAY = _Array()
+SCALAR = _Scalar()
+TRACED = _Traced()

@@ -1,0 +1,218 @@
+"""The nodes of the backward graph.
+
+Edges run from node to node, as PyTorch's `next_functions` do: `node.next[i]` is where the gradient of input i goes,
+`node.nrs[i]` the output of that node it belongs to (`nrs` is None when all are 0, the common case). A leaf gets an
+AccumulateGrad node lazily; the leaf knows it by a weak reference only, so a dropped graph leaves no cycle behind.
+
+A node keeps what its rule needs in `args`: the operator's arguments, a tensor among them being kept itself (its
+version is checked on use), reduced to its `Meta`, or dropped (None).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.state import next_sequence_number, state
+
+if TYPE_CHECKING:
+    from gradtrace.engine.tensor import Tensor
+
+FREED_MESSAGE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+    "saved tensors after calling backward."
+)
+
+ACCUMULATE_FIRST = 1 << 62
+
+
+class Meta(NamedTuple):
+    """What is kept of a tensor whose shape and dtype a rule needs, but not its values."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def numel(self) -> int:
+        n = 1
+        for size in self.shape:
+            n *= size
+        return n
+
+
+class Edge(NamedTuple):
+    """Where a gradient goes: output `input_nr` of `function`. Unpacks as PyTorch's (function, index) pairs."""
+
+    function: Node | None
+    input_nr: int
+
+    def __repr__(self) -> str:
+        return f"({self.function!r}, {self.input_nr})"
+
+
+class Hooks:
+    """The hooks of one node; made only when there is one."""
+
+    __slots__ = ("tensor_pre", "retains", "pre", "post")
+
+    def __init__(self) -> None:
+        self.tensor_pre: dict[int, dict[int, Callable[..., Any]]] = {}
+        self.retains: dict[int, weakref.ref[Tensor]] = {}
+        self.pre: dict[int, Callable[..., Any]] = {}
+        self.post: dict[int, Callable[..., Any]] = {}
+
+
+class RemovableHandle:
+    """What register_hook returns: `remove()` takes the hook away, a second time is harmless."""
+
+    _next_id = 0
+
+    def __init__(self, hooks: dict[int, Any]) -> None:
+        RemovableHandle._next_id += 1
+        self.id = RemovableHandle._next_id
+        self._hooks: dict[int, Any] | None = hooks
+
+    def remove(self) -> None:
+        if self._hooks is not None:
+            self._hooks.pop(self.id, None)
+        self._hooks = None
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+class Node:
+    """One recorded operation (a `grad_fn`). Subclasses, one per name, carry the operator record as `op`.
+
+    `shape` and `dtype` describe the output (lists of them when the operator has several outputs); a dtype of None
+    stands for a Python float. `out` is the saved result, if the rule needs it.
+    """
+
+    __slots__ = ("args", "next", "nrs", "plan", "shape", "dtype", "seq", "origin", "versions", "out", "out_counter",
+                 "out_version", "hooks", "freed", "__weakref__")
+
+    op: Any = None
+    outputs = 1
+
+    def __init__(self, args: Any, next_: tuple[Any, ...], plan: Any, shape: Any, dtype: Any, out: Any) -> None:
+        self.args = args
+        self.next = next_
+        self.nrs: tuple[int, ...] | None = None
+        self.plan = plan
+        self.shape = shape
+        self.dtype = dtype
+        self.seq = next_sequence_number()
+        self.origin = state.origin
+        self.versions: tuple[int, ...] | None = None
+        self.out = out
+        self.out_counter: Any = None
+        self.out_version = 0
+        self.hooks: Hooks | None = None
+        self.freed = False
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[Edge, ...]:
+        nrs = self.nrs or (0,) * len(self.next)
+        return tuple(map(Edge, self.next, nrs))
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return {}
+
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def ensure_hooks(self) -> Hooks:
+        if self.hooks is None:
+            self.hooks = Hooks()
+        return self.hooks
+
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Calls `fn(grad_inputs, grad_outputs)` after this node has run; a returned tuple replaces grad_inputs."""
+        return add_hook(self.ensure_hooks().post, fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Calls `fn(grad_outputs)` before this node runs; a returned tuple replaces grad_outputs."""
+        return add_hook(self.ensure_hooks().pre, fn)
+
+    def release(self) -> None:
+        """Drops the saved values; a later use raises. A node that saved nothing can run any number of times."""
+        self.args = None
+        self.out = None
+        self.freed = True
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_") and self.op is not None:
+            return self.op.saved_attribute(self, name[len("_saved_"):])
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+class AccumulateGrad(Node):
+    """The end of a path: adds what arrives to `variable.grad`."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Tensor) -> None:
+        raw = variable._data
+        scalar = type(raw) is float
+        super().__init__((), (), None, () if scalar else raw.shape, None if scalar else raw.dtype, None)
+        self.seq = ACCUMULATE_FIRST
+        self.variable = variable
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    def release(self) -> None:
+        """Nothing is saved here."""
+
+
+class UndefinedGrad(Node):
+    """The node of an operator without a derivative: its result requires grad, its backward raises."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        return "torch::autograd::NotImplemented"
+
+
+UndefinedGrad.__name__ = UndefinedGrad.__qualname__ = "NotImplemented"
+
+
+def accumulator(leaf: Tensor) -> AccumulateGrad:
+    """The one AccumulateGrad node of a leaf, made when first needed."""
+    extra = leaf._x
+    if extra is None:
+        extra = leaf.extra()
+    node = extra.accumulator() if extra.accumulator is not None else None
+    if node is None:
+        node = AccumulateGrad(leaf)
+        extra.accumulator = weakref.ref(node)
+    return node
+
+
+def tensor_type_name(dtype: Any) -> str:
+    """"torch.FloatTensor" and its like, as messages name a tensor's type."""
+    return f"torch.{dtypes.from_np(dtype).scalar_type}Tensor" if dtype is not None else "torch.DoubleTensor"

@@ -1,0 +1,364 @@
+"""The operator record, its call, and the registry of all records.
+
+A record says everything about one operator, on one or a few lines:
+
+    op("mul(self, other)", "multiply", scalar=operator.mul, node="MulBackward0", promote="arith",
+       self=d("other", lambda xp, g, out, self, other: g * other),
+       other=d("self", lambda xp, g, out, self, other: g * self))
+
+- The signature: tensor arguments first, then `;` and the plain ones. `*name` is a sequence of tensors.
+- The kernel runs on raw data: a numpy function's name, or a function of the raw arguments.
+- `scalar`: the same on Python floats, for float64 scalars without numpy. It may raise where IEEE has inf or nan:
+  then the operation is done again on a 0-d array.
+- A derivative `d(needs, rule)` per tensor argument: `needs` names what backward keeps ("self other", "out", "~self"
+  for only the shape and dtype). The rule is written once, in operators and in names of `xp`, which stands for
+  floats, arrays or Tensors as the case is. `joint=` is one rule for all arguments, `rule(xp, wanted, g, out, *args)`.
+- Broadcasting and casts are undone by the engine, never in a rule.
+
+Calling a record runs it on Tensors and records a node when a gradient can be asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.lazy import np
+from gradtrace.engine.node import AccumulateGrad, Meta, Node, UndefinedGrad, accumulator
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Counter, Tensor, View, gradient_edge, normalise
+
+Rule = Callable[..., Any]
+DROP, SAVE, META = 0, 1, 2
+# What Python's float arithmetic raises where IEEE arithmetic gives inf or nan.
+FLOAT_TRAPS = (ZeroDivisionError, OverflowError, ValueError)
+
+records: dict[str, Op] = {}
+
+
+class Derivative(NamedTuple):
+    needs: tuple[str, ...]
+    rule: Rule
+
+
+def d(needs: str, rule: Rule) -> Derivative:
+    """A derivative: the names it needs kept, and the rule."""
+    return Derivative(tuple(needs.split()), rule)
+
+
+class Plan(NamedTuple):
+    """What a node keeps and which rules it runs, for one set of arguments that require grad."""
+
+    actions: tuple[int, ...]
+    save_out: bool
+    saves: bool
+    rules: tuple[tuple[int, Rule], ...]
+
+
+class Op:
+    """One operator. See the module's docstring for the fields."""
+
+    def __init__(
+        self,
+        signature: str,
+        kernel: str | Callable[..., Any],
+        /,  # an operator's argument may be called self
+        *,
+        scalar: Callable[..., Any] | None = None,
+        node: str | None = None,
+        inplace_node: str | None = None,
+        promote: str | None = None,
+        view: bool = False,
+        outputs: int = 1,
+        differentiable: tuple[int, ...] | None = None,
+        joint: Derivative | None = None,
+        undefined: bool = False,
+        **derivatives: Derivative,
+    ) -> None:
+        self.name, _, rest = signature.partition("(")
+        tensors, _, plain = rest.rstrip(")").partition(";")
+        self.tensor_names = tuple(n.strip() for n in tensors.split(",") if n.strip())
+        self.variadic = bool(self.tensor_names) and self.tensor_names[0].startswith("*")
+        self.plain_names = tuple(n.strip() for n in plain.split(",") if n.strip())
+        self.arity = len(self.tensor_names)
+        self._kernel = kernel
+        self.scalar = scalar
+        self.promote = promote
+        self.view = view
+        self.outputs = outputs  # 0: as many as the kernel returns
+        self.differentiable = differentiable
+        self.undefined = undefined
+        self.joint = joint
+        self.derivatives = derivatives
+        self.node_name = node
+        self.inplace_node = inplace_node
+        self.has_gradient = bool(derivatives or joint or undefined)
+        self._node_types: dict[str, type[Node]] = {}
+        self._plans: dict[int, Plan] = {}
+        assert self.name not in records, self.name
+        records[self.name] = self
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}>"
+
+    # ---- resolved on first use
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "kernel":
+            raise AttributeError(name)
+        kernel = getattr(np, self._kernel) if isinstance(self._kernel, str) else self._kernel
+        self.kernel = kernel
+        return kernel
+
+    def node_type(self, name: str | None = None) -> type[Node]:
+        """The class of this operator's nodes (of one name, where in-place forms have another)."""
+        key = name or self.node_name or ""
+        found = self._node_types.get(key)
+        if found is None:
+            base: type[Node] = UndefinedGrad if self.undefined else Node
+            shown = "NotImplemented" if self.undefined else key or self.name.title() + "Backward0"
+            found = self._node_types[key] = type(shown, (base,), {"__slots__": (), "op": self, "outputs": self.outputs})
+        return found
+
+    def plan(self, mask: int) -> Plan:
+        """Which arguments to keep when those in the bit mask require grad."""
+        plan = self._plans.get(mask)
+        if plan is None:
+            plan = self._plans[mask] = self._make_plan(mask)
+        return plan
+
+    def _make_plan(self, mask: int) -> Plan:
+        wanted = [i for i in range(self.arity) if mask >> i & 1]
+        chosen = [self.derivatives[self.tensor_names[i]] for i in wanted if self.tensor_names[i] in self.derivatives]
+        rules = tuple(
+            (i, self.derivatives[self.tensor_names[i]].rule) for i in wanted if self.tensor_names[i] in self.derivatives
+        )
+        if self.joint is not None:
+            chosen, rules = [self.joint], ()
+        needs = {name for derivative in chosen for name in derivative.needs}
+        actions = []
+        for name in (n.lstrip("*") for n in self.tensor_names):
+            actions.append(SAVE if name in needs else META if "~" + name in needs else DROP)
+        unknown = needs - {n.lstrip("*") for n in self.tensor_names} - {"~" + n.lstrip("*") for n in self.tensor_names}
+        assert unknown <= {"out"}, f"{self.name}: unknown name in needs: {unknown}"
+        save_out = "out" in needs
+        return Plan(tuple(actions), save_out, save_out or SAVE in actions, rules)
+
+    # ---- the call
+
+    def __call__(self, *args: Any) -> Any:
+        """Runs the operator on Tensors (and Python numbers), positional arguments in the signature's order."""
+        raws, mask = self.unwrap(args)
+        raw = self.run(args, raws)
+        if self.outputs != 1:
+            return self._finish_many(args, raw, mask)
+        out = Tensor._wrap(raw)
+        if mask and state.grad_enabled and self.has_gradient and out.is_floating_point():
+            self.attach(out, self.record(args, mask, out._data), 0)
+        if self.view:
+            mark_view(out, args[0], "view")
+        elif state.inference:
+            out.extra().inference = True
+        if state.recorder is not None:
+            state.recorder(self.name, args, out, state.origin)
+        return out
+
+    def unwrap(self, args: tuple[Any, ...]) -> tuple[list[Any], int]:
+        """The raw arguments and the bit mask of those that require grad."""
+        mask = 0
+        raws = []
+        for i, a in enumerate(args):
+            if isinstance(a, Tensor):
+                raws.append(a._data)
+                if i < self.arity and (a._req or (a._x is not None and a.requires_grad)):
+                    mask |= 1 << i
+            elif type(a) is tuple:
+                raws.append(unwrap_nested(a))
+                if i == 0 and self.variadic and any(t.requires_grad for t in a):
+                    mask |= 1
+            else:
+                raws.append(a)
+        return raws, mask
+
+    def run(self, args: tuple[Any, ...], raws: list[Any]) -> Any:
+        """The kernel on raw data, on Python floats where all operands are such."""
+        if self.scalar is not None and all(type(r) in (float, int, bool) for r in raws[: self.arity]):
+            if any(type(r) is float for r in raws) or self.promote is None:
+                try:
+                    return self.scalar(*raws)
+                except FLOAT_TRAPS:
+                    pass
+        if self.promote is not None:
+            raws = promote(self, args, raws)
+        elif self.view:
+            raws[0] = args[0].shared()
+        elif not self.variadic:
+            raws = [as_array(r) if i < self.arity else r for i, r in enumerate(raws)]
+        return self.kernel(*raws)
+
+    def record(self, args: tuple[Any, ...], mask: int, raw: Any, name: str | None = None) -> Node:
+        """The node of one call: edges to where the inputs' gradients go, and what the rules need."""
+        plan = self.plan(mask)
+        sources = args[0] if self.variadic else args[: self.arity]
+        next_ = tuple(source_node(a) for a in sources)
+        kept = keep(args, plan.actions, self.variadic)
+        shape, dtype = layout(raw)
+        node = self.node_type(name)(kept, next_, plan, shape, dtype, raw if plan.save_out else None)
+        if any(isinstance(a, Tensor) and a._nr for a in sources):
+            node.nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
+        if plan.saves:
+            node.versions = saved_versions(kept)
+        return node
+
+    def attach(self, out: Tensor, node: Node, number: int) -> None:
+        out._fn = node
+        out._nr = number
+        out._req = True
+
+    def _finish_many(self, args: tuple[Any, ...], raws: Any, mask: int) -> tuple[Tensor, ...]:
+        outs = tuple(Tensor._wrap(r) for r in raws)
+        node = None
+        if mask and state.grad_enabled and self.has_gradient:
+            node = self.record(args, mask, tuple(o._data for o in outs))
+        for i, out in enumerate(outs):
+            if node is not None and out.is_floating_point() and (
+                self.differentiable is None or i in self.differentiable
+            ):
+                self.attach(out, node, i)
+            if self.view:
+                mark_view(out, args[0], "multi")
+        if state.recorder is not None:
+            state.recorder(self.name, args, outs, state.origin)
+        return outs
+
+    def saved_attribute(self, node: Node, name: str) -> Any:
+        """`node._saved_self` and its like, for programs and views that look at what a node kept."""
+        if node.freed:
+            from gradtrace.engine.node import FREED_MESSAGE
+
+            raise RuntimeError(FREED_MESSAGE)
+        if name in ("result", "out") and node.out is not None:
+            return Tensor._wrap(node.out)
+        names = tuple(n.lstrip("*") for n in self.tensor_names) + self.plain_names
+        if name in names and node.args[names.index(name)] is not None:
+            return node.args[names.index(name)]
+        raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
+
+
+def op(signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> Op:
+    """Adds a record to the registry; the fields are Op's."""
+    return Op(signature, kernel, **fields)
+
+
+def unwrap_nested(value: Any) -> Any:
+    """Tensors inside tuples (cat's operands, indices) as arrays."""
+    if isinstance(value, Tensor):
+        return value.shared()
+    if type(value) is tuple:
+        return tuple(unwrap_nested(v) for v in value)
+    return value
+
+
+def as_array(raw: Any) -> Any:
+    return np.asarray(raw) if type(raw) in (float, bool) else raw
+
+
+def source_node(argument: Any) -> Node | None:
+    """Where an argument's gradient goes; None for what needs none."""
+    if not isinstance(argument, Tensor):
+        return None
+    if argument._x is None:
+        return argument._fn if argument._fn is not None else accumulator(argument) if argument._req else None
+    return gradient_edge(argument)
+
+
+def keep(args: tuple[Any, ...], actions: tuple[int, ...], variadic: bool) -> tuple[Any, ...]:
+    """The arguments as the plan wants them kept."""
+    kept = list(args)
+    for i, action in enumerate(actions):
+        a = args[i]
+        if action == SAVE:
+            continue
+        if variadic:
+            kept[i] = tuple(Meta(*layout(t._data)) for t in a) if action == META else None
+        elif isinstance(a, Tensor):
+            kept[i] = Meta(*layout(a._data)) if action == META else None
+    return tuple(kept)
+
+
+def layout(raw: Any) -> tuple[Any, Any]:
+    """Shape and numpy dtype of raw data (dtype None: a Python float); lists of them for several outputs."""
+    if type(raw) is float:
+        return (), None
+    if type(raw) is tuple:
+        pairs = [layout(r) for r in raw]
+        return [p[0] for p in pairs], [p[1] for p in pairs]
+    if type(raw) is bool:
+        return (), np.dtype(bool)
+    return raw.shape, raw.dtype
+
+
+def saved_versions(kept: tuple[Any, ...]) -> tuple[int, ...] | None:
+    """The versions of the kept tensors, None when all are 0."""
+    if all(not isinstance(a, Tensor) or a._x is None or not a._version for a in flat(kept)):
+        return None
+    return tuple(a._version for a in flat(kept) if isinstance(a, Tensor))
+
+
+def flat(args: tuple[Any, ...]) -> list[Any]:
+    """The arguments with the operands of a variadic operator spread out."""
+    if args and type(args[0]) is tuple:
+        return [*args[0], *args[1:]]
+    return list(args)
+
+
+def mark_view(out: Tensor, source: Tensor, kind: str) -> None:
+    """Makes `out` a view: it shares the version counter, and knows the base at the end of the chain."""
+    extra = out.extra()
+    extra.counter = source.counter()
+    view = None if source._x is None else source._x.view
+    base = view.base if view is not None else source
+    extra.inference = source.is_inference()
+    if extra.inference or not out.is_floating_point():
+        return
+    if view is not None and kind == "view" and view.kind != "view":
+        kind = view.kind
+    under_no_grad = not state.grad_enabled or (view is not None and view.under_no_grad)
+    extra.view = View(base, kind, extra.counter.n, under_no_grad)
+
+
+def promote(operator: Op, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
+    """The tensor arguments cast to their common dtype, as the record's `promote` says.
+
+    "arith" and "compare": the common dtype; "float": integers become the default float too.
+    """
+    first = raws[0]
+    n = operator.arity
+    if n == 2:
+        second = raws[1]
+        same = getattr(first, "dtype", 1) is getattr(second, "dtype", 2)
+        floats = same and first.dtype.kind == "f"
+        if floats or (same and operator.promote != "float"):
+            return raws
+        if type(second) in (float, int) and not isinstance(args[1], Tensor) and getattr(first, "dtype", None) is not None:
+            if first.dtype.kind == "f":
+                return raws
+    elif n == 1 and type(first) is not bool and (type(first) is float or first.dtype.kind == "f"):
+        return raws
+    operands = [(r, isinstance(args[i], Tensor)) for i, r in enumerate(raws[:n]) if r is not None]
+    common = dtypes.result_type(*operands)
+    if operator.promote == "float" and common.category != dtypes.FLOAT:
+        common = dtypes.get_default_dtype()
+    return [cast_operand(r, common, isinstance(args[i], Tensor)) if i < n else r for i, r in enumerate(raws)]
+
+
+def cast_operand(raw: Any, common: dtypes.dtype, is_tensor: bool) -> Any:
+    if raw is None:
+        return None
+    if not is_tensor or type(raw) in (float, bool):
+        return np.asarray(raw).astype(common.np)
+    return raw if raw.dtype is common.np else raw.astype(common.np)
+
+
+__all__ = ["AccumulateGrad", "Counter", "Op", "d", "normalise", "op", "records"]

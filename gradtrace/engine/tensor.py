@@ -1,0 +1,566 @@
+"""The Tensor: raw data, its place in the graph, and what PyTorch's tensors tell about themselves.
+
+`_data` is a Python float (a 0-d float64 that nobody shares), a Python bool (0-d bool) or an ndarray. A float cannot
+be shared, so whatever needs shared storage (a view, detach, data, an in-place operation, numpy()) first moves it into
+a 0-d array by `shared()`. What few tensors have (grad, hooks, base of a view, version) lives in `_x`, an Extra
+made on demand: creating a tensor must stay cheap. Arithmetic and the other operators are put on this class by `ops`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.lazy import np
+from gradtrace.engine.node import Node, RemovableHandle, accumulator, add_hook
+from gradtrace.engine.state import state
+
+NON_LEAF_GRAD_WARNING = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
+    "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
+    "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
+)
+NOT_LEAF_FLAG_MESSAGE = "you can only change requires_grad flags of leaf variables."
+DETACH_HINT = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+    "var_no_grad = var.detach()."
+)
+
+
+class Size(tuple[int, ...]):
+    """A tensor's shape: a tuple that prints as PyTorch's."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        n = 1
+        for size in self:
+            n *= size
+        return n
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __add__(self, other: Any) -> Size:  # type: ignore[override]
+        return Size(tuple(self) + tuple(other))
+
+    def __getitem__(self, index: Any) -> Any:
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+
+class device:
+    """Where a tensor lives. There is one device, the CPU."""
+
+    __slots__ = ("type", "index")
+
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:  # noqa: A002 - PyTorch's name
+        text = str(type)
+        if text.partition(":")[0] != "cpu":
+            raise RuntimeError(f"gradtrace computes on the CPU only: device '{text}' is not available; use 'cpu'")
+        self.type = "cpu"
+        self.index = index if ":" not in text else int(text.partition(":")[2])
+
+    def __str__(self) -> str:
+        return "cpu" if self.index is None else f"cpu:{self.index}"
+
+    def __repr__(self) -> str:
+        return "device(type='cpu')" if self.index is None else f"device(type='cpu', index={self.index})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+CPU = device()
+
+
+class Counter:
+    """How often a storage was changed in place; shared by all tensors on that storage."""
+
+    __slots__ = ("n",)
+
+    def __init__(self) -> None:
+        self.n = 0
+
+
+class View:
+    """What a view remembers: its base, how it was made, and at which version its grad_fn was right."""
+
+    __slots__ = ("base", "kind", "version", "under_no_grad")
+
+    def __init__(self, base: Tensor, kind: str, version: int, under_no_grad: bool) -> None:
+        self.base = base
+        self.kind = kind  # "view" | "multi" (one of several outputs) | "custom" (from a Function)
+        self.version = version
+        self.under_no_grad = under_no_grad
+
+
+class Extra:
+    """The rarely used parts of a tensor."""
+
+    __slots__ = ("grad", "counter", "view", "accumulator", "hooks", "post_hooks", "retains", "inference", "no_counter")
+
+    def __init__(self) -> None:
+        self.grad: Tensor | None = None
+        self.counter: Counter | None = None
+        self.view: View | None = None
+        self.accumulator: weakref.ref[Any] | None = None
+        self.hooks: dict[int, Any] | None = None
+        self.post_hooks: dict[int, Any] | None = None
+        self.retains = False
+        self.inference = False
+
+
+class Tensor:
+    """A multi-dimensional array that records its history (https://pytorch.org/docs/stable/tensors.html)."""
+
+    __slots__ = ("_data", "_fn", "_nr", "_req", "_x", "__weakref__")
+
+    _data: Any
+    _fn: Node | None
+    _nr: int
+    _req: bool
+    _x: Extra | None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        fresh = factory("legacy_tensor")(*args, **kwargs)
+        self._data, self._fn, self._nr, self._req, self._x = fresh._data, None, 0, False, None
+
+    @classmethod
+    def _wrap(cls, raw: Any) -> Tensor:
+        """A new tensor without history around raw data (numpy scalars are normalised)."""
+        t = cls.__new__(cls)
+        t._data = raw if type(raw) in (float, bool) or type(raw) is np.ndarray else normalise(raw)
+        t._fn = None
+        t._nr = 0
+        t._req = False
+        t._x = None
+        return t
+
+    # ---- storage
+
+    def extra(self) -> Extra:
+        if self._x is None:
+            self._x = Extra()
+        return self._x
+
+    def shared(self) -> Any:
+        """The data as an ndarray that stands for the storage: writing to it writes to this tensor."""
+        raw = self._data
+        kind = type(raw)
+        if kind is float or kind is bool:
+            raw = self._data = np.array(raw)
+            if self._fn is not None and self._fn.out is not None and self._fn.outputs == 1:
+                self._fn.out = raw
+        return raw
+
+    @property
+    def array(self) -> Any:
+        """The data as an ndarray on this tensor's storage."""
+        return self.shared()
+
+    def counter(self) -> Counter:
+        """The version counter of the storage, made (and told to the node that saved this result) when needed."""
+        extra = self.extra()
+        if extra.counter is None:
+            extra.counter = Counter()
+            fn = self._fn
+            if fn is not None and fn.out is not None and fn.out_counter is None:
+                self.shared()
+                fn.out_counter = extra.counter
+        return extra.counter
+
+    def alias(self) -> Tensor:
+        """A tensor without history on the same storage and the same version counter: what detach returns."""
+        t = Tensor._wrap(self.shared())
+        t.extra().counter = self.counter()
+        return t
+
+    @property
+    def _version(self) -> int:
+        extra = self._x
+        return 0 if extra is None or extra.counter is None else extra.counter.n
+
+    # ---- what a tensor is
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return dtypes.of_raw(self._data)
+
+    @property
+    def shape(self) -> Size:
+        raw = self._data
+        return Size(raw.shape) if type(raw) not in (float, bool) else Size()
+
+    @property
+    def ndim(self) -> int:
+        return getattr(self._data, "ndim", 0)
+
+    @property
+    def device(self) -> device:
+        return CPU
+
+    @property
+    def layout(self) -> str:
+        return "torch.strided"
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.numel() * self.itemsize
+
+    def numel(self) -> int:
+        return getattr(self._data, "size", 1)
+
+    nelement = numel
+
+    def dim(self) -> int:
+        return self.ndim
+
+    ndimension = dim
+
+    def element_size(self) -> int:
+        return self.dtype.itemsize
+
+    def size(self, dim: int | None = None) -> Any:
+        if dim is None:
+            return self.shape
+        n = self.ndim
+        if not -n <= dim < n:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-n or -1}, {max(n - 1, 0)}], but got {dim})"
+            )
+        return self.shape[dim]
+
+    def stride(self, dim: int | None = None) -> Any:
+        raw = self._data
+        steps = () if type(raw) in (float, bool) else tuple(s // raw.itemsize for s in raw.strides)
+        return steps if dim is None else steps[dim]
+
+    def is_contiguous(self) -> bool:
+        raw = self._data
+        return type(raw) in (float, bool) or bool(raw.flags.c_contiguous)
+
+    def is_floating_point(self) -> bool:
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        return False
+
+    def is_signed(self) -> bool:
+        return self.dtype.is_signed
+
+    def is_inference(self) -> bool:
+        return self._x is not None and self._x.inference
+
+    def get_device(self) -> int:
+        return -1
+
+    # ---- its place in the graph
+
+    @property
+    def requires_grad(self) -> bool:
+        if self._req:
+            return True
+        extra = self._x
+        return extra is not None and extra.view is not None and extra.view.base._req
+
+    @requires_grad.setter
+    def requires_grad(self, flag: bool) -> None:
+        self.requires_grad_(flag)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Changes in place whether this leaf requires grad; RuntimeError for a computed tensor."""
+        if not self.is_leaf:
+            if requires_grad:
+                return self
+            raise RuntimeError(NOT_LEAF_FLAG_MESSAGE + DETACH_HINT)
+        if requires_grad and not self.is_floating_point():
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if requires_grad and self.is_inference() and not state.inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+            )
+        self._req = bool(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.grad_fn is None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        extra = self._x
+        if extra is not None and extra.view is not None:
+            refresh_view(self, extra.view)
+        return self._fn
+
+    @property
+    def output_nr(self) -> int:
+        return self._nr
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._x is None or self._x.view is None else self._x.view.base
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    @property
+    def grad(self) -> Tensor | None:
+        extra = self._x
+        value = None if extra is None else extra.grad
+        if value is None and self._fn is not None and not self.retains_grad:
+            import warnings
+
+            warnings.warn(NON_LEAF_GRAD_WARNING, UserWarning, stacklevel=2)
+        return value
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            check_assigned_grad(self, value)
+        self.extra().grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.extra().grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        return self._x is not None and self._x.retains
+
+    def retain_grad(self) -> None:
+        """Keeps the gradient of this computed tensor in `.grad` when backward passes it."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        fn = self.grad_fn
+        if fn is None:
+            return
+        self.extra().retains = True
+        fn.ensure_hooks().retains[self._nr] = weakref.ref(self)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Calls `hook(grad)` when the gradient of this tensor is complete; a returned tensor replaces it."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        fn = self.grad_fn
+        if fn is not None:
+            return add_hook(fn.ensure_hooks().tensor_pre.setdefault(self._nr, {}), hook)
+        extra = self.extra()
+        if extra.hooks is None:
+            extra.hooks = {}
+        return add_hook(extra.hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Calls `hook(self)` after backward has added to this leaf's `.grad`."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        extra = self.extra()
+        if extra.post_hooks is None:
+            extra.post_hooks = {}
+        return add_hook(extra.post_hooks, hook)
+
+    @property
+    def data(self) -> Tensor:
+        """The same storage outside the graph, with a version counter of its own."""
+        return Tensor._wrap(self.shared())
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self._data = value.shared()
+        node = self._x.accumulator() if self._x is not None and self._x.accumulator is not None else None
+        if node is not None:
+            node.shape, node.dtype = self._data.shape, self._data.dtype
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Adds the gradient of this tensor to the leaves it depends on (torch.Tensor.backward)."""
+        from gradtrace.engine.backward import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    # ---- Python values
+
+    def item(self) -> Any:
+        """The one element as a Python number; RuntimeError for any other count."""
+        raw = self._data
+        if type(raw) in (float, bool):
+            return raw
+        if raw.size != 1:
+            raise RuntimeError(f"a Tensor with {raw.size} elements cannot be converted to Scalar")
+        return raw.item()
+
+    def tolist(self) -> Any:
+        raw = self._data
+        return raw if type(raw) in (float, bool) else raw.tolist()
+
+    def __bool__(self) -> bool:
+        n = self.numel()
+        if n == 1:
+            return bool(self.item())
+        if n == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.category == dtypes.FLOAT or self.numel() != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return int(self._data.shape[0])
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element: Any) -> bool:
+        return bool((self == element).any())
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if self.requires_grad:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        return self.shared() if dtype is None else self.shared().astype(dtype)
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The storage as an ndarray; RuntimeError for a tensor that requires grad (unless `force`)."""
+        return self.shared() if force else self.__array__()
+
+    def __repr__(self) -> str:
+        from gradtrace.engine.text import tensor_text
+
+        fn = self.grad_fn
+        return tensor_text(
+            self._data,
+            dtype_name=self.dtype.name,
+            default_dtype_name=dtypes.get_default_dtype().name,
+            requires_grad=self._req and fn is None,
+            grad_fn_name=None if fn is None else grad_fn_text(fn),
+        )
+
+    def __format__(self, spec: str) -> str:
+        if self.ndim == 0:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __getattr__(self, name: str) -> Any:
+        method = resolve_method(name)
+        if method is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return method.__get__(self, type(self))
+
+    def __copy__(self) -> Tensor:
+        return self.alias().requires_grad_(self._req) if self.is_leaf else self.alias()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment.  If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_"
+                "norm usage, see https://github.com/pytorch/pytorch/pull/103001"
+            )
+        copy = type(self)._wrap(self._data if type(self._data) in (float, bool) else self._data.copy())
+        copy._req = self._req
+        memo[id(self)] = copy
+        if self._x is not None and self._x.grad is not None:
+            copy.extra().grad = self._x.grad.__deepcopy__(memo)
+        return copy
+
+
+# What `ops` fills in: the engine must not import it.
+hooks_into_ops: dict[str, Callable[..., Any]] = {}
+
+
+def factory(name: str) -> Callable[..., Any]:
+    return hooks_into_ops[name]
+
+
+def resolve_method(name: str) -> Any:
+    """A Tensor method that lives in an operator family not loaded yet, or None."""
+    if name.startswith("__") or "resolve" not in hooks_into_ops:
+        return None
+    return hooks_into_ops["resolve"](name)
+
+
+def normalise(raw: Any) -> Any:
+    """Kernel results as raw data: float64 and bool scalars become Python's, other scalars 0-d arrays."""
+    if isinstance(raw, np.float64):
+        return float(raw)
+    if isinstance(raw, np.bool_):
+        return bool(raw)
+    return np.asarray(raw)
+
+
+def grad_fn_text(fn: Node) -> str:
+    """The name inside `grad_fn=<...>`."""
+    name = fn.name()
+    return name.rpartition("::")[2] if "::" in name else name
+
+
+def refresh_view(tensor: Tensor, view: View) -> None:
+    """Makes the grad_fn of a view right after its base was changed in place."""
+    if view.base._req and tensor._version != view.version:
+        hooks_into_ops["regenerate_view"](tensor, view)
+
+
+def gradient_edge(tensor: Tensor) -> Node | None:
+    """The node that receives this tensor's gradient: its grad_fn, or its accumulator for a leaf."""
+    fn = tensor.grad_fn
+    if fn is not None:
+        return fn
+    return accumulator(tensor) if tensor._req else None
+
+
+def check_assigned_grad(tensor: Tensor, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value.shape != tensor.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        )
+    if value.dtype is not tensor.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{value.dtype.c_name}' to a tensor with grad_dtype "
+            f"'{tensor.dtype.scalar_type}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
+            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+            "systems that assume they match."
+        )

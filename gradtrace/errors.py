@@ -1,0 +1,69 @@
+"""Every exception of gradtrace's own.
+
+    GradtraceError                     exit code
+    ├── UsageError                     2   a bad option, value or file given by the user
+    ├── LanguageError                  2   the text cannot be run as it stands; has a place in it
+    │   ├── ParseError                 2   not valid syntax
+    │   ├── UnsupportedError           2   valid Python, outside the language
+    │   └── UnknownNameError           2   a name, attribute or module that does not exist here
+    ├── ProgramError                   1   the program ran and raised; has a place, and the exception as __cause__
+    ├── BudgetError                    1   a limit was reached; names the limit and its flag
+    └── RenderError                    1   a picture could not be drawn
+
+The engine itself raises Python's RuntimeError, TypeError, ValueError and IndexError with PyTorch's words, because
+programs catch those by name. This module imports nothing.
+"""
+
+from __future__ import annotations
+
+
+class GradtraceError(Exception):
+    """Base of all: one line of what went wrong (`message`) and one of what to do (`hint`, may be empty).
+
+    `place` is None or an object with `.name`, `.line` (1-based), `.column` (1-based), `.text` (the source line)
+    and `.width` (columns to underline).
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "", place: object | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.place = place
+
+
+class UsageError(GradtraceError):
+    """A bad option, value or file given by the user."""
+
+    exit_code = 2
+
+
+class LanguageError(GradtraceError):
+    """The text cannot be run as it stands."""
+
+    exit_code = 2
+
+
+class ParseError(LanguageError):
+    """The text is not valid Python syntax."""
+
+
+class UnsupportedError(LanguageError):
+    """Valid Python that the language leaves out."""
+
+
+class UnknownNameError(LanguageError):
+    """A name, attribute or module that the language does not offer."""
+
+
+class ProgramError(GradtraceError):
+    """The program raised an exception that it did not catch; the exception is `__cause__`."""
+
+
+class BudgetError(GradtraceError):
+    """A limit of the run was reached. Programs cannot catch it."""
+
+
+class RenderError(GradtraceError):
+    """A picture could not be drawn."""

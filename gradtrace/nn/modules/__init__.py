@@ -1,0 +1,1 @@
+"""The layers, one file per family; the names are served by `gradtrace.nn`."""

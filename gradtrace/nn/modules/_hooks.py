@@ -1,0 +1,319 @@
+"""The hooks of a Module: before and after forward, and around backward.
+
+A module without hooks is called by `forward` directly. Full backward hooks put an identity Function at the inputs and
+at the outputs of the module; the hooks of those two nodes see the gradients
+(https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine.node import RemovableHandle, add_hook
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+
+Hook = Callable[..., Any]
+
+MIXED_HOOKS = (
+    "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them."
+)
+NO_INPUT_GRAD_WARNING = (
+    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+    "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
+    "register_full_backward_hook for more details."
+)
+
+
+def _register(hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool) -> RemovableHandle:
+    handle = add_hook(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+class Hooked:
+    """The part of Module that calls it and keeps its hooks."""
+
+    forward: Callable[..., Any]
+    _backward_pre_hooks: OrderedDict[int, Hook]
+    _backward_hooks: OrderedDict[int, Hook]
+    _is_full_backward_hook: bool | None
+    _forward_hooks: OrderedDict[int, Hook]
+    _forward_hooks_with_kwargs: set[int]
+    _forward_hooks_always_called: set[int]
+    _forward_pre_hooks: OrderedDict[int, Hook]
+    _forward_pre_hooks_with_kwargs: set[int]
+
+    def _init_hooks(self) -> None:
+        own = self.__dict__
+        for name in ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_pre_hooks",
+                     "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
+                     "_load_state_dict_post_hooks"):
+            own[name] = OrderedDict()
+        for name in ("_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks_with_kwargs"):
+            own[name] = set()
+        own["_is_full_backward_hook"] = None
+
+    # ---- registration
+
+    def register_forward_pre_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """`hook(module, args)` runs before forward; what it returns replaces the arguments."""
+        handle = _register(self._forward_pre_hooks, hook, prepend)
+        if with_kwargs:
+            self._forward_pre_hooks_with_kwargs.add(handle.id)
+        return handle
+
+    def register_forward_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """`hook(module, args, output)` runs after forward; what it returns replaces the output."""
+        handle = _register(self._forward_hooks, hook, prepend)
+        if with_kwargs:
+            self._forward_hooks_with_kwargs.add(handle.id)
+        if always_call:
+            self._forward_hooks_always_called.add(handle.id)
+        return handle
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """`hook(module, grad_output)` runs before the module's backward; what it returns replaces grad_output."""
+        return _register(self._backward_pre_hooks, hook, prepend)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """`hook(module, grad_input, grad_output)` runs when the gradients of the inputs are complete."""
+        if self._is_full_backward_hook is False:
+            raise RuntimeError(MIXED_HOOKS)
+        self._is_full_backward_hook = True
+        return _register(self._backward_hooks, hook, prepend)
+
+    def register_backward_hook(self, hook: Hook) -> RemovableHandle:
+        """The older form, which sees the last operation of the module only."""
+        if self._is_full_backward_hook is True:
+            raise RuntimeError(MIXED_HOOKS)
+        self._is_full_backward_hook = False
+        return _register(self._backward_hooks, hook, False)
+
+    # ---- the call
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        own = self.__dict__
+        if not (
+            own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]
+        ):
+            return self.forward(*args, **kwargs)
+        return _call_with_hooks(self, args, kwargs)
+
+
+def _call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    called: set[int] = set()
+    result = None
+    try:
+        args, kwargs = _run_pre_hooks(module, args, kwargs)
+        around = _backward_hook(module)
+        if around is not None:
+            args = around.on_inputs(args)
+        result = module.forward(*args, **kwargs)
+        for id_, hook in list(module._forward_hooks.items()):
+            called.add(id_)
+            result = _replaced(_forward_hook(module, id_, hook, args, kwargs, result), result)
+        if around is not None:
+            result = around.on_outputs(result)
+        elif module._is_full_backward_hook is False:
+            _set_old_hooks(module, result)
+        return result
+    except Exception:
+        _run_always_called(module, called, args, kwargs, result)
+        raise
+
+
+def _replaced(new: Any, old: Any) -> Any:
+    return old if new is None else new
+
+
+def _run_pre_hooks(module: Hooked, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    for id_, hook in list(module._forward_pre_hooks.items()):
+        if id_ in module._forward_pre_hooks_with_kwargs:
+            out = hook(module, args, kwargs)
+            if out is None:
+                continue
+            if not (isinstance(out, tuple) and len(out) == 2):
+                raise RuntimeError(
+                    f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {out}."
+                )
+            args, kwargs = out
+            continue
+        out = hook(module, args)
+        if out is not None:
+            args = out if isinstance(out, tuple) else (out,)
+    return args, kwargs
+
+
+def _forward_hook(module: Hooked, id_: int, hook: Hook, args: Any, kwargs: Any, result: Any) -> Any:
+    if id_ in module._forward_hooks_with_kwargs:
+        return hook(module, args, kwargs, result)
+    return hook(module, args, result)
+
+
+def _run_always_called(module: Hooked, called: set[int], args: Any, kwargs: Any, result: Any) -> None:
+    """After an exception: the hooks registered with always_call that have not run yet; their errors are warnings."""
+    for id_, hook in list(module._forward_hooks.items()):
+        if id_ not in module._forward_hooks_always_called or id_ in called:
+            continue
+        try:
+            result = _replaced(_forward_hook(module, id_, hook, args, kwargs, result), result)
+        except Exception as e:
+            import warnings
+
+            warnings.warn(
+                "module forward hook with ``always_call=True`` raised an exception that was silenced as another error "
+                f"was raised in forward: {e}",
+                stacklevel=2,
+            )
+
+
+def _set_old_hooks(module: Hooked, result: Any) -> None:
+    tensor = result
+    while not isinstance(tensor, Tensor):
+        tensor = next(v for v in tensor.values() if isinstance(v, Tensor)) if isinstance(tensor, dict) else tensor[0]
+    if tensor.grad_fn is None:
+        return
+    for hook in module._backward_hooks.values():
+        tensor.grad_fn.register_hook(lambda grads_in, grads_out, hook=hook: hook(module, grads_in, grads_out))
+
+
+def _backward_hook(module: Hooked) -> _BackwardHook | None:
+    full = list(module._backward_hooks.values()) if module._is_full_backward_hook else []
+    pre = list(module._backward_pre_hooks.values())
+    return _BackwardHook(module, full, pre) if full or pre else None
+
+
+_identity: Any = None
+
+
+def _identity_function() -> Any:
+    """The Function at the inputs and outputs of a hooked module; made when the first such hook runs."""
+    global _identity
+    if _identity is None:
+        from gradtrace.engine import Function
+
+        class BackwardHookFunction(Function):
+            @staticmethod
+            def forward(ctx: Any, *args: Any) -> Any:
+                ctx.mark_non_differentiable(*(a for a in args if not a.requires_grad))
+                return args
+
+            @staticmethod
+            def backward(ctx: Any, *grads: Any) -> Any:
+                return grads
+
+        _identity = BackwardHookFunction
+    return _identity
+
+
+class _BackwardHook:
+    """The full backward hooks of one call of a module."""
+
+    def __init__(self, module: Hooked, hooks: list[Hook], pre_hooks: list[Hook]) -> None:
+        self.module = module
+        self.hooks = hooks
+        self.pre_hooks = pre_hooks
+        self.grad_outputs: tuple[Any, ...] | None = None
+        self.inputs: tuple[list[int] | None, int] = (None, 0)  # which arguments are tensors, and how many there are
+        self.outputs: tuple[list[int] | None, int] = (None, 0)
+
+    def on_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        args, where = self._through_identity(args, self._after_inputs)
+        self.inputs = (where, len(args))
+        return args
+
+    def on_outputs(self, result: Any) -> Any:
+        if not isinstance(result, (Tensor, tuple)):
+            import warnings
+
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(result)}",
+                stacklevel=2,
+            )
+        outs = result if isinstance(result, tuple) else (result,)
+        self.outputs = ([i for i, out in enumerate(outs) if isinstance(out, Tensor)], len(outs))
+        outs, _ = self._through_identity(outs, self._after_outputs)
+        return outs if isinstance(result, tuple) else outs[0]
+
+    def _through_identity(self, args: Any, hook: Hook) -> tuple[Any, list[int] | None]:
+        where = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        if not (state.grad_enabled and any(args[i].requires_grad for i in where)):
+            return args, None
+        new = _identity_function().apply(*(args[i] for i in where))
+        new = new if isinstance(new, tuple) else (new,)
+        next(t for t in new if t.grad_fn is not None).grad_fn.register_hook(hook)
+        replaced = list(args)
+        for i, t in zip(where, new, strict=True):
+            replaced[i] = t
+        return tuple(replaced) if type(args) is tuple else type(args)(*replaced), where
+
+    def _after_outputs(self, _: Any, grads: tuple[Any, ...]) -> Any:
+        """At the outputs' node: the gradients of the outputs are complete."""
+        where, n = self.outputs
+        assert where is not None
+        self.grad_outputs = _spread(where, grads, n)
+        for hook in self.pre_hooks:
+            new = hook(self.module, self.grad_outputs)
+            if new is None:
+                continue
+            new = new if isinstance(new, tuple) else (new,)
+            if len(new) != n:
+                raise RuntimeError(
+                    f"Backward pre hook returned an invalid number of grad_output, got {len(new)}, but expected {n}"
+                )
+            self.grad_outputs = new
+        given = self.grad_outputs
+        if self.inputs[0] is None:
+            self._without_inputs()
+        return tuple(given[i] for i in where)  # type: ignore[index]
+
+    def _without_inputs(self) -> None:
+        import warnings
+
+        warnings.warn(NO_INPUT_GRAD_WARNING, stacklevel=5)
+        nothing = (None,) * self.inputs[1]
+        for hook in self.hooks:
+            out = hook(self.module, nothing, self.grad_outputs)
+            if out is not None and not (isinstance(out, tuple) and all(e is None for e in out)):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return None or None for "
+                    "all gradients."
+                )
+        self.grad_outputs = None
+
+    def _after_inputs(self, grads: tuple[Any, ...], _: Any) -> Any:
+        """At the inputs' node: the gradients of the inputs are complete."""
+        if self.grad_outputs is None:
+            return None
+        where, n = self.inputs
+        assert where is not None
+        result = _spread(where, grads, n)
+        for hook in self.hooks:
+            out = hook(self.module, result, self.grad_outputs)
+            if out is None:
+                continue
+            out = out if isinstance(out, tuple) else (out,)
+            if len(out) != len(result):
+                raise RuntimeError(
+                    f"Backward hook returned an invalid number of grad_input, got {len(out)}, but expected {len(result)}"
+                )
+            result = out
+        self.grad_outputs = None
+        return tuple(result[i] for i in where)
+
+
+def _spread(where: list[int], values: Any, n: int) -> tuple[Any, ...]:
+    """`values` at the places `where` of a tuple of n, None elsewhere."""
+    spread = [None] * n
+    for i, value in zip(where, values, strict=True):
+        spread[i] = value
+    return tuple(spread)

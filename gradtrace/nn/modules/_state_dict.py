@@ -1,0 +1,242 @@
+"""The state_dict of a Module: a flat, ordered mapping from dotted names to tensors, and its loading.
+
+https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from gradtrace.engine.modes import no_grad
+from gradtrace.engine.node import RemovableHandle, add_hook
+from gradtrace.engine.tensor import Tensor
+from gradtrace.nn.parameter import Parameter
+
+EXTRA_STATE_KEY = "_extra_state"
+NO_EXTRA_STATE = (
+    "Reached a code path in Module.{}() that should never be called. Please file an issue at "
+    "https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml to report this bug."
+)
+
+
+class IncompatibleKeys(NamedTuple):
+    """What load_state_dict returns."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return (
+            f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
+        )
+
+    __str__ = __repr__
+
+
+class Problems(NamedTuple):
+    """What one load has found so far."""
+
+    missing: list[str]
+    unexpected: list[str]
+    errors: list[str]
+
+
+class Stateful:
+    """The part of Module that saves and loads its parameters and persistent buffers."""
+
+    _version: int = 1
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+    _state_dict_hooks: dict[int, Callable[..., Any]]
+    _state_dict_pre_hooks: dict[int, Callable[..., Any]]
+    _load_state_dict_pre_hooks: dict[int, Callable[..., Any]]
+    _load_state_dict_post_hooks: dict[int, Callable[..., Any]]
+
+    # ---- hooks
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(module, prefix, keep_vars)` runs before the state_dict is made."""
+        return add_hook(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(module, state_dict, prefix, local_metadata)` may change the state_dict in place."""
+        return add_hook(self._state_dict_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)` runs before a load."""
+        return add_hook(self._load_state_dict_pre_hooks, hook)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(module, incompatible_keys)` runs after a load and may change the keys in place."""
+        return add_hook(self._load_state_dict_post_hooks, hook)
+
+    # ---- extra state
+
+    def get_extra_state(self) -> Any:
+        """For subclasses: anything else to keep in the state_dict."""
+        raise RuntimeError(NO_EXTRA_STATE.format("get_extra_state"))
+
+    def set_extra_state(self, state: Any) -> None:
+        """For subclasses: takes what get_extra_state gave."""
+        raise RuntimeError(NO_EXTRA_STATE.format("set_extra_state"))
+
+    def _overrides(self, name: str) -> bool:
+        return getattr(type(self), name) is not getattr(Stateful, name)
+
+    # ---- saving
+
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+        """All parameters and persistent buffers by dotted name, detached (unless `keep_vars`) but not copied."""
+        if args:
+            destination = args[0] if destination is None else destination
+            prefix = args[1] if len(args) > 1 and prefix == "" else prefix
+            keep_vars = args[2] if len(args) > 2 and keep_vars is False else keep_vars
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():
+            if hook(self, destination, prefix, metadata) is not None:
+                raise RuntimeError("state_dict post-hook must return None")
+        return destination
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        for name, tensor in self._local_state():
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if self._overrides("get_extra_state"):
+            destination[prefix + EXTRA_STATE_KEY] = self.get_extra_state()
+
+    def _local_state(self) -> Iterator[tuple[str, Tensor]]:
+        """This module's own parameters and persistent buffers."""
+        for name, param in self._parameters.items():
+            if param is not None:
+                yield name, param
+        for name, buffer in self._buffers.items():
+            if buffer is not None and name not in self._non_persistent_buffers_set:
+                yield name, buffer
+
+    # ---- loading
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Copies the tensors of `state_dict` into this module and its descendants (or puts them in, with `assign`).
+
+        RuntimeError lists wrong shapes and, when `strict`, missing and unexpected keys. Returns both lists of keys.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        metadata = getattr(state_dict, "_metadata", None)
+        found = Problems([], [], [])
+        _load(self, OrderedDict(state_dict), "", metadata, assign, found)
+        errors = list(found.errors)
+        if strict:
+            lists = (("Missing", found.missing), ("Unexpected", found.unexpected))
+            quoted = [(kind, ", ".join(f'"{key}"' for key in keys)) for kind, keys in lists if keys]
+            errors = [f"{kind} key(s) in state_dict: {keys}. " for kind, keys in quoted] + errors
+        if errors:
+            joined = "\n\t".join(errors)
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{joined}")
+        return IncompatibleKeys(found.missing, found.unexpected)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Loads this module's own tensors, not its children's; for subclasses to override."""
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        local = dict(self._local_state())
+        for name, tensor in local.items():
+            key = prefix + name
+            if key in state_dict:
+                error = _load_tensor(self, name, tensor, state_dict[key], key, bool(local_metadata.get("assign")))
+                error_msgs.extend([error] if error else [])
+            elif strict:
+                missing_keys.append(key)
+        self._load_extra_state(state_dict, prefix + EXTRA_STATE_KEY, strict, missing_keys, unexpected_keys)
+        if strict:
+            unexpected_keys.extend(_unexpected(self, state_dict, prefix, local))
+
+    def _load_extra_state(
+        self, state_dict: dict[str, Any], key: str, strict: bool, missing: list[str], unexpected: list[str]
+    ) -> None:
+        if self._overrides("set_extra_state"):
+            if key in state_dict:
+                self.set_extra_state(state_dict[key])
+            elif strict:
+                missing.append(key)
+        elif strict and key in state_dict:
+            unexpected.append(key)
+
+
+def _load(module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool, found: Problems) -> None:
+    local_metadata = dict({} if metadata is None else metadata.get(prefix[:-1], {}), assign=assign)
+    module._load_from_state_dict(
+        state_dict, prefix, local_metadata, True, found.missing, found.unexpected, found.errors
+    )
+    for name, child in module._modules.items():
+        if child is None:
+            continue
+        child_prefix = f"{prefix}{name}."
+        own = OrderedDict((k, v) for k, v in state_dict.items() if k.startswith(child_prefix))
+        _load(child, own, child_prefix, metadata, assign, found)
+    keys = IncompatibleKeys(found.missing, found.unexpected)
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, keys) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if "
+                "incompatible_keys need to be modified, it should be done inplace."
+            )
+
+
+def _load_tensor(module: Any, name: str, tensor: Tensor, given: Any, key: str, assign: bool) -> str | None:
+    """Loads one tensor; returns what was wrong with it, or None."""
+    if not isinstance(given, Tensor):
+        return (
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
+            f"but received {type(given)}"
+        )
+    if tensor.ndim == 0 and tuple(given.shape) == (1,):
+        given = given[0]
+    if given.shape != tensor.shape:
+        return (
+            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
+            f"the shape in current model is {tensor.shape}."
+        )
+    with no_grad():
+        if not assign:
+            tensor.copy_(given)
+            return None
+        if isinstance(tensor, Parameter):
+            given = given if isinstance(given, Parameter) else Parameter(given, requires_grad=tensor.requires_grad)
+            given.requires_grad_(tensor.requires_grad)
+        setattr(module, name, given)
+    return None
+
+
+def _unexpected(module: Any, state_dict: dict[str, Any], prefix: str, local: dict[str, Tensor]) -> Iterator[str]:
+    for key in state_dict:
+        if not key.startswith(prefix) or key == prefix + EXTRA_STATE_KEY:
+            continue
+        first, dot, _ = key[len(prefix):].partition(".")
+        if first not in (module._modules if dot else local):
+            yield key

@@ -1,0 +1,220 @@
+"""Convolutions and transposed convolutions over 1, 2 or 3 dimensions.
+
+The classes differ in their number of dimensions only; `_ConvNd` holds the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradtrace.engine.tensor import Tensor
+from gradtrace.nn import functional as F
+from gradtrace.nn import init
+from gradtrace.nn.modules.module import Module
+from gradtrace.nn.modules.utils import new_parameter, register_bias, repeated
+
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class _ConvNd(Module):
+    spatial = 0  # number of dimensions convolved over
+    transposed = False
+
+    def _setup(
+        self,
+        channels: tuple[int, int],
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        output_padding: Any,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        dtype: Any,
+    ) -> None:
+        n = self.spatial
+        self.in_channels, self.out_channels = channels
+        self.kernel_size = repeated(kernel_size, n)
+        self.stride = repeated(stride, n)
+        self.padding = padding if isinstance(padding, str) else repeated(padding, n)
+        self.dilation = repeated(dilation, n)
+        self.output_padding = repeated(output_padding, n)
+        self.groups = groups
+        self.padding_mode = padding_mode
+        self._check()
+        a, b = channels if self.transposed else channels[::-1]
+        self.weight = new_parameter((a, b // groups, *self.kernel_size), dtype)
+        register_bias(self, self.out_channels if bias else None, dtype)
+        self.reset_parameters()
+
+    def _check(self) -> None:
+        if self.groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        if self.in_channels % self.groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        if self.out_channels % self.groups != 0:
+            raise ValueError("out_channels must be divisible by groups")
+        if isinstance(self.padding, str):
+            if self.padding not in ("same", "valid"):
+                raise ValueError(
+                    f"Invalid padding string {self.padding!r}, should be one of {{'same', 'valid'}}"
+                )
+            if self.padding == "same" and any(s != 1 for s in self.stride):
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        if self.padding_mode not in PADDING_MODES:
+            modes = "{" + ", ".join(map(repr, PADDING_MODES)) + "}"
+            raise ValueError(f"padding_mode must be one of {modes}, but got padding_mode='{self.padding_mode}'")
+
+    def reset_parameters(self) -> None:
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        init.fan_in_uniform_(self.bias, self.weight)
+
+    def _edges(self) -> list[int]:
+        """The padding as F.pad takes it: last dimension first, before and after."""
+        if isinstance(self.padding, str):
+            totals = [d * (k - 1) if self.padding == "same" else 0
+                      for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            return [side for t in reversed(totals) for side in (t // 2, t - t // 2)]
+        return [p for p in reversed(self.padding) for _ in range(2)]
+
+    def forward(self, input: Tensor) -> Tensor:
+        convolve = (F.conv1d, F.conv2d, F.conv3d)[self.spatial - 1]
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._edges(), mode=self.padding_mode)
+            padding = (0,) * self.spatial
+        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+    def extra_repr(self) -> str:
+        n = self.spatial
+        text = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        )
+        for name, usual in (
+            ("padding", (0,) * len(self.padding)), ("dilation", (1,) * n), ("output_padding", (0,) * n), ("groups", 1),
+        ):
+            if getattr(self, name) != usual:
+                text += f", {name}={getattr(self, name)}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
+
+
+class _Conv(_ConvNd):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        channels = (in_channels, out_channels)
+        self._setup(channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, dtype)
+
+
+class Conv1d(_Conv):
+    """Cross-correlation of (N, C, L) or (C, L) with weight (out, in/groups, k)."""
+
+    spatial = 1
+
+
+class Conv2d(_Conv):
+    """Cross-correlation of (N, C, H, W) or (C, H, W) with weight (out, in/groups, kH, kW)."""
+
+    spatial = 2
+
+
+class Conv3d(_Conv):
+    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with weight (out, in/groups, kD, kH, kW)."""
+
+    spatial = 3
+
+
+class _ConvTranspose(_ConvNd):
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        self._setup(
+            (in_channels, out_channels), kernel_size, stride, padding, dilation, output_padding, groups, bias,
+            padding_mode, dtype,
+        )
+
+    def _output_padding(self, input: Tensor, output_size: Any) -> Any:
+        """The output padding that gives `output_size` (the spatial sizes, or the whole shape)."""
+        if output_size is None:
+            return self.output_padding
+        n = self.spatial
+        others = 2 if input.dim() == n + 2 else 1
+        if len(output_size) == others + n:
+            output_size = output_size[others:]
+        if len(output_size) != n:
+            raise ValueError(
+                f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {others + n} elements "
+                f"(got {len(output_size)})"
+            )
+        sizes = input.shape[others:]
+        smallest = [
+            (sizes[i] - 1) * self.stride[i] - 2 * self.padding[i] + self.dilation[i] * (self.kernel_size[i] - 1) + 1
+            for i in range(n)
+        ]
+        largest = [low + s - 1 for low, s in zip(smallest, self.stride, strict=True)]
+        if any(not low <= size <= high for low, size, high in zip(smallest, output_size, largest, strict=True)):
+            raise ValueError(
+                f"requested an output size of {output_size}, but valid sizes range from {smallest} to {largest} "
+                f"(for an input of {input.shape[2:]})"
+            )
+        return [size - low for size, low in zip(output_size, smallest, strict=True)]
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self.spatial - 1]
+        return convolve(
+            input, self.weight, self.bias, self.stride, self.padding, self._output_padding(input, output_size),
+            self.groups, self.dilation,
+        )
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """The gradient of Conv1d as a layer; weight (in, out/groups, k)."""
+
+    spatial = 1
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """The gradient of Conv2d as a layer; weight (in, out/groups, kH, kW)."""
+
+    spatial = 2
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """The gradient of Conv3d as a layer; weight (in, out/groups, kD, kH, kW)."""
+
+    spatial = 3

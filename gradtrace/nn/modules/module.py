@@ -1,0 +1,435 @@
+"""Module: a tree of layers with their parameters, buffers and children.
+
+Attributes that are Parameters, Buffers or Modules live in `_parameters`, `_buffers` and `_modules` and are found there
+by `__getattr__`; all others are plain attributes. Hooks and the state_dict are in files of their own
+(https://pytorch.org/docs/stable/generated/torch.nn.Module.html).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradtrace.engine.modes import no_grad
+from gradtrace.engine.tensor import Tensor
+from gradtrace.nn.modules._hooks import Hooked
+from gradtrace.nn.modules._state_dict import Stateful
+from gradtrace.nn.parameter import Buffer, Parameter
+
+
+def typename(value: object) -> str:
+    """The type of `value` as PyTorch's messages name it: "torch.FloatTensor", "str", "torch.nn.modules.linear.Linear"."""
+    if isinstance(value, Tensor):
+        return f"torch.{value.dtype.scalar_type}Tensor"
+    kind = value if isinstance(value, type) else type(value)
+    if kind.__module__ in ("builtins", ""):
+        return kind.__qualname__
+    return f"{kind.__module__}.{kind.__qualname__}".replace("gradtrace.", "torch.", 1)
+
+
+def indent(text: str, columns: int) -> str:
+    """`text` with all lines but the first moved to the right."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(columns * " " + line if line.strip() else "" for line in rest)])
+
+
+def _forward_unimplemented(self: Module, *input: Any) -> Any:
+    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
+class Module(Hooked, Stateful):
+    """Base of all layers and models: assign parameters and modules in `__init__`, compute in `forward`."""
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Module | None]
+    _non_persistent_buffers_set: set[str]
+    forward: Callable[..., Any] = _forward_unimplemented
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        name = type(self).__name__
+        if kwargs:
+            raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+        if args:
+            raise TypeError(
+                f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+            )
+        state = self.__dict__
+        state["training"] = True
+        state["_parameters"] = {}
+        state["_buffers"] = {}
+        state["_modules"] = {}
+        state["_non_persistent_buffers_set"] = set()
+        self._init_hooks()
+
+    # ---- registration
+
+    def _check_name(self, kind: str, name: Any, own: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."')
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in self.__dict__[own]:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Adds a buffer; with `persistent=False` it stays out of the state_dict."""
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_name("buffer", name, "_buffers")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
+        self._buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Adds a parameter, or the name of one that is absent (None)."""
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
+        self._check_name("parameter", name, "_parameters")
+        if param is None:
+            self._parameters[name] = None
+            return
+        if not isinstance(param, Parameter):
+            raise TypeError(
+                f"cannot assign '{typename(param)}' object to parameter '{name}' "
+                "(torch.nn.Parameter or None required)"
+            )
+        if param.grad_fn is not None:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
+                f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
+            )
+        self._parameters[name] = param
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Adds a child module."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{typename(module)} is not a Module subclass")
+        if not isinstance(name, str):
+            raise TypeError(f"module name should be a string. Got {typename(name)}")
+        if hasattr(self, name) and name not in self._modules:
+            raise KeyError(f"attribute '{name}' already exists")
+        if "." in name:
+            raise KeyError(f'module name can\'t contain ".", got: {name}')
+        if name == "":
+            raise KeyError('module name can\'t be empty string ""')
+        self._modules[name] = module
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """The same as add_module."""
+        self.add_module(name, module)
+
+    # ---- attributes
+
+    def __getattr__(self, name: str) -> Any:
+        state = self.__dict__
+        for own in ("_parameters", "_modules", "_buffers"):
+            if own in state and name in state[own]:
+                return state[own][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        state = self.__dict__
+        if isinstance(value, Parameter):
+            if "_parameters" not in state:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, state, self._buffers, self._modules)
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            self._set_module(name, value)
+        elif name in state.get("_parameters", ()):
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                )
+            self.register_parameter(name, None)
+        elif name in state.get("_modules", ()):
+            self._set_module(name, value)
+        elif isinstance(value, Buffer) or name in state.get("_buffers", ()):
+            self._set_buffer(name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _forget(self, name: str, *places: dict[str, Any]) -> None:
+        for place in places:
+            place.pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
+
+    def _set_module(self, name: str, value: Any) -> None:
+        state = self.__dict__
+        if "_modules" not in state:
+            raise AttributeError("cannot assign module before Module.__init__() call")
+        if isinstance(value, Module):
+            if name in self._parameters:
+                raise TypeError(
+                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                )
+            self._forget(name, state, self._buffers)
+        elif value is not None:
+            raise TypeError(
+                f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+            )
+        self._modules[name] = value
+
+    def _set_buffer(self, name: str, value: Any) -> None:
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(
+                f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+            )
+        known = name not in self._non_persistent_buffers_set
+        self.register_buffer(name, value, value.persistent if isinstance(value, Buffer) else known)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._parameters:
+            del self._parameters[name]
+        elif name in self._buffers:
+            del self._buffers[name]
+            self._non_persistent_buffers_set.discard(name)
+        elif name in self._modules:
+            del self._modules[name]
+        else:
+            object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        return sorted({name for name in names if not name[:1].isdigit()})
+
+    # ---- by dotted name
+
+    def get_submodule(self, target: str) -> Module:
+        """The submodule at a dotted path; AttributeError names the step that fails."""
+        module = self
+        for item in target.split(".") if target else ():
+            if not hasattr(module, item):
+                raise AttributeError(f"{module._get_name()} has no attribute `{item}`")
+            module = getattr(module, item)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{item}` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Puts `module` at a dotted path whose parent exists; with `strict` something must be there already."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, last = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if not hasattr(parent, last):
+            if strict:
+                raise AttributeError(f"{parent._get_name()} has no attribute `{last}`")
+        elif not isinstance(getattr(parent, last), Module):
+            raise AttributeError(f"`{last}` is not an nn.Module")
+        setattr(parent, last, module)
+
+    def _get_member(self, target: str) -> tuple[Module, str]:
+        path, _, last = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, last):
+            raise AttributeError(f"{module._get_name()} has no attribute `{last}`")
+        return module, last
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a dotted path; AttributeError when there is none."""
+        module, last = self._get_member(target)
+        param = getattr(module, last)
+        if not isinstance(param, Parameter):
+            raise AttributeError(f"`{last}` is not an nn.Parameter")
+        return param
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a dotted path; AttributeError when there is none."""
+        module, last = self._get_member(target)
+        if last not in module._buffers:
+            raise AttributeError(f"`{last}` is not a buffer")
+        return getattr(module, last)  # type: ignore[no-any-return]
+
+    # ---- walking the tree: each object is met once, in order of registration
+
+    def _named_members(
+        self, own: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in modules:
+            for name, member in module.__dict__[own].items():
+                if member is None or id(member) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(member))
+                yield (f"{path}.{name}" if path else name), member
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        seen: set[int] = set()
+        for name, module in self._modules.items():
+            if module is not None and id(module) not in seen:
+                seen.add(id(module))
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        for _, module in self.named_children():
+            yield module
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    # ---- doing something to all of it
+
+    def apply(self, fn: Callable[[Module], None]) -> Any:
+        """Calls `fn` on every submodule, children first, then on self; returns self."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        with no_grad():
+            for param in self._parameters.values():
+                if param is None:
+                    continue
+                grad = param.grad
+                param.data = fn(param)
+                if grad is not None:
+                    grad.data = fn(grad)
+            for name, buffer in self._buffers.items():
+                if buffer is not None:
+                    self._buffers[name] = fn(buffer)
+        return self
+
+    def _cast(self, dtype: Any) -> Any:
+        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+
+    def type(self, dst_type: Any) -> Any:
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self) -> Any:
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self) -> Any:
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self) -> Any:
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def cpu(self) -> Any:
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Casts floating-point parameters and buffers, by a dtype or a tensor; the only device is the CPU."""
+        from gradtrace.engine import dtypes, tensor
+
+        dtype = kwargs.get("dtype")
+        for arg in (*args, *([kwargs["device"]] if "device" in kwargs else ())):
+            if isinstance(arg, Tensor):
+                dtype = arg.dtype
+            elif isinstance(arg, dtypes.dtype):
+                dtype = arg
+            elif arg is not None and not isinstance(arg, (bool, tensor.device)):
+                tensor.device(arg)
+        if dtype is None:
+            return self
+        if not dtype.is_floating_point:
+            raise TypeError(
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=" + str(dtype)
+            )
+        return self._cast(dtype)
+
+    def train(self, mode: bool = True) -> Any:
+        """Sets training mode on self and all submodules."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Any:
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Clears the gradients of all parameters."""
+        for param in self.parameters():
+            clear_grad(param, set_to_none)
+
+    # ---- text
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        extra_lines = extra.split("\n") if extra else []
+        child_lines = [f"({name}): {indent(repr(child), 2)}" for name, child in self._modules.items()]
+        if len(extra_lines) == 1 and not child_lines:
+            return f"{self._get_name()}({extra})"
+        lines = extra_lines + child_lines
+        body = "\n  " + "\n  ".join(lines) + "\n" if lines else ""
+        return f"{self._get_name()}({body})"
+
+
+def clear_grad(param: Tensor, set_to_none: bool) -> None:
+    """Drops the gradient of `param`, or (unless `set_to_none`) makes it a zero without history."""
+    grad = param.grad
+    if grad is None:
+        return
+    if set_to_none:
+        param.grad = None
+        return
+    if grad.grad_fn is not None:
+        grad.detach_()
+    else:
+        grad.requires_grad_(False)
+    grad.zero_()
+

@@ -1,0 +1,113 @@
+"""Padding layers: a mode and a number of dimensions each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.tensor import Tensor
+from gradtrace.nn import functional as F
+from gradtrace.nn.modules.batchnorm import check_dims
+from gradtrace.nn.modules.module import Module
+from gradtrace.nn.modules.utils import repeated
+
+
+class _Pad(Module):
+    """`padding` is one number or (left, right, top, bottom, front, back) for the last dimensions."""
+
+    spatial = 0
+    mode = "constant"
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        self.padding = repeated(padding, 2 * self.spatial)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if self.mode == "circular":
+            check_dims(input, (self.spatial + 1, self.spatial + 2))
+        return F.pad(input, self.padding, self.mode)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class _ZeroPad(_ConstantPad):
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ConstantPad1d(_ConstantPad):
+    spatial = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    spatial = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    spatial = 3
+
+
+class ZeroPad1d(_ZeroPad):
+    spatial = 1
+
+
+class ZeroPad2d(_ZeroPad):
+    spatial = 2
+
+
+class ZeroPad3d(_ZeroPad):
+    spatial = 3
+
+
+class ReflectionPad1d(_Pad):
+    spatial = 1
+    mode = "reflect"
+
+
+class ReflectionPad2d(ReflectionPad1d):
+    spatial = 2
+
+
+class ReflectionPad3d(ReflectionPad1d):
+    spatial = 3
+
+
+class ReplicationPad1d(_Pad):
+    spatial = 1
+    mode = "replicate"
+
+
+class ReplicationPad2d(ReplicationPad1d):
+    spatial = 2
+
+
+class ReplicationPad3d(ReplicationPad1d):
+    spatial = 3
+
+
+class CircularPad1d(_Pad):
+    spatial = 1
+    mode = "circular"
+
+
+class CircularPad2d(CircularPad1d):
+    spatial = 2
+
+
+class CircularPad3d(CircularPad1d):
+    spatial = 3

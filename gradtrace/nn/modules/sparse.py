@@ -1,0 +1,188 @@
+"""Embedding tables: rows of a weight picked by index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.modes import no_grad
+from gradtrace.engine.tensor import Tensor
+from gradtrace.nn import functional as F
+from gradtrace.nn import init
+from gradtrace.nn.modules.module import Module
+from gradtrace.nn.modules.utils import new_parameter
+from gradtrace.nn.parameter import Parameter
+
+
+class _Table(Module):
+    padding_message = ""
+
+    def _setup(
+        self, rows: int, columns: int, padding_idx: int | None, weight: Tensor | None, requires_grad: bool, dtype: Any
+    ) -> None:
+        self.num_embeddings = rows
+        self.embedding_dim = columns
+        if padding_idx is not None and not -rows <= padding_idx < rows:
+            raise AssertionError(self.padding_message)
+        self.padding_idx = padding_idx if padding_idx is None or padding_idx >= 0 else rows + padding_idx
+        if weight is None:
+            self.weight = new_parameter((rows, columns), dtype, requires_grad)
+            self.reset_parameters()
+            return
+        if list(weight.shape) != [rows, columns]:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        self.weight = Parameter(weight, requires_grad)
+
+    def reset_parameters(self) -> None:
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def _options(self, names: tuple[tuple[str, Any], ...]) -> str:
+        """The options that differ from the usual, as text."""
+        shown = [f", {name}={getattr(self, name)}" for name, usual in names if getattr(self, name) != usual]
+        return f"{self.num_embeddings}, {self.embedding_dim}" + "".join(shown)
+
+
+def _rows_and_columns(embeddings: Tensor) -> tuple[int, int]:
+    if embeddings.dim() != 2:
+        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+    return embeddings.shape[0], embeddings.shape[1]
+
+
+class Embedding(_Table):
+    """Rows of weight (num_embeddings, embedding_dim) by index: (*) to (*, embedding_dim).
+
+    The weight is standard normal at first; the row `padding_idx` is zero and gets no gradient.
+    """
+
+    padding_message = "Padding_idx must be within num_embeddings"
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
+        self._setup(num_embeddings, embedding_dim, padding_idx, _weight, not _freeze, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
+
+    def extra_repr(self) -> str:
+        return self._options(
+            (("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False),
+             ("sparse", False))
+        )
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Any:
+        """A table with the given rows, not trained unless `freeze` is False."""
+        rows, columns = _rows_and_columns(embeddings)
+        return cls(
+            rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze
+        )
+
+
+class EmbeddingBag(_Table):
+    """Sums, means or maxima of bags of rows; bags are rows of a 2-D input, or start at `offsets`."""
+
+    padding_message = "padding_idx must be within num_embeddings"
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.mode = mode
+        self.sparse = sparse
+        self.include_last_offset = include_last_offset
+        self._setup(num_embeddings, embedding_dim, padding_idx, _weight, True, dtype)
+
+    def forward(
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
+    ) -> Tensor:
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        text = self._options((("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False)))
+        text += f", mode={self.mode!r}"
+        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> Any:
+        """A table with the given rows, not trained unless `freeze` is False."""
+        rows, columns = _rows_and_columns(embeddings)
+        bag = cls(
+            rows, columns, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset,
+            padding_idx,
+        )
+        bag.weight.requires_grad = not freeze
+        return bag

@@ -1,0 +1,76 @@
+"""Parameter and Buffer: tensors that a Module registers when they are assigned to an attribute.
+
+A Parameter differs from a Tensor by its type and its text only; what is computed from it is a plain Tensor
+(https://pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.tensor import Tensor
+
+
+def _share(target: Tensor, data: Tensor) -> None:
+    """Makes the fresh `target` a leaf on the storage (and the version counter) of `data`."""
+    target._data = data.shared()
+    target._fn = None
+    target._nr = 0
+    target._req = False
+    target._x = None
+    target.extra().counter = data.counter()
+
+
+def _empty() -> Tensor:
+    from gradtrace import ops
+
+    return ops.find(ops.api.functions, "empty")(0)  # type: ignore[no-any-return]
+
+
+class Parameter(Tensor):
+    """A leaf that a Module lists among its parameters; it shares the storage of `data`.
+
+    RuntimeError when `data` is of an integer type and `requires_grad` is wanted.
+    """
+
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
+        source = _empty() if data is None else data
+        if requires_grad and not source.is_floating_point():
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        _share(self, source)
+        self._req = bool(requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        """An independent parameter with the same values; the gradient is not copied."""
+        known = memo.get(id(self))
+        if known is not None:
+            return known  # type: ignore[no-any-return]
+        copy = type(self)._wrap(self.shared().copy())
+        copy._req = self._req
+        memo[id(self)] = copy
+        return copy  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.shared(), self._req)
+
+
+def _rebuild(kind: type[Tensor], array: Any, requires_grad: bool) -> Tensor:
+    tensor = kind._wrap(array)
+    tensor._req = requires_grad
+    return tensor
+
+
+class Buffer(Tensor):
+    """A tensor that a Module lists among its buffers: state that is not trained, such as running averages.
+
+    `persistent` tells whether it is part of the Module's state_dict.
+    """
+
+    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
+        source = _empty() if data is None else data
+        _share(self, source)
+        self._req = source.requires_grad
+        self.persistent = persistent

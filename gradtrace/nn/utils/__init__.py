@@ -1,0 +1,102 @@
+"""nn.utils: clipping of gradients, parameters as one vector, padding of sequences.
+
+https://pytorch.org/docs/stable/nn.html#utilities
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gradtrace.engine.modes import no_grad
+from gradtrace.engine.tensor import Tensor
+from gradtrace.nn.modules.module import typename
+from gradtrace.nn.modules.utils import function
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "rnn", "vector_to_parameters"]
+
+Tensors = Tensor | Iterable[Tensor]
+
+
+def _listed(tensors: Tensors) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def get_total_norm(
+    tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Tensor:
+    """The norm of all tensors as if they were one vector; RuntimeError for inf or nan when asked."""
+    from gradtrace import linalg
+
+    listed, norm_type = _listed(tensors), float(norm_type)
+    if not listed:
+        return function("tensor")(0.0)  # type: ignore[no-any-return]
+    with no_grad():
+        norms = [linalg.vector_norm(t, norm_type) for t in listed]
+        total: Tensor = linalg.vector_norm(function("stack")(norms), norm_type)
+    if error_if_nonfinite and not abs(total.item()) < float("inf"):
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
+            "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scales the gradients by max_norm / total_norm where that is below 1."""
+    with no_grad():
+        factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+        for grad in _grads(_listed(parameters)):
+            grad.mul_(factor)
+
+
+def _grads(parameters: list[Tensor]) -> list[Tensor]:
+    return [p.grad for p in parameters if p.grad is not None]
+
+
+def clip_grad_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scales all gradients so that their total norm is at most `max_norm`; returns the norm before."""
+    listed = _listed(parameters)
+    total = get_total_norm(_grads(listed), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(listed, max_norm, total)
+    return total
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Clips every element of every gradient to [-clip_value, clip_value]."""
+    limit = float(clip_value)
+    with no_grad():
+        for grad in _grads(_listed(parameters)):
+            grad.clamp_(min=-limit, max=limit)
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All parameters, flattened, in one vector."""
+    return function("cat")([p.view(-1) for p in parameters])  # type: ignore[no-any-return]
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Gives each parameter its slice of the vector as data."""
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
+    start = 0
+    for param in parameters:
+        end = start + param.numel()
+        param.data = vec[start:end].view_as(param).data
+        start = end
+
+
+def __getattr__(name: str) -> Any:
+    if name == "rnn":
+        from importlib import import_module
+
+        return import_module("gradtrace.nn.utils.rnn")
+    raise AttributeError(f"module 'torch.nn.utils' has no attribute '{name}'")

@@ -1,0 +1,37 @@
+"""nn.utils.rnn: sequences of different lengths in one tensor, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradtrace.engine.tensor import Tensor
+from gradtrace.nn.modules.utils import function
+
+__all__ = ["pad_sequence", "unpad_sequence"]
+
+
+def pad_sequence(
+    sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
+    """Sequences (L_i, *) as one tensor (max L, N, *), or (N, max L, *) with batch_first."""
+    if padding_side not in ("left", "right"):
+        raise RuntimeError("Expected padding_side to be one of left or right, but got " + padding_side + ".")
+    listed = list(sequences)
+    if not listed:
+        raise RuntimeError("received an empty list of sequences")
+    longest = max(s.size(0) for s in listed)
+    padded = []
+    for s in listed:
+        missing = longest - s.size(0)
+        if not missing:
+            padded.append(s)
+            continue
+        filler = s.new_full((missing, *s.shape[1:]), padding_value)
+        padded.append(function("cat")([filler, s] if padding_side == "left" else [s, filler]))
+    return function("stack")(padded, 0 if batch_first else 1)  # type: ignore[no-any-return]
+
+
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
+    """The sequences of the given lengths, without their padding."""
+    batch = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    return [sequence[:length] for sequence, length in zip(batch, lengths.tolist(), strict=True)]

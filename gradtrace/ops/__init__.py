@@ -1,0 +1,39 @@
+"""The operators: one record each, a file for each family, and the public names over them.
+
+`arithmetic`, `pointwise` and `create` are loaded at once; the other families when one of their names is first asked
+for, so that a scalar expression starts quickly.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from gradtrace.engine.tensor import Tensor, hooks_into_ops
+from gradtrace.ops import api, arithmetic, create, pointwise  # noqa: F401 - they register their operators
+
+LATER = ("shape", "reduce", "index", "matrix", "activation", "loss", "conv", "norm", "special", "linalg", "select", "random")
+_waiting = list(LATER)
+
+
+def load() -> None:
+    """Loads every family."""
+    while _waiting:
+        import_module(f"gradtrace.ops.{_waiting.pop(0)}")
+
+
+def find(table: dict[str, Any], name: str) -> Any:
+    """A name of one of api's tables, loading families until it is there; None if no family has it."""
+    while name not in table and _waiting:
+        import_module(f"gradtrace.ops.{_waiting.pop(0)}")
+    return table.get(name)
+
+
+def _resolve(name: str) -> Any:
+    while _waiting and name not in Tensor.__dict__:
+        import_module(f"gradtrace.ops.{_waiting.pop(0)}")
+    return Tensor.__dict__.get(name)
+
+
+hooks_into_ops["resolve"] = _resolve
+hooks_into_ops["load"] = load

@@ -1,0 +1,157 @@
+"""From records to the names users call: functions, methods, in-place methods, Python operators, `functional` names.
+
+A family of operators first lists its records, then exposes names here. The public function has PyTorch's argument
+names; as a method its first argument is the tensor itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine import fast
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.op import Op
+from gradtrace.engine.tensor import Tensor
+
+functions: dict[str, Any] = {}  # torch.NAME
+methods: dict[str, Any] = {}  # Tensor.NAME
+functional: dict[str, Any] = {}  # torch.nn.functional.NAME
+linalg: dict[str, Any] = {}  # torch.linalg.NAME
+special: dict[str, Any] = {}  # torch.special.NAME
+
+# For docs/operators.md: every public name with the record it stands on.
+catalogue: dict[str, tuple[str, str]] = {}
+
+
+def expose(function: Any, *names: str, forms: str = "fm", record: Op | None = None) -> Any:
+    """Makes `function` public under `names`: f function, m method, n nn.functional, l linalg, s special."""
+    tables = {"f": functions, "m": methods, "n": functional, "l": linalg, "s": special}
+    for name in names or (function.__name__,):
+        for form in forms:
+            if form in tables:
+                tables[form][name] = function
+        if "m" in forms and name not in Tensor.__dict__:
+            setattr(Tensor, name, function)
+        catalogue[name] = (forms, record.name if record is not None else "")
+    return function
+
+
+def public(*names: str, forms: str = "fm") -> Callable[[Any], Any]:
+    """Decorates a public function; see `expose`."""
+    return lambda function: expose(function, *names, forms=forms)
+
+
+def named(function: Any, name: str, doc: str = "") -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc or function.__doc__
+    return function
+
+
+def expose_inplace(record: Op, *names: str) -> None:
+    """Adds the in-place method `name_` of an operator whose plain arguments all come after the tensors."""
+
+    def method(self: Tensor, *args: Any) -> Tensor:
+        return inplace(record, self, *args)
+
+    for name in names:
+        setattr(Tensor, name + "_", named(method, name + "_", f"In-place form of {name}."))
+        methods[name + "_"] = method
+
+
+def unary(record: Op, *aliases: str, forms: str = "fmi") -> Any:
+    """Exposes an operator of one tensor."""
+
+    call = fast.unary(record)
+
+    def function(input: Tensor) -> Tensor:
+        if not isinstance(input, Tensor):
+            raise not_a_tensor(record.name, "input", 1, input)
+        return call(input)
+
+    named(function, record.name, f"Element-wise {record.name} (torch.{record.name}).")
+    expose(function, record.name, *aliases, forms=forms, record=record)
+    if "i" in forms:
+        expose_inplace(record, record.name, *aliases)
+    return function
+
+
+def binary(record: Op, *aliases: str, forms: str = "fmi", name: str = "") -> Any:
+    """Exposes an operator of two tensors, the second of which may be a number."""
+    name = name or record.name
+    call = fast.binary(record)
+
+    def function(input: Tensor, other: Any) -> Tensor:
+        if not isinstance(input, Tensor):
+            raise not_a_tensor(name, "input", 1, input)
+        if not isinstance(other, (Tensor, int, float)):
+            raise not_a_tensor(name, "other", 2, other)
+        return call(input, other)
+
+    named(function, name, f"Element-wise {name} with broadcasting (torch.{name}).")
+    expose(function, name, *aliases, forms=forms, record=record)
+    if "i" in forms:
+        expose_inplace(record, name, *aliases)
+    return function
+
+
+def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: bool = False) -> None:
+    """Puts a Python operator on Tensor; other operand types get NotImplemented."""
+    call = fast.binary(record)
+
+    def forward(a: Tensor, b: Any) -> Any:
+        if isinstance(b, (Tensor, float, int)):
+            return call(a, b)
+        return NotImplemented
+
+    def backward(a: Tensor, b: Any) -> Any:
+        if isinstance(b, (float, int)):
+            return record(b, a)
+        return NotImplemented
+
+    def augmented(a: Tensor, b: Any) -> Any:
+        if isinstance(b, (Tensor, float, int)):
+            return inplace(record, a, b)
+        return NotImplemented
+
+    setattr(Tensor, f"__{dunder}__", named(forward, f"__{dunder}__"))
+    if reflected:
+        setattr(Tensor, f"__r{dunder}__", named(backward, f"__r{dunder}__"))
+    if inplace_too:
+        setattr(Tensor, f"__i{dunder}__", named(augmented, f"__i{dunder}__"))
+
+
+def not_a_tensor(name: str, argument: str, position: int, value: Any) -> TypeError:
+    return TypeError(
+        f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
+    )
+
+
+def check_dim(dim: int, ndim: int) -> int:
+    """A dim counted from the front; IndexError with PyTorch's words when out of range."""
+    limit = max(ndim, 1)
+    if not -limit <= dim < limit:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
+        )
+    return dim % limit
+
+
+def check_dims(dims: Any, ndim: int) -> tuple[int, ...]:
+    """Several dims counted from the front, each at most once; None or () for all."""
+    if dims is None:
+        return tuple(range(ndim))
+    if isinstance(dims, int):
+        return (check_dim(dims, ndim),)
+    found = tuple(check_dim(int(dim), ndim) for dim in dims)
+    for i, dim in enumerate(found):
+        if dim in found[:i]:
+            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+    return found if found else tuple(range(ndim))
+
+
+def sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """Sizes given one by one or as one sequence."""
+    if len(args) == 1 and isinstance(args[0], (tuple, list)):
+        args = tuple(args[0])
+    return tuple(int(a) for a in args)

@@ -1,0 +1,402 @@
+"""Arithmetic and comparison: the operators behind Python's own signs.
+
+The table is the text: signature, kernel, then for each argument what its derivative needs and the rule.
+"""
+
+from __future__ import annotations
+
+import operator as py
+from typing import Any
+
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops import scalars
+from gradtrace.ops.api import binary, expose, named, not_a_tensor, operator, public, unary
+
+
+def pow_scalar_grad(xp: Any, g: Any, self: Any, exponent: float) -> Any:
+    # At exponent 0 the gradient is 0 everywhere, also where self ** -1 is inf.
+    if exponent == 0:
+        return xp.zeros_like(g)
+    return g * (exponent * xp.pow_scalar(self, exponent - 1))
+
+
+def pow_base_grad(xp: Any, g: Any, self: Any, exponent: Any) -> Any:
+    return xp.where(exponent == 0, xp.zeros_like(g), g * (exponent * xp.pow(self, exponent - 1)))
+
+
+def pow_exponent_grad(xp: Any, g: Any, self: Any, exponent: Any, out: Any) -> Any:
+    flat = xp.logical_and(self == 0, exponent >= 0)
+    return xp.where(flat, xp.zeros_like(g), g * (out * xp.log(self)))
+
+
+def subtract(a: Any, b: Any) -> Any:
+    if getattr(a, "dtype", None) == bool and getattr(b, "dtype", None) == bool:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    return np.subtract(a, b)
+
+
+def negate(a: Any) -> Any:
+    if getattr(a, "dtype", None) == bool or type(a) is bool:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
+        )
+    return np.negative(a)
+
+
+def power_kernel(a: Any, b: Any) -> Any:
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype.kind in "iu" and b.dtype.kind in "iu" and bool((b < 0).any()):
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if a.dtype.kind == "f" and b.ndim == 0 and b == 2:
+        return a * a
+    return np.power(a, b)
+
+
+def power_scalar_kernel(a: Any, exponent: Any) -> Any:
+    if exponent == 2:
+        return a * a
+    if exponent == 0.5 and a.dtype.kind == "f":
+        # np.power(-0.0, 0.5) is 0 where sqrt keeps the sign; PyTorch uses sqrt here.
+        return np.sqrt(a)
+    if exponent == 3 and a.dtype.kind == "f":
+        return a * a * a
+    return power_kernel(a, np.asarray(exponent).astype(a.dtype))
+
+
+def reversed_subtract(a: Any, other: Any) -> Any:
+    return subtract(other, a)
+
+
+def python_remainder(a: Any, b: Any) -> Any:
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype.kind in "iu" and bool((b == 0).any()):
+        raise RuntimeError("ZeroDivisionError")
+    return np.remainder(a, b)
+
+
+def floor_division(a: Any, b: Any) -> Any:
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype.kind in "iu" and bool((b == 0).any()):
+        raise RuntimeError("ZeroDivisionError")
+    if a.dtype.kind == "f":
+        # np.floor_divide gives nan for x // 0, where PyTorch has inf.
+        return np.where(b == 0, a / b, np.floor_divide(a, b)).astype(a.dtype)
+    return np.floor_divide(a, b)
+
+
+def rounded_division(a: Any, b: Any, mode: str) -> Any:
+    if mode == "floor":
+        return floor_division(a, b)
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype.kind == "f":
+        return np.trunc(a / b)
+    if bool((b == 0).any()):
+        raise RuntimeError("ZeroDivisionError")
+    quotient = np.abs(a) // np.abs(b)
+    return (np.sign(a) * np.sign(b) * quotient).astype(a.dtype)
+
+
+ARITH: Any = {"promote": "arith"}
+
+add = op("add(self, other)", "add", scalar=py.add, node="AddBackward0", **ARITH,
+         self=d("", lambda xp, g, out, self, other: g),
+         other=d("", lambda xp, g, out, self, other: g))
+add_scaled = op("add_scaled(self, other; alpha)", lambda a, b, alpha: np.add(a, np.multiply(b, alpha)),
+                scalar=lambda a, b, alpha: a + b * alpha, node="AddBackward0", **ARITH,
+                self=d("", lambda xp, g, out, self, other, alpha: g),
+                other=d("", lambda xp, g, out, self, other, alpha: g * alpha))
+sub = op("sub(self, other)", subtract, scalar=py.sub, node="SubBackward0", **ARITH,
+         self=d("", lambda xp, g, out, self, other: g),
+         other=d("", lambda xp, g, out, self, other: -g))
+sub_scaled = op("sub_scaled(self, other; alpha)", lambda a, b, alpha: subtract(a, np.multiply(b, alpha)),
+                scalar=lambda a, b, alpha: a - b * alpha, node="SubBackward0", **ARITH,
+                self=d("", lambda xp, g, out, self, other, alpha: g),
+                other=d("", lambda xp, g, out, self, other, alpha: -g * alpha))
+rsub_scalar = op("rsub_scalar(self, other)", reversed_subtract, scalar=lambda a, b: b - a, node="RsubBackward1", **ARITH,
+                 self=d("", lambda xp, g, out, self, other: -g))
+mul = op("mul(self, other)", "multiply", scalar=py.mul, node="MulBackward0", **ARITH,
+         self=d("other", lambda xp, g, out, self, other: g * other),
+         other=d("self", lambda xp, g, out, self, other: g * self))
+div = op("div(self, other)", "true_divide", scalar=py.truediv, node="DivBackward0", promote="float",
+         self=d("other", lambda xp, g, out, self, other: g / other),
+         other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)))
+div_mode = op("div_mode(self, other; mode)", rounded_division, node="DivBackward2", **ARITH,
+              self=d("", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
+              other=d("", lambda xp, g, out, self, other, mode: xp.zeros_like(g)))
+floor_divide = op("floor_divide(self, other)", floor_division, undefined=True, **ARITH)
+neg = op("neg(self)", negate, scalar=py.neg, node="NegBackward0", promote="arith",
+         self=d("", lambda xp, g, out, self: -g))
+pow_scalar = op("pow_scalar(self; exponent)", power_scalar_kernel, scalar=scalars.power, node="PowBackward0",
+                self=d("self", lambda xp, g, out, self, exponent: pow_scalar_grad(xp, g, self, exponent)))
+pow_ = op("pow(self, exponent)", power_kernel, scalar=scalars.power, node="PowBackward1", **ARITH,
+          self=d("self exponent", lambda xp, g, out, self, exponent: pow_base_grad(xp, g, self, exponent)),
+          exponent=d("self exponent out", lambda xp, g, out, self, exponent: pow_exponent_grad(xp, g, self, exponent, out)))
+pow_of_scalar = op("pow_of_scalar(exponent; base)", lambda exponent, base: power_kernel(base, exponent),
+                   scalar=lambda exponent, base: scalars.power(base, exponent), node="PowBackward2",
+                   exponent=d("exponent out", lambda xp, g, out, exponent, base: pow_of_scalar_grad(
+                       xp, g, out, exponent, base)))
+remainder = op("remainder(self, other)", python_remainder, scalar=scalars.remainder, node="RemainderBackward1", **ARITH,
+               self=d("", lambda xp, g, out, self, other: g),
+               other=d("self other", lambda xp, g, out, self, other: -g * xp.floor(self / other)))
+remainder_scalar = op("remainder_scalar(self, other)", python_remainder, scalar=scalars.remainder,
+                      node="RemainderBackward0", **ARITH, self=d("", lambda xp, g, out, self, other: g))
+fmod = op("fmod(self, other)", "fmod", node="FmodBackward1", **ARITH,
+          self=d("", lambda xp, g, out, self, other: g),
+          other=d("self other", lambda xp, g, out, self, other: -g * xp.trunc(self / other)))
+fmod_scalar = op("fmod_scalar(self, other)", "fmod", node="FmodBackward0", **ARITH,
+                 self=d("", lambda xp, g, out, self, other: g))
+maximum = op("maximum(self, other)", "maximum", scalar=scalars.maximum, node="MaximumBackward0", **ARITH,
+             self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self >= other)),
+             other=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, other, self, other >= self)))
+minimum = op("minimum(self, other)", "minimum", scalar=scalars.minimum, node="MinimumBackward0", **ARITH,
+             self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self <= other)),
+             other=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, other, self, other <= self)))
+fmax = op("fmax(self, other)", "fmax", node="FmaxBackward0", **ARITH,
+          self=d("self other", lambda xp, g, out, self, other: first_wins(xp, g, self >= other, other)),
+          other=d("self other", lambda xp, g, out, self, other: xp.sub(g, first_wins(xp, g, self >= other, other))))
+fmin = op("fmin(self, other)", "fmin", node="FminBackward0", **ARITH,
+          self=d("self other", lambda xp, g, out, self, other: first_wins(xp, g, self <= other, other)),
+          other=d("self other", lambda xp, g, out, self, other: xp.sub(g, first_wins(xp, g, self <= other, other))))
+where = op("where(condition, self, other)", lambda c, a, b: np.where(c, a, b), scalar=scalars.where, node="WhereBackward0",
+           self=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, g, xp.zeros_like(g))),
+           other=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, xp.zeros_like(g), g)))
+zeros_like = op("zeros_like(self)", "zeros_like", scalar=lambda x: 0.0)
+ones_like = op("ones_like(self)", "ones_like", scalar=lambda x: 1.0)
+
+COMPARE: Any = {"promote": "compare"}
+eq = op("eq(self, other)", "equal", scalar=py.eq, **COMPARE)
+ne = op("ne(self, other)", "not_equal", scalar=py.ne, **COMPARE)
+lt = op("lt(self, other)", "less", scalar=py.lt, **COMPARE)
+le = op("le(self, other)", "less_equal", scalar=py.le, **COMPARE)
+gt = op("gt(self, other)", "greater", scalar=py.gt, **COMPARE)
+ge = op("ge(self, other)", "greater_equal", scalar=py.ge, **COMPARE)
+logical_and = op("logical_and(self, other)", "logical_and", scalar=lambda a, b: bool(a) and bool(b))
+logical_or = op("logical_or(self, other)", "logical_or", scalar=lambda a, b: bool(a) or bool(b))
+logical_xor = op("logical_xor(self, other)", "logical_xor", scalar=lambda a, b: bool(a) != bool(b))
+logical_not = op("logical_not(self)", "logical_not", scalar=lambda a: not a)
+bitwise_and = op("bitwise_and(self, other)", "bitwise_and", **ARITH)
+bitwise_or = op("bitwise_or(self, other)", "bitwise_or", **ARITH)
+bitwise_xor = op("bitwise_xor(self, other)", "bitwise_xor", **ARITH)
+bitwise_not = op("bitwise_not(self)", "invert")
+bitwise_left_shift = op("bitwise_left_shift(self, other)", "left_shift", **ARITH)
+bitwise_right_shift = op("bitwise_right_shift(self, other)", "right_shift", **ARITH)
+
+
+def pow_of_scalar_grad(xp: Any, g: Any, out: Any, exponent: Any, base: float) -> Any:
+    if base == 0:
+        # 0 ** x is flat for x >= 0 and falls from inf below.
+        return xp.where(exponent >= 0, xp.zeros_like(g), g * (out * -float("inf")))
+    log = float("nan") if base < 0 else float(np.log(base))
+    return g * (out * log)
+
+
+def extreme_grad(xp: Any, g: Any, mine: Any, other: Any, wins: Any) -> Any:
+    """Half of the gradient to each side of a tie; a nan on either side gives both the whole."""
+    nan = xp.logical_or(mine != mine, other != other)
+    tie = xp.where(mine == other, g * 0.5, g)
+    return xp.where(xp.logical_or(wins, nan), tie, xp.zeros_like(g))
+
+
+def first_wins(xp: Any, g: Any, wins: Any, other: Any) -> Any:
+    return xp.where(xp.logical_or(wins, other != other), g, xp.zeros_like(g))
+
+
+# ---- the public names
+
+
+@public("add")
+def add_(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
+    """input + alpha * other, broadcast (torch.add)."""
+    require_tensor("add", input, other)
+    return add(input, other) if alpha == 1 else add_scaled(input, other, alpha)
+
+
+@public("sub", "subtract")
+def sub_(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
+    """input - alpha * other, broadcast (torch.sub)."""
+    require_tensor("sub", input, other)
+    return sub(input, other) if alpha == 1 else sub_scaled(input, other, alpha)
+
+
+@public("rsub", forms="f")
+def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """other - alpha * input (torch.rsub)."""
+    if isinstance(other, Tensor):
+        return sub_(other, input, alpha=alpha)
+    return rsub_scalar(input, other) if alpha == 1 else rsub_scalar(mul(input, alpha), other)
+
+
+@public("div", "divide")
+def div_(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """input / other, broadcast; `rounding_mode` None, "trunc" or "floor" (torch.div)."""
+    require_tensor("div", input, other)
+    if rounding_mode is None:
+        return div(input, other)
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    return div_mode(input, other, rounding_mode)
+
+
+@public("pow")
+def power(input: Any, exponent: Any) -> Tensor:
+    """input ** exponent; either may be a number, not both (torch.pow)."""
+    if not isinstance(input, Tensor):
+        if not isinstance(exponent, Tensor):
+            raise not_a_tensor("pow", "input", 1, input)
+        return reflected_power(exponent, input)
+    if isinstance(exponent, Tensor):
+        return pow_(input, exponent)
+    return power_number(input, exponent)
+
+
+def power_number(input: Tensor, exponent: Any) -> Tensor:
+    if not input.is_floating_point() and isinstance(exponent, float):
+        from gradtrace.engine.dtypes import get_default_dtype
+        from gradtrace.engine.op import records
+
+        input = records["cast"](input, get_default_dtype().np)
+    if input.dtype.category == 0 and not isinstance(exponent, bool):
+        from gradtrace.engine.op import records
+
+        input = records["cast"](input, np.dtype("int64"))
+    if input.dtype.category == 1 and exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return pow_scalar(input, exponent)
+
+
+def reflected_power(exponent: Tensor, base: Any) -> Tensor:
+    if not exponent.is_floating_point():
+        return pow_(Tensor._wrap(np.asarray(base)), exponent) if isinstance(base, int) else pow_(
+            Tensor._wrap(np.asarray(base, dtype=_default_np())), exponent)
+    return pow_of_scalar(exponent, base)
+
+
+def _default_np() -> Any:
+    from gradtrace.engine.dtypes import get_default_dtype
+
+    return get_default_dtype().np
+
+
+def require_tensor(name: str, input: Any, other: Any) -> None:
+    if not isinstance(input, Tensor):
+        raise not_a_tensor(name, "input", 1, input)
+    if not isinstance(other, (Tensor, int, float)):
+        raise not_a_tensor(name, "other", 2, other)
+
+
+def _tensor_or_number(with_tensor: Any, with_number: Any, name: str) -> Any:
+    def function(input: Tensor, other: Any) -> Tensor:
+        if not isinstance(input, Tensor):
+            return with_tensor(input, other)
+        return with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
+
+    return expose(named(function, name, f"Element-wise {name} (torch.{name})."), name)
+
+
+rem = _tensor_or_number(remainder, remainder_scalar, "remainder")
+_tensor_or_number(fmod, fmod_scalar, "fmod")
+binary(mul, "multiply")
+expose(named(lambda input, other: div(input, other), "true_divide"), "true_divide")
+for record in (maximum, minimum, fmax, fmin):
+    binary(record, forms="fm")
+for record, alias in ((eq, "eq"), (ne, "not_equal"), (lt, "less"), (le, "less_equal"), (gt, "greater"),
+                      (ge, "greater_equal")):
+    binary(record, alias)
+for record in (logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift,
+               bitwise_right_shift, floor_divide):
+    binary(record)
+unary(neg, "negative")
+unary(logical_not)
+unary(bitwise_not)
+
+
+def _inplace_method(name: str, choose: Any) -> None:
+    def method(self: Tensor, other: Any, **options: Any) -> Tensor:
+        record, rest = choose(other, **options)
+        return inplace(record, self, other, *rest)
+
+    setattr(Tensor, name, named(method, name))
+
+
+_inplace_method("add_", lambda other, alpha=1: (add, ()) if alpha == 1 else (add_scaled, (alpha,)))
+_inplace_method("sub_", lambda other, alpha=1: (sub, ()) if alpha == 1 else (sub_scaled, (alpha,)))
+Tensor.subtract_ = Tensor.sub_  # type: ignore[attr-defined]
+_inplace_method("div_", lambda other, rounding_mode=None: (
+    (div, ()) if rounding_mode is None else (div_mode, (rounding_mode,))))
+Tensor.divide_ = Tensor.true_divide_ = Tensor.div_  # type: ignore[attr-defined]
+_inplace_method("pow_", lambda other: (pow_ if isinstance(other, Tensor) else pow_scalar, ()))
+_inplace_method("remainder_", lambda other: (remainder if isinstance(other, Tensor) else remainder_scalar, ()))
+_inplace_method("fmod_", lambda other: (fmod if isinstance(other, Tensor) else fmod_scalar, ()))
+
+operator("add", add, reflected=True, inplace_too=True)
+operator("sub", sub, inplace_too=True)
+operator("mul", mul, reflected=True, inplace_too=True)
+operator("truediv", div, inplace_too=True)
+operator("floordiv", floor_divide, reflected=True, inplace_too=True)
+for dunder, record in (("and", bitwise_and), ("or", bitwise_or), ("xor", bitwise_xor)):
+    operator(dunder, record, reflected=True, inplace_too=True)
+for dunder, record in (("lshift", bitwise_left_shift), ("rshift", bitwise_right_shift)):
+    operator(dunder, record, inplace_too=True)
+for dunder, record in (("eq", eq), ("ne", ne), ("lt", lt), ("le", le), ("gt", gt), ("ge", ge)):
+    operator(dunder, record)
+
+
+def _number(b: Any) -> bool:
+    return isinstance(b, (int, float))
+
+
+def _radd(a: Tensor, b: Any) -> Any:
+    return add(a, b) if _number(b) else NotImplemented
+
+
+def _rmul(a: Tensor, b: Any) -> Any:
+    return mul(a, b) if _number(b) else NotImplemented
+
+
+def _rsub(a: Tensor, b: Any) -> Any:
+    return rsub_scalar(a, b) if _number(b) else NotImplemented
+
+
+def _rtruediv(a: Tensor, b: Any) -> Any:
+    # As PyTorch: scalar / tensor is reciprocal, then mul.
+    return mul(a.reciprocal(), b) if _number(b) else NotImplemented
+
+
+def _power(a: Tensor, b: Any) -> Any:
+    return power(a, b) if _number(b) or isinstance(b, Tensor) else NotImplemented
+
+
+def _rpower(a: Tensor, b: Any) -> Any:
+    return reflected_power(a, b) if _number(b) else NotImplemented
+
+
+def _mod(a: Tensor, b: Any) -> Any:
+    return rem(a, b) if _number(b) or isinstance(b, Tensor) else NotImplemented
+
+
+def _rmod(a: Tensor, b: Any) -> Any:
+    return remainder(Tensor._wrap(np.asarray(b)), a) if _number(b) else NotImplemented
+
+
+def _rfloordiv(a: Tensor, b: Any) -> Any:
+    return floor_divide(b, a) if _number(b) else NotImplemented
+
+
+_DUNDERS: dict[str, Any] = {
+    "__radd__": _radd, "__rmul__": _rmul, "__rsub__": _rsub, "__rtruediv__": _rtruediv, "__rdiv__": _rtruediv,
+    "__pow__": _power, "__rpow__": _rpower, "__mod__": _mod, "__rmod__": _rmod, "__rfloordiv__": _rfloordiv,
+    "__neg__": lambda a: neg(a), "__pos__": lambda a: a, "__invert__": lambda a: bitwise_not(a),
+    "__ipow__": lambda a, b: a.pow_(b), "__imod__": lambda a, b: a.remainder_(b),
+    "__hash__": Tensor.__hash__,
+}
+for _name, _function in _DUNDERS.items():
+    setattr(Tensor, _name, _function)

@@ -1,0 +1,281 @@
+"""Making tensors: from values, filled, by ranges, at random; and casting and copying them.
+
+The random numbers come from numpy's PCG64 seeded by `manual_seed`; the stream is not PyTorch's, its distribution is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.function import refuse_twice
+from gradtrace.engine.lazy import is_array, np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import CPU, Tensor, device, hooks_into_ops
+from gradtrace.ops.api import public, sizes
+
+copy = op("copy(self)", lambda a: np.array(a), node="CopyBackwards", self=d("", lambda xp, g, out, self: g))
+clone = op("clone(self)", lambda a: np.array(a), scalar=lambda a: a, node="CloneBackward0",
+           self=d("", lambda xp, g, out, self: g))
+cast = op("cast(self; np_dtype)", lambda a, np_dtype: np.asarray(a).astype(np_dtype), node="ToCopyBackward0",
+          self=d("", lambda xp, g, out, self, np_dtype: g))
+once = op("once(self)", lambda a: a, node="torch::autograd::DelayedError", self=d("", refuse_twice))
+assign = op("assign(self, source)", lambda a, b: np.broadcast_to(b, np.shape(a)).astype(np.asarray(a).dtype),
+            node="CopyBackwards",
+            self=d("", lambda xp, g, out, self, source: xp.zeros_like(g)),
+            source=d("", lambda xp, g, out, self, source: g))
+fill = op("fill(self; value)", lambda a, value: np.full_like(a, value), node="FillBackward0",
+          inplace_node="FillBackward1", self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)))
+fill_tensor = op("fill_tensor(self, value)", lambda a, value: np.full_like(a, value), node="FillBackward2",
+                 self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)),
+                 value=d("", lambda xp, g, out, self, value: g))
+zero = op("zero(self)", lambda a: np.zeros_like(a), node="ZeroBackward0",
+          self=d("", lambda xp, g, out, self: xp.zeros_like(g)))
+
+
+def check_device(value: Any) -> None:
+    """Refuses every device but the CPU, by name."""
+    if value is not None and value is not CPU:
+        device(value)
+
+
+def finish(raw: Any, requires_grad: bool = False, place: Any = None) -> Tensor:
+    """A new leaf around raw data; 0-d float64 becomes a Python float."""
+    check_device(place)
+    if is_array(raw) and raw.ndim == 0 and raw.dtype == np.float64:
+        raw = float(raw)
+    t = Tensor._wrap(raw)
+    return t.requires_grad_() if requires_grad else t
+
+
+def np_of(dtype: Any, default: dtypes.dtype | None = None) -> Any:
+    if dtype is None:
+        return (default or dtypes.get_default_dtype()).np
+    if not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    return dtype.np
+
+
+@public("tensor", forms="f")
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+           pin_memory: bool = False) -> Tensor:
+    """A new leaf holding a copy of `data`: a number, nested lists, an array or a tensor (torch.tensor)."""
+    check_device(device)
+    if type(data) is float and (dtype or dtypes.get_default_dtype()) is dtypes.float64:
+        return finish(data, requires_grad)
+    if isinstance(data, Tensor):
+        data = data.shared()
+    if is_array(data):
+        dtypes.from_np(data.dtype)
+        return finish(np.array(data, dtype=data.dtype if dtype is None else np_of(dtype)), requires_grad)
+    return finish(from_nested(data, dtype), requires_grad)
+
+
+def from_nested(data: Any, dtype: Any) -> Any:
+    """Nested sequences of numbers as an array; ValueError for ragged ones, TypeError for other values."""
+    shape = nested_shape(data)
+    flat: list[Any] = []
+    flatten_nested(data, shape, 0, flat)
+    wanted = dtype or infer_dtype(flat)
+    try:
+        return np.array(flat, dtype=np_of(wanted)).reshape(shape)
+    except OverflowError:
+        raise RuntimeError("Overflow when unpacking long long") from None
+
+
+def nested_shape(data: Any) -> tuple[int, ...]:
+    shape: list[int] = []
+    while isinstance(data, (list, tuple, range)) or (isinstance(data, Tensor) and data.ndim):
+        shape.append(len(data))
+        if not len(data):
+            break
+        data = data[0]
+    return tuple(shape)
+
+
+def flatten_nested(data: Any, shape: tuple[int, ...], depth: int, flat: list[Any]) -> None:
+    if depth == len(shape):
+        flat.append(plain_number(data))
+        return
+    if not isinstance(data, (list, tuple, range, Tensor)):
+        raise TypeError(f"expected a sequence of length {shape[depth]} at dim {depth}, got {type(data).__name__}")
+    if len(data) != shape[depth]:
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+    for item in data:
+        flatten_nested(item, shape, depth + 1, flat)
+
+
+def plain_number(value: Any) -> Any:
+    if isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, Tensor):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        raise ValueError(f"expected a number, but got a sequence of length {len(value)}: the nesting is uneven")
+    if hasattr(value, "item") and hasattr(value, "dtype"):  # numpy scalars
+        return value.item()
+    if isinstance(value, str):
+        raise TypeError("new(): invalid data type 'str'")
+    raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
+
+
+def infer_dtype(flat: list[Any]) -> dtypes.dtype:
+    if not flat or any(isinstance(v, float) for v in flat):
+        return dtypes.get_default_dtype()
+    return dtypes.bool_ if all(isinstance(v, bool) for v in flat) else dtypes.int64
+
+
+@public("as_tensor", "asarray", forms="f")
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` itself where it is a tensor of this dtype, else as `tensor`; an array shares its memory."""
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    if is_array(data) and (dtype is None or dtypes.from_np(data.dtype) is dtype):
+        return Tensor._wrap(data)
+    return tensor(data, dtype=dtype, device=device)
+
+
+@public("from_numpy", forms="f")
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor that shares the memory of an ndarray (torch.from_numpy)."""
+    if not is_array(ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    dtypes.from_np(ndarray.dtype)
+    return Tensor._wrap(ndarray)
+
+
+def legacy_tensor(*args: Any) -> Tensor:
+    """torch.Tensor(data) or torch.Tensor(2, 3): always the default dtype."""
+    if len(args) == 1 and isinstance(args[0], (list, tuple, Tensor)) or (len(args) == 1 and is_array(args[0])):
+        return tensor(args[0], dtype=dtypes.get_default_dtype())
+    return Tensor._wrap(np.zeros(args if args else (0,), np_of(None)))
+
+
+hooks_into_ops["legacy_tensor"] = legacy_tensor
+
+
+def _filled(name: str, value: Any) -> None:
+    def make(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None,
+             layout: Any = None, **named_size: Any) -> Tensor:
+        if "size" in named_size:
+            size = (named_size["size"],)
+        shape = checked_sizes(sizes(size))
+        return finish(np.full(shape, value, np_of(dtype)), requires_grad, device)
+
+    make.__name__, make.__doc__ = name, f"A tensor of the given sizes filled with {value} (torch.{name})."
+    public(name, forms="f")(make)
+
+    def make_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+                  memory_format: Any = None) -> Tensor:
+        return finish(np.full(input.shape, value, np_of(dtype, input.dtype)), requires_grad, device)
+
+    make_like.__name__, make_like.__doc__ = name + "_like", f"As {name}, with the shape and dtype of `input`."
+    public(name + "_like", forms="f")(make_like)
+
+    def new(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+        return finish(np.full(checked_sizes(sizes(size)), value, np_of(dtype, self.dtype)), requires_grad, device)
+
+    new.__name__, new.__doc__ = "new_" + name, f"As {name}, with the dtype of this tensor."
+    public("new_" + name, forms="m")(new)
+
+
+def checked_sizes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    return shape
+
+
+_filled("zeros", 0)
+_filled("ones", 1)
+_filled("empty", 0)
+
+
+def of_fill(value: Any) -> dtypes.dtype:
+    if isinstance(value, Tensor):
+        return value.dtype
+    return dtypes.bool_ if isinstance(value, bool) else dtypes.int64 if isinstance(value, int) else (
+        dtypes.get_default_dtype())
+
+
+@public("full", forms="f")
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+         out: Any = None) -> Tensor:
+    """A tensor filled with one value, whose type decides the dtype (torch.full)."""
+    shape = checked_sizes(sizes((size,) if not isinstance(size, int) else (size,)))
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    return finish(np.full(shape, value, np_of(dtype, of_fill(fill_value))), requires_grad, device)
+
+
+@public("full_like", forms="f")
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+              memory_format: Any = None) -> Tensor:
+    """As `full`, with the shape and dtype of `input`."""
+    return full(tuple(input.shape), fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+
+
+@public("new_full", forms="m")
+def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False,
+             device: Any = None) -> Tensor:
+    """As `full`, with the dtype of this tensor."""
+    return full(size, fill_value, dtype=dtype or self.dtype, requires_grad=requires_grad)
+
+
+@public("new_tensor", forms="m")
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    """A new tensor from `data`, with the dtype of this tensor."""
+    return tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
+
+
+@public("scalar_tensor", forms="f")
+def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A 0-d tensor of the default dtype (torch.scalar_tensor)."""
+    return full((), s, dtype=dtype or dtypes.get_default_dtype(), requires_grad=requires_grad)
+
+
+@public("arange", forms="f")
+def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
+           requires_grad: bool = False, out: Any = None) -> Tensor:
+    """start, start + step, ... before end; int64 for integers, else the default dtype (torch.arange)."""
+    if end is None:
+        start, end = 0, start
+    start, end, step = (plain_number(v) for v in (start, end, step))
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    found = dtypes.get_default_dtype() if any(isinstance(v, float) for v in (start, end, step)) else dtypes.int64
+    count = max(math.ceil((end - start) / step), 0)
+    values = start + np.arange(count) * step
+    return finish(values.astype(np_of(dtype, found)), requires_grad, device)
+
+
+@public("linspace", forms="f")
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+             out: Any = None) -> Tensor:
+    """`steps` values evenly spaced from start to end inclusive (torch.linspace)."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    start, end, kind = plain_number(start), plain_number(end), np_of(dtype)
+    if kind.kind != "f" or steps < 2:
+        return finish(np.linspace(start, end, steps).astype(kind), requires_grad, device)
+    # PyTorch steps from both ends towards the middle, in the dtype itself.
+    low, high, n = kind.type(start), kind.type(end), np.arange(steps)
+    step = (high - low) / kind.type(steps - 1)
+    values = np.where(n < steps // 2, low + step * n.astype(kind), high - step * (steps - 1 - n).astype(kind))
+    return finish(values.astype(kind), requires_grad, device)
+
+
+@public("logspace", forms="f")
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False) -> Tensor:
+    """base ** linspace(start, end, steps) (torch.logspace)."""
+    powers = linspace(start, end, steps, dtype=dtypes.float64)
+    return finish(np.power(float(base), powers.array).astype(np_of(dtype)), requires_grad, device)
+
+
+@public("eye", forms="f")
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """The identity matrix, (n, m) (torch.eye)."""
+    return finish(np.eye(n, m, dtype=np_of(dtype)), requires_grad, device)

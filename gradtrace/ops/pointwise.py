@@ -1,0 +1,249 @@
+"""Functions of one tensor, element by element, and the clamps. One line each: the kernel, the float kernel, the rule."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops import scalars
+from gradtrace.ops.api import expose_inplace, public, unary
+
+FLOAT: Any = {"promote": "float"}
+LN2, LN10 = math.log(2.0), math.log(10.0)
+
+
+def sigmoid_kernel(x: Any) -> Any:
+    # exp of a non-positive number cannot overflow.
+    z = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + z), z / (1 + z)).astype(np.asarray(x).dtype)
+
+
+def round_decimals(x: Any, decimals: int) -> Any:
+    scale = np.asarray(10.0 ** abs(decimals)).astype(x.dtype)
+    return np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
+
+
+def zero(xp: Any, g: Any, *_: Any) -> Any:
+    return xp.zeros_like(g)
+
+
+abs_ = op("abs(self)", "abs", scalar=abs, node="AbsBackward0", promote="arith",
+          self=d("self", lambda xp, g, out, self: g * xp.sign(self)))
+sign = op("sign(self)", "sign", scalar=scalars.sign, node="SignBackward0", self=d("", zero))
+exp = op("exp(self)", "exp", scalar=math.exp, node="ExpBackward0", **FLOAT,
+         self=d("out", lambda xp, g, out, self: g * out))
+exp2 = op("exp2(self)", "exp2", scalar=lambda x: 2.0 ** x, node="Exp2Backward0", **FLOAT,
+          self=d("out", lambda xp, g, out, self: g * out * LN2))
+expm1 = op("expm1(self)", "expm1", scalar=math.expm1, node="Expm1Backward0", **FLOAT,
+           self=d("out", lambda xp, g, out, self: g * (out + 1)))
+log = op("log(self)", "log", scalar=math.log, node="LogBackward0", **FLOAT,
+         self=d("self", lambda xp, g, out, self: g / self))
+log1p = op("log1p(self)", "log1p", scalar=math.log1p, node="Log1PBackward0", **FLOAT,
+           self=d("self", lambda xp, g, out, self: g / (self + 1)))
+log2 = op("log2(self)", "log2", scalar=math.log2, node="Log2Backward0", **FLOAT,
+          self=d("self", lambda xp, g, out, self: g / (self * LN2)))
+log10 = op("log10(self)", "log10", scalar=math.log10, node="Log10Backward0", **FLOAT,
+           self=d("self", lambda xp, g, out, self: g / (self * LN10)))
+sqrt = op("sqrt(self)", "sqrt", scalar=math.sqrt, node="SqrtBackward0", **FLOAT,
+          self=d("out", lambda xp, g, out, self: g / (2 * out)))
+rsqrt = op("rsqrt(self)", lambda x: 1 / np.sqrt(x), scalar=scalars.rsqrt, node="RsqrtBackward0", **FLOAT,
+           self=d("out", lambda xp, g, out, self: -0.5 * g * (out * out * out)))
+reciprocal = op("reciprocal(self)", lambda x: 1 / x, scalar=scalars.reciprocal, node="ReciprocalBackward0", **FLOAT,
+                self=d("out", lambda xp, g, out, self: -g * (out * out)))
+sin = op("sin(self)", "sin", scalar=math.sin, node="SinBackward0", **FLOAT,
+         self=d("self", lambda xp, g, out, self: g * xp.cos(self)))
+cos = op("cos(self)", "cos", scalar=math.cos, node="CosBackward0", **FLOAT,
+         self=d("self", lambda xp, g, out, self: g * -xp.sin(self)))
+tan = op("tan(self)", "tan", scalar=math.tan, node="TanBackward0", **FLOAT,
+         self=d("out", lambda xp, g, out, self: g * (1 + out * out)))
+asin = op("asin(self)", "arcsin", scalar=math.asin, node="AsinBackward0", **FLOAT,
+          self=d("self", lambda xp, g, out, self: g * xp.rsqrt(1 - self * self)))
+acos = op("acos(self)", "arccos", scalar=math.acos, node="AcosBackward0", **FLOAT,
+          self=d("self", lambda xp, g, out, self: g * -xp.rsqrt(1 - self * self)))
+atan = op("atan(self)", "arctan", scalar=math.atan, node="AtanBackward0", **FLOAT,
+          self=d("self", lambda xp, g, out, self: g / (self * self + 1)))
+atan2 = op("atan2(self, other)", "arctan2", scalar=math.atan2, node="Atan2Backward0", **FLOAT,
+           self=d("self other", lambda xp, g, out, self, other: g * (other * inverse_square(xp, self, other))),
+           other=d("self other", lambda xp, g, out, self, other: g * (-self * inverse_square(xp, self, other))))
+sinh = op("sinh(self)", "sinh", scalar=math.sinh, node="SinhBackward0", **FLOAT,
+          self=d("self", lambda xp, g, out, self: g * xp.cosh(self)))
+cosh = op("cosh(self)", "cosh", scalar=math.cosh, node="CoshBackward0", **FLOAT,
+          self=d("self", lambda xp, g, out, self: g * xp.sinh(self)))
+tanh = op("tanh(self)", "tanh", scalar=math.tanh, node="TanhBackward0", **FLOAT,
+          self=d("out", lambda xp, g, out, self: g * (1 - out * out)))
+asinh = op("asinh(self)", "arcsinh", scalar=math.asinh, node="AsinhBackward0", inplace_node="AsinhBackward1", **FLOAT,
+           self=d("self", lambda xp, g, out, self: g * xp.rsqrt(self * self + 1)))
+acosh = op("acosh(self)", "arccosh", scalar=math.acosh, node="AcoshBackward0", inplace_node="AcoshBackward1", **FLOAT,
+           self=d("self", lambda xp, g, out, self: g * xp.rsqrt(self * self - 1)))
+atanh = op("atanh(self)", "arctanh", scalar=math.atanh, node="AtanhBackward0", inplace_node="AtanhBackward1", **FLOAT,
+           self=d("self", lambda xp, g, out, self: g / (1 - self * self)))
+sigmoid = op("sigmoid(self)", sigmoid_kernel, scalar=scalars.sigmoid, node="SigmoidBackward0", **FLOAT,
+             self=d("out", lambda xp, g, out, self: g * ((1 - out) * out)))
+relu = op("relu(self)", lambda x: np.where(x <= 0, np.zeros_like(x), x), scalar=scalars.relu, node="ReluBackward0",
+          self=d("out", lambda xp, g, out, self: xp.where(out <= 0, xp.zeros_like(g), g)))
+floor = op("floor(self)", "floor", scalar=scalars.floor, node="FloorBackward0", self=d("", zero))
+ceil = op("ceil(self)", "ceil", scalar=scalars.ceil, node="CeilBackward0", self=d("", zero))
+trunc = op("trunc(self)", "trunc", scalar=scalars.trunc, node="TruncBackward0", self=d("", zero))
+round_ = op("round(self)", "rint", scalar=scalars.round_half_even, node="RoundBackward0", self=d("", zero))
+round_to = op("round_to(self; decimals)", round_decimals, node="RoundBackward1", self=d("", zero))
+frac = op("frac(self)", lambda x: x - np.trunc(x), scalar=lambda x: x - math.trunc(x), node="FracBackward0",
+          self=d("", lambda xp, g, out, self: g))
+clamp = op("clamp(self; min, max)", lambda x, low, high: clamp_kernel(x, low, high), scalar=scalars.clamp,
+           node="ClampBackward0", self=d("self", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)))
+clamp_min = op("clamp_min(self; min)", lambda x, low: clamp_kernel(x, low, None),
+               scalar=lambda x, low: scalars.clamp(x, low, None), node="ClampMinBackward0",
+               self=d("self", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)))
+clamp_max = op("clamp_max(self; max)", lambda x, high: clamp_kernel(x, None, high),
+               scalar=lambda x, high: scalars.clamp(x, None, high), node="ClampMaxBackward0",
+               self=d("self", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)))
+clamp_tensor = op("clamp_tensor(self, min, max)", lambda x, low, high: clamp_kernel(x, low, high), promote="arith",
+                  node="ClampBackward1",
+                  self=d("self min max", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)),
+                  min=d("self min max", lambda xp, g, out, self, min, max: bound_grad(
+                      xp, g, self < min if max is None else xp.logical_and(self < min, min < max))),
+                  max=d("self min max", lambda xp, g, out, self, min, max: bound_grad(
+                      xp, g, self > max if min is None else xp.logical_or(self > max, max < min))))
+clamp_min_tensor = op("clamp_min_tensor(self, min)", lambda x, low: clamp_kernel(x, low, None), promote="arith",
+                      node="ClampMinBackward1",
+                      self=d("self min", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)),
+                      min=d("self min", lambda xp, g, out, self, min: bound_grad(xp, g, self < min)))
+clamp_max_tensor = op("clamp_max_tensor(self, max)", lambda x, high: clamp_kernel(x, None, high), promote="arith",
+                      node="ClampMaxBackward1",
+                      self=d("self max", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)),
+                      max=d("self max", lambda xp, g, out, self, max: bound_grad(xp, g, self > max)))
+nan_to_num = op("nan_to_num(self; nan, posinf, neginf)", lambda x, nan, posinf, neginf: np.nan_to_num(
+    x, nan=nan or 0.0, posinf=posinf, neginf=neginf), node="NanToNumBackward0",
+    self=d("self", lambda xp, g, out, self, *_: xp.where(xp.isfinite(self), g, xp.zeros_like(g))))
+isnan = op("isnan(self)", "isnan", scalar=math.isnan)
+isinf = op("isinf(self)", "isinf", scalar=math.isinf)
+isfinite = op("isfinite(self)", "isfinite", scalar=math.isfinite)
+isposinf = op("isposinf(self)", "isposinf", scalar=lambda x: x == math.inf)
+isneginf = op("isneginf(self)", "isneginf", scalar=lambda x: x == -math.inf)
+signbit = op("signbit(self)", "signbit", scalar=lambda x: math.copysign(1.0, x) < 0)
+
+
+def inverse_square(xp: Any, self: Any, other: Any) -> Any:
+    """1 / (self^2 + other^2), and 0 at the origin, where the gradient of atan2 is taken as 0."""
+    square = self * self + other * other
+    return xp.where(square == 0, xp.zeros_like(square), xp.reciprocal(square))
+
+
+def clamp_kernel(x: Any, low: Any, high: Any) -> Any:
+    dtype = np.asarray(x).dtype
+    if low is not None:
+        x = np.maximum(x, np.asarray(low).astype(dtype))
+    if high is not None:
+        x = np.minimum(x, np.asarray(high).astype(dtype))
+    return x
+
+
+def clamp_grad(xp: Any, g: Any, self: Any, low: Any, high: Any) -> Any:
+    """Passes at the bounds, not outside and not for nan; with low > high the value is high and nothing passes."""
+    inside = self == self
+    if low is not None:
+        inside = xp.logical_and(inside, self >= low)
+    if high is not None:
+        inside = xp.logical_and(inside, self <= high)
+    return xp.where(inside, g, xp.zeros_like(g))
+
+
+def bound_grad(xp: Any, g: Any, active: Any) -> Any:
+    return xp.where(active, g, xp.zeros_like(g))
+
+
+# ---- the public names
+
+for _record, _aliases in (
+    (abs_, ("absolute",)), (sign, ()), (exp, ()), (exp2, ()), (expm1, ()), (log, ()), (log1p, ()), (log2, ()),
+    (log10, ()), (sqrt, ()), (rsqrt, ()), (reciprocal, ()), (sin, ()), (cos, ()), (tan, ()), (asin, ("arcsin",)),
+    (acos, ("arccos",)), (atan, ("arctan",)), (sinh, ()), (cosh, ()), (asinh, ("arcsinh",)), (acosh, ("arccosh",)),
+    (atanh, ("arctanh",)), (floor, ()), (ceil, ()), (trunc, ("fix",)), (frac, ()),
+):
+    unary(_record, *_aliases)
+for _record in (exp2, expm1, log1p):
+    unary(_record, forms="s")
+unary(tanh, forms="fmin")
+unary(sigmoid, forms="fmin")
+unary(sigmoid, forms="s").__name__ = "expit"
+unary(relu, forms="fmi")
+for _record in (isnan, isinf, isfinite, isposinf, isneginf, signbit):
+    unary(_record, forms="fm")
+
+
+@public("square")
+def square(input: Tensor) -> Tensor:
+    """input ** 2 (torch.square)."""
+    return input ** 2
+
+
+@public("round")
+def rounded(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """To the nearest integer, half to even; `decimals` digits after the point (torch.round)."""
+    return round_(input) if decimals == 0 else round_to(input, decimals)
+
+
+@public("atan2", "arctan2")
+def arctan2(input: Tensor, other: Any) -> Tensor:
+    """The angle of the point (other, input) (torch.atan2)."""
+    return atan2(input, other)
+
+
+@public("clamp", "clip")
+def clamped(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """input limited to [min, max]; the bounds may be tensors, one may be None (torch.clamp)."""
+    record, rest = choose_clamp(input, min, max)
+    return record(input, *rest)
+
+
+def choose_clamp(input: Tensor, low: Any, high: Any) -> tuple[Any, tuple[Any, ...]]:
+    if low is None and high is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(low, Tensor) or isinstance(high, Tensor):
+        return clamp_tensor, (low, high)
+    return clamp, (low, high)
+
+
+@public("clamp_min")
+def clamped_below(input: Tensor, min: Any) -> Tensor:
+    """input, at least `min` (torch.clamp_min)."""
+    return clamp_min_tensor(input, min) if isinstance(min, Tensor) else clamp_min(input, min)
+
+
+@public("clamp_max")
+def clamped_above(input: Tensor, max: Any) -> Tensor:
+    """input, at most `max` (torch.clamp_max)."""
+    return clamp_max_tensor(input, max) if isinstance(max, Tensor) else clamp_max(input, max)
+
+
+@public("nan_to_num")
+def without_nan(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+    """nan and infinities replaced by numbers (torch.nan_to_num)."""
+    return nan_to_num(input, nan, posinf, neginf)
+
+
+def _clamp_inplace(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    record, rest = choose_clamp(self, min, max)
+    return inplace(record, self, *rest)
+
+
+def _pow2_inplace(self: Tensor) -> Tensor:
+    return self.pow_(2)
+
+
+def _round_inplace(self: Tensor, *, decimals: int = 0) -> Tensor:
+    return inplace(round_, self) if decimals == 0 else inplace(round_to, self, decimals)
+
+
+for _name, _function in (("clamp_", _clamp_inplace), ("clip_", _clamp_inplace), ("square_", _pow2_inplace),
+                         ("round_", _round_inplace)):
+    setattr(Tensor, _name, _function)
+expose_inplace(atan2, "atan2", "arctan2")
+expose_inplace(clamp_min, "clamp_min")
+expose_inplace(clamp_max, "clamp_max")
+expose_inplace(nan_to_num, "nan_to_num")
+Tensor.__abs__ = lambda self: abs_(self)  # type: ignore[attr-defined]
+Tensor.__round__ = lambda self, decimals=0: rounded(self, decimals=decimals)  # type: ignore[attr-defined]

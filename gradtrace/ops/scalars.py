@@ -1,0 +1,87 @@
+"""Float kernels that the math module lacks. They may raise where IEEE has inf or nan; the engine then redoes the
+operation on a 0-d array."""
+
+from __future__ import annotations
+
+import math
+
+
+def sign(x: float) -> float:
+    return float((x > 0) - (x < 0))
+
+
+def sigmoid(x: float) -> float:
+    if x >= 0:
+        return 1.0 / (1.0 + math.exp(-x))
+    z = math.exp(x)
+    return z / (1.0 + z)
+
+
+def rsqrt(x: float) -> float:
+    return 1.0 / math.sqrt(x)
+
+
+def reciprocal(x: float) -> float:
+    return 1.0 / x
+
+
+def square(x: float) -> float:
+    return x * x
+
+
+def floor(x: float) -> float:
+    return x if x == 0 else float(math.floor(x))
+
+
+def ceil(x: float) -> float:
+    # -0.5 rounds up to -0.0, which int would lose.
+    return math.copysign(math.ceil(x), x)
+
+
+def trunc(x: float) -> float:
+    return math.copysign(math.trunc(x), x)
+
+
+def round_half_even(x: float) -> float:
+    return math.copysign(round(x), x)
+
+
+def relu(x: float) -> float:
+    # A nan must pass, so not max(x, 0.0).
+    return 0.0 if x <= 0 else x
+
+
+def maximum(a: float, b: float) -> float:
+    return float(b if b > a or b != b else a)
+
+
+def minimum(a: float, b: float) -> float:
+    return float(b if b < a or b != b else a)
+
+
+def where(condition: bool, a: float, b: float) -> float:
+    return a if condition else b
+
+
+def power(a: float, b: float) -> float:
+    # math.pow raises for a negative base with a fractional exponent, where ** would give a complex number.
+    return math.pow(a, b)
+
+
+def remainder(a: float, b: float) -> float:
+    return a % b
+
+
+def clamp(x: float, low: float | None, high: float | None) -> float:
+    if x != x:
+        return x
+    if low is not None and x < low:
+        x = float(low)
+    if high is not None and x > high:
+        x = float(high)
+    return x
+
+
+def logaddexp(a: float, b: float) -> float:
+    high, low = (a, b) if a >= b else (b, a)
+    return high + math.log1p(math.exp(low - high))

@@ -1,0 +1,177 @@
+"""What happened, as an immutable value: the records that every view and every analysis reads.
+
+    Trace
+    ├── tensors      TensorRecord, ids 0, 1, 2, ... in creation order (inputs first)
+    ├── operations   Operation, in execution order: Operand tensors in, tensor ids out
+    ├── functions    FunctionRecord: the backward graph's nodes, in creation order, AccumulateGrad nodes last
+    └── function_edges   FunctionEdge, as PyTorch's next_functions: from a function to its inputs' functions
+
+`tensors[i].id == i`, and likewise for operations and functions, so an id is an index. Nothing here refers to a live
+tensor, to the terminal or to an address: the same program and inputs give an equal Trace, and so the same bytes in
+every view.
+
+An in-place operation makes a new TensorRecord, a new version of the same tensor: an edge never points back in time.
+The variable's name belongs to the last version; a version that was overwritten has `value` None unless its value was
+noted when it was made.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+LEAF: Final = "leaf"  # made by the user, requires grad
+DATA: Final = "data"  # a leaf without grad
+CONSTANT: Final = "constant"  # made by the program from no tensor and never named, e.g. torch.ones(3) within a line
+NONLEAF: Final = "nonleaf"  # computed, has a grad_fn
+RESULT: Final = "result"  # computed, but with no grad history
+KINDS: Final = (LEAF, DATA, CONSTANT, NONLEAF, RESULT)
+
+
+class Span(NamedTuple):
+    """A stretch of source text: lines from 1, columns from 0 (as `ast` counts, in UTF-8 bytes)."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Value(NamedTuple):
+    """A tensor's contents: `data` is a float, bool or int when `shape` is (), else a read-only ndarray.
+
+    `dtype` is the bare name ("float64", "int64", "bool"). A 0-d tensor never holds an ndarray here.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    data: Any
+
+    @property
+    def numel(self) -> int:
+        n = 1
+        for size in self.shape:
+            n *= size
+        return n
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype.startswith("float")
+
+    def __eq__(self, other: object) -> bool:
+        """Element by element, NaN equal to NaN (an ndarray's own == would not give one answer)."""
+        if not isinstance(other, Value) or self.shape != other.shape or self.dtype != other.dtype:
+            return False
+        if not self.shape:
+            return bool(self.data == other.data or (self.data != self.data and other.data != other.data))
+        return bool(((self.data == other.data) | ((self.data != self.data) & (other.data != other.data))).all())
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+
+class TensorRecord(NamedTuple):
+    """One tensor (one version of it, where in-place operations changed it)."""
+
+    id: int
+    name: str | None  # the first variable it was bound to
+    label: str  # the name, or the text of the expression that made it, or "%id"
+    kind: str  # one of KINDS
+    op: str | None  # the operation that made it ("mul"); None for a tensor that none made
+    grad_fn: str | None  # "MulBackward0"
+    function: int | None  # its grad_fn's FunctionRecord (for a leaf, its AccumulateGrad)
+    is_leaf: bool
+    requires_grad: bool
+    retains_grad: bool
+    is_output: bool
+    is_parameter: bool
+    value: Value | None  # None: overwritten in place since
+    grad: Value | None
+    grad_fn_of_grad: str | None  # after create_graph: the gradient's own grad_fn
+    grad_note: str  # "" or why grad is None
+    span: Span | None
+    names: tuple[str, ...] = ()  # every variable it is bound to, in order of binding
+    operation: int | None = None  # the Operation that made it
+    version: int = 0  # how many in-place changes this tensor has behind it
+    is_root: bool = False  # backward starts here
+
+
+class Operand(NamedTuple):
+    """One argument of an operation: a tensor, or the text of a constant ("1", "dim=0")."""
+
+    tensor: int | None
+    text: str
+    position: int
+
+
+class Operation(NamedTuple):
+    """One call of an operator. `inputs` holds x twice for x*x; `text` is the source text of the call."""
+
+    id: int
+    name: str
+    label: str  # with its constants: "add 1", "sum dim=0"
+    inputs: tuple[Operand, ...]
+    outputs: tuple[int, ...]
+    grad_fn: str | None
+    function: int | None
+    span: Span | None
+    text: str = ""
+
+
+class Saved(NamedTuple):
+    """A value kept for backward: a tensor of the trace, or the text of anything else ("2", "shape (3, 4)")."""
+
+    name: str
+    tensor: int | None
+    text: str
+
+
+class FunctionRecord(NamedTuple):
+    """One node of the backward graph."""
+
+    id: int
+    name: str  # "MulBackward0", "AccumulateGrad"
+    sequence: int  # 0, 1, 2, ... in order of creation within this trace; the later runs first in backward
+    outputs: tuple[int, ...]  # the tensors whose grad_fn it is
+    variable: int | None  # AccumulateGrad's leaf
+    saved: tuple[Saved, ...]
+    freed: bool  # backward has released its saved values
+    span: Span | None
+
+
+class FunctionEdge(NamedTuple):
+    """`source.next_functions[input_index] == (target, output_nr)`."""
+
+    source: int
+    target: int
+    input_index: int
+    output_nr: int
+
+
+class Trace(NamedTuple):
+    """A run, frozen."""
+
+    source_name: str
+    source_text: str
+    tensors: tuple[TensorRecord, ...]
+    operations: tuple[Operation, ...]
+    functions: tuple[FunctionRecord, ...]
+    function_edges: tuple[FunctionEdge, ...]
+    roots: tuple[int, ...]
+    outputs: tuple[int, ...]
+    backward_runs: int
+    names: tuple[tuple[str, int], ...]
+
+    def tensor(self, name: str) -> TensorRecord:
+        """The tensor bound to the variable `name`; KeyError if there is none."""
+        for known, index in self.names:
+            if known == name:
+                return self.tensors[index]
+        raise KeyError(name)
+
+    @property
+    def named(self) -> tuple[TensorRecord, ...]:
+        """The tensors that have a name, in creation order."""
+        return tuple(t for t in self.tensors if t.name is not None)

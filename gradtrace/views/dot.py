@@ -1,0 +1,89 @@
+"""Trace -> Graphviz DOT text, in one of two styles.
+
+    data       nodes are tensors, operations are the small ovals on the wires between them; AccumulateGrad is folded
+               into its leaf
+    autograd   nodes are the backward graph's functions as PyTorch keeps them, edges its next_functions
+
+Inputs stand left and outputs right in both. Node names come from the trace's ids (t0, o0, f0), so the text is the same
+byte for byte from run to run; it needs no renderer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from gradtrace.errors import UsageError
+from gradtrace.trace.record import Trace
+from gradtrace.views.labels import font, text
+from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Look, Theme
+
+if TYPE_CHECKING:
+    from graphviz import Digraph
+
+STYLES = ("data", "autograd")
+
+
+class Options(NamedTuple):
+    """What to draw. `derivatives` maps (operation id, operand position) to the text on that wire."""
+
+    style: str = "data"
+    theme: str = "light"
+    legend: bool = True
+    values: bool = True
+    gradients: bool = True
+    accumulate: bool = False  # in the data style: show each leaf's AccumulateGrad node
+    derivatives: Mapping[tuple[int, int], str] = {}
+    dpi: int | None = None
+
+
+def source(trace: Trace, options: Options = Options()) -> str:  # noqa: B008 - an immutable default
+    """The DOT text of `trace`. UsageError for an unknown style or theme."""
+    from gradtrace.views import dot_autograd, dot_data
+
+    if options.style not in STYLES:
+        raise UsageError(f"unknown graph style '{options.style}'", f"use one of: {', '.join(STYLES)}")
+    if options.theme not in THEMES:
+        raise UsageError(f"unknown theme '{options.theme}'", f"use one of: {', '.join(THEMES)}")
+    theme = THEMES[options.theme]
+    graph = canvas(theme, options)
+    draw = dot_data.draw if options.style == "data" else dot_autograd.draw
+    used = draw(graph, trace, options, theme)
+    if options.legend:
+        legend(graph, used, theme)
+    return graph.source
+
+
+def canvas(theme: Theme, options: Options) -> Digraph:
+    """An empty graph with the settings that all nodes and edges share."""
+    from graphviz import Digraph
+
+    settings = {
+        "rankdir": "LR",
+        "bgcolor": theme.background,
+        "nodesep": "0.22",
+        "ranksep": "0.32",
+        "pad": "0.15",
+        "fontname": FONT,
+    }
+    if options.dpi is not None:
+        settings["dpi"] = str(options.dpi)
+    ink = {"fontname": FONT, "fontcolor": theme.ink}
+    return Digraph(
+        "gradtrace",
+        graph_attr=settings,
+        node_attr={**ink, "fontsize": f"{TEXT_SIZE:g}", "margin": "0.09,0.05", "height": "0.3", "width": "0.3"},
+        edge_attr={**ink, "fontsize": f"{SMALL_SIZE:g}", "color": theme.wire, "arrowsize": "0.6"},
+    )
+
+
+def legend(graph: Digraph, used: list[Look], theme: Theme) -> None:
+    """A column at the far left with one sample of each look in use."""
+    if not used:
+        return
+    with graph.subgraph(name="legend") as key:
+        key.attr(rank="source")
+        for i, look in enumerate(used):
+            key.node(f"legend{i}", f"<{font(text(look.meaning), size=SMALL_SIZE)}>", **look.attributes())
+        for i in range(len(used) - 1):
+            key.edge(f"legend{i}", f"legend{i + 1}", style="invis")

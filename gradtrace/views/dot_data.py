@@ -1,0 +1,184 @@
+"""The data graph: tensors as nodes, operations on the wires between them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from gradtrace.trace.record import Operation, TensorRecord, Trace, Value
+from gradtrace.views import numbers
+from gradtrace.views.labels import cell, clip, font, plain, table, text
+from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Look, Theme
+
+if TYPE_CHECKING:
+    from graphviz import Digraph
+
+    from gradtrace.views.dot import Options
+
+SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "matmul": "@", "mm": "@", "pow": "^"}
+ORDERED = frozenset({"sub", "div", "pow", "matmul", "mm", "bmm", "mv", "atan2", "floor_divide", "remainder"})
+
+
+def draw(graph: Digraph, trace: Trace, options: Options, theme: Theme) -> list[Look]:
+    """Adds the whole data graph; returns the looks in use, in the legend's order."""
+    bad = first_bad(trace)
+    roles = set()
+    for tensor in trace.tensors:
+        role = role_of(tensor)
+        roles.add(role)
+        tensor_node(graph, tensor, theme.looks[role], options, theme, marked=tensor.id == bad)
+        if options.accumulate and tensor.kind == "leaf" and tensor.function is not None:
+            accumulate_node(graph, tensor, theme)
+    for operation in trace.operations:
+        operation_node(graph, operation, theme)
+        wires(graph, trace, operation, options, theme)
+    return [look for role, look in theme.looks.items() if role in roles]
+
+
+def role_of(tensor: TensorRecord) -> str:
+    """Which look a tensor gets: an output before a retained one before its kind."""
+    if tensor.is_output and not tensor.is_leaf:
+        return "output"
+    if tensor.retains_grad and not tensor.is_leaf:
+        return "retained"
+    return tensor.kind
+
+
+def first_bad(trace: Trace) -> int | None:
+    """The first tensor, in creation order, that holds a NaN or an infinity."""
+    for tensor in trace.tensors:
+        if tensor.value is not None and tensor.value.is_float and not _finite(tensor.value):
+            return tensor.id
+    return None
+
+
+def _finite(value: Value) -> bool:
+    if not value.shape:
+        return math.isfinite(value.data)
+    facts = numbers.stats(value)
+    return not facts.nan and not facts.inf
+
+
+def tensor_node(
+    graph: Digraph, tensor: TensorRecord, look: Look, options: Options, theme: Theme, *, marked: bool
+) -> None:
+    rows = heading(tensor, theme)
+    if options.values:
+        rows += quantity("value", tensor.value, "overwritten", theme.ink, theme.spark, theme)
+    if options.gradients and (tensor.requires_grad or tensor.grad is not None):
+        rows += quantity("grad", tensor.grad, "None", theme.gradient, theme.gradient_spark, theme)
+    attributes = look.attributes()
+    if marked:
+        attributes.update(color=theme.bad, penwidth="3")
+        where = f", line {tensor.span.line}" if tensor.span else ""
+        rows.append(cell(font(text(f"first NaN or Inf{where}"), color=theme.bad, size=SMALL_SIZE, bold=True), span=2))
+    node = f"t{tensor.id}"
+    graph.node(node, table(rows), id=node, tooltip=plain(facts(tensor)), **attributes)
+
+
+def heading(tensor: TensorRecord, theme: Theme) -> list[str]:
+    """The name with an array's shape; below it what made the tensor, or what it is."""
+    name = font(text(clip(tensor.label)), size=NAME_SIZE, bold=True)
+    value = tensor.value
+    if value is not None and value.shape:
+        name += font("&#160; " + text(numbers.shape(value)), size=SMALL_SIZE, color=theme.faint)
+    origin = [tensor.grad_fn or ("parameter" if tensor.is_parameter else "")]
+    if value is not None and not value.is_float:
+        origin.append(value.dtype)
+    note = " ".join(filter(None, origin))
+    rows = [cell(name, span=2)]
+    return rows + [cell(font(text(note), size=SMALL_SIZE, color=theme.faint), span=2)] if note else rows
+
+
+def quantity(title: str, value: Value | None, missing: str, color: str, spark: str, theme: Theme) -> list[str]:
+    """Rows for a value or a gradient: a number, a small list, or a sparkline over its range."""
+    tag = cell(font(f"{title}&#160;&#160;", size=SMALL_SIZE, color=theme.faint))
+    if value is None:
+        return [tag + cell(font(text(missing), size=SMALL_SIZE, color=theme.faint))]
+    written = written_out(value)
+    if written is not None:
+        return [tag + cell(font(text(written), size=TEXT_SIZE, color=color))]
+    line = cell(font(numbers.sparkline(value), size=TEXT_SIZE, color=spark))
+    return [tag + line, cell("") + cell(font(text(extent(value)), size=SMALL_SIZE, color=color))]
+
+
+def written_out(value: Value) -> str | None:
+    """A scalar or a small array as text; None if it is too large for a node."""
+    if not value.shape:
+        return numbers.number(value.data)
+    if value.numel > numbers.SMALL:
+        return None
+    written = numbers.elements(value)
+    return written if len(written) <= numbers.CELL else None
+
+
+def extent(value: Value) -> str:
+    """An array's range, and how many elements are bad: "-2.4 … 1.3, 2 NaN"."""
+    known = numbers.stats(value)
+    parts = []
+    if known.low is not None and known.high is not None:
+        parts.append(f"{numbers.number(known.low, 3)} … {numbers.number(known.high, 3)}")
+    parts += [f"{count} {name}" for count, name in ((known.nan, "NaN"), (known.inf, "Inf")) if count]
+    return ", ".join(parts) or "empty"
+
+
+def facts(tensor: TensorRecord) -> list[str]:
+    """All there is to say of a tensor, for its tooltip."""
+    lines = [tensor.label if tensor.span is None else f"{tensor.label}  (line {tensor.span.line})"]
+    others = [name for name in tensor.names if name != tensor.label]
+    lines += [f"also named {', '.join(others)}"] if others else []
+    if tensor.value is not None:
+        lines.append(f"shape {numbers.shape(tensor.value)}, {tensor.value.dtype}")
+        lines.append(f"value {numbers.short(tensor.value)}")
+    lines.append(f"is_leaf {tensor.is_leaf}, requires_grad {tensor.requires_grad}, grad_fn {tensor.grad_fn}")
+    if tensor.grad is not None:
+        made = f" ({tensor.grad_fn_of_grad})" if tensor.grad_fn_of_grad else ""
+        lines.append(f"grad {numbers.short(tensor.grad)}{made}")
+    elif tensor.grad_note:
+        lines.append(f"grad None: {tensor.grad_note}")
+    return lines
+
+
+def accumulate_node(graph: Digraph, tensor: TensorRecord, theme: Theme) -> None:
+    """The leaf's AccumulateGrad as a node of its own, beside the leaf."""
+    node = f"f{tensor.function}"
+    label = f"<{font('AccumulateGrad', size=SMALL_SIZE, color=theme.faint)}>"
+    graph.node(node, label, id=node, tooltip=plain(f"adds to {tensor.label}.grad"), **theme.operation.attributes())
+    graph.edge(node, f"t{tensor.id}", style="dotted", dir="none")
+
+
+def caption(operation: Operation) -> str:
+    """What stands in the oval: a sign with its constant ("+ 1", "1 −"), or the operation's own label."""
+    sign = SIGNS.get(operation.name)
+    if sign is None or len(operation.inputs) != 2:
+        return operation.label
+    left, right = (operand.text if operand.tensor is None else "" for operand in operation.inputs)
+    return " ".join(part for part in (left, sign, right) if part)
+
+
+def operation_node(graph: Digraph, operation: Operation, theme: Theme) -> None:
+    node = f"o{operation.id}"
+    lines = [operation.text or operation.label, f"{operation.label}, {operation.grad_fn or 'no grad_fn'}"]
+    if operation.span is not None:
+        lines.append(f"line {operation.span.line}")
+    label = f"<{font(text(clip(caption(operation), 20)), size=TEXT_SIZE)}>"
+    graph.node(node, label, id=node, tooltip=plain(lines), **theme.operation.attributes())
+
+
+def wires(graph: Digraph, trace: Trace, operation: Operation, options: Options, theme: Theme) -> None:
+    """One edge for every operand, repeated ones too, and one to every result; dashed where no gradient flows."""
+    node = f"o{operation.id}"
+    idle = {"color": theme.idle, "style": "dashed"}
+    operands = [operand for operand in operation.inputs if operand.tensor is not None]
+    for operand in operands:
+        flows = operation.grad_fn is not None and trace.tensors[operand.tensor or 0].requires_grad
+        attributes = {"arrowhead": "none", **({} if flows else idle)}
+        derivative = options.derivatives.get((operation.id, operand.position))
+        if derivative:
+            attributes["label"] = f"<{font(text(derivative), size=SMALL_SIZE, color=theme.gradient)}>"
+        if operation.name in ORDERED and len(operands) == 2:
+            side = "left" if operand.position == 0 else "right"
+            attributes["headlabel"] = f"<{font(side, size=6.5, color=theme.faint)}>"
+        graph.edge(f"t{operand.tensor}", node, **attributes)
+    for made in operation.outputs:
+        graph.edge(node, f"t{made}", **({} if operation.grad_fn else idle))

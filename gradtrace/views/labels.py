@@ -1,0 +1,76 @@
+"""Text for Graphviz: HTML-like labels, tooltips, and any text made safe for them.
+
+Graphviz reads an HTML-like label (`<...>`) with an XML parser, and a plain one with backslash escapes and entities of its
+own. Names, source text and constants of a program may hold anything, so all text passes through `text` or `plain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+LONGEST = 32  # characters of a label; the tooltip has all of it
+
+
+def _visible(char: str) -> str:
+    """A character that XML can hold: control characters as their pictures (U+2400...), the rest as U+FFFD."""
+    code = ord(char)
+    if code in (9, 10, 13):
+        return " "
+    if code < 32:
+        return chr(0x2400 + code)
+    if code == 127:
+        return "\u2421"
+    bad = 128 <= code < 160 or 0xD800 <= code < 0xE000 or code & 0xFFFE == 0xFFFE
+    return "\ufffd" if bad else char
+
+
+def visible(source: str) -> str:
+    """`source` on one line, without characters that XML or UTF-8 cannot carry."""
+    if source.isascii() and source.isprintable():
+        return source
+    return "".join(map(_visible, source))
+
+
+def clip(source: str, longest: int = LONGEST) -> str:
+    """At most `longest` characters, shortened in the middle, where source text matters least."""
+    if len(source) <= longest:
+        return source
+    head = longest * 2 // 3
+    return source[:head].rstrip() + "…" + source[len(source) - (longest - head - 1) :].lstrip()
+
+
+def text(source: str) -> str:
+    """`source` as text within an HTML-like label."""
+    safe = visible(source)
+    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\\", "&#92;")):
+        safe = safe.replace(char, entity)
+    return safe
+
+
+def plain(lines: str | Iterable[str]) -> str:
+    """A plain (escString) attribute such as a tooltip; several lines are joined by line breaks."""
+    from graphviz import escape
+
+    joined = (lines,) if isinstance(lines, str) else lines
+    return escape("\n".join(visible(line) for line in joined).replace("&", "&amp;"))
+
+
+def font(content: str, *, color: str = "", size: float = 0, bold: bool = False) -> str:
+    """Label content in a colour, size or weight."""
+    if not content:
+        return ""
+    attributes = (f' COLOR="{color}"' if color else "") + (f' POINT-SIZE="{size:g}"' if size else "")
+    inner = f"<B>{content}</B>" if bold else content
+    return f"<FONT{attributes}>{inner}</FONT>" if attributes else inner
+
+
+def table(rows: Iterable[str]) -> str:
+    """A borderless table as a whole label."""
+    body = "".join(f"<TR>{row}</TR>" for row in rows)
+    return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{body}</TABLE>>'
+
+
+def cell(content: str, *, span: int = 1, align: str = "LEFT", port: str = "") -> str:
+    """One cell; empty content becomes a space, since Graphviz wants something in every cell."""
+    attributes = f' ALIGN="{align}"' + (f' COLSPAN="{span}"' if span > 1 else "") + (f' PORT="{port}"' if port else "")
+    return f"<TD{attributes}>{content or ' '}</TD>"

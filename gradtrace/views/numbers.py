@@ -1,0 +1,173 @@
+"""How numbers are written: short for a cell or a node, in full for files, and JSON-safe.
+
+    short(value)      "6"   "[1, 2.5]"   "(64, 128)  -0.31..0.42  mean 0.0012"
+    full(value)       "6.0" "[1.0, 2.5]"                       reads back to the same number
+    jsonable(value)   6.0   [1.0, "NaN"]                       strict JSON: no bare NaN or Infinity
+    sparkline(value)  "▁▃▅█"
+
+All take a trace `Value`; scalars never touch numpy, so that scalar programs run without importing it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from gradtrace.trace.record import Value
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+NOT_FINITE = "×"
+SMALL = 6  # elements of an array still written out in a cell
+CELL = 36  # characters of such a text
+
+
+class Stats(NamedTuple):
+    """Of the finite elements: smallest, largest, mean (all None if there are none); and how many are not."""
+
+    count: int
+    low: float | None
+    high: float | None
+    mean: float | None
+    nan: int
+    inf: int
+
+
+def number(x: float, digits: int = 6) -> str:
+    """A scalar at `digits` significant digits: "6", "0.333333", "1e6", "-inf", "True"."""
+    if isinstance(x, bool):
+        return str(x)
+    if isinstance(x, int):
+        return str(x)
+    text = format(x, f".{digits}g")
+    if "e" not in text:
+        return text
+    mantissa, exponent = text.split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def shape(value: Value) -> str:
+    """ "()", "(3,)", "(3, 4)"."""
+    return str(tuple(value.shape))
+
+
+def stats(value: Value) -> Stats:
+    """Range, mean and the count of NaN and Inf of a value of any shape (also empty)."""
+    if not value.shape:
+        return _scalar_stats(value.data)
+    data = value.data
+    if data.dtype.kind != "f":
+        return _finite_stats(data, data.size, 0, 0)
+    nan = int((data != data).sum())
+    inf = int((abs(data) == math.inf).sum())
+    finite = data if not nan and not inf else data[abs(data) < math.inf]
+    return _finite_stats(finite, data.size, nan, inf)
+
+
+def _scalar_stats(x: Any) -> Stats:
+    if x != x:
+        return Stats(1, None, None, None, 1, 0)
+    if abs(x) == math.inf:
+        return Stats(1, None, None, None, 0, 1)
+    return Stats(1, x, x, float(x), 0, 0)
+
+
+def _finite_stats(finite: Any, count: int, nan: int, inf: int) -> Stats:
+    if not finite.size:
+        return Stats(count, None, None, None, nan, inf)
+    # float32 sums of large arrays lose the last digits shown, so the mean is taken in float64
+    return Stats(count, finite.min().item(), finite.max().item(), float(finite.mean(dtype="float64")), nan, inf)
+
+
+def elements(value: Value, digits: int = 4) -> str:
+    """The elements written out as a nested list: "[[1, 2], [3, 4]]"."""
+    if not value.shape:
+        return number(value.data, digits)
+    return _nested(value.data.tolist(), digits)
+
+
+def _nested(items: Any, digits: int) -> str:
+    if isinstance(items, list):
+        return "[" + ", ".join(_nested(item, digits) for item in items) + "]"
+    return number(items, digits)
+
+
+def summary(value: Value) -> str:
+    """Range, mean and the bad elements: "-0.31..0.42  mean 0.0012  2 NaN"."""
+    facts = stats(value)
+    parts = []
+    if facts.low is not None and facts.high is not None and facts.mean is not None:
+        parts += [f"{number(facts.low, 4)}..{number(facts.high, 4)}", f"mean {number(facts.mean, 4)}"]
+    parts += [f"{facts.nan} NaN"] if facts.nan else []
+    parts += [f"{facts.inf} Inf"] if facts.inf else []
+    return "  ".join(parts) or "empty"
+
+
+def short(value: Value | None, small: int = SMALL, width: int = CELL) -> str:
+    """One line for a cell: a scalar at 6 digits, a small array written out, a large one as shape, range and mean."""
+    if value is None:
+        return ""
+    if not value.shape:
+        return number(value.data)
+    if value.numel <= small:
+        text = elements(value)
+        if len(text) <= width:
+            return text
+    return f"{shape(value)}  {summary(value)}"
+
+
+def full(value: Value) -> str:
+    """Every element so that reading the text back gives the same number: "5.0", "[[1.0, nan], [-inf, 2.0]]"."""
+    data = value.data if not value.shape else value.data.tolist()
+    return _full(data)
+
+
+def _full(data: Any) -> str:
+    if isinstance(data, list):
+        return "[" + ", ".join(map(_full, data)) + "]"
+    return repr(data)
+
+
+def jsonable(value: Value | None) -> Any:
+    """The contents as JSON can hold them: nested lists; NaN, Infinity and -Infinity as strings; None stays None."""
+    if value is None:
+        return None
+    return json_safe(value.data if not value.shape else value.data.tolist())
+
+
+def json_safe(data: Any) -> Any:
+    """Plain data with every NaN and infinity in it, at any depth, replaced by its string."""
+    if isinstance(data, float):
+        if data != data:
+            return "NaN"
+        return data if abs(data) != math.inf else ("Infinity" if data > 0 else "-Infinity")
+    if isinstance(data, dict):
+        return {key: json_safe(item) for key, item in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [json_safe(item) for item in data]
+    return data
+
+
+def sparkline(value: Value, width: int = 16) -> str:
+    """The elements in order as block characters, at most `width` of them, each the mean of its stretch.
+
+    A stretch that holds a NaN or an infinity shows as ×. Equal elements give a line at half height.
+    """
+    if not value.shape or not value.numel:
+        return ""
+    flat = value.data.reshape(-1)
+    columns = min(width, flat.size)
+    edges = [flat.size * i // columns for i in range(columns + 1)]
+    means = [float(flat[a:b].mean(dtype="float64")) for a, b in zip(edges, edges[1:], strict=False)]
+    finite = [m for m in means if math.isfinite(m)]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    return "".join(_block(m, low, high) for m in means)
+
+
+def _block(x: float, low: float, high: float) -> str:
+    if not math.isfinite(x):
+        return NOT_FINITE
+    if high <= low:
+        return BLOCKS[3]
+    # halves first: high - low may overflow although both are finite
+    share = (x / 2 - low / 2) / (high / 2 - low / 2)
+    return BLOCKS[min(7, int(share * 8))]

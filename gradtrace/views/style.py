@@ -1,0 +1,105 @@
+"""The visual language of the graphs: palette, shapes, borders, fonts.
+
+Every distinction is made three times, so that it survives colour blindness, grey print and a glance:
+
+    shape    rounded: a leaf; folded corner: a leaf without grad; arrow: an output; square: computed
+    border   thick: takes part in backward from the ends; double: its gradient is kept; dashed: no gradient flows
+    colour   blue, grey, orange, green, white (Okabe-Ito hues; fills differ in lightness too)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+FONT = "DejaVu Sans,Verdana,sans-serif"
+NAME_SIZE = 12
+TEXT_SIZE = 9.5
+SMALL_SIZE = 8
+
+
+class Look(NamedTuple):
+    """How one role of node is drawn, and what the legend says of it."""
+
+    meaning: str
+    shape: str
+    fill: str
+    border: str
+    width: float = 1.0
+    style: str = "filled"
+    peripheries: int = 1
+    margin: str = "0.09,0.05"
+
+    def attributes(self) -> dict[str, str]:
+        """As Graphviz node attributes."""
+        return {
+            "shape": self.shape,
+            "style": self.style,
+            "fillcolor": self.fill,
+            "color": self.border,
+            "penwidth": f"{self.width:g}",
+            "peripheries": str(self.peripheries),
+            "margin": self.margin,
+        }
+
+
+class Theme(NamedTuple):
+    """The colours of one picture. Ink is for names and numbers, faint for what explains them."""
+
+    background: str
+    ink: str
+    faint: str
+    wire: str
+    idle: str  # edges along which no gradient flows
+    spark: str
+    gradient: str
+    gradient_spark: str
+    bad: str
+    operation: Look
+    looks: dict[str, Look]
+
+
+LIGHT = Theme(
+    background="#ffffff",
+    ink="#1a1a1a",
+    faint="#595959",
+    wire="#4d4d4d",
+    idle="#9a9a9a",
+    spark="#7d8790",
+    gradient="#8a3b00",
+    gradient_spark="#c98a5a",
+    bad="#b00020",
+    operation=Look("operation", "ellipse", "#ffffff", "#8c8c8c", margin="0.04,0.0"),
+    looks={
+        "leaf": Look("leaf, requires grad", "box", "#d3e6f8", "#005a9c", 2.2, "rounded,filled"),
+        "data": Look("leaf without grad", "note", "#ececec", "#6b6b6b"),
+        "constant": Look("constant", "box", "#f7f7f7", "#8c8c8c", 1.0, "filled,dotted"),
+        "nonleaf": Look("computed", "box", "#ffffff", "#404040"),
+        "result": Look("computed, no grad", "box", "#f7f7f7", "#8c8c8c", 1.0, "filled,dashed"),
+        "retained": Look("computed, grad retained", "box", "#dff3e4", "#00664a", 1.0, "filled", 2),
+        "output": Look("output", "cds", "#fde3b8", "#9c4a00", 2.2, margin="0.12,0.15"),
+    },
+)
+
+DARK = Theme(
+    background="#14171c",
+    ink="#f0f0f0",
+    faint="#b4b8bf",
+    wire="#b4b8bf",
+    idle="#6f757d",
+    spark="#8d96a0",
+    gradient="#ffb870",
+    gradient_spark="#b07a44",
+    bad="#ff7a85",
+    operation=Look("operation", "ellipse", "#14171c", "#8f959d", margin="0.04,0.0"),
+    looks={
+        "leaf": Look("leaf, requires grad", "box", "#12395c", "#6db6f2", 2.2, "rounded,filled"),
+        "data": Look("leaf without grad", "note", "#2c3036", "#a3a8af"),
+        "constant": Look("constant", "box", "#1d2127", "#8f959d", 1.0, "filled,dotted"),
+        "nonleaf": Look("computed", "box", "#14171c", "#c8ccd2"),
+        "result": Look("computed, no grad", "box", "#1d2127", "#8f959d", 1.0, "filled,dashed"),
+        "retained": Look("computed, grad retained", "box", "#0f3a2c", "#5fd3a6", 1.0, "filled", 2),
+        "output": Look("output", "cds", "#553008", "#f5a748", 2.2, margin="0.12,0.15"),
+    },
+)
+
+THEMES = {"light": LIGHT, "dark": DARK}

@@ -236,8 +236,8 @@ def run_rules(node: Node, gradient: Any) -> Any:
     if plan.saves:
         check_versions(node)
     if node.outputs != 1:
-        gradient = complete(node, gradient)
-        traced = isinstance(gradient[0], Tensor)
+        traced = any(isinstance(g, Tensor) for g in gradient.values())
+        gradient = complete(node, gradient, traced)
     else:
         traced = isinstance(gradient, Tensor)
     if traced:
@@ -249,10 +249,17 @@ def run_rules(node: Node, gradient: Any) -> Any:
         try:
             return call_rules(node, SCALAR, gradient, node.out, args)
         except FLOAT_TRAPS:
-            floats = tuple(np.float64(a) if type(a) is float else a for a in args)
-            out = np.float64(node.out) if type(node.out) is float else node.out
-            return call_rules(node, ARRAY, np.float64(gradient), out, floats)
-    return call_rules(node, ARRAY, gradient, node.out, args)
+            pass
+    # Python's floats raise where IEEE has inf or nan; numpy's do not.
+    args = tuple(ieee(a) if i < record.arity else a for i, a in enumerate(args))
+    return call_rules(node, ARRAY, ieee(gradient), ieee(node.out), args)
+
+
+def ieee(value: Any) -> Any:
+    """A float, or the floats in a tuple, as numpy's."""
+    if type(value) is tuple:
+        return tuple(ieee(v) for v in value)
+    return np.float64(value) if type(value) is float else value
 
 
 def raw_nested(value: Any) -> Any:
@@ -280,8 +287,11 @@ def saved_result(node: Node) -> Any:
         t = Tensor._wrap(node.out)
         node.op.attach(t, node, 0)
         return t
-    outs = []
+    outs: list[Tensor | None] = []
     for i, raw in enumerate(node.out):
+        if raw is None:
+            outs.append(None)
+            continue
         t = Tensor._wrap(raw)
         if t.is_floating_point():
             node.op.attach(t, node, i)
@@ -289,9 +299,10 @@ def saved_result(node: Node) -> Any:
     return tuple(outs)
 
 
-def complete(node: Node, slots: dict[int, Any]) -> tuple[Any, ...]:
-    """All outputs' gradients, zeros for those that got none."""
-    traced = any(isinstance(g, Tensor) for g in slots.values())
+def complete(node: Node, slots: dict[int, Any], traced: bool) -> tuple[Any, ...]:
+    """All outputs' gradients; for those that got none, zeros or None as the record asks."""
+    if node.op.missing == "none":
+        return tuple(slots.get(i) for i in range(len(node.shape)))
     full = []
     for i, shape in enumerate(node.shape):
         g = slots.get(i)
@@ -314,14 +325,14 @@ def check_versions(node: Node) -> None:
         if a._x is not None and a._version != want:
             raise modified(a._data, a.grad_fn, a._nr, a._version, want)
     if node.out_counter is not None and node.out_counter.n != node.out_version:
-        raise modified(node.out, node, 0, node.out_counter.n, node.out_version)
+        outs = node.out if type(node.out) is tuple else (node.out,)
+        number = next(i for i, raw in enumerate(outs) if raw is not None)
+        raise modified(outs[number], node, number, node.out_counter.n, node.out_version)
 
 
 def modified(raw: Any, fn: Node | None, number: int, version: int, expected: int) -> RuntimeError:
     import re
 
-    if type(raw) is tuple:
-        raw = raw[number]
     kind = tensor_type_name(None if type(raw) is float else raw.dtype)
     shape = list(getattr(raw, "shape", ()))
     whence = ""

@@ -53,7 +53,7 @@ class _Array(_Namespace):
 
 class _Scalar(_Namespace):
     def make(self, record: Op) -> Callable[..., Any]:
-        scalar, on_arrays = record.scalar, getattr(ARRAY, record.name)
+        scalar = record.scalar
 
         def on_floats(*args: Any) -> Any:
             if scalar is not None:
@@ -61,7 +61,8 @@ class _Scalar(_Namespace):
                     return scalar(*args)
                 except FLOAT_TRAPS:
                     pass
-            return normalise(on_arrays(*args))
+            # Asked for only here: it imports numpy.
+            return normalise(getattr(ARRAY, record.name)(*args))
 
         return on_floats
 

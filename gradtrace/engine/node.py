@@ -133,7 +133,10 @@ class Node:
     @property
     def next_functions(self) -> tuple[Edge, ...]:
         nrs = self.nrs or (0,) * len(self.next)
-        return tuple(map(Edge, self.next, nrs))
+        edges = tuple(map(Edge, self.next, nrs))
+        # Indices and conditions are among an operator's arguments, but no gradient can ever flow to them.
+        shown = None if self.op is None else self.op.edges
+        return edges if shown is None else tuple(edges[i] for i in shown)
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -11,8 +11,10 @@ A record says everything about one operator, on one or a few lines:
 - `scalar`: the same on Python floats, for float64 scalars without numpy. It may raise where IEEE has inf or nan:
   then the operation is done again on a 0-d array.
 - A derivative `d(needs, rule)` per tensor argument: `needs` names what backward keeps ("self other", "out", "~self"
-  for only the shape and dtype). The rule is written once, in operators and in names of `xp`, which stands for
-  floats, arrays or Tensors as the case is. `joint=` is one rule for all arguments, `rule(xp, wanted, g, out, *args)`.
+  for only the shape and dtype, "out1" for one of several results). The rule is written once, in operators and in names
+  of `xp`, which stands for floats, arrays or Tensors as the case is. `joint=` is one rule for all arguments,
+  `rule(xp, wanted, g, out, *args)`; `no_gradient=` names the arguments (indices, pivots) that it has none for.
+- `missing="none"`: a rule of an operator with several results gets None, not zeros, for those without a gradient.
 - Broadcasting and casts are undone by the engine, never in a rule.
 
 Calling a record runs it on Tensors and records a node when a gradient can be asked for.
@@ -52,6 +54,7 @@ class Plan(NamedTuple):
 
     actions: tuple[int, ...]
     save_out: bool
+    which_out: tuple[int, ...] | None  # of several results, those to keep; None for all
     saves: bool
     rules: tuple[tuple[int, Rule], ...]
 
@@ -74,6 +77,8 @@ class Op:
         differentiable: tuple[int, ...] | None = None,
         joint: Derivative | None = None,
         undefined: bool = False,
+        missing: str = "zeros",
+        no_gradient: tuple[str, ...] = (),
         **derivatives: Derivative,
     ) -> None:
         self.name, _, rest = signature.partition("(")
@@ -89,11 +94,14 @@ class Op:
         self.outputs = outputs  # 0: as many as the kernel returns
         self.differentiable = differentiable
         self.undefined = undefined
+        self.missing = missing  # what a rule gets for a result without gradient: "zeros", or "none" for None
         self.joint = joint
         self.derivatives = derivatives
         self.node_name = node
         self.inplace_node = inplace_node
         self.has_gradient = bool(derivatives or joint or undefined)
+        with_rule = tuple(i for i, name in enumerate(self.tensor_names) if self._has_rule(name, no_gradient))
+        self.edges = with_rule if with_rule and len(with_rule) < self.arity else None  # None: all arguments
         self._node_types: dict[str, type[Node]] = {}
         self._plans: dict[int, Plan] = {}
         assert self.name not in records, self.name
@@ -101,6 +109,9 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
+
+    def _has_rule(self, name: str, without: tuple[str, ...]) -> bool:
+        return name not in without if self.joint is not None else name in self.derivatives
 
     # ---- resolved on first use
 
@@ -141,9 +152,11 @@ class Op:
         for name in (n.lstrip("*") for n in self.tensor_names):
             actions.append(SAVE if name in needs else META if "~" + name in needs else DROP)
         unknown = needs - {n.lstrip("*") for n in self.tensor_names} - {"~" + n.lstrip("*") for n in self.tensor_names}
-        assert unknown <= {"out"}, f"{self.name}: unknown name in needs: {unknown}"
-        save_out = "out" in needs
-        return Plan(tuple(actions), save_out, save_out or SAVE in actions, rules)
+        numbered = tuple(i for i in range(self.outputs) if f"out{i}" in unknown)
+        assert unknown <= {"out", *(f"out{i}" for i in numbered)}, f"{self.name}: unknown name in needs: {unknown}"
+        save_out = bool(unknown)
+        which = None if "out" in unknown or not numbered else numbered
+        return Plan(tuple(actions), save_out, which, save_out or SAVE in actions, rules)
 
     # ---- the call
 
@@ -199,14 +212,19 @@ class Op:
 
     def record(self, args: tuple[Any, ...], mask: int, raw: Any, name: str | None = None) -> Node:
         """The node of one call: edges to where the inputs' gradients go, and what the rules need."""
-        plan = self.plan(mask)
+        plan = self._plans.get(mask) or self.plan(mask)
         sources = args[0] if self.variadic else args[: self.arity]
-        next_ = tuple(source_node(a) for a in sources)
+        next_ = tuple([source_node(a) for a in sources])
         kept = keep(args, plan.actions, self.variadic)
         shape, dtype = layout(raw)
-        node = self.node_type(name)(kept, next_, plan, shape, dtype, raw if plan.save_out else None)
-        if any(isinstance(a, Tensor) and a._nr for a in sources):
-            node.nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
+        out = raw if plan.save_out else None
+        if plan.which_out is not None:
+            out = tuple(r if i in plan.which_out else None for i, r in enumerate(raw))
+        node = self.node_type(name)(kept, next_, plan, shape, dtype, out)
+        for a in sources:
+            if isinstance(a, Tensor) and a._nr:
+                node.nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
+                break
         if plan.saves:
             node.versions = saved_versions(kept)
         return node
@@ -277,9 +295,9 @@ def keep(args: tuple[Any, ...], actions: tuple[int, ...], variadic: bool) -> tup
     """The arguments as the plan wants them kept."""
     kept = list(args)
     for i, action in enumerate(actions):
-        a = args[i]
         if action == SAVE:
             continue
+        a = args[i]
         if variadic:
             kept[i] = tuple(Meta(*layout(t._data)) for t in a) if action == META else None
         elif isinstance(a, Tensor):
@@ -289,9 +307,12 @@ def keep(args: tuple[Any, ...], actions: tuple[int, ...], variadic: bool) -> tup
 
 def layout(raw: Any) -> tuple[Any, Any]:
     """Shape and numpy dtype of raw data (dtype None: a Python float); lists of them for several outputs."""
-    if type(raw) is float:
+    kind = type(raw)
+    if kind is float:  # first: it must not import numpy
         return (), None
-    if type(raw) is tuple:
+    if kind is np.ndarray:
+        return raw.shape, raw.dtype
+    if kind is tuple:
         pairs = [layout(r) for r in raw]
         return [p[0] for p in pairs], [p[1] for p in pairs]
     if type(raw) is bool:
@@ -301,9 +322,10 @@ def layout(raw: Any) -> tuple[Any, Any]:
 
 def saved_versions(kept: tuple[Any, ...]) -> tuple[int, ...] | None:
     """The versions of the kept tensors, None when all are 0."""
-    if all(not isinstance(a, Tensor) or a._x is None or not a._version for a in flat(kept)):
-        return None
-    return tuple(a._version for a in flat(kept) if isinstance(a, Tensor))
+    for a in flat(kept):
+        if isinstance(a, Tensor) and a._x is not None and a._version:
+            return tuple(a._version for a in flat(kept) if isinstance(a, Tensor))
+    return None
 
 
 def flat(args: tuple[Any, ...]) -> list[Any]:

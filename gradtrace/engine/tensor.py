@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
@@ -128,6 +128,15 @@ class Tensor:
     _req: bool
     _x: Extra | None
 
+    if TYPE_CHECKING:  # what ops puts on this class
+
+        def _operator(self, other: Any) -> Tensor: ...
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _operator
+        __matmul__ = __pow__ = __rpow__ = __gt__ = __ge__ = __lt__ = __le__ = _operator
+
+        def __neg__(self) -> Tensor: ...
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         fresh = factory("legacy_tensor")(*args, **kwargs)
         self._data, self._fn, self._nr, self._req, self._x = fresh._data, None, 0, False, None
@@ -171,7 +180,9 @@ class Tensor:
         if extra.counter is None:
             extra.counter = Counter()
             fn = self._fn
-            if fn is not None and fn.out is not None and fn.out_counter is None:
+            if fn is not None and fn.out is not None and fn.out_counter is None and (
+                fn.outputs == 1 or fn.out[self._nr] is not None
+            ):
                 self.shared()
                 fn.out_counter = extra.counter
         return extra.counter

@@ -54,7 +54,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 MODULES = ("functional", "init", "modules", "parameter", "utils")
 _home = {name: family for family, names in FAMILIES.items() for name in names}
 
-__all__ = [*_home, *MODULES]  # noqa: PLE0604 - all are strings
+__all__ = [*_home, *MODULES]
 
 
 def __getattr__(name: str) -> Any:

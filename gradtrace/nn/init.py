@@ -38,17 +38,17 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform in [a, b)."""
     with no_grad():
-        return tensor.uniform_(a, b, generator=generator)  # type: ignore[no-any-return]
+        return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Normal."""
     with no_grad():
-        return tensor.normal_(mean, std, generator=generator)  # type: ignore[no-any-return]
+        return tensor.normal_(mean, std, generator=generator)
 
 
 def trunc_normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+    tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
     """Normal, drawn again where outside [a, b]."""
     with no_grad():
@@ -63,7 +63,7 @@ def trunc_normal_(
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """All equal to `val`."""
     with no_grad():
-        return tensor.fill_(val)  # type: ignore[no-any-return]
+        return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
@@ -74,7 +74,7 @@ def ones_(tensor: Tensor) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """All 0."""
     with no_grad():
-        return tensor.zero_()  # type: ignore[no-any-return]
+        return tensor.zero_()
 
 
 def eye_(tensor: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ def _share(target: Tensor, data: Tensor) -> None:
 def _empty() -> Tensor:
     from gradtrace import ops
 
-    return ops.find(ops.api.functions, "empty")(0)  # type: ignore[no-any-return]
+    return ops.find(ops.api.functions, "empty")(0)
 
 
 class Parameter(Tensor):
@@ -44,7 +44,7 @@ class Parameter(Tensor):
         """An independent parameter with the same values; the gradient is not copied."""
         known = memo.get(id(self))
         if known is not None:
-            return known  # type: ignore[no-any-return]
+            return known
         copy = type(self)._wrap(self.shared().copy())
         copy._req = self._req
         memo[id(self)] = copy
@@ -74,3 +74,19 @@ class Buffer(Tensor):
         _share(self, source)
         self._req = source.requires_grad
         self.persistent = persistent
+
+
+def clear_grad(param: Tensor, set_to_none: bool) -> None:
+    """Drops the gradient of `param`, or (unless `set_to_none`) makes it a zero without history."""
+    grad = param.grad
+    if grad is None:
+        return
+    if set_to_none:
+        param.grad = None
+        return
+    if grad.grad_fn is not None:
+        grad.detach_()
+    else:
+        grad.requires_grad_(False)
+    grad.zero_()
+

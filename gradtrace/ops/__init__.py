@@ -12,7 +12,11 @@ from typing import Any
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.ops import api, arithmetic, create, pointwise  # noqa: F401 - they register their operators
 
-LATER = ("shape", "reduce", "index", "matrix", "activation", "loss", "conv", "norm", "special", "linalg", "select", "random")
+LATER = (
+    "shape", "reduce", "softmax", "extremes", "index", "matrix", "activation", "loss", "conv", "norm", "special",
+    "select", "random", "cumulative", "norms", "statistics", "products", "einsum", "linalg", "triangular",
+    "decompositions", "lu", "powers",
+)
 _waiting = list(LATER)
 
 
@@ -35,5 +39,11 @@ def _resolve(name: str) -> Any:
     return Tensor.__dict__.get(name)
 
 
+def _matmul(a: Tensor, b: Any) -> Any:
+    # Python looks this up on the class, past _resolve; so it stands here and loads its family.
+    return find(api.functions, "matmul")(a, b) if isinstance(b, Tensor) else NotImplemented
+
+
+Tensor.__matmul__ = _matmul  # type: ignore[assignment]
 hooks_into_ops["resolve"] = _resolve
 hooks_into_ops["load"] = load

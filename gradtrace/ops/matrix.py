@@ -1,1 +1,352 @@
-"""To be filled by its author."""
+"""Products of matrices and vectors, and `matmul`, which chooses among them by the number of dims as PyTorch does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op, records
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import named, not_a_tensor
+from gradtrace.ops.arguments import torch_function
+
+# ---- kernels: they check shapes and dtypes in PyTorch's words
+
+
+def type_name(a: Any) -> str:
+    return dtypes.of_raw(a).scalar_type
+
+
+def product(a: Any, b: Any) -> Any:
+    """a @ b of checked operands; half precision is multiplied in single, as numpy has no fast kernel for it."""
+    if a.dtype.itemsize == 2 and a.dtype.kind == "f":
+        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+    if a.dtype.kind == "b":
+        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+    return a.dot(b) if a.ndim < 3 else np.matmul(a, b)
+
+
+def mm_kernel(a: Any, b: Any) -> Any:
+    if a.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if b.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    check_inner(a, b)
+    if a.dtype != b.dtype:
+        first, second = (dtypes.of_raw(x).c_name.replace("long", "long int") for x in (a, b))
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {first} != {second}")
+    return product(a, b)
+
+
+def check_inner(a: Any, b: Any) -> None:
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
+        )
+
+
+def mv_kernel(a: Any, v: Any) -> Any:
+    check_mv(a, v, 1, a.shape[0] if a.ndim else 1)
+    if a.dtype != v.dtype:
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {type_name(v)}, {type_name(a)}, and {type_name(v)}"
+        )
+    return product(a, v)
+
+
+def check_mv(a: Any, v: Any, input_ndim: int, length: int) -> None:
+    if a.ndim != 2 or v.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {input_ndim}, {a.ndim}, {v.ndim}")
+    if a.shape[1] != v.shape[0] or length not in (1, a.shape[0]):
+        raise RuntimeError(
+            f"size mismatch, got input ({length}), mat ({a.shape[0]}x{a.shape[1]}), vec ({v.shape[0]})"
+        )
+
+
+def dot_kernel(a: Any, b: Any) -> Any:
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {type_name(a)} and {type_name(b)}")
+    if a.shape != b.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same number of "
+            f"elements, but got {a.size} and {b.size} elements respectively"
+        )
+    return product(a, b)
+
+
+def bmm_kernel(a: Any, b: Any) -> Any:
+    for one, name in ((a, "batch1"), (b, "batch2")):
+        if one.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    want, got = [a.shape[0], a.shape[2]], list(b.shape[:2])
+    if want != got:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}."
+        )
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"expected scalar type {type_name(a)} but found {type_name(b)}")
+    return product(a, b)
+
+
+def scaled_sum(input: Any, beta: Any, result: Any, alpha: Any) -> Any:
+    """beta * input + alpha * result in result's dtype and shape; beta 0 drops the input, nan and all."""
+    if result.dtype.kind in "iu":
+        beta, alpha = int(beta), int(alpha)
+    if alpha != 1:
+        result = result * alpha
+    check_expand(input, result.shape)
+    if beta == 0:
+        return result
+    input = input if beta == 1 else input * beta
+    # The product is fresh: adding into it saves a temporary (a 0-d one is no array).
+    return np.add(result, input, out=result, casting="same_kind") if result.ndim else result + input
+
+
+def check_expand(a: Any, shape: Any) -> None:
+    """RuntimeError where `a` does not broadcast to `shape`."""
+    lead = len(shape) - a.ndim
+    for i in range(a.ndim - 1, -1, -1):
+        if lead >= 0 and a.shape[i] not in (1, shape[lead + i]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({shape[lead + i]}) must match the existing size ({a.shape[i]}) at "
+                f"non-singleton dimension {lead + i}.  Target sizes: {list(shape)}.  Tensor sizes: {list(a.shape)}"
+            )
+
+
+def addmm_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+    for one, name in ((a, "mat1"), (b, "mat2")):
+        if one.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {one.ndim}-D tensor")
+    check_inner(a, b)
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {type_name(a)} and {type_name(b)}")
+    if input.dtype != b.dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {type_name(input)} and {type_name(b)}")
+    check_expand(input, (a.shape[0], b.shape[1]))
+    return scaled_sum(input, beta, product(a, b), alpha)
+
+
+def addmv_kernel(input: Any, a: Any, v: Any, beta: Any, alpha: Any) -> Any:
+    check_mv(a, v, max(input.ndim, 1), input.size if input.ndim else 1)
+    return scaled_sum(input, beta, product(a, v), alpha)
+
+
+def addr_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+    for one, name in ((a, "vec1"), (b, "vec2")):
+        if one.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {one.ndim}-D")
+    return scaled_sum(input, beta, np.multiply.outer(a, b), alpha)
+
+
+def addbmm_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+    if a.ndim == b.ndim == 3 and a.shape[2] != b.shape[1]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for bmm ({a.shape[1]}x{a.shape[2]} and {b.shape[1]}x{b.shape[2]})"
+        )
+    return scaled_sum(input, beta, bmm_kernel(a, b).sum(axis=0), alpha)
+
+
+# ---- rules and records
+
+
+def flipped(xp: Any, x: Any) -> Any:
+    """The matrix, or each matrix of a batch, transposed."""
+    return xp.transpose(x, x.ndim - 2, x.ndim - 1)
+
+
+def columns(xp: Any, a: Any, b: Any) -> Any:
+    """The outer product of two vectors."""
+    return xp.unsqueeze(a, 1) * xp.unsqueeze(b, 0)
+
+
+def scaled(x: Any, factor: Any) -> Any:
+    return x if factor == 1 else x * factor
+
+
+def input_grad(xp: Any, g: Any, beta: Any) -> Any:
+    return xp.zeros_like(g) if beta == 0 else scaled(g, beta)
+
+
+def batched(xp: Any, g: Any, n: int) -> Any:
+    """addbmm's gradient, one matrix, for each of n batches."""
+    return xp.expand(xp.unsqueeze(g, 0), (n, *g.shape))
+
+
+mm = op("mm(self, mat2)", mm_kernel, node="MmBackward0",
+        self=d("mat2", lambda xp, g, out, self, mat2: xp.mm(g, flipped(xp, mat2))),
+        mat2=d("self", lambda xp, g, out, self, mat2: xp.mm(flipped(xp, self), g)))
+mv = op("mv(self, vec)", mv_kernel, node="MvBackward0",
+        self=d("vec", lambda xp, g, out, self, vec: columns(xp, g, vec)),
+        vec=d("self", lambda xp, g, out, self, vec: xp.mv(flipped(xp, self), g)))
+dot = op("dot(self, tensor)", dot_kernel, node="DotBackward0",
+         self=d("tensor", lambda xp, g, out, self, tensor: g * tensor),
+         tensor=d("self", lambda xp, g, out, self, tensor: g * self))
+vdot = op("vdot(self, other)", dot_kernel, node="VdotBackward0",
+          self=d("other", lambda xp, g, out, self, other: g * other),
+          other=d("self", lambda xp, g, out, self, other: g * self))
+bmm = op("bmm(self, mat2)", bmm_kernel, node="BmmBackward0",
+         self=d("mat2", lambda xp, g, out, self, mat2: xp.bmm(g, flipped(xp, mat2))),
+         mat2=d("self", lambda xp, g, out, self, mat2: xp.bmm(flipped(xp, self), g)))
+addmm = op("addmm(self, mat1, mat2; beta, alpha)", addmm_kernel, node="AddmmBackward0",
+           self=d("", lambda xp, g, out, self, mat1, mat2, beta, alpha: input_grad(xp, g, beta)),
+           mat1=d("mat2", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(
+               xp.mm(g, flipped(xp, mat2)), alpha)),
+           mat2=d("mat1", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(
+               xp.mm(flipped(xp, mat1), g), alpha)))
+addmv = op("addmv(self, mat, vec; beta, alpha)", addmv_kernel, node="AddmvBackward0",
+           self=d("", lambda xp, g, out, self, mat, vec, beta, alpha: input_grad(xp, g, beta)),
+           mat=d("vec", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(columns(xp, g, vec), alpha)),
+           vec=d("mat", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(xp.mv(flipped(xp, mat), g), alpha)))
+addr = op("addr(self, vec1, vec2; beta, alpha)", addr_kernel, node="AddrBackward0",
+          self=d("", lambda xp, g, out, self, vec1, vec2, beta, alpha: input_grad(xp, g, beta)),
+          vec1=d("vec2", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(xp.mv(g, vec2), alpha)),
+          vec2=d("vec1", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(
+              xp.mv(flipped(xp, g), vec1), alpha)))
+addbmm = op("addbmm(self, batch1, batch2; beta, alpha)", addbmm_kernel, node="AddbmmBackward0",
+            self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: input_grad(xp, g, beta)),
+            batch1=d("batch2", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(
+                xp.bmm(batched(xp, g, batch2.shape[0]), flipped(xp, batch2)), alpha)),
+            batch2=d("batch1", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(
+                xp.bmm(flipped(xp, batch1), batched(xp, g, batch1.shape[0])), alpha)))
+baddbmm = op("baddbmm(self, batch1, batch2; beta, alpha)", lambda input, a, b, beta, alpha: scaled_sum(
+    input, beta, bmm_kernel(a, b), alpha), node="BaddbmmBackward0",
+    self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: input_grad(xp, g, beta)),
+    batch1=d("batch2", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(
+        xp.bmm(g, flipped(xp, batch2)), alpha)),
+    batch2=d("batch1", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(
+        xp.bmm(flipped(xp, batch1), g), alpha)))
+
+
+# ---- the public names
+
+
+def _pair(record: Any, second: str) -> None:
+    name = record.name
+
+    def function(input: Tensor, other: Tensor) -> Tensor:
+        if not isinstance(other, Tensor):
+            raise not_a_tensor(name, second, 2, other)
+        return record(input, other)
+
+    function.__doc__ = f"torch.{name}: the product of `input` and `{second}`, without broadcasting."
+    torch_function(name, renamed={second: "other"})(function)
+
+
+for _record, _second in ((mm, "mat2"), (mv, "vec"), (dot, "tensor"), (vdot, "other"), (bmm, "mat2")):
+    _pair(_record, _second)
+
+
+def _added(record: Any) -> None:
+    name, renamed = record.name, dict(zip(record.tensor_names[1:], ("first", "second"), strict=True))
+
+    def function(input: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+        return record(input, first, second, beta, alpha)
+
+    def method(self: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+        return inplace(record, self, first, second, beta, alpha)
+
+    function.__doc__ = f"beta * input + alpha * (first @ second); beta 0 ignores the input (torch.{name})."
+    torch_function(name, renamed=renamed)(function)
+    setattr(Tensor, name + "_", named(method, name + "_", f"In-place form of {name}."))
+
+
+for _record in (addmm, addmv, addr, addbmm, baddbmm):
+    _added(_record)
+
+
+@torch_function("matmul", forms="fml", renamed={"tensor2": "other", "mat2": "other"})
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The product of vectors, matrices, or batches of matrices with broadcast batch dims (torch.matmul)."""
+    if not isinstance(other, Tensor):
+        raise not_a_tensor("matmul", "other", 2, other)
+    left, right = input.ndim, other.ndim
+    if left == 2 and right == 2:
+        return mm(input, other)
+    if not left or not right:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D")
+    if left == 1 and right == 1:
+        return dot(input, other)
+    if left == 2 and right == 1:
+        return mv(input, other)
+    if left == 1 and right == 2:
+        return mm(input.unsqueeze(0), other).squeeze_(0)
+    if folds(input, other):
+        return folded(input, other)
+    return by_batches(input, other)
+
+
+def folds(a: Tensor, b: Tensor) -> bool:
+    """Whether a batch times one matrix (or vector) is done as one product of matrices: PyTorch's choice."""
+    larger, smaller = (a, b) if a.ndim >= b.ndim else (b, a)
+    if smaller.ndim > 2:
+        return False
+    if smaller.requires_grad:
+        return True
+    if a.ndim == 2:
+        return False
+    big = larger.array if larger is a else larger.array.swapaxes(-1, -2)
+    if not big.size:
+        return True
+    return all(big.strides[i] == big.strides[i + 1] * big.shape[i + 1] for i in range(big.ndim - 2))
+
+
+def folded(a: Tensor, b: Tensor) -> Tensor:
+    swap = b.ndim > a.ndim
+    big, small = (b.mT, a.t() if a.ndim == 2 else a) if swap else (a, b)
+    shape = tuple(big.shape[:-1])
+    rows = big.reshape(-1 if big.shape[-1] else int(np.prod(shape)), big.shape[-1])
+    if small.ndim == 1:
+        return records["unsafe_view"](mv(rows, small), shape)
+    out = records["unsafe_view"](mm(rows, small), (*shape, small.shape[1]))
+    return out.mT.contiguous() if swap else out
+
+
+def by_batches(a: Tensor, b: Tensor) -> Tensor:
+    if a.ndim == 3 and b.ndim == 3 and a.shape[0] != b.shape[0]:
+        if a.shape[0] == 1 and a.requires_grad:
+            return matmul(a.squeeze(0), b)
+        if b.shape[0] == 1 and b.requires_grad:
+            return matmul(a, b.squeeze(0))
+    batch = broadcast_batches(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
+    count = int(np.prod(batch, dtype=np.int64))
+    n, inner = (a.shape[-2] if a.ndim > 1 else 1), a.shape[-1]
+    left = a.expand((*batch, n, inner)).reshape(count, n, inner)
+    shape = (*batch, *((n,) if a.ndim > 1 else ()))
+    if b.ndim == 1:
+        right = b.expand((*batch, b.shape[0])).reshape(count, b.shape[0]).unsqueeze(2)
+        return records["unsafe_view"](bmm(left, right).squeeze(-1), shape)
+    right = b.expand((*batch, *b.shape[-2:])).reshape(count, *b.shape[-2:])
+    return records["unsafe_view"](bmm(left, right), (*shape, b.shape[-1]))
+
+
+def broadcast_batches(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    n = max(len(a), len(b))
+    a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
+    for i in range(n - 1, -1, -1):
+        if a[i] != b[i] and 1 not in (a[i], b[i]):
+            raise RuntimeError(
+                f"The size of tensor a ({a[i]}) must match the size of tensor b ({b[i]}) at non-singleton dimension {i}"
+            )
+    return tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
+
+
+@torch_function("linear", forms="n")
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input @ weight.T + bias; input (..., in), weight (out, in), bias (out) (torch.nn.functional.linear)."""
+    if not input.ndim or not weight.ndim:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
+        )
+    if bias is None:
+        return matmul(input, weight.t())
+    if input.ndim == 2:
+        return addmm(bias, input, weight.t(), 1, 1)
+    if not input.is_contiguous():
+        return matmul(input, weight.t()) + bias
+    rows = input.view(-1, input.shape[-1])
+    return addmm(bias, rows, weight.t(), 1, 1).view((*input.shape[:-1], weight.shape[0]))

@@ -93,7 +93,7 @@ round_to = op("round_to(self; decimals)", round_decimals, node="RoundBackward1",
 frac = op("frac(self)", lambda x: x - np.trunc(x), scalar=lambda x: x - math.trunc(x), node="FracBackward0",
           self=d("", lambda xp, g, out, self: g))
 clamp = op("clamp(self; min, max)", lambda x, low, high: clamp_kernel(x, low, high), scalar=scalars.clamp,
-           node="ClampBackward0", self=d("self", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)))
+           node="ClampBackward1", self=d("self", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)))
 clamp_min = op("clamp_min(self; min)", lambda x, low: clamp_kernel(x, low, None),
                scalar=lambda x, low: scalars.clamp(x, low, None), node="ClampMinBackward0",
                self=d("self", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)))
@@ -101,7 +101,7 @@ clamp_max = op("clamp_max(self; max)", lambda x, high: clamp_kernel(x, None, hig
                scalar=lambda x, high: scalars.clamp(x, None, high), node="ClampMaxBackward0",
                self=d("self", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)))
 clamp_tensor = op("clamp_tensor(self, min, max)", lambda x, low, high: clamp_kernel(x, low, high), promote="arith",
-                  node="ClampBackward1",
+                  node="ClampBackward0",
                   self=d("self min max", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)),
                   min=d("self min max", lambda xp, g, out, self, min, max: bound_grad(
                       xp, g, self < min if max is None else xp.logical_and(self < min, min < max))),

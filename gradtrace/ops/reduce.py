@@ -1,1 +1,323 @@
-"""To be filled by its author."""
+"""Reductions by adding and multiplying: sum, mean, prod, var, std and their like; any, all and count_nonzero; trace.
+
+In a record `dims` is a tuple of dims counted from the front, () for a 0-d tensor; where a form without `dim` has a
+grad_fn name of its own, it is a record of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.arguments import NOT_GIVEN, count, float_input, kept_shape, one_dim, some_dims, torch_function
+
+DEGREES_WARNING = (
+    "{}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+    "divided by output numel)."
+)
+
+
+# ---- kernels
+
+
+def fold(ufunc: str, a: Any, dims: Any, keepdim: bool = False, dtype: Any = None) -> Any:
+    """np.UFUNC.reduce over dims."""
+    return getattr(np, ufunc).reduce(a, axis=dims, dtype=dtype, keepdims=keepdim)
+
+
+def add_up(a: Any, dims: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """The sum, in `dtype`; bools and integers in int64 unless told."""
+    wanted = dtype or (a.dtype if a.dtype.kind == "f" else np.dtype(np.int64))
+    if a.ndim == 0:
+        return a.astype(wanted)
+    out = fold("add", a, dims, keepdim, accumulator(a, dims, wanted))
+    return out if out.dtype is wanted else out.astype(wanted)
+
+
+def accumulator(a: Any, dims: Any, wanted: Any) -> Any:
+    """The dtype to add in. numpy adds pairwise only along the last axis: other long float32 sums need more digits."""
+    if wanted.itemsize == 2 and wanted.kind == "f":
+        return np.float32
+    if wanted.itemsize == 4 and dims is not None and a.ndim - 1 not in dims and count(a.shape, dims) > 1024:
+        return np.float64
+    return wanted
+
+
+def average(a: Any, dims: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    wanted = dtype or a.dtype
+    wide = np.dtype(np.float32) if wanted.itemsize == 2 else wanted
+    out = add_up(a, dims, keepdim, wide) / wide.type(count(a.shape, dims))
+    return out if out.dtype is wanted else out.astype(wanted)
+
+
+def multiply_up(a: Any, dims: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    wanted = dtype or (a.dtype if a.dtype.kind == "f" else np.dtype(np.int64))
+    return fold("multiply", a, dims, keepdim, wanted)
+
+
+def variance(a: Any, dims: Any, correction: float, keepdim: bool) -> Any:
+    wide = a.astype(np.float32) if a.dtype.itemsize == 2 else a
+    away = wide - average(wide, dims, True)
+    freedom = max(count(a.shape, dims) - correction, 0)
+    total = add_up(away * away, dims, keepdim)
+    return (total / total.dtype.type(freedom)).astype(a.dtype)
+
+
+def deviation(a: Any, dims: Any, correction: float, keepdim: bool) -> Any:
+    return np.sqrt(variance(a, dims, correction, keepdim))
+
+
+def with_average(spread_kernel: Any) -> Any:
+    return lambda a, dims, correction, keepdim: (
+        spread_kernel(a, dims, correction, keepdim), average(a, dims, keepdim))
+
+
+def logical(ufunc: str) -> Any:
+    def kernel(a: Any, dims: Any = None, keepdim: bool = False) -> Any:
+        out = fold(ufunc, a, dims, keepdim)
+        return out.astype(a.dtype) if a.dtype == np.uint8 else out
+
+    return kernel
+
+
+# ---- rules
+
+
+def spread(xp: Any, g: Any, shape: Any, dims: Any = None, keepdim: bool = False) -> Any:
+    """What belongs to a reduction's result, stretched over the elements it was made from; nothing is allocated."""
+    if dims is not None and not keepdim:
+        g = xp.reshape(g, kept_shape(shape, dims))
+    return xp.expand(g, tuple(shape))
+
+
+def shared(xp: Any, g: Any, n: int, shape: Any, dims: Any = None, keepdim: bool = False) -> Any:
+    """`spread` in n equal parts. Arrays are divided while small; in a graph the division comes last, as in PyTorch."""
+    if isinstance(g, Tensor):
+        return spread(xp, g, shape, dims, keepdim) / n
+    return spread(xp, xp.div(g, n), shape, dims, keepdim)
+
+
+def prod_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any = None, keepdim: bool = False) -> Any:
+    """Each factor's share is the product of the others: by division, or without it where there is a zero."""
+    if not self.ndim:
+        return g
+    if not bool((self == 0).any()):
+        return spread(xp, g * out, self.shape, dims, keepdim) / self
+    if dims is None:
+        flat = xp.reshape(self, (count(self.shape),))
+        return g * xp.reshape(product_of_others(xp, flat, 0), tuple(self.shape))
+    return spread(xp, g, self.shape, dims, keepdim) * product_of_others(xp, self, dims[0])
+
+
+def product_of_others(xp: Any, x: Any, dim: int) -> Any:
+    """For each element the product along `dim` of those before it times the product of those after it."""
+    before = xp.cumprod(xp.shift(x, dim, 1, 1), dim)
+    after = xp.flip(xp.cumprod(xp.flip(xp.shift(x, dim, -1, 1), (dim,)), dim), (dim,))
+    return before * after
+
+
+def var_grad(xp: Any, g: Any, self: Any, dims: Any, correction: float, keepdim: bool) -> Any:
+    n = count(self.shape, dims)
+    away = self - (xp.mean(self) if dims is None else xp.mean_dim(self, dims, True))
+    if dims is None and n - correction <= 0:
+        nan = xp.where(away == 0, xp.ones_like(away) * math.nan, xp.ones_like(away) * math.inf)
+        return g * nan
+    factor = 2 / (n - correction) if n != correction else math.inf
+    return spread(xp, g, self.shape, dims, keepdim) * (factor * away)
+
+
+def std_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any, correction: float, keepdim: bool) -> Any:
+    # A select, for a constant row has g / 0 here; its gradient is 0.
+    of_variance = xp.where(out == 0, xp.zeros_like(g), g / (out * 2))
+    return var_grad(xp, of_variance, self, dims, correction, keepdim)
+
+
+def pair_grad(xp: Any, g: Any, self: Any, dims: Any, keepdim: bool, of_first: Any) -> Any:
+    """The gradient of (var, mean) or (std, mean); either may have got none."""
+    parts = [] if g[0] is None else [of_first(g[0])]
+    if g[1] is not None:
+        parts.append(shared(xp, g[1], count(self.shape, dims), self.shape, dims, keepdim))
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+sum_all = op("sum(self; dtype)", lambda a, dtype=None: add_up(a, None, False, dtype), node="SumBackward0",
+             self=d("~self", lambda xp, g, out, self, dtype=None: spread(xp, g, self.shape)))
+sum_dim = op("sum_dim(self; dim, keepdim, dtype)", add_up, node="SumBackward1",
+             self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None: spread(
+                 xp, g, self.shape, dim, keepdim)))
+mean_all = op("mean(self; dtype)", lambda a, dtype=None: average(a, None, False, dtype), node="MeanBackward0",
+              self=d("~self", lambda xp, g, out, self, dtype=None: shared(xp, g, count(self.shape), self.shape)))
+mean_dim = op("mean_dim(self; dim, keepdim, dtype)", average, node="MeanBackward1",
+              self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None: shared(
+                  xp, g, count(self.shape, dim), self.shape, dim, keepdim)))
+prod_all = op("prod(self; dtype)", lambda a, dtype=None: multiply_up(a, None, False, dtype), node="ProdBackward0",
+              self=d("self out", lambda xp, g, out, self, dtype=None: prod_grad(xp, g, self, out)))
+prod_dim = op("prod_dim(self; dim, keepdim, dtype)", multiply_up, node="ProdBackward1",
+              self=d("self out", lambda xp, g, out, self, dim, keepdim=False, dtype=None: prod_grad(
+                  xp, g, self, out, dim, keepdim)))
+var = op("var(self; dim, correction, keepdim)", variance, node="VarBackward0",
+         self=d("self", lambda xp, g, out, self, dim, correction, keepdim: var_grad(
+             xp, g, self, dim, correction, keepdim)))
+std = op("std(self; dim, correction, keepdim)", deviation, node="StdBackward0",
+         self=d("self out", lambda xp, g, out, self, dim, correction, keepdim: std_grad(
+             xp, g, self, out, dim, correction, keepdim)))
+var_mean = op("var_mean(self; dim, correction, keepdim)", with_average(variance), node="VarMeanBackward0", outputs=2,
+              missing="none",
+              self=d("self", lambda xp, g, out, self, dim, correction, keepdim: pair_grad(
+                  xp, g, self, dim, keepdim, lambda first: var_grad(xp, first, self, dim, correction, keepdim))))
+std_mean = op("std_mean(self; dim, correction, keepdim)", with_average(deviation), node="StdMeanBackward0", outputs=2,
+              missing="none",
+              self=d("self out0", lambda xp, g, out, self, dim, correction, keepdim: pair_grad(
+                  xp, g, self, dim, keepdim, lambda first: std_grad(
+                      xp, first, self, out[0], dim, correction, keepdim))))
+nansum = op("nansum(self; dim, keepdim, dtype)", lambda a, dim=None, keepdim=False, dtype=None: add_up(
+    np.where(np.isnan(a), a.dtype.type(0), a), dim, keepdim, dtype), node="NansumBackward0",
+    self=d("self", lambda xp, g, out, self, dim=None, keepdim=False, dtype=None: xp.where(
+        self != self, xp.zeros_like(self), spread(xp, g, self.shape, dim, keepdim))))
+any_ = op("any(self; dim, keepdim)", logical("logical_or"))
+all_ = op("all(self; dim, keepdim)", logical("logical_and"))
+count_nonzero = op("count_nonzero(self; dim)", lambda a, dim: np.count_nonzero(a, axis=dim or None))
+trace = op("trace(self)", lambda a: add_up(np.diagonal(a)), node="TraceBackward0",
+           self=d("~self", lambda xp, g, out, self: xp.on_diagonal(g, self.shape)))
+on_diagonal = op("on_diagonal(self; shape)", lambda a, shape: np.eye(*shape, dtype=a.dtype) * a, node="TraceBackward0",
+                 self=d("", lambda xp, g, out, self, shape: xp.trace(g)))
+# Products and quotients with a number inside composed functions; PyTorch names their nodes apart.
+mul_number = op("mul_number(self; other)", lambda a, other: a * other, scalar=lambda a, other: a * other,
+                node="MulBackward1", promote="float", self=d("", lambda xp, g, out, self, other: g * other))
+div_number = op("div_number(self; other)", lambda a, other: a / other, scalar=lambda a, other: a / other,
+                node="DivBackward1", promote="float", self=d("", lambda xp, g, out, self, other: g / other))
+
+
+# ---- the public names
+
+
+def numpy_dtype(input: Tensor, dtype: Any) -> Any:
+    """The numpy dtype of a result; RuntimeError for an integer result of what requires grad."""
+    if dtype is None:
+        return None
+    if not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    if input.requires_grad and not dtype.is_floating_point:
+        raise RuntimeError(f"Autograd not support dtype: {dtype.scalar_type}")
+    return dtype.np
+
+
+@torch_function("sum")
+def summed(input: Tensor, dim: Any = NOT_GIVEN, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum of all elements, or over `dim` (torch.sum). Integers and bools give int64."""
+    kind = numpy_dtype(input, dtype)
+    if dim is NOT_GIVEN:
+        return sum_all(input, kind)
+    return sum_dim(input, some_dims("sum", dim, input.ndim), keepdim, kind)
+
+
+@torch_function("mean")
+def averaged(input: Tensor, dim: Any = NOT_GIVEN, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of all elements, or over `dim` (torch.mean). RuntimeError for integers without a floating `dtype`."""
+    given, got = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
+    if not got.is_floating_point:
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. {given} dtype must be either a floating point or complex dtype. "
+            f"Got: {got.scalar_type}"
+        )
+    kind = numpy_dtype(input, dtype)
+    if dim is NOT_GIVEN:
+        return mean_all(input, kind)
+    return mean_dim(input, some_dims("mean", dim, input.ndim), keepdim, kind)
+
+
+@torch_function("prod")
+def product(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The product of all elements, or over one `dim` (torch.prod). Its gradient stands zeros among the factors."""
+    kind = numpy_dtype(input, dtype)
+    if dim is None:
+        return prod_all(input, kind)
+    found = one_dim("prod", dim, input.ndim)
+    return prod_dim(input, (found,) if input.ndim else (), keepdim, kind)
+
+
+def _spread_measure(name: str, record: Any) -> None:
+    def function(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
+                 correction: Any = None) -> Any:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        kind = "std and var only" if name in ("std", "var") else f"{name} only"
+        float_input(input, kind + " support floating point and complex dtypes")
+        if correction is None:
+            correction = 1 if unbiased is None or unbiased else 0
+        dims = None if dim is None else some_dims(name, dim, input.ndim)
+        if count(input.shape, dims) <= correction:
+            import warnings
+
+            warnings.warn(DEGREES_WARNING.format(name), UserWarning, stacklevel=3)
+        return record(input, dims, correction, keepdim)
+
+    function.__doc__ = f"torch.{name}: divides by n - correction (1 unless given); over all elements, or over `dim`."
+    torch_function(name, forms="fm" if name in ("std", "var") else "f")(function)
+
+
+for _name, _record in (("var", var), ("std", std), ("var_mean", var_mean), ("std_mean", std_mean)):
+    _spread_measure(_name, _record)
+
+
+@torch_function("nansum")
+def sum_without_nan(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum, nan counting as 0 (torch.nansum)."""
+    dims = None if dim is None else some_dims("nansum", dim, input.ndim)
+    kind = numpy_dtype(input, dtype)
+    if not input.is_floating_point():
+        return sum_all(input, kind) if dims is None else sum_dim(input, dims, keepdim, kind)
+    return nansum(input, dims, keepdim, kind)
+
+
+@torch_function("nanmean")
+def mean_without_nan(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of what is not nan (torch.nanmean)."""
+    float_input(input, "nanmean(): expected input to have floating point or complex dtype but got {}")
+    valid = input.detach().isnan().logical_not().sum(dim, keepdim=keepdim)
+    return sum_without_nan(input, dim, keepdim, dtype=dtype) / valid
+
+
+def _logical(name: str, record: Any) -> None:
+    def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+        return record(input, None if dim is None else some_dims(name, dim, input.ndim), keepdim)
+
+    function.__doc__ = f"Whether {name} of the elements are true, over all or over `dim` (torch.{name})."
+    torch_function(name)(function)
+
+
+_logical("any", any_)
+_logical("all", all_)
+
+
+@torch_function("count_nonzero")
+def how_many_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """The number of elements that are not 0, int64 (torch.count_nonzero)."""
+    return count_nonzero(input, some_dims("count_nonzero", dim, input.ndim))
+
+
+@torch_function("trace")
+def traced(input: Tensor) -> Tensor:
+    """The sum of a matrix's diagonal (torch.trace)."""
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    if input.dtype is dtypes.bool_:
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+    return trace(input)
+
+
+@torch_function("sum_to_size", forms="m")
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """The sum over the dims in which `size`, broadcast, is stretched to this tensor's shape."""
+    wanted = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    lead = input.ndim - len(wanted)
+    if lead < 0 or any(n not in (1, input.shape[lead + i]) for i, n in enumerate(wanted)):
+        raise RuntimeError(f"size {{{list(wanted)}}} is not expandable to size {{{list(input.shape)}}}.")
+    dims = (*range(lead), *(i + lead for i, n in enumerate(wanted) if n == 1 and input.shape[i + lead] != 1))
+    if dims:
+        input = sum_dim(input, dims, True, None)
+    return input.view(wanted) if lead else input

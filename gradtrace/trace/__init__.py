@@ -1,4 +1,7 @@
-"""What happened in a run, as an immutable record: `capture(run, roots)` gives a `Trace`."""
+"""What happened in a run, as an immutable record: a `Trace`, which `gradtrace.trace.capture.capture` makes.
+
+Only the records load with the package; whoever captures has the engine loaded anyway.
+"""
 
 from __future__ import annotations
 

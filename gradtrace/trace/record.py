@@ -99,11 +99,15 @@ class TensorRecord(NamedTuple):
 
 
 class Operand(NamedTuple):
-    """One argument of an operation: a tensor, or the text of a constant ("1", "dim=0")."""
+    """One argument of an operation: a tensor, or the text of a constant ("1", "dim=0").
+
+    `position` counts in reading order, so that the 2 of `2 - x` is 0; `name` is the parameter's ("other", "dim").
+    """
 
     tensor: int | None
     text: str
     position: int
+    name: str = ""
 
 
 class Operation(NamedTuple):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace
-from gradtrace.views.labels import font, text
+from gradtrace.views.labels import text
 from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Look, Theme
 
 if TYPE_CHECKING:
@@ -34,10 +34,9 @@ class Options(NamedTuple):
     gradients: bool = True
     accumulate: bool = False  # in the data style: show each leaf's AccumulateGrad node
     derivatives: Mapping[tuple[int, int], str] = {}
-    dpi: int | None = None
 
 
-def source(trace: Trace, options: Options = Options()) -> str:  # noqa: B008 - an immutable default
+def source(trace: Trace, options: Options = Options()) -> str:
     """The DOT text of `trace`. UsageError for an unknown style or theme."""
     from gradtrace.views import dot_autograd, dot_data
 
@@ -46,7 +45,7 @@ def source(trace: Trace, options: Options = Options()) -> str:  # noqa: B008 - a
     if options.theme not in THEMES:
         raise UsageError(f"unknown theme '{options.theme}'", f"use one of: {', '.join(THEMES)}")
     theme = THEMES[options.theme]
-    graph = canvas(theme, options)
+    graph = canvas(theme)
     draw = dot_data.draw if options.style == "data" else dot_autograd.draw
     used = draw(graph, trace, options, theme)
     if options.legend:
@@ -54,23 +53,20 @@ def source(trace: Trace, options: Options = Options()) -> str:  # noqa: B008 - a
     return graph.source
 
 
-def canvas(theme: Theme, options: Options) -> Digraph:
+def canvas(theme: Theme) -> Digraph:
     """An empty graph with the settings that all nodes and edges share."""
     from graphviz import Digraph
 
     settings = {
         "rankdir": "LR",
         "bgcolor": theme.background,
-        "nodesep": "0.22",
+        "nodesep": "0.2",
         "ranksep": "0.32",
         "pad": "0.15",
         "fontname": FONT,
     }
-    if options.dpi is not None:
-        settings["dpi"] = str(options.dpi)
     ink = {"fontname": FONT, "fontcolor": theme.ink}
     return Digraph(
-        "gradtrace",
         graph_attr=settings,
         node_attr={**ink, "fontsize": f"{TEXT_SIZE:g}", "margin": "0.09,0.05", "height": "0.3", "width": "0.3"},
         edge_attr={**ink, "fontsize": f"{SMALL_SIZE:g}", "color": theme.wire, "arrowsize": "0.6"},
@@ -79,11 +75,10 @@ def canvas(theme: Theme, options: Options) -> Digraph:
 
 def legend(graph: Digraph, used: list[Look], theme: Theme) -> None:
     """A column at the far left with one sample of each look in use."""
-    if not used:
-        return
-    with graph.subgraph(name="legend") as key:
+    with graph.subgraph() as key:
         key.attr(rank="source")
+        key.attr("node", fontsize=f"{SMALL_SIZE:g}", fontcolor=theme.faint, width="1.75", height="0.22")
         for i, look in enumerate(used):
-            key.node(f"legend{i}", f"<{font(text(look.meaning), size=SMALL_SIZE)}>", **look.attributes())
+            key.node(f"legend{i}", f"<{text(look.meaning)}>", **look.attributes() | {"margin": "0.06,0.02"})
         for i in range(len(used) - 1):
             key.edge(f"legend{i}", f"legend{i + 1}", style="invis")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradtrace.trace.record import Operation, TensorRecord, Trace, Value
 from gradtrace.views import numbers
-from gradtrace.views.labels import cell, clip, font, plain, table, text
+from gradtrace.views.labels import clip, font, label, pair, plain, text, wide
 from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Look, Theme
 
 if TYPE_CHECKING:
@@ -62,18 +62,18 @@ def _finite(value: Value) -> bool:
 def tensor_node(
     graph: Digraph, tensor: TensorRecord, look: Look, options: Options, theme: Theme, *, marked: bool
 ) -> None:
-    rows = heading(tensor, theme)
+    lines = heading(tensor, theme)
     if options.values:
-        rows += quantity("value", tensor.value, "overwritten", theme.ink, theme.spark, theme)
+        lines += quantity("value", tensor.value, "overwritten", theme.ink, theme.spark, theme)
     if options.gradients and (tensor.requires_grad or tensor.grad is not None):
-        rows += quantity("grad", tensor.grad, "None", theme.gradient, theme.gradient_spark, theme)
+        lines += quantity("grad", tensor.grad, "None", theme.gradient, theme.gradient_spark, theme)
     attributes = look.attributes()
     if marked:
         attributes.update(color=theme.bad, penwidth="3")
         where = f", line {tensor.span.line}" if tensor.span else ""
-        rows.append(cell(font(text(f"first NaN or Inf{where}"), color=theme.bad, size=SMALL_SIZE, bold=True), span=2))
+        lines.append(wide(font(text(f"first NaN or Inf{where}"), color=theme.bad, size=SMALL_SIZE, bold=True)))
     node = f"t{tensor.id}"
-    graph.node(node, table(rows), id=node, tooltip=plain(facts(tensor)), **attributes)
+    graph.node(node, label(lines), id=node, tooltip=plain(facts(tensor)), **attributes)
 
 
 def heading(tensor: TensorRecord, theme: Theme) -> list[str]:
@@ -86,20 +86,20 @@ def heading(tensor: TensorRecord, theme: Theme) -> list[str]:
     if value is not None and not value.is_float:
         origin.append(value.dtype)
     note = " ".join(filter(None, origin))
-    rows = [cell(name, span=2)]
-    return rows + [cell(font(text(note), size=SMALL_SIZE, color=theme.faint), span=2)] if note else rows
+    return [wide(name), *([wide(font(text(note), size=SMALL_SIZE, color=theme.faint))] if note else [])]
 
 
 def quantity(title: str, value: Value | None, missing: str, color: str, spark: str, theme: Theme) -> list[str]:
     """Rows for a value or a gradient: a number, a small list, or a sparkline over its range."""
-    tag = cell(font(f"{title}&#160;&#160;", size=SMALL_SIZE, color=theme.faint))
+    tag = font(f"{title}&#160;&#160;", size=SMALL_SIZE, color=theme.faint)
     if value is None:
-        return [tag + cell(font(text(missing), size=SMALL_SIZE, color=theme.faint))]
+        return [pair(tag, font(text(missing), size=SMALL_SIZE, color=theme.faint))]
     written = written_out(value)
     if written is not None:
-        return [tag + cell(font(text(written), size=TEXT_SIZE, color=color))]
-    line = cell(font(numbers.sparkline(value), size=TEXT_SIZE, color=spark))
-    return [tag + line, cell("") + cell(font(text(extent(value)), size=SMALL_SIZE, color=color))]
+        return [pair(tag, font(text(written), size=TEXT_SIZE, color=color))]
+    line = font(numbers.sparkline(value), size=TEXT_SIZE, color=spark)
+    below = font(text(extent(value)), size=SMALL_SIZE, color=color)
+    return [pair(tag, line), pair("", below)] if line else [pair(tag, below)]
 
 
 def written_out(value: Value) -> str | None:
@@ -142,8 +142,8 @@ def facts(tensor: TensorRecord) -> list[str]:
 def accumulate_node(graph: Digraph, tensor: TensorRecord, theme: Theme) -> None:
     """The leaf's AccumulateGrad as a node of its own, beside the leaf."""
     node = f"f{tensor.function}"
-    label = f"<{font('AccumulateGrad', size=SMALL_SIZE, color=theme.faint)}>"
-    graph.node(node, label, id=node, tooltip=plain(f"adds to {tensor.label}.grad"), **theme.operation.attributes())
+    name = f"<{font('AccumulateGrad', size=SMALL_SIZE, color=theme.faint)}>"
+    graph.node(node, name, id=node, tooltip=plain(f"adds to {tensor.label}.grad"), **theme.operation.attributes())
     graph.edge(node, f"t{tensor.id}", style="dotted", dir="none")
 
 
@@ -161,8 +161,8 @@ def operation_node(graph: Digraph, operation: Operation, theme: Theme) -> None:
     lines = [operation.text or operation.label, f"{operation.label}, {operation.grad_fn or 'no grad_fn'}"]
     if operation.span is not None:
         lines.append(f"line {operation.span.line}")
-    label = f"<{font(text(clip(caption(operation), 20)), size=TEXT_SIZE)}>"
-    graph.node(node, label, id=node, tooltip=plain(lines), **theme.operation.attributes())
+    name = f"<{font(text(clip(caption(operation), 20)), size=TEXT_SIZE)}>"
+    graph.node(node, name, id=node, tooltip=plain(lines), **theme.operation.attributes())
 
 
 def wires(graph: Digraph, trace: Trace, operation: Operation, options: Options, theme: Theme) -> None:
@@ -176,9 +176,10 @@ def wires(graph: Digraph, trace: Trace, operation: Operation, options: Options, 
         derivative = options.derivatives.get((operation.id, operand.position))
         if derivative:
             attributes["label"] = f"<{font(text(derivative), size=SMALL_SIZE, color=theme.gradient)}>"
-        if operation.name in ORDERED and len(operands) == 2:
+        elif operation.name in ORDERED and len(operands) == 2:
             side = "left" if operand.position == 0 else "right"
             attributes["headlabel"] = f"<{font(side, size=6.5, color=theme.faint)}>"
+            attributes["labeldistance"] = "1.6"
         graph.edge(f"t{operand.tensor}", node, **attributes)
     for made in operation.outputs:
         graph.edge(node, f"t{made}", **({} if operation.grad_fn else idle))

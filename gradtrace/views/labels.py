@@ -1,11 +1,12 @@
 """Text for Graphviz: HTML-like labels, tooltips, and any text made safe for them.
 
-Graphviz reads an HTML-like label (`<...>`) with an XML parser, and a plain one with backslash escapes and entities of its
-own. Names, source text and constants of a program may hold anything, so all text passes through `text` or `plain`.
+Graphviz reads an HTML-like label (`<...>`) with an XML parser, and a plain one with backslash escapes and entities of
+its own. Names, source text and constants of a program may hold anything, so all text passes through `text` or `plain`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 LONGEST = 32  # characters of a label; the tooltip has all of it
@@ -42,17 +43,19 @@ def clip(source: str, longest: int = LONGEST) -> str:
 def text(source: str) -> str:
     """`source` as text within an HTML-like label."""
     safe = visible(source)
-    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\\", "&#92;")):
+    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         safe = safe.replace(char, entity)
-    return safe
+    # Graphviz puts the node's name for \N and the like and halves double backslashes, even here, with no way to
+    # escape them; but not across tags.
+    return re.sub(r"\\(?=[\\GNETHL])", r"<FONT>\\</FONT>", safe)
 
 
 def plain(lines: str | Iterable[str]) -> str:
     """A plain (escString) attribute such as a tooltip; several lines are joined by line breaks."""
-    from graphviz import escape
+    from graphviz import escape, nohtml
 
-    joined = (lines,) if isinstance(lines, str) else lines
-    return escape("\n".join(visible(line) for line in joined).replace("&", "&amp;"))
+    several = (lines,) if isinstance(lines, str) else lines
+    return nohtml("\\n".join(escape(visible(line).replace("&", "&amp;")) for line in several))
 
 
 def font(content: str, *, color: str = "", size: float = 0, bold: bool = False) -> str:
@@ -64,13 +67,25 @@ def font(content: str, *, color: str = "", size: float = 0, bold: bool = False) 
     return f"<FONT{attributes}>{inner}</FONT>" if attributes else inner
 
 
-def table(rows: Iterable[str]) -> str:
-    """A borderless table as a whole label."""
-    body = "".join(f"<TR>{row}</TR>" for row in rows)
+def label(lines: Iterable[str]) -> str:
+    """A whole label of lines, each a run of cells as `wide` and `pair` make them."""
+    body = "".join(f"<TR>{line}</TR>" for line in lines)
     return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">{body}</TABLE>>'
 
 
-def cell(content: str, *, span: int = 1, align: str = "LEFT", port: str = "") -> str:
-    """One cell; empty content becomes a space, since Graphviz wants something in every cell."""
-    attributes = f' ALIGN="{align}"' + (f' COLSPAN="{span}"' if span > 1 else "") + (f' PORT="{port}"' if port else "")
-    return f"<TD{attributes}>{content or ' '}</TD>"
+COLUMNS = 24
+
+
+def wide(content: str) -> str:
+    """A line over the label's whole width."""
+    return f'<TD ALIGN="LEFT" COLSPAN="{COLUMNS}">{content}</TD>'
+
+
+def pair(tag: str, content: str, port: str = "") -> str:
+    """A tag and what it names, in two columns that keep to the left.
+
+    Graphviz shares out spare width equally among columns; nearly all are given to an empty cell at the right.
+    """
+    name = f' PORT="{port}"' if port else ""
+    cells = f'<TD ALIGN="LEFT">{tag or " "}</TD><TD ALIGN="LEFT"{name}>{content}</TD>'
+    return f'{cells}<TD COLSPAN="{COLUMNS - 2}"></TD>'

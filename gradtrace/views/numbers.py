@@ -11,6 +11,7 @@ All take a trace `Value`; scalars never touch numpy, so that scalar programs run
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from gradtrace.trace.record import Value
@@ -24,7 +25,7 @@ CELL = 36  # characters of such a text
 class Stats(NamedTuple):
     """Of the finite elements: smallest, largest, mean (all None if there are none); and how many are not."""
 
-    count: int
+    total: int
     low: float | None
     high: float | None
     mean: float | None
@@ -108,7 +109,7 @@ def short(value: Value | None, small: int = SMALL, width: int = CELL) -> str:
         return ""
     if not value.shape:
         return number(value.data)
-    if value.numel <= small:
+    if 0 < value.numel <= small:
         text = elements(value)
         if len(text) <= width:
             return text
@@ -157,7 +158,7 @@ def sparkline(value: Value, width: int = 16) -> str:
     flat = value.data.reshape(-1)
     columns = min(width, flat.size)
     edges = [flat.size * i // columns for i in range(columns + 1)]
-    means = [float(flat[a:b].mean(dtype="float64")) for a, b in zip(edges, edges[1:], strict=False)]
+    means = [float(flat[a:b].mean(dtype="float64")) for a, b in pairwise(edges)]
     finite = [m for m in means if math.isfinite(m)]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
     return "".join(_block(m, low, high) for m in means)

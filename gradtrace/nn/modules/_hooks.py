@@ -274,7 +274,7 @@ class _BackwardHook:
         given = self.grad_outputs
         if self.inputs[0] is None:
             self._without_inputs()
-        return tuple(given[i] for i in where)  # type: ignore[index]
+        return tuple(given[i] for i in where)
 
     def _without_inputs(self) -> None:
         import warnings
@@ -304,7 +304,8 @@ class _BackwardHook:
             out = out if isinstance(out, tuple) else (out,)
             if len(out) != len(result):
                 raise RuntimeError(
-                    f"Backward hook returned an invalid number of grad_input, got {len(out)}, but expected {len(result)}"
+                    f"Backward hook returned an invalid number of grad_input, got {len(out)}, but expected "
+                    f"{len(result)}"
                 )
             result = out
         self.grad_outputs = None

@@ -30,11 +30,7 @@ class IncompatibleKeys(NamedTuple):
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
-        return (
-            f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
-        )
-
-    __str__ = __repr__
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
 
 
 class Problems(NamedTuple):
@@ -69,7 +65,7 @@ class Stateful:
         return add_hook(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """`hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)` runs before a load."""
+        """`hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)` runs before a load."""
         return add_hook(self._load_state_dict_pre_hooks, hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -203,12 +199,12 @@ def _load(module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, keys) is not None:
             raise AssertionError(
-                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if "
-                "incompatible_keys need to be modified, it should be done inplace."
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                "if incompatible_keys need to be modified, it should be done inplace."
             )
 
 
-def _load_tensor(module: Any, name: str, tensor: Tensor, given: Any, key: str, assign: bool) -> str | None:
+def _load_tensor(module: Any, name: str, tensor: Any, given: Any, key: str, assign: bool) -> str | None:
     """Loads one tensor; returns what was wrong with it, or None."""
     if not isinstance(given, Tensor):
         return (
@@ -216,7 +212,7 @@ def _load_tensor(module: Any, name: str, tensor: Tensor, given: Any, key: str, a
             f"but received {type(given)}"
         )
     if tensor.ndim == 0 and tuple(given.shape) == (1,):
-        given = given[0]
+        given = given.select(0, 0)
     if given.shape != tensor.shape:
         return (
             f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "

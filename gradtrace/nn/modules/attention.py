@@ -26,7 +26,7 @@ def additive_mask(mask: Tensor | None, name: str, dtype: Any) -> Tensor | None:
         return mask
     if mask.dtype.name != "bool":
         raise AssertionError(f"only bool and floating types of {name} are supported")
-    return function("zeros")(*mask.shape, dtype=dtype).masked_fill(mask, float("-inf"))  # type: ignore[no-any-return]
+    return function("zeros")(*mask.shape, dtype=dtype).masked_fill(mask, float("-inf"))
 
 
 class MultiheadAttention(Module):
@@ -177,7 +177,7 @@ class MultiheadAttention(Module):
         """Appends the learned key and value and the zero ones, where asked for, and a place to the masks."""
         cat, batch = function("cat"), k.shape[1]
         extra = []
-        if self.bias_k is not None:
+        if self.bias_k is not None and self.bias_v is not None:
             extra.append((self.bias_k.repeat(1, batch, 1), self.bias_v.repeat(1, batch, 1)))
         if self.add_zero_attn:
             zeros = function("zeros")(1, batch, self.embed_dim, dtype=k.dtype)

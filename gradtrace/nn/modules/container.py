@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from gradtrace.nn.modules.module import Module, indent
+from gradtrace.nn.modules._text import class_text, indent
+from gradtrace.nn.modules.module import Module
 
 
 def absolute(index: Any, size: int) -> int:
@@ -94,7 +95,7 @@ class Sequential(Module):
 
     def insert(self, index: int, module: Module) -> Any:
         if not isinstance(module, Module):
-            raise AssertionError(f"module should be of type: {Module}")
+            raise AssertionError(f"module should be of type: {class_text(Module)}")
         n = len(self)
         if not -n <= index <= n:
             raise IndexError(f"Index out of range: {index}")
@@ -111,15 +112,18 @@ class Sequential(Module):
 
 def _sequential(other: Any) -> Sequential:
     if not isinstance(other, Sequential):
-        raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+        given = class_text(type(other))
+        raise ValueError(f"add operator supports only objects of Sequential class, but {given} is given.")
     return other
 
 
 def _times(module: Module, times: Any) -> int:
     if not isinstance(times, int):
-        raise TypeError(f"unsupported operand type(s) for *: {type(module)} and {type(times)}")
+        raise TypeError(
+            f"unsupported operand type(s) for *: {class_text(type(module))} and {class_text(type(times))}"
+        )
     if times <= 0:
-        raise ValueError(f"Non-positive multiplication factor {times} for {type(module)}")
+        raise ValueError(f"Non-positive multiplication factor {times} for {class_text(type(module))}")
     return times
 
 
@@ -155,7 +159,7 @@ class ModuleList(Module):
         return self.extend(modules)
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
-        return ModuleList(self).extend(other)  # type: ignore[no-any-return]
+        return ModuleList(self).extend(other)
 
     def append(self, module: Module) -> Any:
         self.add_module(str(len(self)), module)
@@ -248,7 +252,7 @@ def named_pairs(source: Any, name: str, plural: str) -> list[tuple[str, Any]]:
         raise TypeError(
             f"{plural}.update should be called with an iterable of key/value pairs, but got " + type(source).__name__
         )
-    if isinstance(source, Mapping) or isinstance(source, Module) and hasattr(source, "items"):
+    if isinstance(source, Mapping) or (isinstance(source, Module) and hasattr(source, "items")):
         return list(source.items())
     pairs = []
     for j, pair in enumerate(source):

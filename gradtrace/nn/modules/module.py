@@ -14,23 +14,8 @@ from gradtrace.engine.modes import no_grad
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn.modules._hooks import Hooked
 from gradtrace.nn.modules._state_dict import Stateful
-from gradtrace.nn.parameter import Buffer, Parameter
-
-
-def typename(value: object) -> str:
-    """The type of `value` as PyTorch's messages name it: "torch.FloatTensor", "str", "torch.nn.modules.linear.Linear"."""
-    if isinstance(value, Tensor):
-        return f"torch.{value.dtype.scalar_type}Tensor"
-    kind = value if isinstance(value, type) else type(value)
-    if kind.__module__ in ("builtins", ""):
-        return kind.__qualname__
-    return f"{kind.__module__}.{kind.__qualname__}".replace("gradtrace.", "torch.", 1)
-
-
-def indent(text: str, columns: int) -> str:
-    """`text` with all lines but the first moved to the right."""
-    first, *rest = text.split("\n")
-    return "\n".join([first, *(columns * " " + line if line.strip() else "" for line in rest)])
+from gradtrace.nn.modules._text import indent, typename
+from gradtrace.nn.parameter import Buffer, Parameter, clear_grad
 
 
 def _forward_unimplemented(self: Module, *input: Any) -> Any:
@@ -133,8 +118,9 @@ class Module(Hooked, Stateful):
     def __getattr__(self, name: str) -> Any:
         state = self.__dict__
         for own in ("_parameters", "_modules", "_buffers"):
-            if own in state and name in state[own]:
-                return state[own][name]
+            members = state.get(own)
+            if members is not None and name in members:
+                return members[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -251,7 +237,7 @@ class Module(Hooked, Stateful):
         module, last = self._get_member(target)
         if last not in module._buffers:
             raise AttributeError(f"`{last}` is not a buffer")
-        return getattr(module, last)  # type: ignore[no-any-return]
+        return getattr(module, last)
 
     # ---- walking the tree: each object is met once, in order of registration
 
@@ -417,19 +403,3 @@ class Module(Hooked, Stateful):
         lines = extra_lines + child_lines
         body = "\n  " + "\n  ".join(lines) + "\n" if lines else ""
         return f"{self._get_name()}({body})"
-
-
-def clear_grad(param: Tensor, set_to_none: bool) -> None:
-    """Drops the gradient of `param`, or (unless `set_to_none`) makes it a zero without history."""
-    grad = param.grad
-    if grad is None:
-        return
-    if set_to_none:
-        param.grad = None
-        return
-    if grad.grad_fn is not None:
-        grad.detach_()
-    else:
-        grad.requires_grad_(False)
-    grad.zero_()
-

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gradtrace.engine.tensor import Tensor
+from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.container import absolute, named_pairs
-from gradtrace.nn.modules.module import Module, typename
+from gradtrace.nn.modules.module import Module
 from gradtrace.nn.parameter import Parameter
 
 
@@ -133,7 +134,7 @@ class ParameterDict(Module):
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self[key] if key in self else default
+        return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         return ParameterDict((key, default) for key in keys)

@@ -81,7 +81,7 @@ class _MaxUnpool(_Pool):
         self.padding = repeated(padding, n)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return self._call(  # type: ignore[no-any-return]
+        return self._call(
             input, indices, self.kernel_size, self.stride, self.padding, output_size
         )
 
@@ -131,7 +131,7 @@ class AvgPool1d(_Pool):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._call(  # type: ignore[no-any-return]
+        return self._call(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
         )
 
@@ -158,7 +158,7 @@ class _AvgPool(_Pool):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._call(  # type: ignore[no-any-return]
+        return self._call(
             input,
             self.kernel_size,
             self.stride,
@@ -193,7 +193,7 @@ class _LPPool(_Pool):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._call(  # type: ignore[no-any-return]
+        return self._call(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
         )
 
@@ -250,7 +250,7 @@ class _AdaptiveAvgPool(_Pool):
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._call(input, self.output_size)  # type: ignore[no-any-return]
+        return self._call(input, self.output_size)
 
     def extra_repr(self) -> str:
         return attributes(self, "output_size")

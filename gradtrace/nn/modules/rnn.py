@@ -16,7 +16,7 @@ from gradtrace.nn import init
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.modules.utils import function, new_parameter
 
-State = tuple[Tensor, ...]  # (h,) or (h, c)
+State = tuple[Any, ...]  # tensors: (h,) or (h, c)
 
 
 def _tanh_step(gates: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None) -> State:
@@ -52,7 +52,7 @@ MODES: dict[str, tuple[Step, int]] = {
 
 
 def _zeros(input: Tensor, *shape: int) -> Tensor:
-    return function("zeros")(*shape, dtype=input.dtype)  # type: ignore[no-any-return]
+    return function("zeros")(*shape, dtype=input.dtype)
 
 
 class RNNBase(Module):
@@ -98,8 +98,8 @@ class RNNBase(Module):
             import warnings
 
             warnings.warn(
-                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-                f"greater than 1, but got dropout={self.dropout} and num_layers={self.num_layers}",
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                f"num_layers greater than 1, but got dropout={self.dropout} and num_layers={self.num_layers}",
                 stacklevel=4,
             )
         for name, kind in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
@@ -195,7 +195,9 @@ class RNNBase(Module):
             if self.dropout and layer < self.num_layers - 1:
                 output = F.dropout(output, self.dropout, self.training)
         hidden = tuple(stack([final[i] for final in finals], 0) for i in range(len(state)))
-        return (output.transpose(0, 1) if self.batch_first else output), hidden
+        if self.batch_first:
+            output = output.transpose(0, 1) if self.mode == "LSTM" else output.transpose_(0, 1)
+        return output, hidden
 
     def _run_layer(self, index: int, input: Tensor, state: State, reverse: bool) -> tuple[list[Tensor], State]:
         weights = {name.split("_l")[0]: getattr(self, name) for name in self._all_weights[index]}

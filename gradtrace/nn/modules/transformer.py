@@ -28,7 +28,7 @@ def _activation(name: str | Activation) -> Activation:
         return name
     if name not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {name}")
-    return getattr(F, name)  # type: ignore[no-any-return]
+    return getattr(F, name)
 
 
 def _clones(module: Module, count: int) -> ModuleList:
@@ -73,14 +73,14 @@ class _Layer(Module):
         """x plus the block, with its dropout, and the norm before or after."""
         norm, dropout = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
         if self.norm_first:
-            return x + dropout(block(norm(x)))  # type: ignore[no-any-return]
-        return norm(x + dropout(block(x)))  # type: ignore[no-any-return]
+            return x + dropout(block(norm(x)))
+        return norm(x + dropout(block(x)))
 
     def _feed_forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))  # type: ignore[no-any-return]
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
     def _attend(self, attention: Module, x: Tensor, source: Tensor, mask: Any, padding: Any, causal: bool) -> Tensor:
-        return attention(  # type: ignore[no-any-return]
+        return attention(
             x, source, source, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=causal
         )[0]
 
@@ -232,7 +232,7 @@ class Transformer(Module):
         memory = self.encoder(
             src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
         )
-        return self.decoder(  # type: ignore[no-any-return]
+        return self.decoder(
             tgt,
             memory,
             tgt_mask=tgt_mask,
@@ -247,4 +247,4 @@ class Transformer(Module):
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """(sz, sz) with -inf above the diagonal: no position sees a later one."""
         full = function("full")((sz, sz), float("-inf"), dtype=dtype)
-        return function("triu")(full, diagonal=1)  # type: ignore[no-any-return]
+        return function("triu")(full, diagonal=1)

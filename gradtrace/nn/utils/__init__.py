@@ -10,10 +10,13 @@ from typing import Any
 
 from gradtrace.engine.modes import no_grad
 from gradtrace.engine.tensor import Tensor
-from gradtrace.nn.modules.module import typename
+from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.utils import function
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "rnn", "vector_to_parameters"]
+__all__ = [
+    "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "rnn",
+    "vector_to_parameters",
+]
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -30,20 +33,21 @@ def get_total_norm(
 
     listed, norm_type = _listed(tensors), float(norm_type)
     if not listed:
-        return function("tensor")(0.0)  # type: ignore[no-any-return]
+        return function("tensor")(0.0)
     with no_grad():
         norms = [linalg.vector_norm(t, norm_type) for t in listed]
         total: Tensor = linalg.vector_norm(function("stack")(norms), norm_type)
     if error_if_nonfinite and not abs(total.item()) < float("inf"):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
-            "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`"
         )
     return total
 
 
 def clip_grads_with_norm_(
-    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+    parameters: Tensors, max_norm: float, total_norm: Any, foreach: bool | None = None
 ) -> None:
     """Scales the gradients by max_norm / total_norm where that is below 1."""
     with no_grad():
@@ -80,17 +84,17 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All parameters, flattened, in one vector."""
-    return function("cat")([p.view(-1) for p in parameters])  # type: ignore[no-any-return]
+    return function("cat")([p.view(-1) for p in parameters])
 
 
-def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:
     """Gives each parameter its slice of the vector as data."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0
     for param in parameters:
         end = start + param.numel()
-        param.data = vec[start:end].view_as(param).data
+        param.data = vec.narrow(0, start, end - start).view_as(param).data
         start = end
 
 

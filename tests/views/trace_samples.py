@@ -141,13 +141,14 @@ def mlp() -> Trace:
     sizes = (8, 16, 16, 3)
     h = x
     for i in range(3):
-        w = b.leaf(f"layers.{i}.weight", rng.normal(size=(sizes[i + 1], sizes[i])), rng.normal(size=(sizes[i + 1], sizes[i])),
-                   parameter=True)
-        bias = b.leaf(f"layers.{i}.bias", rng.normal(size=sizes[i + 1]), rng.normal(size=sizes[i + 1]), parameter=True)
+        size = (sizes[i + 1], sizes[i])
+        w = b.leaf(f"layers.{i}.weight", rng.normal(size=size), rng.normal(size=size), parameter=True)
+        bias = b.leaf(f"layers.{i}.bias", rng.normal(size=size[0]), rng.normal(size=size[0]), parameter=True)
         wt = b.op("t", "TBackward0", [w], None, b.tensors[w].value.data.T, label=f"layers.{i}.weight.t()")
-        h = b.op("addmm", "AddmmBackward0", [bias, h, wt], None, rng.normal(size=(4, sizes[i + 1])), label=f"linear{i}(h)")
+        out = rng.normal(size=(4, size[0]))
+        h = b.op("addmm", "AddmmBackward0", [bias, h, wt], None, out, label=f"linear{i}(h)")
         if i < 2:
-            h = b.op("relu", "ReluBackward0", [h], f"h{i + 1}", abs(rng.normal(size=(4, sizes[i + 1]))))
+            h = b.op("relu", "ReluBackward0", [h], f"h{i + 1}", abs(out))
     b.op("mse_loss", "MseLossBackward0", [h, target], "loss", 1.2345678, output=True)
     return b.trace()
 

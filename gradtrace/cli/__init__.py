@@ -1,0 +1,1 @@
+"""The command line: wiring, options, exit codes. No logic of its own beyond that."""

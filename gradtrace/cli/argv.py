@@ -1,0 +1,106 @@
+"""Finding the source among the arguments before the options of its variables exist.
+
+The variables of an expression become options (`--w -1`), but which ones there are is known only when the source has
+been read; and which argument is the source is known only when one knows which options take a value. The way out:
+
+    - the tool's own options are known, with their arity
+    - any other `--name` is a variable, or a typing error; a variable takes one value, so the next argument is that
+      value whatever it looks like (`-1`, `-1e-3`), unless it is itself a long option
+    - what is left are the positional arguments, the source among them
+
+click then parses the options for real, all of them known; nothing is guessed there. If a mistyped flag has taken the
+source for its value, no source is found, and the flag is reported.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import click
+
+# Attached values of short options, only where they cannot be a negated expression: -exp(x), -softmax(x, dim=0)
+ATTACHED = {"-s": re.compile(r"-s[^\W\d]\w*=(?!=)"), "-o": re.compile(r"(?i)-o.*\.(dot|svg|png|pdf)$")}
+
+
+class Split(NamedTuple):
+    """The arguments, taken apart."""
+
+    options: list[list[str]]  # each with the values it takes
+    positionals: list[str]
+    unknown: list[str]  # the names, with dashes, that no option of the tool has
+
+
+def split(args: list[str], arity: dict[str, int]) -> Split:
+    """Takes `args` apart; `arity` has the number of values of each of the tool's options."""
+    found = Split([], [], [])
+    rest = list(reversed(args))
+    while rest:
+        token = rest.pop()
+        if token == "--":
+            found.positionals.extend(reversed(rest))
+            break
+        if token.startswith("--"):
+            _long(token, rest, arity, found)
+        elif token in arity:
+            _take(token, rest, arity[token], found)
+        elif token[:2] in arity and token[:2] in ATTACHED and ATTACHED[token[:2]].match(token):
+            found.options.append([token])
+        else:
+            found.positionals.append(token)
+    return found
+
+
+def _long(token: str, rest: list[str], arity: dict[str, int], found: Split) -> None:
+    name, equals, value = token.partition("=")
+    name = normal(name)
+    if name in arity:
+        _take(name + equals + value, rest, 0 if equals else arity[name], found)
+        return
+    found.unknown.append(name)
+    _take(name + equals + value, rest, 0 if equals or not rest or _is_long(rest[-1]) else 1, found)
+
+
+def _take(token: str, rest: list[str], values: int, found: Split) -> None:
+    found.options.append([token, *(rest.pop() for _ in range(min(values, len(rest))))])
+
+
+def _is_long(token: str) -> bool:
+    return token.startswith("--") and token[2:3].isidentifier()
+
+
+def normal(name: str) -> str:
+    """An option's name as Python would normalise the variable's (NFKC): µ and μ are one letter."""
+    if name.isascii():
+        return name
+    from unicodedata import normalize
+
+    return normalize("NFKC", name)
+
+
+def arities(params: list[click.Parameter]) -> dict[str, int]:
+    """The number of values of each option, by each of its names."""
+    known = {}
+    for param in params:
+        if not isinstance(param, click.Option):
+            continue
+        values = 0 if param.is_flag or param.count else param.nargs
+        for name in (*param.opts, *param.secondary_opts):
+            known[name] = values
+    return known
+
+
+def renamed(options: list[list[str]], names: set[str]) -> list[list[str]]:
+    """`--learning-rate` written for the variable learning_rate becomes `--learning_rate`."""
+    return [[_renamed(token, names), *values] for token, *values in options]
+
+
+def incomplete(options: list[list[str]], arity: dict[str, int]) -> str:
+    """The first option that lacks a value (click would take the next argument, whatever that is); "" if none does."""
+    return next((option[0] for option in options if len(option) - 1 < arity.get(option[0], 0)), "")
+
+
+def _renamed(token: str, names: set[str]) -> str:
+    name, equals, value = token.partition("=")
+    plain = name[2:].replace("-", "_")
+    return f"--{plain}{equals}{value}" if token.startswith("--") and "-" in name[2:] and plain in names else token

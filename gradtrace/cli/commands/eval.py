@@ -1,0 +1,88 @@
+"""`gradtrace eval SOURCE`: forward, backward, and one table of every tensor."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.cli import colour, options, output, report
+from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from gradtrace.lang import Program
+    from gradtrace.trace import Trace
+
+HELP = """Evaluate SOURCE, call backward, and show every tensor: value, shape, dtype, is_leaf, requires_grad, grad_fn,
+grad.
+
+SOURCE is an expression, a file (it starts with @ ./ ../ / ~ or ends in .txt .py .expr .gt), or - for stdin. Each
+variable of it is an option. A variable's value is a number, 1,2,3, "1,2;3,4", [[1,2],[3,4]], a constant expression such
+as "randn(3,4)", or @FILE (.npy, .npz#KEY, .csv, .json; @- is stdin)."""
+
+EXAMPLES = """Examples:
+  gradtrace eval "(x+w)*(w+1)" --x 2 --w 1
+  gradtrace eval "(x+w)*(w+1)" --x 2 --w 1 --get w.grad
+  gradtrace eval "(x*w).sum()" --x 1,2,3 --w @weights.npy --retain-grad all
+  gradtrace eval expr.txt --w -1e-3 --format json"""
+
+
+def evaluate(program: Program, format: str, get: tuple[str, ...], color: str | None, all: bool, **flags: Any) -> None:
+    from gradtrace.cli import session
+
+    if get and format not in ("table", "value", "json"):
+        raise UsageError(f"--get prints bare values, not {format}", "leave out --format, or take json")
+    trace = session.record(program, options.take(options.Inputs, flags), options.take(options.Backward, flags))
+    if format == "value" and not get and not trace.outputs:
+        raise UsageError("the program's value is not a tensor", "choose one with --output NAME or --get NAME")
+    if get:
+        picked(trace, get, format)
+    elif format == "table":
+        table(trace, color, all)
+    else:
+        from gradtrace.views import data
+
+        output.write(data.render(trace, format))
+
+
+def picked(trace: Trace, paths: tuple[str, ...], format: str) -> None:
+    """One line for each path; why a gradient is None goes to stderr."""
+    from gradtrace.views.pick import pick
+
+    for path, found in [(path, pick(trace, path)) for path in paths]:
+        if found.fact is None and found.note:
+            report.write(f"gradtrace eval: {path} is None: {found.note}")
+        if format == "json":
+            from gradtrace.views.data import dumps
+
+            output.write(dumps(found.json) + "\n")
+        else:
+            output.write(found.text + "\n")
+
+
+def table(trace: Trace, color: str | None, everything: bool) -> None:
+    from gradtrace.views.table import Options, render
+
+    painted = colour.wanted(color, sys.stdout)
+    width = None
+    if colour.is_terminal(sys.stdout):
+        from shutil import get_terminal_size
+
+        width = get_terminal_size().columns
+    output.write(render(trace, Options(width, painted, not output.speaks_unicode(), everything)))
+
+
+command = SourceCommand(
+    "eval",
+    evaluate,
+    [
+        *options.source(),
+        *options.inputs(),
+        *options.backward(),
+        *options.output(),
+        ToolOption(["--all"], is_flag=True, section="Output", help="Leave no unnamed result out of a long table."),
+        *options.common(),
+    ],
+    HELP,
+    EXAMPLES,
+)

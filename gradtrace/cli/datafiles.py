@@ -1,0 +1,225 @@
+"""Values in files and on stdin; see `values` for the forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.cli import source, values
+from gradtrace.errors import UsageError
+
+NPY, ZIP = b"\x93NUMPY", b"PK\x03\x04"
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+
+def read(place: str, option: str) -> Any:
+    """What `@PLACE` holds: a float, nested lists of floats, or an ndarray."""
+    if place == "-":
+        return read_text_or_binary(source.read_stdin(option), source.STDIN, "", option)
+    name, _, key = place.partition("#")
+    reader = reader_of(name, option)
+    content = source.read_bytes(name, who=f"{option}: ") if name else b""
+    if not name:
+        raise UsageError(f"{option}: a file's name is missing after '@'", "for instance @data.npy; @- is stdin")
+    return reader(content, name, key, option)
+
+
+def reader_of(name: str, option: str) -> Callable[[bytes, str, str, str], Any]:
+    suffix = name[name.rfind(".") :].lower() if "." in name else ""
+    readers = {".npy": npy, ".npz": npz, ".json": json_value, ".csv": table, ".tsv": table, ".txt": table}
+    if suffix not in readers and name:
+        raise UsageError(f"{option}: cannot tell what '{name}' holds", "name it .npy, .npz, .csv, .tsv, .txt or .json")
+    return readers.get(suffix, table)
+
+
+def read_text_or_binary(content: bytes, name: str, key: str, option: str) -> Any:
+    """Stdin has no suffix: its first bytes tell."""
+    if content.startswith(NPY):
+        return npy(content, name, key, option)
+    if content.startswith(ZIP):
+        return npz(content, name, key, option)
+    text = content.lstrip()
+    if text.startswith((b"[", b"{")):
+        return json_value(content, name, key, option)
+    if not text:
+        raise UsageError(f"{option}: stdin is empty", "for instance: echo 2 | gradtrace eval 'x*x' --x @-")
+    return table(content, name, key, option)
+
+
+# ---- numpy's files
+
+
+def npy(content: bytes, name: str, key: str, option: str) -> Any:
+    if key:
+        raise UsageError(f"{option}: {name} holds one array and has no keys", f"leave out #{key}")
+    loaded = load(content, name, option)
+    if not hasattr(loaded, "dtype"):
+        raise UsageError(f"{option}: {name} is not an .npy file", "rename it to .npz if it is one")
+    return checked(loaded, name, option)
+
+
+def npz(content: bytes, name: str, key: str, option: str) -> Any:
+    archive = load(content, name, option)
+    if hasattr(archive, "dtype"):
+        raise UsageError(f"{option}: {name} is not an .npz file", "rename it to .npy if it is one")
+    keys = sorted(archive.files)
+    if not key and len(keys) == 1:
+        key = keys[0]
+    if key not in keys:
+        what = f"{name} has no array '{key}'" if key else f"{name} holds {len(keys)} arrays"
+        raise UsageError(f"{option}: {what}", f"choose one: {', '.join(f'@{name}#{k}' for k in keys[:8])}")
+    return checked(guarded(lambda: archive[key], name, option), name, option)
+
+
+def load(content: bytes, name: str, option: str) -> Any:
+    from io import BytesIO
+
+    from gradtrace.engine.lazy import np
+
+    return guarded(lambda: np.load(BytesIO(content), allow_pickle=False), name, option)
+
+
+def guarded(work: Callable[[], Any], name: str, option: str) -> Any:
+    """A stranger's bytes can make numpy's and zipfile's readers raise almost anything."""
+    try:
+        return work()
+    except MemoryError:
+        raise UsageError(f"{option}: {name} claims an array that does not fit into memory") from None
+    except Exception as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        if "allow_pickle" in reason or "Pickle" in reason or "pickle" in reason:
+            reason = "it holds Python objects, which are never loaded"
+        raise UsageError(f"{option}: cannot read {name}: {reason}", "write it with numpy.save or numpy.savez") from None
+
+
+def checked(array: Any, name: str, option: str) -> Any:
+    """An array in one of the engine's dtypes and the machine's byte order; UsageError for text, complex, records"""
+    kind = array.dtype.kind
+    if kind not in "fiub" or array.dtype.names:
+        raise UsageError(f"{option}: {name} holds {array.dtype.name}, not numbers", "save it as float64")
+    if kind == "f" and array.dtype.itemsize > 8:
+        return array.astype("float64")
+    if kind == "u" and array.dtype.itemsize > 1:
+        return array.astype("int64")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+# ---- JSON
+
+
+def read_json(name: str, option: str) -> Any:
+    """The document in a file (`-` is stdin)."""
+    content = source.read_stdin(option) if name == "-" else source.read_bytes(name, who=f"{option}: ")
+    return parse_json(content, name, option)
+
+
+def parse_json(content: bytes, name: str, option: str) -> Any:
+    import json
+
+    try:
+        return json.loads(content.decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        where = f"{name}:{error.lineno}:{error.colno}"
+        raise UsageError(f"{option}: {where}: not JSON: {error.msg.lower()}") from None
+    except (UnicodeDecodeError, RecursionError, ValueError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error).partition(";")[0]
+        raise UsageError(f"{option}: {name} is not JSON: {reason}") from None
+
+
+def json_value(content: bytes, name: str, key: str, option: str) -> Any:
+    document = parse_json(content, name, option)
+    if isinstance(document, dict):
+        if key not in document:
+            known = ", ".join(f"#{k}" for k in list(document)[:8])
+            what = f"has no key '{key}'" if key else "holds an object"
+            raise UsageError(f"{option}: {name} {what}", f"choose a key: {known}" if known else "it is empty")
+        document = document[key]
+    elif key:
+        raise UsageError(f"{option}: {name} holds no object and has no keys", f"leave out #{key}")
+    return from_json(document, f"{option}: {name}")
+
+
+def from_json(document: Any, what: str) -> Any:
+    """A number or nested lists of numbers as floats and lists."""
+    try:
+        return values.check_even(numbers(document, what), what)
+    except RecursionError:
+        raise UsageError(f"{what}: nested too deeply") from None
+
+
+def numbers(document: Any, what: str) -> Any:
+    if isinstance(document, list):
+        return [numbers(item, what) for item in document]
+    if isinstance(document, (bool, int)):
+        return values.to_float(int(document), what)
+    if isinstance(document, float):
+        return document
+    if document in ("NaN", "Infinity", "-Infinity"):
+        return float(document)
+    kind = "null" if document is None else "an object" if isinstance(document, dict) else f'the text "{document}"'
+    raise UsageError(f"{what}: {kind} is not a number", "only numbers and nested lists of them make a tensor")
+
+
+# ---- tables
+
+
+def table(content: bytes, name: str, key: str, option: str) -> Any:
+    """Lines of numbers, separated by commas (or as the suffix says); a first line without a number holds names."""
+    text = source.decode(content, name)
+    lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")]
+    if len(lines) == 1 and not key and (found := values.literal(lines[0][1].strip())) is not None:
+        return found
+    rows = cells(lines, name)
+    names: list[str] = []
+    if rows and all(values.as_float(cell) is None for cell in rows[0][1]):
+        names = [cell.strip() for cell in rows.pop(0)[1]]
+    if not rows:
+        raise UsageError(f"{option}: {name} holds no numbers")
+    chosen = column(names, key, name, option) if key else None
+    return squeezed([numeric(row, len(rows[0][1]), chosen, name, option) for row in rows])
+
+
+def cells(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[str]]]:
+    """The numbered lines as cells."""
+    import csv
+
+    separator = SEPARATORS.get(name[name.rfind(".") :].lower())
+    if separator is None and lines:
+        separator = next((mark for mark in (",", ";", "\t") if mark in lines[0][1]), None)
+    if separator is None:
+        return [(i, line.split()) for i, line in lines]
+    if separator == "," and lines and "," not in lines[0][1] and ";" in lines[0][1]:
+        separator = ";"
+    try:
+        return [(i, row) for i, line in lines for row in csv.reader([line], delimiter=separator, skipinitialspace=True)]
+    except csv.Error as error:
+        raise UsageError(f"{name} is not a table of numbers: {error}") from None
+
+
+def column(names: list[str], key: str, name: str, option: str) -> int:
+    if key in names:
+        return names.index(key)
+    known = ", ".join(names[:8]) if names else "its columns have no names"
+    raise UsageError(f"{option}: {name} has no column '{key}'", f"there are {known}" if names else known)
+
+
+def numeric(row: tuple[int, list[str]], width: int, chosen: int | None, name: str, option: str) -> list[float]:
+    line, cells = row
+    if len(cells) != width:
+        raise UsageError(f"{option}: {name}:{line}: {len(cells)} values, where the first line has {width}")
+    picked = cells if chosen is None else [cells[chosen]]
+    return [number(cell, f"{option}: {name}:{line}") for cell in picked]
+
+
+def number(cell: str, where: str) -> float:
+    found = values.as_float(cell)
+    if found is None:
+        raise UsageError(f"{where}: '{cell.strip()}' is not a number" if cell.strip() else f"{where}: an empty cell")
+    return found
+
+
+def squeezed(rows: list[list[float]]) -> Any:
+    """One cell is a scalar, one row or one column a vector."""
+    if len(rows) == 1:
+        return rows[0] if len(rows[0]) > 1 else rows[0][0]
+    return rows if len(rows[0]) > 1 else [row[0] for row in rows]

@@ -1,0 +1,16 @@
+"""The exit codes of every command."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What the process tells its caller."""
+
+    OK = 0
+    FAILED = 1  # the computation or a check failed
+    USAGE = 2  # usage, syntax or input
+    INTERNAL = 70  # a fault of gradtrace itself
+    INTERRUPTED = 130  # Ctrl-C
+    BROKEN_PIPE = 141  # the reader of our output has gone

@@ -1,0 +1,32 @@
+"""What to do about the engine's own errors, which speak in PyTorch's words of Python calls, not of options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+# how a message begins: what to do, where an option of the tool would help
+FLAGS = {
+    "Trying to backward through the graph a second time": "--retain-graph keeps the saved values for another backward",
+    "grad can be implicitly created only for scalar outputs": (
+        "give the vector with --grad-tensors VALUE (1 for each element sums them), or reduce the output, as by .sum()"
+    ),
+    "Mismatch in shape: grad_output": "--grad-tensors takes a value of the output's shape",
+    "element 0 of tensors does not require grad": "let a variable require grad (leave out --no-grad), or --no-backward",
+    "One of the differentiated Tensors": "check --inputs and --no-grad",
+    "can't retain_grad on Tensor": "check --inputs and --retain-grad: only tensors that require grad have gradients",
+}
+SHAPES = ("The size of tensor", "mat1 and mat2", "shape '", "size mismatch", "The expanded size", "inconsistent tensor")
+
+
+def of_backward(message: str) -> str:
+    """The hint for an error of a backward that the tool called; "" if there is none."""
+    return next((hint for start, hint in FLAGS.items() if message.startswith(start)), "")
+
+
+def of_program(message: str, inputs: Iterable[tuple[str, Any]]) -> str:
+    """The hint for an error within the program: for shapes that do not fit, those of the inputs."""
+    if not message.startswith(SHAPES):
+        return ""
+    shapes = [f"{name} {tuple(tensor.shape)}" for name, tensor in inputs]
+    return f"the inputs are {', '.join(shapes)}" if shapes else ""

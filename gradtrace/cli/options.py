@@ -1,0 +1,121 @@
+"""The options that commands share, by what they are about, and the records that they come in.
+
+Each function gives fresh options for a command's `params`; the NamedTuple beside it holds what they said:
+
+    inputs()    -> Inputs       what the variables are
+    backward()  -> Backward     how backward is called, as PyTorch's parameters are named
+    output()                    --format and --get
+    common()                    --color, --errors, --debug
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from gradtrace.cli import colour
+from gradtrace.cli.argv import normal
+from gradtrace.cli.command import ToolOption
+
+Record = TypeVar("Record")
+
+FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex", "value")
+DTYPES = ("float64", "float32")
+
+
+class Inputs(NamedTuple):
+    """What --set, --params and their like say; `given` and `own` as `command` describes them."""
+
+    given: dict[str, str]
+    own: set[str]
+    set: tuple[str, ...]
+    params: str | None
+    no_grad: tuple[str, ...]
+    dtype: str | None
+    seed: int | None
+
+
+class Backward(NamedTuple):
+    """How to call backward."""
+
+    output: tuple[str, ...]
+    backward: int | None
+    no_backward: bool
+    retain_graph: bool
+    create_graph: bool
+    grad_tensors: tuple[str, ...]
+    inputs: tuple[str, ...]
+    retain_grad: tuple[str, ...]
+    zero_grad: bool
+
+
+def take(record: type[Record], flags: dict[str, Any]) -> Record:
+    """The record's fields, out of a command's flags."""
+    return record(**{name: flags[name] for name in record._fields})  # type: ignore[attr-defined]
+
+
+def names(values: Iterable[str]) -> tuple[str, ...]:
+    """`a,b` and several options of it, as names."""
+    parts = (normal(part.strip()) for value in values for part in value.split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def source() -> list[click.Parameter]:
+    return [ToolOption(["-e", "expression"], metavar="TEXT", expose_value=False, section="Inputs",
+                       help="The expression, even if it looks like a file's name.")]
+
+
+def inputs() -> list[click.Parameter]:
+    place = "Inputs"
+    return [
+        ToolOption(["-s", "--set"], metavar="NAME=VALUE", multiple=True, section=place,
+                   help="Set a variable, also one whose name an option has."),
+        ToolOption(["--params"], metavar="FILE.json", section=place, help="Set many: an object of names and values."),
+        ToolOption(["--no-grad"], metavar="NAMES", multiple=True, section=place,
+                   help="These variables do not require grad."),
+        ToolOption(["--dtype"], type=click.Choice(DTYPES), metavar="|".join(DTYPES), section=place,
+                   help="Default: float64, or float32 where the source imports torch."),
+        ToolOption(["--seed"], type=int, metavar="N", section=place, help="Seed of random numbers."),
+    ]
+
+
+def backward() -> list[click.Parameter]:
+    place = "Backward"
+    return [
+        ToolOption(["--output"], metavar="NAMES", multiple=True, section=place,
+                   help="Start from these tensors, not from the last one."),
+        ToolOption(["--backward"], type=click.IntRange(min=1), metavar="N", section=place,
+                   help="Call backward N times."),
+        ToolOption(["--no-backward"], is_flag=True, section=place, help="Do not call it."),
+        ToolOption(["--retain-graph"], is_flag=True, section=place, help="Keep saved values for another backward."),
+        ToolOption(["--create-graph"], is_flag=True, section=place, help="Make the gradients differentiable."),
+        ToolOption(["--grad-tensors"], metavar="VALUE", multiple=True, section=place,
+                   help="The vector of the vector-Jacobian product, one for each output."),
+        ToolOption(["--inputs"], metavar="NAMES", multiple=True, section=place,
+                   help="Accumulate into these tensors alone."),
+        ToolOption(["--retain-grad"], metavar="NAMES|all", multiple=True, section=place,
+                   help="Keep the gradients of these non-leaf tensors."),
+        ToolOption(["--zero-grad"], is_flag=True, section=place, help="Clear the gradients between the N calls."),
+    ]
+
+
+def output(formats: tuple[str, ...] = FORMATS) -> list[click.Parameter]:
+    place = "Output"
+    return [
+        ToolOption(["--format"], type=click.Choice(formats), default="table", metavar="FORMAT", section=place,
+                   help=f"One of: {', '.join(formats)}. Default: table."),
+        ToolOption(["--get"], metavar="NAME.FIELD", multiple=True, section=place,
+                   help="Print one bare value: w.grad, y, y.shape, w.grad[0], root.value."),
+    ]
+
+
+def common() -> list[click.Parameter]:
+    return [
+        ToolOption(["--color"], type=click.Choice(colour.CHOICES), metavar="auto|always|never",
+                   help="Default: auto, colour on a terminal."),
+        ToolOption(["--errors"], type=click.Choice(("text", "json")), expose_value=False, metavar="text|json",
+                   help="How errors are written. Default: text."),
+        ToolOption(["--debug"], is_flag=True, expose_value=False, help="Show Python's traceback of an error."),
+    ]

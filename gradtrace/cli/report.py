@@ -1,0 +1,248 @@
+"""How errors are told: on stderr, in one form, with an exit code.
+
+    file:line:column: what; what to do        or, without a place,  gradtrace eval: what; what to do
+        the source line
+        ^~~~~
+
+`--errors json` writes one object instead:
+
+    schema "gradtrace/error", version 1, kind (the class of error: "UsageError", "ParseError", "ProgramError", ...),
+    exception (for a ProgramError the Python exception: "RuntimeError", else null), message, hint, file, line, column,
+    source_line (null where there is no place), exit_code
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+import click
+
+from gradtrace.cli import colour
+from gradtrace.cli.exits import Exit
+from gradtrace.errors import GradtraceError, ProgramError
+from gradtrace.views import cells
+
+INDENT = "    "
+LONGEST = 100  # columns of a source line where there is no terminal to ask
+
+
+class Settings(NamedTuple):
+    """What the options say about errors."""
+
+    json: bool = False
+    debug: bool = False
+    color: str | None = None
+
+    @classmethod
+    def of(cls, args: list[str]) -> Settings:
+        """Read straight from the arguments, since errors also come up before or while click parses them."""
+        return cls(_option(args, "--errors") == "json", "--debug" in args, _option(args, "--color"))
+
+
+def _option(args: list[str], name: str) -> str | None:
+    for i, arg in enumerate(args):
+        if arg == name and i + 1 < len(args):
+            return args[i + 1]
+        if arg.startswith(name + "="):
+            return arg[len(name) + 1 :]
+    return None
+
+
+class Report(NamedTuple):
+    """An error in plain data."""
+
+    kind: str
+    exception: str | None
+    message: str
+    hint: str
+    place: Any
+    exit_code: int
+    prefix: str = "gradtrace"  # stands where the place would
+
+
+def show(error: Exception, settings: Settings) -> int:
+    """Writes the error to stderr and returns the exit code."""
+    if settings.debug:
+        import traceback
+
+        traceback.print_exception(error, file=sys.stderr)
+    found = describe(error)
+    if settings.json:
+        write(as_json(found))
+        return found.exit_code
+    if getattr(error, "as_python", False):
+        write("\n".join(python_lines(found, settings)))
+        return found.exit_code
+    write("\n".join(lines(found, settings)))
+    return found.exit_code
+
+
+def interrupted() -> int:
+    write("gradtrace: interrupted")
+    return Exit.INTERRUPTED
+
+
+def write(text: str) -> None:
+    """To stderr, whatever state that is in."""
+    stream = sys.stderr
+    if stream is None:
+        return
+    try:
+        stream.write(text + "\n")
+        stream.flush()
+    except UnicodeEncodeError:
+        stream.write(text.encode("ascii", "backslashreplace").decode("ascii") + "\n")
+    except (OSError, ValueError):
+        return
+
+
+def describe(error: Exception) -> Report:
+    """Any exception that may leave a command."""
+    if isinstance(error, ProgramError):
+        return program_error(error)
+    if isinstance(error, GradtraceError):
+        return Report(type(error).__name__, None, error.message, error.hint, error.place, error.exit_code)
+    if isinstance(error, click.ClickException):
+        return click_error(error)
+    if isinstance(error, MemoryError):
+        return Report("MemoryError", None, "out of memory", "use smaller inputs", None, Exit.FAILED)
+    if isinstance(error, OSError):
+        return Report("OSError", None, _os_message(error), "", None, Exit.FAILED)
+    what = f"a fault of gradtrace itself: {type(error).__name__}: {error}"
+    return Report("InternalError", type(error).__name__, what, "--debug shows where", None, Exit.INTERNAL)
+
+
+def program_error(error: ProgramError) -> Report:
+    cause = error.__cause__
+    if cause is None:
+        return Report("ProgramError", None, error.message, error.hint, error.place, error.exit_code)
+    name = type(cause).__name__
+    return Report("ProgramError", name, str(cause), error.hint, error.place, error.exit_code)
+
+
+def click_error(error: click.ClickException) -> Report:
+    """click's own words, in our form."""
+    path = getattr(getattr(error, "ctx", None), "command_path", "gradtrace")
+    close = getattr(error, "possibilities", None)
+    unknown = isinstance(error, click.NoSuchOption)
+    message = f"no such option '{error.option_name}'" if unknown else error.format_message()  # type: ignore[attr-defined]
+    message = message.rstrip(".").replace("\n", " ").replace("\t", " ")
+    message = message[:1].lower() + message[1:]
+    hint = f"did you mean {close[0]}?" if close else f"see {path} --help"
+    return Report("UsageError", None, message, hint, None, Exit.USAGE, path)
+
+
+def _os_message(error: OSError) -> str:
+    reason = (error.strerror or str(error)).lower()
+    return f"{error.filename}: {reason}" if error.filename else f"cannot write the output: {reason}"
+
+
+# ---- as text
+
+
+def lines(found: Report, settings: Settings) -> list[str]:
+    """The error in our form: what and what to do, the source line, a caret."""
+    paint = cells.paint if colour.wanted(settings.color, sys.stderr) else _plain
+    what = sentence(found)
+    head = [f"{paint(where(found) + ':', 'bold')} {paint(what, 'red')}{_hint(found.hint, what)}"]
+    body = excerpt(found.place, paint)
+    if found.hint and _is_prose(what):
+        body.append(f"{paint('hint:', 'bold')} {cells.visible(found.hint)}")
+    return head + body
+
+
+def sentence(found: Report) -> str:
+    """What went wrong, on one line; a Python exception is named as Python names it."""
+    text = cells.visible(found.message)
+    if found.exception is None or found.kind == "InternalError":
+        return text
+    return f"{found.exception}: {text}" if text else found.exception
+
+
+def _is_prose(what: str) -> bool:
+    """PyTorch's messages end with a full stop; after one of those the hint takes a line of its own."""
+    return what.endswith((".", "!", "?")) or len(what) > 160
+
+
+def _hint(hint: str, what: str) -> str:
+    return f"; {cells.visible(hint)}" if hint and not _is_prose(what) else ""
+
+
+def python_lines(found: Report, settings: Settings) -> list[str]:
+    """The error of a script: its place, then a last line just as Python writes it (`RuntimeError: ...`)."""
+    paint = cells.paint if colour.wanted(settings.color, sys.stderr) else _plain
+    head = f"{paint(where(found) + ':', 'bold')} {found.exception} was not caught"
+    if found.hint:
+        head += f"; {cells.visible(found.hint)}"
+    last = f"{found.exception}: {found.message}" if found.message else str(found.exception)
+    return [head, *excerpt(found.place, paint), last]
+
+
+def where(found: Report) -> str:
+    place = found.place
+    if place is None:
+        return found.prefix
+    return f"{cells.visible(place.name)}:{place.line}:{place.column}"
+
+
+def excerpt(place: Any, paint: Any) -> list[str]:
+    """The source line, cut to the terminal around the place, and a caret below it."""
+    if place is None or not place.text:
+        return []
+    text, start, length = window(place.text, place.column - 1, max(1, place.width), _columns() - len(INDENT))
+    mark = " " * cells.width(text[:start]) + "^" + "~" * (max(1, cells.width(text[start : start + length])) - 1)
+    return [INDENT + text, INDENT + paint(mark, "green")]
+
+
+def window(source: str, column: int, length: int, columns: int) -> tuple[str, int, int]:
+    """A stretch of the line, at most `columns` wide, that shows `column`: its text, and the place within it."""
+    before, marked, after = source[:column], source[column : column + length], source[column + length :]
+    before, marked, after = (cells.visible(part) for part in (before.lstrip(), marked, after.rstrip()))
+    text = before + marked + after
+    if cells.width(text) <= columns:
+        return text, len(before), len(marked)
+    if cells.width(before) > columns // 2:
+        before = "…" + before[-(columns // 3) :]
+    text = cells.clip(before + marked + after, columns)
+    return text, len(before), max(1, min(len(marked), len(text) - len(before) - 1))
+
+
+def _columns() -> int:
+    if not colour.is_terminal(sys.stderr):
+        return LONGEST
+    from shutil import get_terminal_size
+
+    return max(40, get_terminal_size().columns)
+
+
+def _plain(text: str, style: str) -> str:
+    return text
+
+
+def clip(text: str, columns: int = 40) -> str:
+    """A user's word as an error may repeat it: on one line and not too long."""
+    return cells.clip(cells.visible(text), columns)
+
+
+# ---- as JSON
+
+
+def as_json(found: Report) -> str:
+    import json
+
+    place = found.place
+    document = {
+        "schema": "gradtrace/error",
+        "version": 1,
+        "kind": found.kind,
+        "exception": found.exception,
+        "message": found.message,
+        "hint": found.hint,
+        "file": place.name if place else None,
+        "line": place.line if place else None,
+        "column": place.column if place else None,
+        "source_line": place.text if place else None,
+        "exit_code": int(found.exit_code),
+    }
+    return json.dumps(document)

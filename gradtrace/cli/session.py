@@ -1,0 +1,265 @@
+"""One run for a command: inputs as tensors, the program, backward as the flags say, and the Trace of it all."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradtrace.cli import hints, values
+from gradtrace.cli.options import Backward, Inputs, names
+from gradtrace.errors import GradtraceError, ProgramError, UsageError
+
+if TYPE_CHECKING:
+    from gradtrace.engine import Tensor
+    from gradtrace.lang import Program
+    from gradtrace.trace import Trace
+
+
+class Place(NamedTuple):
+    """Where in the source something is, as errors want it."""
+
+    name: str
+    line: int
+    column: int
+    text: str
+    width: int
+
+
+def record(program: Program, inputs: Inputs, how: Backward) -> Trace:
+    """Runs the program, calls backward as the flags say, and returns what happened."""
+    from gradtrace import lang
+    from gradtrace.trace.capture import capture
+
+    dtype = dtype_of(program, inputs.dtype)
+    tensors = prepare(program, inputs, dtype)
+    try:
+        # stdout carries the command's result alone
+        run = lang.run(
+            program, tensors, record=True, outputs=names(how.output), dtype=dtype, stdout=sys.stderr, stderr=sys.stderr
+        )
+    except ProgramError as error:
+        error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items())
+        raise
+    run = boxed(run)
+    roots = roots_of(run)
+    count = differentiate(run, roots, tensors, how, dtype)
+    return capture(run, roots, count, inputs=tensors)
+
+
+def boxed(run: Any) -> Any:
+    """A program whose value is a plain number ("2+3") has that number as a tensor."""
+    from gradtrace.engine import Tensor
+
+    if run.outputs or not isinstance(run.root, (bool, int, float)):
+        return run
+    plain = run.root if isinstance(run.root, (bool, float)) else values.whole(run.root)
+    return run._replace(root=Tensor._wrap(plain))
+
+
+def roots_of(run: Any) -> list[Tensor]:
+    """The tensors that backward starts from: those --output names, else the program's last value."""
+    from gradtrace.engine import Tensor
+
+    if run.outputs:
+        return [tensor for _, tensor in run.outputs]
+    if isinstance(run.root, Tensor):
+        return [run.root]
+    if isinstance(run.root, (list, tuple)):
+        return [item for item in run.root if isinstance(item, Tensor)]
+    return []
+
+
+def dtype_of(program: Program, asked: str | None) -> str:
+    """The floating dtype of a run: a calculator's, unless the program is PyTorch's or --dtype decides."""
+    return asked or ("float32" if program.imports_torch else "float64")
+
+
+# ---- inputs
+
+
+def prepare(program: Program, inputs: Inputs, dtype: str) -> dict[str, Tensor]:
+    """The tensors of the program's inputs that were given a value. UsageError if one is missing or wrong."""
+    if inputs.seed is not None:
+        import gradtrace
+
+        gradtrace.manual_seed(inputs.seed)
+    known = {given.name: given for given in program.inputs}
+    raw = read_all(known, inputs, dtype)
+    frozen = set(names(inputs.no_grad))
+    check_known(frozen, known, "--no-grad")
+    for name in frozen - raw.keys():
+        if known[name].default is not None:
+            raw[name] = values.read(known[name].default, name, evaluator(dtype))
+    missing = [given for given in program.inputs if given.name not in raw and given.default is None]
+    if missing:
+        raise lacking(program, missing, inputs.own)
+    tensors = {}
+    for name, given in known.items():
+        if name not in raw:
+            continue
+        wants_grad = given.kind != "data" and name not in frozen
+        tensors[name] = values.tensor(raw[name], dtype, floating=given.kind != "data")
+        if wants_grad:
+            tensors[name].requires_grad_()
+    return tensors
+
+
+def read_all(known: dict[str, Any], inputs: Inputs, dtype: str) -> dict[str, Any]:
+    """The raw values by name: a variable's own option over --set over --params."""
+    evaluate = evaluator(dtype)
+    raw = values.parameters(inputs.params, evaluate) if inputs.params is not None else {}
+    check_known(raw, known, "--params")
+    for text in inputs.set:
+        name, value = values.assignment(text)
+        check_known([name], known, "--set")
+        raw[name] = values.read(value, f"--set {name}", evaluate)
+    for name, value in inputs.given.items():
+        raw[name] = values.read(value, f"--{name}", evaluate)
+    return raw
+
+
+def check_known(asked: Any, known: dict[str, Any], option: str) -> None:
+    """UsageError for a name that is no variable of the program."""
+    for name in asked:
+        if name not in known:
+            from gradtrace.views.pick import close
+
+            there = f"its variables are {', '.join(known)}" if known else "it has none"
+            raise UsageError(f"{option}: the program has no variable '{name}'", close(name, known) or there)
+
+
+def evaluator(dtype: str) -> values.Evaluate:
+    """Constant expressions, in the dtype of the run."""
+
+    def evaluate(text: str, option: str) -> Any:
+        from gradtrace import lang
+
+        try:
+            program = lang.parse(text, name=option)
+            if program.inputs:
+                raise UsageError(f"'{program.inputs[0].name}' is not known there")
+            return lang.run(program, {}, dtype=dtype, stdout=sys.stderr, stderr=sys.stderr).root
+        except GradtraceError as error:
+            raise values.wrong(option, text, error) from error
+
+    return evaluate
+
+
+def lacking(program: Program, missing: list[Any], own: set[str]) -> UsageError:
+    """No value for a variable: says which options give them."""
+    ways = [f"--{m.name} VALUE" if m.name in own else f"-s {m.name}=VALUE" for m in missing]
+    what = f"no value for {', '.join(m.name for m in missing)}"
+    return UsageError(what, f"give {' '.join(ways)}", place_of(program, missing[0].span))
+
+
+# ---- backward
+
+
+def differentiate(run: Any, roots: list[Tensor], tensors: dict[str, Tensor], how: Backward, dtype: str) -> int:
+    """Calls backward as the flags say, and returns how often. ProgramError, with a hint, if the engine refuses."""
+    asked = how.backward is not None
+    if how.no_backward or not roots:
+        return 0
+    known = {**tensors, **tensors_of(run.env)}
+    made = [*known.values(), *results(run)]
+    if not asked and (any(has_grad(t) for t in made) or not any(t.requires_grad for t in roots)):
+        return 0  # the program has called it itself, or there is nothing to differentiate
+    vectors = [vector(text, roots, i, dtype) for i, text in enumerate(how.grad_tensors)]
+    targets = [named(known, name, "--inputs") for name in names(how.inputs)]
+    try:
+        for tensor in retained(known, made, names(how.retain_grad)):
+            tensor.retain_grad()
+        for i in range(how.backward or 1):
+            if i and how.zero_grad:
+                clear(made)
+            call(roots, vectors or None, targets or None, how)
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        raise refused(run, error) from error
+    return how.backward or 1
+
+
+def call(roots: list[Tensor], vectors: list[Tensor] | None, targets: list[Tensor] | None, how: Backward) -> None:
+    import warnings
+
+    from gradtrace.engine import backward
+
+    with warnings.catch_warnings():
+        # its advice on create_graph and memory is for processes that live on
+        warnings.simplefilter("ignore", UserWarning)
+        backward(roots, vectors, True if how.retain_graph else None, how.create_graph, inputs=targets)
+
+
+def vector(text: str, roots: list[Tensor], position: int, dtype: str) -> Tensor:
+    raw = values.read(text, "--grad-tensors", evaluator(dtype))
+    root = roots[min(position, len(roots) - 1)]
+    return values.tensor(raw, root.dtype.name, floating=True)
+
+
+def tensors_of(env: dict[str, Any]) -> dict[str, Tensor]:
+    from gradtrace.engine import Tensor
+
+    return {name: value for name, value in env.items() if isinstance(value, Tensor)}
+
+
+def results(run: Any) -> list[Tensor]:
+    """Every tensor that an operation made."""
+    from gradtrace.engine import Tensor
+
+    found: list[Tensor] = []
+    for _, _, out, _ in run.records or ():
+        found += [t for t in (out if isinstance(out, (list, tuple)) else (out,)) if isinstance(t, Tensor)]
+    return found
+
+
+def has_grad(tensor: Tensor) -> bool:
+    """Asked without the warning that `.grad` of a non-leaf gives."""
+    return tensor._x is not None and tensor._x.grad is not None
+
+
+def named(known: dict[str, Tensor], name: str, option: str) -> Tensor:
+    if name in known:
+        return known[name]
+    from gradtrace.views.pick import close
+
+    raise UsageError(f"{option}: no tensor '{name}'", close(name, known) or f"there are {', '.join(known)}")
+
+
+def retained(known: dict[str, Tensor], made: list[Tensor], wanted: tuple[str, ...]) -> list[Tensor]:
+    """The tensors of --retain-grad: those named, or all that were computed."""
+    if "all" in wanted and "all" not in known:
+        return [t for t in made if t.requires_grad and not t.is_leaf]
+    return [named(known, name, "--retain-grad") for name in wanted]
+
+
+def clear(made: list[Tensor]) -> None:
+    for tensor in made:
+        if has_grad(tensor):
+            del tensor.grad
+
+
+def refused(run: Any, error: Exception) -> ProgramError:
+    """An error of a backward that the tool called, placed at the expression that it started from."""
+    place = place_of(run.program, root_span(run))
+    return ProgramError(str(error), hints.of_backward(str(error)), place)
+
+
+def root_span(run: Any) -> Any:
+    from gradtrace.engine import Tensor
+
+    fn = run.root.grad_fn if isinstance(run.root, Tensor) else None
+    origin = 0 if fn is None else fn.origin
+    return run.spans[origin] if 0 < origin < len(run.spans) else None
+
+
+def place_of(program: Program, span: Any) -> Place | None:
+    """A span of the program as a place: its columns counted in characters, from 1."""
+    if span is None:
+        return None
+    source = program.source
+    lines = source.text.splitlines()
+    line = lines[span.line - 1] if span.line <= len(lines) else ""
+    content = line.encode("utf-8", "replace")
+    end = span.end_column if span.end_line == span.line else len(content)
+    start = len(content[: span.column].decode("utf-8", "replace"))
+    width = len(content[span.column : end].decode("utf-8", "replace"))
+    return Place(source.name, span.line, start + 1, line, max(1, width))

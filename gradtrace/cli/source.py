@@ -1,0 +1,94 @@
+"""The source argument: what it is, decided by its syntax alone, and its text.
+
+    -                                             stdin
+    @FILE  ./FILE  ../FILE  /FILE  ~/FILE         a file
+    FILE.txt  FILE.py  FILE.expr  FILE.gt         a file
+    anything else                                 the expression itself (-e TEXT forces that)
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NamedTuple
+
+from gradtrace.errors import UsageError
+
+STARTS = ("@", "./", "../", "/", "~")
+SUFFIXES = (".txt", ".py", ".expr", ".gt")
+LONGEST = 16_000_000  # bytes read of a source at most; the language's own limit is lower and has its own message
+EXPRESSION, STDIN = "<expression>", "<stdin>"
+
+
+class Source(NamedTuple):
+    """A program's text and the name that errors give it."""
+
+    name: str
+    text: str
+
+
+def is_file(argument: str) -> bool:
+    """Whether the argument names a file; nothing is looked up."""
+    return argument.startswith(STARTS) or argument.lower().endswith(SUFFIXES)
+
+
+def read(argument: str, always_file: bool = False) -> Source:
+    """The source that an argument stands for. UsageError if its file cannot be read or is not text."""
+    if argument == "-":
+        return Source(STDIN, decode(read_stdin("the source", LONGEST), STDIN))
+    if always_file or is_file(argument):
+        return read_file(argument.removeprefix("@"))
+    return Source(EXPRESSION, argument)
+
+
+def read_file(name: str) -> Source:
+    content = read_bytes(name, LONGEST, "an expression that looks like a file's name is given with -e")
+    return Source(name, decode(content, name))
+
+
+def read_bytes(name: str, longest: int = -1, hint: str = "", who: str = "") -> bytes:
+    """A file's bytes, at most `longest`. UsageError, begun by `who`, and with `hint` if there is no such file."""
+    if not name:
+        raise UsageError("a file's name is missing after '@'")
+    try:
+        with open(os.path.expanduser(name), "rb") as file:
+            return file.read(longest)
+    except FileNotFoundError:
+        raise UsageError(f"{who}no such file: '{name}'", hint) from None
+    except OSError as error:
+        raise UsageError(f"{who}cannot read '{name}': {(error.strerror or str(error)).lower()}") from None
+    except ValueError as error:  # a NUL character in the name
+        raise UsageError(f"{who}cannot read '{name}': {error}") from None
+
+
+def decode(content: bytes, name: str) -> str:
+    """The text of a source: UTF-8, with or without a byte order mark, any line ends."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{name}:{line}: not UTF-8 text", "save the file as UTF-8") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+_stdin_taken_by = ""
+
+
+def read_stdin(purpose: str, longest: int = -1) -> bytes:
+    """All of stdin, for one purpose only. UsageError if it was read before, or there is none."""
+    global _stdin_taken_by
+    if _stdin_taken_by:
+        raise UsageError(f"stdin is already read for {_stdin_taken_by}", f"give {purpose} from a file")
+    _stdin_taken_by = purpose
+    if sys.stdin is None:
+        raise UsageError(f"there is no stdin to read {purpose} from")
+    try:
+        return sys.stdin.buffer.read(longest)
+    except OSError as error:
+        raise UsageError(f"cannot read stdin: {(error.strerror or str(error)).lower()}") from None
+
+
+def forget_stdin() -> None:
+    """At the start of each command line (several may run in one process, in tests)."""
+    global _stdin_taken_by
+    _stdin_taken_by = ""

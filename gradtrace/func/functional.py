@@ -1,0 +1,349 @@
+"""torch.autograd.functional's names: jacobian, hessian, vjp, jvp, vhp, hvp of functions of tensors.
+
+https://pytorch.org/docs/stable/autograd.html#functional-higher-level-api. Inputs and outputs are a tensor or a tuple of
+tensors; results are nested accordingly. Inputs are detached first, so nothing is added to their `.grad`; with
+`create_graph` they are used as they are, so that the result can be differentiated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine import Tensor, enable_grad, grad, set_grad_enabled, state
+from gradtrace.func.pytree import torch_function
+
+Tensors = tuple[Tensor, ...]
+Function = Callable[..., Any]
+RESULT = "outputs of the user-provided function"
+NOT_STRICT = " This is not allowed in strict mode"
+NO_V_FOR_OUTPUT = (
+    "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+)
+NO_V_FOR_INPUT = (
+    "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
+)
+
+# ---- arguments and results
+
+
+def _as_tuple(value: Any, what: str, function: str) -> tuple[bool, Tensors]:
+    """Whether `value` was a tuple, and the tuple; TypeError names an element that is no tensor."""
+    was_tuple = isinstance(value, tuple)
+    items = value if was_tuple else (value,)
+    for i, item in enumerate(items):
+        if isinstance(item, Tensor):
+            continue
+        where = f"the value at index {i}" if was_tuple else f"the given {what}"
+        raise TypeError(
+            f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but {where} has type "
+            f"{type(item)}."
+        )
+    return was_tuple, items
+
+
+def _prepared(inputs: Tensors, create_graph: bool, need_graph: bool) -> Tensors:
+    """The inputs to compute with: views of those that shall be differentiated through, else detached copies."""
+    return tuple(
+        x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_(need_graph) for x in inputs
+    )
+
+
+def _finished(value: Any, create_graph: bool) -> Any:
+    if create_graph:
+        return value
+    return value.detach() if isinstance(value, Tensor) else tuple(_finished(v, create_graph) for v in value)
+
+
+def _unpacked(values: Any, was_tuple: bool) -> Any:
+    return tuple(values) if was_tuple else values[0]
+
+
+def _unpacked_twice(rows: Any, outputs_tuple: bool, inputs_tuple: bool) -> Any:
+    return _unpacked([_unpacked(row, inputs_tuple) for row in rows], outputs_tuple)
+
+
+def _check_v(v: Tensors, like: Tensors, was_tuple: bool) -> None:
+    if len(like) != len(v):
+        if was_tuple:
+            raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}.")
+        raise RuntimeError("The given v should contain a single Tensor.")
+    for i, (given, wanted) in enumerate(zip(v, like, strict=True)):
+        if given.shape != wanted.shape:
+            where = f"Entry {i} in " if was_tuple else ""
+            raise RuntimeError(f"{where}v has invalid size: should be {wanted.shape} but got {given.shape}.")
+
+
+def _vector(v: Any, like: Tensors, was_tuple: bool, function: str, create_graph: bool, missing: str) -> Any:
+    """The vector to multiply by, checked; None stands for 1, with a single element only."""
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            raise RuntimeError(missing)
+        return None
+    _, given = _as_tuple(v, "v", function)
+    given = _prepared(given, create_graph, need_graph=False)
+    _check_v(given, like, was_tuple)
+    return given
+
+
+STRICT_MESSAGES = {
+    "outputs": (
+        "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
+        "differentiable manner from the input when running in strict mode."
+    ),
+    "grad_inputs": (
+        "The gradient with respect to input {} is independent of the inputs of the user-provided function."
+        + NOT_STRICT + "."
+    ),
+    "jacobian": (
+        "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} "
+        "is independent of the input." + NOT_STRICT + ". You should ensure that your function is twice differentiable "
+        "and that the jacobian depends on the inputs (this would be violated by a linear function for example)."
+    ),
+    "hessian": (
+        "The hessian of the user-provided function with respect to input {} is independent of the input." + NOT_STRICT
+        + ". You should ensure that your function is thrice differentiable and that the hessian depends on the inputs."
+    ),
+}
+INDEPENDENT = {
+    "back": "The output of the user-provided function is independent of input {}." + NOT_STRICT + ".",
+    "back_trick": (
+        "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
+        "backward trick to compute forward mode gradients." + NOT_STRICT + "."
+    ),
+    "double_back": "The jacobian of the user-provided function is independent of input {}." + NOT_STRICT + ".",
+    "double_back_trick": (
+        "The hessian of the user-provided function is independent of entry {} in the grad_jacobian." + NOT_STRICT
+        + " as it prevents from using the double backward trick to replace forward mode AD."
+    ),
+}
+CONSTANT = "The {} of the user-provided function is independent of input {}." + NOT_STRICT + " when create_graph=True."
+
+
+def _check_requires_grad(tensors: Any, kind: str, strict: bool) -> None:
+    if not strict:
+        return
+    for i, t in enumerate(tensors):
+        if t is None:
+            raise RuntimeError(INDEPENDENT["back"].format(i))
+        if not t.requires_grad:
+            raise RuntimeError(STRICT_MESSAGES[kind].format(i))
+
+
+def _grad(outputs: Any, inputs: Tensors, grad_outputs: Any = None, create_graph: bool = False,
+          retain_graph: bool | None = None) -> tuple[Any, ...]:
+    """autograd.grad of those outputs that have a history; None for inputs they do not depend on."""
+    given = (None,) * len(outputs) if grad_outputs is None else grad_outputs
+    pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if o is not None and o.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    return grad(
+        tuple(o for o, _ in pairs), inputs, tuple(g for _, g in pairs), allow_unused=True, create_graph=create_graph,
+        retain_graph=retain_graph,
+    )
+
+
+def _with_zeros(grads: Any, like: Tensors, strict: bool, create_graph: bool, stage: str) -> Tensors:
+    """The gradients with zeros for None; in strict mode RuntimeError for those, and for constants."""
+    zeros_like = torch_function("zeros_like")
+    result = []
+    for i, (g, x) in enumerate(zip(grads, like, strict=True)):
+        if g is None:
+            if strict:
+                raise RuntimeError(INDEPENDENT[stage].format(i))
+            g = zeros_like(x)
+        elif strict and create_graph and not g.requires_grad:
+            raise RuntimeError(CONSTANT.format("hessian" if "double" in stage else "jacobian", i))
+        result.append(g)
+    return tuple(result)
+
+
+def _recording(create_graph: bool) -> Any:
+    return set_grad_enabled(True if create_graph else state.grad_enabled)
+
+
+# ---- first derivatives
+
+
+def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """(outputs, v times the Jacobian); v is nested as the outputs."""
+    with enable_grad():
+        inputs_tuple, xs = _as_tuple(inputs, "inputs", "vjp")
+        xs = _prepared(xs, create_graph, need_graph=True)
+        outputs_tuple, outs = _as_tuple(func(*xs), RESULT, "vjp")
+        _check_requires_grad(outs, "outputs", strict)
+        vector = _vector(v, outs, outputs_tuple, "vjp", create_graph, NO_V_FOR_OUTPUT)
+    with _recording(create_graph):
+        product = _with_zeros(_grad(outs, xs, vector, create_graph), xs, strict, create_graph, "back")
+    return (
+        _unpacked(_finished(outs, create_graph), outputs_tuple),
+        _unpacked(_finished(product, create_graph), inputs_tuple),
+    )
+
+
+def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """(outputs, the Jacobian times v), by differentiating the vjp with respect to its vector; v is as the inputs."""
+    with enable_grad():
+        inputs_tuple, xs = _as_tuple(inputs, "inputs", "jvp")
+        xs = _prepared(xs, create_graph, need_graph=True)
+        vector = _vector(v, xs, inputs_tuple, "jvp", create_graph, NO_V_FOR_INPUT)
+        outputs_tuple, outs = _as_tuple(func(*xs), RESULT, "jvp")
+        _check_requires_grad(outs, "outputs", strict)
+        unknown = tuple(torch_function("zeros_like")(o, requires_grad=True) for o in outs)
+        pulled = _grad(outs, xs, unknown, create_graph=True)
+        _check_requires_grad(pulled, "grad_inputs", strict)
+    with _recording(create_graph):
+        product = _grad(pulled, unknown, vector, create_graph)
+        product = _with_zeros(product, outs, strict, create_graph, "back_trick")
+    return (
+        _unpacked(_finished(outs, create_graph), outputs_tuple),
+        _unpacked(_finished(product, create_graph), outputs_tuple),
+    )
+
+
+def jacobian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """All derivatives of all outputs: for each output, for each input, a tensor of output.shape + input.shape."""
+    _check_strategy(strategy, create_graph, strict, vectorize)
+    with enable_grad():
+        inputs_tuple, xs = _as_tuple(inputs, "inputs", "jacobian")
+        xs = _prepared(xs, create_graph, need_graph=True)
+        outputs_tuple, outs = _as_tuple(func(*xs), RESULT, "jacobian")
+        _check_requires_grad(outs, "outputs", strict)
+        if vectorize and strict:
+            raise RuntimeError(
+                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                "Please either set `strict=False` or `vectorize=False`."
+            )
+        rows = tuple(_jacobian_of(out, i, xs, create_graph, strict) for i, out in enumerate(outs))
+    return _unpacked_twice(_finished(rows, create_graph), outputs_tuple, inputs_tuple)
+
+
+def _check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: bool) -> None:
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+            'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+        )
+    if strategy == "reverse-mode":
+        return
+    if create_graph:
+        raise NotImplementedError(
+            'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
+            'together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.'
+        )
+    if strict:
+        raise RuntimeError(
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
+            'together (yet). Please either set `strict=False` or `strategy="reverse-mode"`.'
+        )
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is"
+            "only implemented for `vectorize=True`."
+        )
+
+
+def _jacobian_of(out: Tensor, number: int, xs: Tensors, create_graph: bool, strict: bool) -> Tensors:
+    """The Jacobian of one output with respect to each input, row by row."""
+    zeros_like, stack = torch_function("zeros_like"), torch_function("stack")
+    rows: list[list[Tensor]] = [[] for _ in xs]
+    flat = out.reshape(-1)
+    for j in range(out.numel()):
+        found = _grad((flat[j],), xs, create_graph=create_graph, retain_graph=True)
+        for i, (g, x) in enumerate(zip(found, xs, strict=True)):
+            if g is None:
+                if strict:
+                    raise RuntimeError(
+                        f"Output {number} of the user-provided function is independent of input {i}." + NOT_STRICT + "."
+                    )
+                g = zeros_like(x)
+            elif strict and create_graph and not g.requires_grad:
+                raise RuntimeError(CONSTANT.format("jacobian", number))
+            rows[i].append(g)
+    return tuple(
+        stack(row, dim=0).view(out.shape + x.shape) if row else x.new_zeros(out.shape + x.shape)
+        for row, x in zip(rows, xs, strict=True)
+    )
+
+
+# ---- second derivatives
+
+
+def _single_output(out: Any, function: str, strict: bool) -> Tensor:
+    was_tuple, outs = _as_tuple(out, RESULT, function)
+    _check_requires_grad(outs, "outputs", strict)
+    if was_tuple:
+        raise RuntimeError(f"The function given to {function} should return a single Tensor")
+    if outs[0].numel() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
+    return outs[0]
+
+
+def hessian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """All second derivatives of a scalar: for each pair of inputs, a tensor of input.shape + input.shape."""
+    inputs_tuple, xs = _as_tuple(inputs, "inputs", "hessian")
+    if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+
+    def scalar(*xs: Tensor) -> Any:
+        return _single_output(func(*xs), "hessian", strict).squeeze()
+
+    def first(*xs: Tensor) -> Any:
+        jac = jacobian(scalar, xs, create_graph=True)
+        _check_requires_grad(jac, "jacobian", strict)
+        return jac
+
+    result = jacobian(
+        first, xs, create_graph=create_graph, strict=strict, vectorize=vectorize, strategy=outer_jacobian_strategy
+    )
+    return _unpacked_twice(result, inputs_tuple, inputs_tuple)
+
+
+def _first_of(
+    func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool, function: str
+) -> tuple[bool, Tensors, Any, Tensor, Tensors]:
+    """What vhp and hvp begin with: (inputs are a tuple, inputs, v, output, gradient with a graph)."""
+    inputs_tuple, xs = _as_tuple(inputs, "inputs", function)
+    xs = _prepared(xs, create_graph, need_graph=True)
+    vector = _vector(v, xs, inputs_tuple, function, create_graph, NO_V_FOR_INPUT)
+    out = _single_output(func(*xs), function, strict)
+    jac = _grad((out,), xs, create_graph=True)
+    _check_requires_grad(jac, "jacobian", strict)
+    return inputs_tuple, xs, vector, out, jac
+
+
+def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """(output, v times the Hessian)."""
+    with enable_grad():
+        inputs_tuple, xs, vector, out, jac = _first_of(func, inputs, v, create_graph, strict, "vhp")
+    with _recording(create_graph):
+        product = _grad(jac, xs, vector, create_graph)
+        product = _with_zeros(product, xs, strict, create_graph, "double_back")
+    return _finished(out, create_graph), _unpacked(_finished(product, create_graph), inputs_tuple)
+
+
+def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """(output, the Hessian times v), by differentiating the vhp with respect to its vector."""
+    with enable_grad():
+        inputs_tuple, xs, vector, out, jac = _first_of(func, inputs, v, create_graph, strict, "hvp")
+        unknown = tuple(torch_function("zeros_like")(x, requires_grad=True) for x in xs)
+        twice = _grad(jac, xs, unknown, create_graph=True)
+        _check_requires_grad(jac, "hessian", strict)
+    with _recording(create_graph):
+        product = _grad(twice, unknown, vector, create_graph)
+        product = _with_zeros(product, xs, strict, create_graph, "double_back_trick")
+    return _finished(out, create_graph), _unpacked(_finished(product, create_graph), inputs_tuple)

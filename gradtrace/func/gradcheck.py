@@ -1,0 +1,392 @@
+"""gradcheck and gradgradcheck: gradients against finite differences.
+
+https://pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html. The inputs are changed in place, one
+element at a time, and put back; Jacobians have a row for each element of the input and a column for each of the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import product
+from typing import Any, NamedTuple
+
+from gradtrace.engine import Function, Tensor, grad
+from gradtrace.engine.lazy import np
+from gradtrace.func.pytree import torch_function
+
+Array = Any
+NOTHING_TO_CHECK = (
+    "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+)
+UNDEFINED_NOTE = (
+    'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+)
+NOT_REENTRANT = (
+    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
+    "values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}."
+    "\n\nNOTE: If your op relies on non-deterministic operations i.e., it is listed here:\n"
+    "https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html\nthis failure might be expected."
+    "\n\nIf you are adding a new operator, please file an issue and then use one of the\nworkarounds. The workaround "
+    "depends on how your test invokes gradcheck/gradgradcheck.\nIf the test\n- manually invokes "
+    "gradcheck/gradgradcheck, then call gradcheck/gradgradcheck\n  with `nondet_tol=<tol>` as a keyword argument.\n"
+    "- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test\n  to have "
+    "`gradcheck_nondet_tol=<tol>`.\n- is a Module test (e.g., in common_nn.py), then modify the corresponding\n"
+    "  module_test entry to have `gradcheck_nondet_tol=<tol>`\n"
+)
+SLOW_MODE_MESSAGE = (
+    "\nThe above quantities relating the numerical and analytical jacobians are computed \nin fast mode. See: "
+    "https://github.com/pytorch/pytorch/issues/53876 for more background \nabout fast mode. Below, we recompute "
+    "numerical and analytical jacobians in slow mode:\n\nNumerical:\n {}\nAnalytical:\n{}\n\nThe max per-element "
+    "difference (slow mode) is: {}.\n"
+)
+
+
+class GradcheckError(RuntimeError):
+    """A gradient that does not agree with finite differences, or another of gradcheck's demands that is not met."""
+
+
+class Tolerances(NamedTuple):
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
+    return tuple(out for out in _as_tuple(outputs) if out.requires_grad)
+
+
+def _requiring_grad(inputs: Iterable[Any]) -> list[Tensor]:
+    return [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+
+
+def _check_inputs(inputs: tuple[Any, ...]) -> None:
+    for i, x in enumerate(inputs):
+        if not isinstance(x, Tensor) or not x.requires_grad:
+            continue
+        if x.dtype.name != "float64":
+            import warnings
+
+            warnings.warn(
+                f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
+                "will likely fail if all the inputs are not of double precision floating point or complex. ",
+                stacklevel=4,
+            )
+        if not all(step > 0 or size <= 1 for step, size in zip(x.stride(), x.shape, strict=True)):
+            raise RuntimeError(
+                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
+                "on the input before passing it to gradcheck."
+            )
+    if not _requiring_grad(inputs):
+        raise ValueError(NOTHING_TO_CHECK)
+
+
+# ---- numerical
+
+
+def _difference(func: Callable[..., Any], inputs: tuple[Any, ...], change: Callable[[int], None], eps: float,
+                where: str) -> list[Array]:
+    """(f(+) - f(-)) / 2 eps for each output, flat; `change(sign)` moves the input, `change(0)` puts it back."""
+    change(-1)
+    below = [np.array(out._data) for out in _as_tuple(func(*inputs))]
+    change(+1)
+    above = [np.array(out._data) for out in _as_tuple(func(*inputs))]
+    change(0)
+    for a, b in zip(below, above, strict=True):
+        for name, of_a, of_b in (("shape", a.shape, b.shape), ("dtype", a.dtype, b.dtype)):
+            if of_a != of_b:
+                raise AssertionError(
+                    f"Expected `func` to return outputs with the same {name} when inputs are perturbed {where}by "
+                    f"{eps}, but got: {name}s {of_a} and {of_b}."
+                )
+    return [((b - a) / (2 * eps)).reshape(-1) if a.dtype != bool else np.zeros(a.size)
+            for a, b in zip(below, above, strict=True)]
+
+
+def _numerical_jacobians(func: Callable[..., Any], inputs: tuple[Any, ...], eps: float) -> list[list[Array]]:
+    """For each input that requires grad, for each output, a Jacobian (input elements, output elements)."""
+    return [_numerical_jacobian(func, inputs, x, eps) for x in _requiring_grad(inputs)]
+
+
+def _numerical_jacobian(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, eps: float) -> list[Array]:
+    array = x.array
+    rows = []
+    for index in product(*map(range, array.shape)):
+        start = array[index].copy()
+
+        def change(sign: int, index: Any = index, start: Any = start) -> None:
+            array[index] = start + sign * eps if sign else start
+
+        rows.append(_difference(func, inputs, change, eps, f"on index {index} "))
+    if not rows:
+        return [np.zeros((0, out.numel())) for out in _as_tuple(func(*inputs))]
+    return [np.stack([row[k] for row in rows]) for k in range(len(rows[0]))]
+
+
+# ---- analytical
+
+
+def _vjps(output: Tensor, inputs: list[Tensor], weights: Array) -> list[Array]:
+    """The gradients of the inputs for the given gradient of one output; zeros for None."""
+    given = Tensor._wrap(np.array(weights).reshape(output.shape))
+    found = grad(output, inputs, given, retain_graph=True, allow_unused=True)
+    return [np.zeros(x.shape, x.dtype.np) if g is None else np.array(g._data)
+            for g, x in zip(found, inputs, strict=True)]
+
+
+def _analytical_jacobians(output: Tensor, inputs: list[Tensor], nondet_tol: float) -> list[Array]:
+    """For each input a Jacobian of one output, computed twice: backward has to be deterministic."""
+    first, second = (_jacobian_rows(output, inputs) for _ in range(2))
+    _check_reentrant(first, second, nondet_tol)
+    return first
+
+
+def _jacobian_rows(output: Tensor, inputs: list[Tensor]) -> list[Array]:
+    count = output.numel()
+    columns = []
+    for j in range(count):
+        weights = np.zeros(count, output.dtype.np)
+        weights[j] = 1.0
+        columns.append([g.reshape(-1) for g in _vjps(output, inputs, weights)])
+    return [
+        np.stack([column[i] for column in columns], axis=1) if columns else np.zeros((x.numel(), 0))
+        for i, x in enumerate(inputs)
+    ]
+
+
+def _check_reentrant(first: list[Array], second: list[Array], tolerance: float) -> None:
+    for a, b in zip(first, second, strict=True):
+        if a.size and np.abs(a - b).max() > tolerance:
+            raise GradcheckError(NOT_REENTRANT.format(tolerance))
+
+
+# ---- comparison
+
+
+def _close(a: Array, b: Array, rtol: float, atol: float) -> bool:
+    return bool(np.allclose(a, b, rtol, atol))
+
+
+def _mismatch(analytical: Any, numerical: Any, output: int, input_: int) -> str:
+    return (
+        f"Jacobian mismatch for output {output} with respect to input {input_},\n"
+        f"numerical:{numerical}\nanalytical:{analytical}\n"
+    )
+
+
+def _slow_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...], tol: Tolerances) -> None:
+    """All of the Jacobian, element by element."""
+    per_input = _numerical_jacobians(func, inputs, tol.eps)
+    outs = _as_tuple(func_out)
+    number = 0
+    for k, out in enumerate(outs):
+        if not out.requires_grad:
+            continue
+        analytical = _analytical_jacobians(out, _requiring_grad(inputs), tol.nondet_tol)
+        for i, a in enumerate(analytical):
+            n = per_input[i][k].astype(out.dtype.np, copy=False)
+            if not _close(a, n, tol.rtol, tol.atol):
+                raise GradcheckError(_mismatch(Tensor._wrap(a), Tensor._wrap(n), number, i))
+        number += 1
+    if number == 0 and any(jac.any() for jacs in per_input for jac in jacs):
+        raise GradcheckError("Numerical gradient for function expected to be zero")
+
+
+def _random_unit(x: Tensor, generator: Any) -> Array:
+    """A random vector of the tensor's elements, of length 1, all positive."""
+    vector = generator.random(x.numel())
+    return (vector / np.linalg.norm(vector)).astype(x.dtype.np)
+
+
+def _fast_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...], tol: Tolerances) -> None:
+    """One number for each output and input: a random combination of the Jacobian's rows and columns."""
+    generator = np.random.default_rng(0)
+    tensors, outputs = _requiring_grad(inputs), _differentiable(func_out)
+    us = [_random_unit(x, generator) for x in tensors]
+    vs = [_random_unit(out, generator) for out in outputs]
+    directional = [_along(func, inputs, x, u, tol.eps) for x, u in zip(tensors, us, strict=True)]
+    keep = [k for k, out in enumerate(_as_tuple(func_out)) if out.requires_grad]
+    if not outputs and any(np.abs(d).max(initial=0) > tol.nondet_tol for row in directional for d in row):
+        raise GradcheckError("Numerical gradient for function expected to be zero")
+    for j, (out, v) in enumerate(zip(outputs, vs, strict=True)):
+        first, second = (_vjps(out, tensors, v) for _ in range(2))
+        _check_reentrant(first, second, tol.nondet_tol)
+        for i, (g, u) in enumerate(zip(first, us, strict=True)):
+            a, n = float(g.reshape(-1) @ u), float(v @ directional[i][keep[j]])
+            if not _close(a, n, tol.rtol, tol.atol * float(u.sum()) * float(v.sum())):
+                raise GradcheckError(_mismatch(a, n, j, i) + _in_slow_mode(func, inputs, out, i, keep[j], tol))
+
+
+def _along(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, u: Array, eps: float) -> list[Array]:
+    """The derivative of every output along the direction u of one input."""
+    array = x.array
+    start, step = array.copy(), (u * eps).reshape(array.shape)
+
+    def change(sign: int) -> None:
+        array[...] = start + sign * step if sign else start
+
+    return _difference(func, inputs, change, eps, "")
+
+
+def _in_slow_mode(
+    func: Callable[..., Any], inputs: tuple[Any, ...], output: Tensor, input_: int, number: int, tol: Tolerances
+) -> str:
+    numerical = _numerical_jacobians(func, inputs, tol.eps)[input_][number]
+    analytical = _analytical_jacobians(output, _requiring_grad(inputs), float("inf"))[input_]
+    largest = float(np.abs(numerical - analytical).max(initial=0))
+    return SLOW_MODE_MESSAGE.format(Tensor._wrap(numerical), Tensor._wrap(analytical), largest)
+
+
+# ---- further demands
+
+
+def _check_zero_gives_zero(outputs: tuple[Tensor, ...], inputs: list[Tensor]) -> None:
+    zeros_like = torch_function("zeros_like")
+    found = grad(outputs, inputs, [zeros_like(out) for out in outputs], allow_unused=True, retain_graph=True)
+    for g, x in zip(found, inputs, strict=True):
+        if g is None:
+            continue
+        if np.asarray(g._data).any():
+            raise GradcheckError("backward not multiplied by grad_output")
+        if g.dtype is not x.dtype:
+            raise GradcheckError("grad is incorrect type")
+        if g.shape != x.shape:
+            raise GradcheckError("grad is incorrect size")
+
+
+class _Undefined(Function):
+    """The identity whose backward hands on no gradient at all."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> None:
+        return None
+
+
+def _check_undefined(func: Callable[..., Any], count: int, inputs: tuple[Any, ...]) -> None:
+    """No gradient for all outputs, and for each alone, has to be as good as zero."""
+    zeros_like, tensors = torch_function("zeros_like"), _requiring_grad(inputs)
+    for left_out in [set(range(count)), *({k} for k in range(count if count > 1 else 0))]:
+        outputs = [
+            _Undefined.apply(out) if k in left_out else out for k, out in enumerate(_differentiable(func(*inputs)))
+        ]
+        try:
+            found = grad(outputs, tensors, [zeros_like(out) for out in outputs], allow_unused=True)
+        except RuntimeError as e:
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads. " + UNDEFINED_NOTE
+            ) from e
+        if any(g is not None and np.asarray(g._data).any() for g in found):
+            raise GradcheckError(
+                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
+                + UNDEFINED_NOTE
+            )
+
+
+# ---- the two checks
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """True if the gradients of `func` at `inputs` agree with central differences within atol + rtol * |analytical|.
+
+    Otherwise GradcheckError, or False without `raise_exception`; ValueError when no input requires grad. Options about
+    forward mode and batched gradients are accepted; there is nothing of theirs to check here.
+    """
+    try:
+        _gradcheck(func, _as_tuple(inputs), Tolerances(eps, atol, rtol, nondet_tol), fast_mode, check_undefined_grad)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _gradcheck(
+    func: Callable[..., Any], inputs: tuple[Any, ...], tol: Tolerances, fast_mode: bool, check_undefined_grad: bool
+) -> None:
+    _check_inputs(inputs)
+    func_out = func(*inputs)
+    (_fast_check if fast_mode else _slow_check)(func, func_out, inputs, tol)
+    outputs = _differentiable(func_out)
+    if not outputs:
+        return
+    _check_zero_gives_zero(outputs, _requiring_grad(inputs))
+    if check_undefined_grad:
+        _check_undefined(func, len(outputs), inputs)
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """gradcheck of the gradient: with respect to `inputs` and to `grad_outputs` (random numbers unless given)."""
+    xs = _as_tuple(inputs)
+    if grad_outputs is None:
+        generator = np.random.default_rng(0)
+        given = tuple(_random_gradient(out, generator) for out in _differentiable(func(*xs)))
+    else:
+        given = _as_tuple(grad_outputs)
+    inputs_differ = [isinstance(x, Tensor) and x.requires_grad for x in xs]
+    given_differ = [g.requires_grad for g in given]
+
+    def first_gradient(*args: Any) -> tuple[Tensor, ...]:
+        own = _marked(args[: len(xs)], inputs_differ)
+        weights = _marked(args[len(xs):], given_differ)
+        wanted = tuple(x for x, differs in zip(own, inputs_differ, strict=True) if differs)
+        outputs = _differentiable(func(*own))
+        found = grad(outputs, wanted, weights, create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return gradcheck(
+        first_gradient, xs + given, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, fast_mode=fast_mode,
+    )
+
+
+def _random_gradient(out: Tensor, generator: Any) -> Tensor:
+    values = generator.uniform(-1, 1, tuple(out.shape)).astype(out.dtype.np)
+    return Tensor._wrap(np.asarray(values)).requires_grad_()
+
+
+def _marked(values: tuple[Any, ...], differ: list[bool]) -> tuple[Any, ...]:
+    return tuple(v.requires_grad_() if d else v for v, d in zip(values, differ, strict=True))

@@ -1,0 +1,72 @@
+"""jacrev, jacfwd, hessian: all derivatives of all outputs with respect to all inputs.
+
+Both jacobians are computed row by row in reverse mode; they differ in PyTorch by their cost, not by their values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine import Tensor
+from gradtrace.func.levels import Argnums, pick
+from gradtrace.func.pytree import Spec, flatten, torch_function, unflatten
+from gradtrace.func.transforms import vjp_of_arguments, wrapping
+
+
+def jacrev(
+    func: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives the Jacobian of `func`: for each output and chosen input, output.shape + input.shape."""
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    def wrapper(*args: Any) -> Any:
+        output, backward, aux = vjp_of_arguments(func, args, argnums, has_aux)
+        outputs, output_spec = flatten(output)
+        inputs, input_spec = flatten(pick(args, argnums))
+        per_output = [
+            unflatten(_rows(backward, outputs, output_spec, i, inputs), input_spec) for i in range(len(outputs))
+        ]
+        result = unflatten(per_output, output_spec)
+        return (result, aux) if has_aux else result
+
+    return wrapping(func, wrapper)
+
+
+def _rows(
+    backward: Callable[..., Any], outputs: list[Tensor], spec: Spec, index: int, inputs: list[Tensor]
+) -> list[Tensor]:
+    """The Jacobian of output `index` with respect to each input: one vjp for each of its elements."""
+    zeros = torch_function("zeros")
+    target = outputs[index]
+    others = [zeros(t.shape, dtype=t.dtype) for t in outputs]
+    rows: list[list[Tensor]] = []
+    for j in range(target.numel()):
+        unit = zeros(target.numel(), dtype=target.dtype)
+        unit[j] = 1
+        cotangents = [*others[:index], unit.view(target.shape), *others[index + 1:]]
+        rows.append(flatten(backward(unflatten(cotangents, spec)))[0])
+    stack = torch_function("stack")
+    return [
+        stack([row[k] for row in rows]).view(target.shape + x.shape) if rows
+        else zeros(target.shape + x.shape, dtype=x.dtype)
+        for k, x in enumerate(inputs)
+    ]
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
+    """As jacrev."""
+    return jacrev(func, argnums, has_aux=has_aux)
+
+
+def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """A function that gives the second derivatives of `func`: the Jacobian of its Jacobian."""
+    return jacfwd(jacrev(func, argnums), argnums)

@@ -1,0 +1,156 @@
+"""Entering and leaving a transform: which history belongs to it, and which to the world around it.
+
+A transform differentiates with respect to tensors of its own. An argument without history becomes a fresh leaf; one
+with history (of an enclosing transform, or of ordinary autograd) becomes a view of itself, so that derivatives of
+derivatives reach it. What comes out keeps its history only if that reaches a leaf which is not the transform's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gradtrace.engine import AccumulateGrad, Node, Tensor, grad, state
+from gradtrace.func.pytree import apply, flatten, torch_function
+
+
+class Level:
+    """One running transform. `outer` tells whether the caller records."""
+
+    def __init__(self) -> None:
+        self.outer = state.grad_enabled
+        self.own: dict[int, Tensor] = {}
+
+    def enter(self, value: Any) -> Any:
+        """The nested value with its tensors replaced by the transform's own; ValueError for other leaves."""
+        return apply(self._enter_tensor, value)
+
+    def _enter_tensor(self, x: Any) -> Tensor:
+        if not isinstance(x, Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
+        if self.outer and x.requires_grad:
+            return x.view_as(x)
+        return self.leaf(x.detach())
+
+    def leaf(self, fresh: Tensor) -> Tensor:
+        """Makes a tensor without history one of the transform's own leaves."""
+        fresh.requires_grad_()
+        self.own[id(fresh)] = fresh
+        return fresh
+
+    def depends_on_outside(self, tensors: Iterable[Any]) -> bool:
+        """Whether the history of any of the tensors reaches a leaf that is not the transform's own."""
+        if not self.outer:
+            return False
+        waiting = []
+        for t in tensors:
+            if not isinstance(t, Tensor) or not t.requires_grad:
+                continue
+            fn = t.grad_fn
+            if fn is not None:
+                waiting.append(fn)
+            elif id(t) not in self.own:
+                return True
+        return self._reaches_outside(waiting)
+
+    def _reaches_outside(self, waiting: list[Node]) -> bool:
+        seen: set[int] = set()
+        while waiting:
+            node = waiting.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            if isinstance(node, AccumulateGrad):
+                if id(node.variable) not in self.own:
+                    return True
+                continue
+            waiting.extend(n for n, _ in node.next_functions if n is not None)
+        return False
+
+    def leave(self, value: Any) -> Any:
+        """The nested value without the history that is the transform's own."""
+        return apply(self._leave_tensor, value)
+
+    def _leave_tensor(self, x: Any) -> Any:
+        if not isinstance(x, Tensor) or not x.requires_grad or self.depends_on_outside((x,)):
+            return x
+        return x.detach()
+
+
+def gradients(
+    outputs: Iterable[Tensor],
+    inputs: Iterable[Tensor],
+    grad_outputs: Iterable[Any] | None = None,
+    *,
+    create_graph: bool,
+    retain_graph: bool | None = None,
+) -> list[Tensor]:
+    """Gradients of the outputs, zero for an input they do not depend on."""
+    outs, ins = list(outputs), list(inputs)
+    given = [None] * len(outs) if grad_outputs is None else list(grad_outputs)
+    pairs = [(out, g) for out, g in zip(outs, given, strict=True) if out.requires_grad]
+    zeros_like = torch_function("zeros_like")
+    if not pairs:
+        return [zeros_like(x) for x in ins]
+    found = grad(
+        [out for out, _ in pairs], ins, [g for _, g in pairs], retain_graph=retain_graph, create_graph=create_graph,
+        allow_unused=True,
+    )
+    return [zeros_like(x) if g is None else g for g, x in zip(found, ins, strict=True)]
+
+
+def check_outputs(output: Any, api: str) -> list[Tensor]:
+    """The tensors of a function's nested output; RuntimeError for none, or for other leaves."""
+    leaves, _ = flatten(output)
+    if not leaves or (len(leaves) == 1 and leaves[0] is None):
+        raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {leaves})")
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(
+                f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
+            )
+    return leaves
+
+
+def split_aux(output: Any, api: str) -> tuple[Any, Any]:
+    """(output, aux) of a function called with has_aux."""
+    if not (isinstance(output, tuple) and len(output) == 2):
+        raise RuntimeError(f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    return output
+
+
+Argnums = Any  # int | tuple[int, ...]
+
+
+def positions(argnums: Argnums, count: int) -> tuple[int, ...]:
+    """The argument positions to differentiate, counted from the start; RuntimeError for what does not exist."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    wanted = argnums if isinstance(argnums, tuple) else (argnums,)
+    found = tuple(_position(n, count) for n in wanted)
+    if not found:
+        raise RuntimeError("argnums must be non-empty")
+    if len(set(found)) != len(found):
+        raise RuntimeError(f"argnums elements must be unique, got {found}")
+    return found
+
+
+def _position(argnum: Any, count: int) -> int:
+    if not isinstance(argnum, int):
+        raise RuntimeError(f"argnum must be int, got: {type(argnum)}")
+    if not -count <= argnum < count:
+        raise RuntimeError(f"Got argnum={argnum}, but only {count} positional inputs")
+    return argnum % count
+
+
+def pick(args: tuple[Any, ...], argnums: Argnums) -> Any:
+    """The arguments to differentiate: one for an int, a tuple for a tuple."""
+    found = positions(argnums, len(args))
+    return tuple(args[i] for i in found) if isinstance(argnums, tuple) else args[found[0]]
+
+
+def enter_arguments(level: Level, args: tuple[Any, ...], argnums: Argnums) -> tuple[tuple[Any, ...], Any]:
+    """The arguments with those to differentiate made the transform's own, and these alone."""
+    found = positions(argnums, len(args))
+    entered = tuple(level.enter(a) if i in found else a for i, a in enumerate(args))
+    return entered, pick(entered, argnums)

@@ -1,0 +1,97 @@
+"""Nested lists, tuples and dicts of tensors: taken apart into leaves and a structure, and put together again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+
+class Spec(NamedTuple):
+    """The structure of a nested value. `kind` is the container's type, or None for a leaf; `keys` those of a dict."""
+
+    kind: Any
+    keys: tuple[Any, ...]
+    children: tuple[Spec, ...]
+
+    def __repr__(self) -> str:
+        """As PyTorch prints a TreeSpec."""
+        if self.kind is None:
+            return "*"
+        context = list(self.keys) if issubclass(self.kind, dict) else None
+        children = ",\n".join(repr(child) for child in self.children).replace("\n", "\n  ")
+        return f"TreeSpec({self.kind.__name__}, {context!r}, [{children}])"
+
+    def outline(self) -> str:
+        """The structure as a Python value with `*` for leaves."""
+        if self.kind is None:
+            return "*"
+        inner = [child.outline() for child in self.children]
+        if issubclass(self.kind, dict):
+            return "{" + ", ".join(f"{k!r}: {v}" for k, v in zip(self.keys, inner, strict=True)) + "}"
+        if issubclass(self.kind, list):
+            return "[" + ", ".join(inner) + "]"
+        return "(" + ", ".join(inner) + ("," if len(inner) == 1 else "") + ")"
+
+
+LEAF = Spec(None, (), ())
+
+
+def flatten(value: Any) -> tuple[list[Any], Spec]:
+    """The leaves of a nested value, from left to right, and its structure."""
+    leaves: list[Any] = []
+    return leaves, _take_apart(value, leaves)
+
+
+def _take_apart(value: Any, leaves: list[Any]) -> Spec:
+    kind = type(value)
+    if kind in (dict, OrderedDict):
+        return Spec(kind, tuple(value), tuple(_take_apart(v, leaves) for v in value.values()))
+    if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        return Spec(kind, (), tuple(_take_apart(v, leaves) for v in value))
+    leaves.append(value)
+    return LEAF
+
+
+def unflatten(leaves: Any, spec: Spec) -> Any:
+    """The nested value of a structure with the given leaves."""
+    return _put_together(iter(leaves), spec)
+
+
+def _put_together(leaves: Iterator[Any], spec: Spec) -> Any:
+    if spec.kind is None:
+        return next(leaves)
+    children = [_put_together(leaves, child) for child in spec.children]
+    if issubclass(spec.kind, dict):
+        return spec.kind(zip(spec.keys, children, strict=True))
+    return spec.kind(*children) if hasattr(spec.kind, "_fields") else spec.kind(children)
+
+
+def apply(function: Callable[[Any], Any], value: Any) -> Any:
+    """The nested value with `function` applied to every leaf."""
+    leaves, spec = flatten(value)
+    return unflatten([function(leaf) for leaf in leaves], spec)
+
+
+def broadcast(prefix: Any, spec: Spec) -> list[Any] | None:
+    """One entry of `prefix` for every leaf of `spec`: a leaf of the prefix stands for a whole subtree; None if the
+    structures do not fit."""
+    if type(prefix) not in (list, tuple, dict, OrderedDict):
+        return [prefix] * _leaf_count(spec)
+    entries = list(prefix.values()) if isinstance(prefix, dict) else list(prefix)
+    if type(prefix) is not spec.kind or len(entries) != len(spec.children):
+        return None
+    parts = [broadcast(entry, child) for entry, child in zip(entries, spec.children, strict=True)]
+    found = [part for part in parts if part is not None]
+    return [x for part in found for x in part] if len(found) == len(parts) else None
+
+
+def _leaf_count(spec: Spec) -> int:
+    return 1 if spec.kind is None else sum(map(_leaf_count, spec.children))
+
+
+def torch_function(name: str) -> Any:
+    """The public function `torch.NAME`, whose family is loaded on demand."""
+    from gradtrace.ops import api, find
+
+    return find(api.functions, name)

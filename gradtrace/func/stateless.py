@@ -1,0 +1,133 @@
+"""functional_call: a module run with other parameters and buffers than its own; stack_module_state for ensembles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gradtrace.func.pytree import torch_function
+
+Tensors = dict[str, Any]
+
+
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: Tensors | Sequence[Tensors],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Calls `module` with the given tensors in place of those of the same dotted names.
+
+    Others stay the module's own, unless `strict`. Names of one shared tensor are replaced together (`tie_weights`).
+    """
+    tensors = _merged(parameter_and_buffer_dicts)
+    arguments = args if isinstance(args, tuple) else () if args is None else (args,)
+    wanted = _with_tied_names(module, tensors) if tie_weights else dict(tensors)
+    if strict:
+        _check_names(module, wanted)
+    before = list(_places(module, wanted))
+    for place, name, _, path in before:
+        place[name] = wanted[path]
+    try:
+        return module(*arguments, **(kwargs or {}))
+    finally:
+        for place, name, own, path in before:
+            if path in tensors:
+                tensors[path] = place[name]
+            place[name] = own
+
+
+def _merged(dicts: Any) -> Tensors:
+    if isinstance(dicts, dict):
+        return dicts
+    if not isinstance(dicts, Sequence):
+        raise ValueError(
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
+        )
+    if not all(isinstance(d, dict) for d in dicts):
+        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+    names = [name for d in dicts for name in d]
+    repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if repeated:
+        raise ValueError(
+            f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+        )
+    return {name: tensor for d in dicts for name, tensor in d.items()}
+
+
+def _named_tensors(module: Any) -> Tensors:
+    return {
+        **dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False)),
+    }
+
+
+def _with_tied_names(module: Any, tensors: Tensors) -> Tensors:
+    """The tensors under all names of what they replace."""
+    names_of: dict[int, list[str]] = {}
+    own = _named_tensors(module)
+    for name, tensor in own.items():
+        names_of.setdefault(id(tensor), []).append(name)
+    wanted = dict(tensors)
+    for name, tensor in tensors.items():
+        tied = names_of.get(id(own.get(name)), [name])
+        if len({id(tensors[other]) for other in tied if other in tensors}) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(tied)}, which are tied. Consider using "
+                "tie_weights=False"
+            )
+        wanted.update((other, tensor) for other in tied)
+    return wanted
+
+
+def _check_names(module: Any, tensors: Tensors) -> None:
+    own = _named_tensors(module)
+    lists = (
+        ("Unexpected", sorted(set(tensors) - set(own))),
+        ("Missing", sorted(set(own) - set(tensors))),
+    )
+    errors = [f"{kind} key(s): {', '.join(map(repr, names))}." for kind, names in lists if names]
+    if errors:
+        joined = "\n\t".join(errors)
+        raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t{joined}")
+
+
+def _places(module: Any, tensors: Tensors) -> Iterator[tuple[Tensors, str, Any, str]]:
+    """Where each tensor goes: the module's own dict, the name in it, what is there now, and the dotted name."""
+    for path in tensors:
+        parent, _, name = path.rpartition(".")
+        try:
+            owner = module.get_submodule(parent)
+        except AttributeError:
+            continue
+        for place in (owner._parameters, owner._buffers):
+            if name in place:
+                yield place, name, place[name], path
+
+
+def stack_module_state(models: Any) -> tuple[Tensors, Tensors]:
+    """The parameters and the buffers of models of one class, each stacked along a new first dimension."""
+    if len(models) == 0:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({model.training for model in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(model) for model in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    return (
+        _stacked([dict(model.named_parameters()) for model in models]),
+        _stacked([dict(model.named_buffers()) for model in models]),
+    )
+
+
+def _stacked(states: list[Tensors]) -> Tensors:
+    stacked = {}
+    for name in states[0]:
+        tensors = [state[name] for state in states]
+        flags = {t.requires_grad for t in tensors}
+        if len(flags) > 1:
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
+        result = torch_function("stack")(tensors)
+        stacked[name] = result.detach().requires_grad_() if flags == {True} else result
+    return stacked

@@ -1,0 +1,174 @@
+"""grad, grad_and_value, vjp, jvp, linearize: derivatives of functions of nested tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from gradtrace.engine import Tensor, enable_grad, set_grad_enabled, state
+from gradtrace.func.levels import Argnums, Level, check_outputs, enter_arguments, gradients, split_aux
+from gradtrace.func.pytree import flatten, torch_function, unflatten
+
+GRAD = "grad_and_value(f)(*args)"
+VJP = "vjp(f, *primals)"
+JVP = "jvp(f, primals, tangents)"
+
+
+def wrapping(func: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
+    """`wrapper` under the name of `func`, where that has one."""
+    return wraps(func)(wrapper) if hasattr(func, "__name__") else wrapper
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that gives (gradient, value) of `func`, which returns a scalar (with has_aux: a scalar and more)."""
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        level = Level()
+        with enable_grad():
+            entered, wanted = enter_arguments(level, args, argnums)
+            output, aux = func(*entered, **kwargs), None
+            if has_aux:
+                output, aux = split_aux(output, GRAD)
+            _check_scalar(output)
+            leaves, spec = flatten(wanted)
+            create_graph = level.depends_on_outside((output,))
+            found = gradients((output,), leaves, create_graph=create_graph, retain_graph=True)
+        value = level.leave(output)
+        return level.leave(unflatten(found, spec)), (value, level.leave(aux)) if has_aux else value
+
+    return wrapping(func, wrapper)
+
+
+value_and_grad = grad_and_value
+
+
+def _check_scalar(output: Any) -> None:
+    if not isinstance(output, Tensor):
+        raise RuntimeError(f"{GRAD}: Expected f(*args) to return a Tensor, got {type(output)}")
+    if output.dim() != 0:
+        raise RuntimeError(
+            f"{GRAD}: Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} dims. Maybe you "
+            "wanted to use the vjp or jacrev APIs instead?"
+        )
+
+
+def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that gives the gradient of `func`, which returns a scalar; with has_aux (gradient, aux)."""
+    both = grad_and_value(func, argnums, has_aux)
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        gradient, value = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapping(func, wrapper)
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The output of `func` and a function from cotangents (nested as the output) to a tuple of input gradients."""
+    output, backward, aux = vjp_of_arguments(func, primals, None, has_aux)
+    return (output, backward, aux) if has_aux else (output, backward)
+
+
+def vjp_of_arguments(
+    func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums, has_aux: bool
+) -> tuple[Any, Callable[..., Any], Any]:
+    """As vjp, for the chosen arguments (None: all, as a tuple)."""
+    level = Level()
+    with enable_grad():
+        if argnums is None:
+            wanted = primals = level.enter(primals)
+        else:
+            primals, wanted = enter_arguments(level, primals, argnums)
+        output, aux = func(*primals), None
+        if has_aux:
+            output, aux = split_aux(output, VJP)
+        outputs = check_outputs(output, VJP)
+        for t in outputs:
+            if not t.is_floating_point():
+                raise RuntimeError(
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                    f"{t.dtype}"
+                )
+    leaves, wanted_spec = flatten(wanted)
+    _, output_spec = flatten(output)
+
+    def backward(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        given, spec = flatten(cotangents)
+        if spec != output_spec:
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {spec.outline()}, primal output: {output_spec.outline()}"
+            )
+        if create_graph is None:
+            create_graph = state.grad_enabled and level.depends_on_outside((*outputs, *given))
+        found = gradients(outputs, leaves, given, create_graph=create_graph, retain_graph=retain_graph)
+        return level.leave(unflatten(found, wanted_spec))
+
+    return level.leave(output), backward, level.leave(aux)
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """The output of `func(*primals)` and its derivative along `tangents`, which are nested as the primals.
+
+    Computed by differentiating the vjp with respect to its cotangents, in which it is linear.
+    """
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
+    flat_primals, spec = flatten(primals)
+    directions, directions_spec = flatten(tangents)
+    if spec != directions_spec:
+        raise RuntimeError(
+            f"{JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with structure "
+            f"{directions_spec}"
+        )
+    _check_tensors(flat_primals, "primals")
+    _check_tensors(directions, "tangents")
+    _check_sizes(flat_primals, directions)
+    level = Level()
+    with enable_grad():
+        entered = level.enter(primals)
+        output, aux = func(*entered), None
+        if has_aux:
+            output, aux = split_aux(output, JVP)
+        outputs = check_outputs(output, JVP)
+        zeros_like = torch_function("zeros_like")
+        cotangents = [level.leaf(zeros_like(t).detach()) for t in outputs]
+        pulled = gradients(outputs, flatten(entered)[0], cotangents, create_graph=True)
+        create_graph = level.depends_on_outside((*outputs, *directions))
+        derivatives = gradients(pulled, cotangents, directions, create_graph=create_graph, retain_graph=True)
+    _, output_spec = flatten(output)
+    result = level.leave(output), level.leave(unflatten(derivatives, output_spec))
+    return (*result, level.leave(aux)) if has_aux else result
+
+
+def _check_tensors(leaves: list[Any], name: str) -> None:
+    if not leaves:
+        raise RuntimeError(f"{JVP}: Expected {name} to contain at least one Tensor.")
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"{JVP}: Expected {name} to only contain Tensors, got {type(leaf)}")
+
+
+def _check_sizes(primals: list[Tensor], tangents: list[Tensor]) -> None:
+    for primal, tangent in zip(primals, tangents, strict=True):
+        if primal.shape != tangent.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
+                f"not supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
+                f"{list(tangent.shape)}."
+            )
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The output of `func` and the function from tangents to its derivative along them, at these primals."""
+    with set_grad_enabled(state.grad_enabled):
+        output = func(*primals)
+
+    def derivative(*tangents: Any) -> Any:
+        return jvp(func, primals, tangents)[1]
+
+    return output, derivative

@@ -1,0 +1,93 @@
+"""How public functions take their arguments: NumPy's names beside PyTorch's, PyTorch's words when one is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, check_dims, expose, named, not_a_tensor
+
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
+
+
+class NotGiven:
+    """The default of an argument whose None means something else than leaving it out."""
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+NOT_GIVEN: Any = NotGiven()
+
+
+def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | None = None) -> Callable[[Any], Any]:
+    """Decorates a public function of a tensor `input`; its names and forms are those of `api.expose`.
+
+    `renamed` gives PyTorch's names of arguments that have another name in the function.
+    """
+    name = names[0]
+    also = {**NUMPY_NAMES, **(renamed or {})}
+    shown = {mine: theirs for theirs, mine in (renamed or {}).items()}
+
+    def decorate(function: Any) -> Any:
+        code = function.__code__
+        own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        required = own[: code.co_argcount - len(function.__defaults__ or ())]
+
+        def call(*args: Any, **options: Any) -> Any:
+            if options:
+                options = {k if k in own else also.get(k, k): v for k, v in options.items()}
+            if len(args) < len(required):
+                missing = [shown.get(n, n) for n in required[len(args):] if n not in options]
+                if missing:
+                    raise missing_arguments(name, missing)
+            if args and not isinstance(args[0], Tensor):
+                raise not_a_tensor(name, "input", 1, args[0])
+            return function(*args, **options)
+
+        call.__wrapped__ = function  # type: ignore[attr-defined]
+        return expose(named(call, name, function.__doc__), *names, forms=forms)
+
+    return decorate
+
+
+def missing_arguments(name: str, missing: list[str]) -> TypeError:
+    quoted = ", ".join(f'"{m}"' for m in missing)
+    return TypeError(f"{name}() missing {len(missing)} required positional arguments: {quoted}")
+
+
+def one_dim(name: str, dim: Any, ndim: int, position: int = 2) -> int:
+    """A dim counted from the front; TypeError for what is no int."""
+    if isinstance(dim, (bool, float)) or not hasattr(dim, "__index__"):
+        raise TypeError(f"{name}(): argument 'dim' (position {position}) must be int, not {type(dim).__name__}")
+    return check_dim(int(dim), ndim)
+
+
+def some_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
+    """Several dims counted from the front, () for a 0-d tensor; None or () means all."""
+    if isinstance(dim, (bool, float, str)):
+        raise TypeError(
+            f"{name}(): argument 'dim' (position 2) must be tuple of ints, not {type(dim).__name__}"
+        )
+    found = check_dims(dim, ndim)
+    return found if ndim else ()
+
+
+def kept_shape(shape: Any, dims: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape after a reduction over `dims` that keeps them with size 1."""
+    return tuple(1 if i in dims else n for i, n in enumerate(shape))
+
+
+def count(shape: Any, dims: tuple[int, ...] | None = None) -> int:
+    """How many elements a reduction over `dims` (None: all) takes together."""
+    n = 1
+    for i, size in enumerate(shape):
+        n *= size if dims is None or i in dims else 1
+    return n
+
+
+def float_input(input: Tensor, message: str) -> None:
+    """RuntimeError with `message`, its {} being the dtype, for integers and bools."""
+    if not input.is_floating_point():
+        raise RuntimeError(message.format(input.dtype.scalar_type))

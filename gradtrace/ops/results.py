@@ -1,0 +1,35 @@
+"""The named tuples that operators with several results return: `torch.return_types.max(values=..., indices=...)`."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Any
+
+
+class Result(tuple[Any, ...]):
+    """A tuple with names for its items, printed as PyTorch prints its own."""
+
+    __slots__ = ()
+    _fields: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        items = ",\n".join(f"{name}={item!r}" for name, item in zip(self._fields, self, strict=True))
+        return f"torch.return_types.{type(self).__name__}(\n{items})"
+
+
+_made: dict[str, type[Result]] = {}
+
+
+def result_type(name: str, *fields: str) -> type[Result]:
+    """The type of an operator's results; one type for each name."""
+    if name not in _made:
+        members: dict[str, Any] = {"__slots__": (), "_fields": fields, "__module__": "torch.return_types"}
+        for i, field in enumerate(fields):
+            members[field] = property(itemgetter(i))
+        _made[name] = type(name, (Result,), members)
+    return _made[name]
+
+
+def values_and_indices(name: str, pair: tuple[Any, Any]) -> Result:
+    """The common (values, indices) result of an operator."""
+    return result_type(name, "values", "indices")(pair)

@@ -1,0 +1,264 @@
+"""Adam and its variants: AdamW, Adamax, NAdam, RAdam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.tensor import Tensor
+from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_betas, check_lr
+from gradtrace.optim.updates import (
+    add_quotient,
+    advance,
+    begin,
+    commit,
+    counter_tensor,
+    decay_square,
+    gradient,
+    lerp,
+    scalar,
+    zeros_like,
+)
+
+
+def _checked(lr: Any, betas: Any, eps: float, weight_decay: float) -> None:
+    check_lr(lr)
+    check(eps, "epsilon value")
+    check_betas(betas)
+    check(weight_decay, "weight_decay value")
+
+
+def _decay(array: Any, group: Group) -> int:
+    """Shrinks the parameter itself by decoupled weight decay; returns the number of writes (0 or 1)."""
+    if not (group["weight_decay"] and group.get("decoupled_weight_decay")):
+        return 0
+    array *= 1 - scalar(group["lr"]) * group["weight_decay"]
+    return 1
+
+
+class Adam(ElementwiseOptimizer):
+    """Adaptive moments (https://pytorch.org/docs/stable/generated/torch.optim.Adam.html)."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[Any, Any] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        _checked(lr, betas, eps, weight_decay)
+        if not any(all(isinstance(beta, kind) for beta in betas) for kind in (float, Tensor)):
+            raise ValueError("betas must be either both floats or both Tensors")
+        super().__init__(
+            params,
+            {
+                "lr": lr, "betas": tuple(map(scalar, betas)), "eps": eps, "weight_decay": weight_decay,
+                "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach, "capturable": capturable,
+                "differentiable": differentiable, "fused": fused, "decoupled_weight_decay": decoupled_weight_decay,
+            },
+        )
+
+    def _start(self, param: Tensor, group: Group) -> dict[str, Any]:
+        state = self.state[param]
+        if not state:
+            state.update(step=counter_tensor(), exp_avg=zeros_like(param), exp_avg_sq=zeros_like(param))
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros_like(param)
+        return state
+
+    def _update(self, param: Tensor, group: Group) -> None:
+        state = self._start(param, group)
+        beta1, beta2 = group["betas"]
+        step = advance(state)
+        array = begin(param)
+        grad = gradient(param, group)
+        writes = _decay(array, group)
+        mean, square = state["exp_avg"].array, state["exp_avg_sq"].array
+        lerp(mean, grad, 1 - beta1)
+        decay_square(square, grad, beta2)
+        if group["amsgrad"]:
+            largest = state["max_exp_avg_sq"].array
+            square = np.maximum(largest, square, out=largest)
+        denominator = np.sqrt(square) / (1 - beta2**step) ** 0.5 + group["eps"]
+        add_quotient(array, mean, denominator, -(scalar(group["lr"]) / (1 - beta1**step)))
+        commit(param, array, writes + 1)
+
+
+class AdamW(Adam):
+    """Adam whose weight decay shrinks the parameters and stays out of the moments."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[Any, Any] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
+            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
+        )
+
+
+class Adamax(ElementwiseOptimizer):
+    """Adam with the largest gradient in place of the mean square."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        _checked(lr, betas, eps, weight_decay)
+        super().__init__(
+            params,
+            {
+                "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
+                "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+            },
+        )
+
+    def _update(self, param: Tensor, group: Group) -> None:
+        state = self.state[param]
+        if not state:
+            state.update(step=counter_tensor(), exp_avg=zeros_like(param), exp_inf=zeros_like(param))
+        beta1, beta2 = group["betas"]
+        step = advance(state)
+        grad = gradient(param, group)
+        mean, largest = state["exp_avg"].array, state["exp_inf"].array
+        lerp(mean, grad, 1 - beta1)
+        largest *= beta2
+        np.maximum(largest, np.abs(grad) + group["eps"], out=largest)
+        array = begin(param)
+        add_quotient(array, mean, largest, -(scalar(group["lr"]) / (1 - beta1**step)))
+        commit(param, array)
+
+
+class NAdam(ElementwiseOptimizer):
+    """Adam with Nesterov's momentum."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        _checked(lr, betas, eps, weight_decay)
+        check(momentum_decay, "momentum_decay value")
+        super().__init__(
+            params,
+            {
+                "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
+                "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
+                "capturable": capturable, "differentiable": differentiable,
+            },
+        )
+
+    def _update(self, param: Tensor, group: Group) -> None:
+        state = self.state[param]
+        if not state:
+            state.update(
+                step=counter_tensor(), mu_product=counter_tensor(1.0), exp_avg=zeros_like(param),
+                exp_avg_sq=zeros_like(param),
+            )
+        beta1, beta2 = group["betas"]
+        lr = scalar(group["lr"])
+        step = advance(state)
+        array = begin(param)
+        grad = gradient(param, group)
+        writes = _decay(array, group)
+        mu, mu_next = (
+            beta1 * (1.0 - 0.5 * 0.96 ** (s * group["momentum_decay"])) for s in (step, step + 1)
+        )
+        product = state["mu_product"].array
+        product *= mu
+        mean, square = state["exp_avg"].array, state["exp_avg_sq"].array
+        lerp(mean, grad, 1 - beta1)
+        decay_square(square, grad, beta2)
+        denominator = np.sqrt(square / (1 - beta2**step)) + group["eps"]
+        add_quotient(array, grad, denominator, -lr * (1.0 - mu) / (1.0 - float(product)))
+        add_quotient(array, mean, denominator, -lr * mu_next / (1.0 - float(product) * mu_next))
+        commit(param, array, writes + 2)
+
+
+class RAdam(ElementwiseOptimizer):
+    """Adam that leaves out the adaptive rate while its variance is not yet known."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        _checked(lr, betas, eps, weight_decay)
+        super().__init__(
+            params,
+            {
+                "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+                "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
+                "differentiable": differentiable,
+            },
+        )
+
+    def _update(self, param: Tensor, group: Group) -> None:
+        state = self.state[param]
+        if not state:
+            state.update(step=counter_tensor(), exp_avg=zeros_like(param), exp_avg_sq=zeros_like(param))
+        beta1, beta2 = group["betas"]
+        step = advance(state)
+        array = begin(param)
+        grad = gradient(param, group)
+        writes = _decay(array, group)
+        mean, square = state["exp_avg"].array, state["exp_avg_sq"].array
+        lerp(mean, grad, 1 - beta1)
+        decay_square(square, grad, beta2)
+        correction = 1 - beta2**step
+        longest = 2 / (1 - beta2) - 1
+        length = longest - 2 * step * (beta2**step) / correction
+        update = mean / (1 - beta1**step) * scalar(group["lr"])
+        if length > 5.0:
+            factor = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
+            update = update * (correction**0.5 / (np.sqrt(square) + group["eps"])) * factor
+        array -= update
+        commit(param, array, writes + 1)

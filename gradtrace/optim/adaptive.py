@@ -1,0 +1,181 @@
+"""Optimisers that scale each element by the squares of its past gradients: RMSprop, Adagrad, Adadelta."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.tensor import Tensor
+from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr
+from gradtrace.optim.updates import (
+    add_quotient,
+    advance,
+    begin,
+    commit,
+    counter_tensor,
+    decay_square,
+    gradient,
+    lerp,
+    scalar,
+    zeros_like,
+)
+
+
+class RMSprop(ElementwiseOptimizer):
+    """Divides by a running root mean square (https://pytorch.org/docs/stable/generated/torch.optim.RMSprop.html)."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check(eps, "epsilon value")
+        check(momentum, "momentum value")
+        check(weight_decay, "weight_decay value")
+        check(alpha, "alpha value")
+        super().__init__(
+            params,
+            {
+                "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+                "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,
+                "differentiable": differentiable,
+            },
+        )
+
+    def _start(self, param: Tensor, group: Group) -> dict[str, Any]:
+        state = self.state[param]
+        if not state:
+            state.update(step=counter_tensor(), square_avg=zeros_like(param))
+            if group["momentum"] > 0:
+                state["momentum_buffer"] = zeros_like(param)
+            if group["centered"]:
+                state["grad_avg"] = zeros_like(param)
+        return state
+
+    def _update(self, param: Tensor, group: Group) -> None:
+        state = self._start(param, group)
+        advance(state)
+        grad = gradient(param, group)
+        square, alpha, lr = state["square_avg"].array, group["alpha"], scalar(group["lr"])
+        decay_square(square, grad, alpha)
+        if group["centered"]:
+            mean = state["grad_avg"].array
+            lerp(mean, grad, 1 - alpha)
+            square = square - mean * mean
+        root = np.sqrt(square) + group["eps"]
+        array = begin(param)
+        if group["momentum"] > 0:
+            buffer = state["momentum_buffer"].array
+            buffer *= group["momentum"]
+            add_quotient(buffer, grad, root)
+            array -= lr * buffer
+        else:
+            add_quotient(array, grad, root, -lr)
+        commit(param, array)
+
+
+class Adagrad(ElementwiseOptimizer):
+    """Divides by the root of the sum of all squares so far."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        check(lr_decay, "lr_decay value")
+        check(weight_decay, "weight_decay value")
+        check(initial_accumulator_value, "initial_accumulator_value value")
+        check(eps, "epsilon value")
+        super().__init__(
+            params,
+            {
+                "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+                "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
+                "differentiable": differentiable, "fused": fused,
+            },
+        )
+        for group in self.param_groups:
+            for param in group["params"]:
+                self._start(param, group)
+
+    def _start(self, param: Tensor, group: Group) -> dict[str, Any]:
+        state = self.state[param]
+        if not state:
+            state.update(step=counter_tensor(), sum=zeros_like(param, self.defaults["initial_accumulator_value"]))
+        return state
+
+    def _update(self, param: Tensor, group: Group) -> None:
+        state = self._start(param, group)
+        step = advance(state)
+        grad = gradient(param, group)
+        total = state["sum"].array
+        total += grad * grad
+        rate = scalar(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        array = begin(param)
+        add_quotient(array, grad, np.sqrt(total) + group["eps"], -rate)
+        commit(param, array)
+
+
+class Adadelta(ElementwiseOptimizer):
+    """Scales by the ratio of the root mean squares of past updates and gradients."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check(eps, "epsilon value")
+        check(weight_decay, "weight_decay value")
+        super().__init__(
+            params,
+            {
+                "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+                "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
+            },
+        )
+
+    def _update(self, param: Tensor, group: Group) -> None:
+        state = self.state[param]
+        if not state:
+            state.update(step=counter_tensor(), square_avg=zeros_like(param), acc_delta=zeros_like(param))
+        advance(state)
+        grad = gradient(param, group)
+        rho, eps = group["rho"], group["eps"]
+        square, accumulated = state["square_avg"].array, state["acc_delta"].array
+        decay_square(square, grad, rho)
+        delta = np.sqrt(accumulated + eps) / np.sqrt(square + eps) * grad
+        decay_square(accumulated, delta, rho)
+        array = begin(param)
+        array -= scalar(group["lr"]) * delta
+        commit(param, array)

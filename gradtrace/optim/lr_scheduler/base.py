@@ -1,0 +1,155 @@
+"""LRScheduler: sets the learning rate of every parameter group, one step per epoch.
+
+https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.tensor import Tensor
+from gradtrace.optim.optimizer import Optimizer
+
+EPOCH_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
+    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to "
+    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+)
+ORDER_WARNING = (
+    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call "
+    "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in "
+    "PyTorch skipping the first value of the learning rate schedule. See more details at "
+    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+)
+GET_LR_WARNING = "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
+NO_INITIAL_LR = (
+    "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.\nThis "
+    "typically happens when:\n1. You're trying to resume training from a checkpoint but haven't properly loaded the "
+    "optimizer state\n2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
+)
+
+
+def warn(message: str) -> None:
+    import warnings
+
+    warnings.warn(message, UserWarning, stacklevel=3)
+
+
+def group_values(optimizer: Optimizer, key: str) -> list[Any]:
+    """The values of one option in all groups; tensors are copied."""
+    values = (group[key] for group in optimizer.param_groups)
+    return [value.clone() if isinstance(value, Tensor) else value for value in values]
+
+
+def set_value(group: dict[str, Any], key: str, value: Any) -> None:
+    """Sets an option; one that is a tensor keeps being that tensor."""
+    if isinstance(group[key], Tensor):
+        group[key].fill_(value.item() if isinstance(value, Tensor) else value)
+    else:
+        group[key] = value
+
+
+def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+    """`value` for each group: a list of the right length, or one value for all."""
+    count = len(optimizer.param_groups)
+    if not isinstance(value, (list, tuple)):
+        return [value] * count
+    if len(value) != count:
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups "
+            f"has {count}."
+        )
+    return list(value)
+
+
+def require_optimizer(optimizer: Any) -> Optimizer:
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+    return optimizer
+
+
+class LRScheduler:
+    """Base of the schedules: subclasses give `get_lr`, the rates of the epoch `last_epoch`."""
+
+    _get_lr_called_within_step = False
+    _is_initial = False
+    optimizer: Any
+    last_epoch: int
+    base_lrs: list[Any]
+    _step_count: int
+    _last_lr: list[Any]
+
+    def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
+        self.optimizer = require_optimizer(optimizer)
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                lr = group["lr"]
+                group.setdefault("initial_lr", lr.clone() if isinstance(lr, Tensor) else lr)
+            elif "initial_lr" not in group:
+                raise KeyError(NO_INITIAL_LR.format(i))
+        self.base_lrs = group_values(optimizer, "initial_lr")
+        self.last_epoch = last_epoch
+        if not optimizer.tracked:
+            optimizer.tracked, optimizer.stepped = True, False
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        self._step_count = 0
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
+
+    def get_lr(self) -> list[Any]:
+        """The rates of epoch `last_epoch`, one per group."""
+        raise NotImplementedError
+
+    def get_last_lr(self) -> list[Any]:
+        """The rates that the last step set."""
+        return self._last_lr
+
+    def step(self, epoch: int | None = None) -> None:
+        """Goes to the next epoch (or to `epoch`) and sets its rates."""
+        if self._step_count == 1 and not self.optimizer.stepped:
+            warn(ORDER_WARNING)
+        self._step_count += 1
+        if epoch is not None:
+            warn(EPOCH_WARNING)
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        closed_form = getattr(self, "_get_closed_form_lr", None)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        compute = self.get_lr if epoch is None or closed_form is None else closed_form
+        self._set_rates(compute)
+
+    def _set_rates(self, compute: Any) -> None:
+        self._get_lr_called_within_step = True
+        try:
+            values = compute()
+        finally:
+            self._get_lr_called_within_step = False
+        for group, lr in zip(self.optimizer.param_groups, values, strict=True):
+            set_value(group, "lr", lr)
+        self._last_lr = group_values(self.optimizer, "lr")
+
+    def _check_called_within_step(self) -> None:
+        if not self._get_lr_called_within_step:
+            warn(GET_LR_WARNING)
+
+    def _current(self) -> list[Any]:
+        """The rates as they are."""
+        return group_values(self.optimizer, "lr")
+
+    def _scaled(self, factor: float) -> list[Any]:
+        """The rates as they are, times `factor`."""
+        return [group["lr"] * factor for group in self.optimizer.param_groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimiser."""
+        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.__dict__.update(state_dict)

@@ -1,0 +1,108 @@
+"""Schedules made of other schedules: SequentialLR one after another, ChainedScheduler all at once."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from gradtrace.optim.lr_scheduler.base import LRScheduler, group_values, set_value
+from gradtrace.optim.lr_scheduler.plateau import ReduceLROnPlateau
+
+
+class _Composed(LRScheduler):
+    _schedulers: Sequence[LRScheduler]
+
+    def _check(self, optimizer: Any, schedulers: Sequence[Any]) -> None:
+        name = type(self).__name__
+        for i, scheduler in enumerate(schedulers):
+            if not hasattr(scheduler, "optimizer"):
+                raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
+            if isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                    f"specified when calling `step`, but got one at index {i} in the given schedulers sequence."
+                )
+            if optimizer is not scheduler.optimizer:
+                raise ValueError(
+                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is different from "
+                    f"{type(optimizer).__name__}."
+                )
+
+    def state_dict(self) -> dict[str, Any]:
+        state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_schedulers")}
+        state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.__dict__.update({k: v for k, v in state_dict.items() if k != "_schedulers"})
+        for scheduler, saved in zip(self._schedulers, state_dict["_schedulers"], strict=True):
+            scheduler.load_state_dict(saved)
+
+
+class SequentialLR(_Composed):
+    """The first schedule up to the first milestone, the second up to the second, and so on."""
+
+    def __init__(
+        self, optimizer: Any, schedulers: Sequence[Any], milestones: list[int], last_epoch: int = -1
+    ) -> None:
+        if len(schedulers) < 1:
+            raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
+        self._check(optimizer, schedulers)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
+            )
+        self._schedulers = schedulers
+        self._milestones = milestones
+        self.last_epoch = last_epoch + 1
+        self.optimizer = optimizer
+        for group in optimizer.param_groups:
+            set_value(group, "lr", group["initial_lr"])
+        self._undo(self)
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def _undo(self, scheduler: Any) -> None:
+        """Takes back the first step that every schedule made when it was created."""
+        if isinstance(scheduler, _Composed):
+            for inner in scheduler._schedulers:
+                self._undo(inner)
+        else:
+            scheduler.last_epoch -= 1
+
+    def step(self) -> None:  # type: ignore[override]
+        """Goes to the next epoch in the schedule whose turn it is."""
+        self.last_epoch += 1
+        i = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[i]
+        if i > 0 and self._milestones[i - 1] == self.last_epoch:
+            scheduler._update_lr(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(_Composed):
+    """All schedules at once: their factors multiply."""
+
+    def __init__(self, schedulers: Sequence[Any], optimizer: Any = None) -> None:
+        if len(schedulers) < 1:
+            raise ValueError(
+                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
+            )
+        optimizer = schedulers[0].optimizer if optimizer is None else optimizer
+        self._check(optimizer, schedulers)
+        self._schedulers = schedulers
+        self.optimizer = optimizer
+        self._last_lr = group_values(optimizer, "lr")
+
+    def step(self) -> None:  # type: ignore[override]
+        """Steps every schedule."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = group_values(self.optimizer, "lr")

@@ -1,0 +1,230 @@
+"""Schedules that depend on the epoch alone. Most are chainable: they scale the rate as it is, as PyTorch's do."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gradtrace.optim.lr_scheduler.base import LRScheduler
+
+
+class _ByFunction(LRScheduler):
+    """A schedule given by a function of the epoch, one for all groups or a list."""
+
+    def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self.optimizer = optimizer
+        count = len(optimizer.param_groups)
+        functions = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * count
+        if len(functions) != count:
+            raise ValueError(f"Expected {count} lr_lambdas, but got {len(functions)}")
+        self.lr_lambdas: list[Callable[[int], float]] = functions
+        super().__init__(optimizer, last_epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimiser; functions are not saved, the attributes of callable objects are."""
+        state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
+        state["lr_lambdas"] = [
+            None if callable_is_function(f) else f.__dict__.copy() for f in self.lr_lambdas
+        ]
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.__dict__.update({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
+        for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
+            if saved is not None:
+                function.__dict__.update(saved)
+
+
+def callable_is_function(value: Any) -> bool:
+    """Whether a callable is a function, with nothing in it to save."""
+    return isinstance(value, type(callable_is_function)) or not hasattr(value, "__dict__")
+
+
+class LambdaLR(_ByFunction):
+    """initial rate * lr_lambda(epoch)."""
+
+    def get_lr(self) -> list[Any]:
+        self._check_called_within_step()
+        return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+
+
+class MultiplicativeLR(_ByFunction):
+    """The rate times lr_lambda(epoch), each epoch."""
+
+    def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
+        for function in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
+            if not callable(function):
+                raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
+        super().__init__(optimizer, lr_lambda, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._check_called_within_step()
+        if self._is_initial:
+            return self._current()
+        groups = self.optimizer.param_groups
+        return [group["lr"] * f(self.last_epoch) for f, group in zip(self.lr_lambdas, groups, strict=True)]
+
+
+class StepLR(LRScheduler):
+    """The rate times gamma every step_size epochs."""
+
+    def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size = step_size
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._check_called_within_step()
+        if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
+            return self._current()
+        return self._scaled(self.gamma)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+class MultiStepLR(LRScheduler):
+    """The rate times gamma at each milestone."""
+
+    def __init__(self, optimizer: Any, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.milestones = Counter(milestones)
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._check_called_within_step()
+        if self.last_epoch not in self.milestones:
+            return self._current()
+        return self._scaled(self.gamma ** self.milestones[self.last_epoch])
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**passed for base in self.base_lrs]
+
+
+class ConstantLR(LRScheduler):
+    """The rate times `factor` for the first total_iters epochs."""
+
+    def __init__(
+        self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
+        if factor > 1.0 or factor < 0:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor = factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._check_called_within_step()
+        if self.last_epoch == 0:
+            return self._scaled(self.factor)
+        if self.last_epoch != self.total_iters:
+            return self._current()
+        return self._scaled(1.0 / self.factor)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        over = self.last_epoch >= self.total_iters
+        return [base * (self.factor + over * (1 - self.factor)) for base in self.base_lrs]
+
+
+class LinearLR(LRScheduler):
+    """From start_factor to end_factor in equal steps over total_iters epochs."""
+
+    def __init__(
+        self,
+        optimizer: Any,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if start_factor > 1.0 or start_factor <= 0:
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+        if end_factor > 1.0 or end_factor < 0:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor = start_factor
+        self.end_factor = end_factor
+        self.total_iters = total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._check_called_within_step()
+        if self.last_epoch == 0:
+            return self._scaled(self.start_factor)
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._current()
+        rise = self.end_factor - self.start_factor
+        return self._scaled(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        done = min(self.total_iters, self.last_epoch)
+        rise = self.end_factor - self.start_factor
+        return [base * (self.start_factor + rise * done / self.total_iters) for base in self.base_lrs]
+
+
+class ExponentialLR(LRScheduler):
+    """The rate times gamma each epoch."""
+
+    def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._check_called_within_step()
+        return self._current() if self._is_initial else self._scaled(self.gamma)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """Down to 0 over total_iters epochs as (1 - epoch / total_iters) ** power."""
+
+    def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self.total_iters = total_iters
+        self.power = power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        self._check_called_within_step()
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._current()
+        now = 1.0 - self.last_epoch / self.total_iters
+        return self._scaled((now / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power)
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        done = min(self.total_iters, self.last_epoch)
+        return [base * (1.0 - done / self.total_iters) ** self.power for base in self.base_lrs]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Along half a cosine from the initial rate to eta_min over T_max epochs, and back."""
+
+    def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        self.T_max = T_max
+        self.eta_min = eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def _cosine(self, epoch: int) -> float:
+        return 1 + math.cos(math.pi * epoch / self.T_max)
+
+    def get_lr(self) -> list[Any]:
+        self._check_called_within_step()
+        if self._is_initial:
+            return self._current()
+        pairs = list(zip(self.base_lrs, self.optimizer.param_groups, strict=True))
+        if self._step_count == 1 and self.last_epoch > 0:
+            height = (1 + math.cos(self.last_epoch * math.pi / self.T_max)) / 2
+            return [self.eta_min + (base - self.eta_min) * height for base, _ in pairs]
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
+            fall = 1 - math.cos(math.pi / self.T_max)
+            return [group["lr"] + (base - self.eta_min) * fall / 2 for base, group in pairs]
+        ratio = self._cosine(self.last_epoch) / self._cosine(self.last_epoch - 1)
+        return [ratio * (group["lr"] - self.eta_min) + self.eta_min for _, group in pairs]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        height = self._cosine(self.last_epoch)
+        return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]

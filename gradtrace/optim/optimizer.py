@@ -1,0 +1,308 @@
+"""Optimizer: parameter groups, state per parameter, and their saving and loading.
+
+https://pytorch.org/docs/stable/optim.html#torch.optim.Optimizer. Options that choose an implementation (foreach,
+fused, capturable) are kept in the groups, as PyTorch shows them, and change nothing here.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from functools import update_wrapper
+from itertools import chain
+from typing import Any
+
+from gradtrace.engine.modes import enable_grad
+from gradtrace.engine.node import RemovableHandle, add_hook
+from gradtrace.engine.tensor import Tensor
+from gradtrace.nn.modules._text import typename
+from gradtrace.nn.parameter import clear_grad
+from gradtrace.optim.updates import scalar
+
+Group = dict[str, Any]
+Hook = Callable[..., Any]
+HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
+SET_MESSAGE = (
+    "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change "
+    "between runs. Please use a list instead."
+)
+DUPLICATE_WARNING = (
+    "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+    "github.com/pytorch/pytorch/issues/40967 for more information"
+)
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+class Optimizer:
+    """Base of all optimisers: `params` are tensors, (name, tensor) pairs, or dicts with `params` and own options."""
+
+    defaults: dict[str, Any]
+    state: defaultdict[Any, dict[str, Any]]
+    param_groups: list[Group]
+    tracked = False  # a scheduler watches whether step was called
+    stepped = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _hooked(cls.__dict__["step"])  # type: ignore[method-assign]
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._hooks: dict[str, OrderedDict[int, Hook]] = {kind: OrderedDict() for kind in HOOKS}
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                + typename(params)
+            )
+        if defaults.get("differentiable"):
+            raise ValueError("differentiable=True is not offered: a step is not recorded; use differentiable=False")
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def __repr__(self) -> str:
+        text = type(self).__name__ + " ("
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n"
+            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+        return text + ")"
+
+    # ---- parameters
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Adds parameters with their own options; those not given are the defaults."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params, names = _named(param_group["params"])
+        param_group["params"] = params
+        if names:
+            param_group["param_names"] = names
+        for param in params:
+            if not isinstance(param, Tensor):
+                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + typename(param))
+            if not (param.is_leaf or param.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, default)
+        self._check_distinct(param_group)
+        self.param_groups.append(param_group)
+
+    def _check_distinct(self, param_group: Group) -> None:
+        new = set(map(id, param_group["params"]))
+        if len(new) != len(param_group["params"]):
+            import warnings
+
+            warnings.warn(DUPLICATE_WARNING, stacklevel=4)
+        for group in self.param_groups:
+            if ("param_names" in param_group) != ("param_names" in group):
+                which = "with names" if "param_names" in param_group else "without names"
+                raise ValueError(
+                    "all optimizer param groups should be with/without names. cannot add param group "
+                    f"{which} to the optimizer"
+                )
+        if not new.isdisjoint(id(p) for group in self.param_groups for p in group["params"]):
+            raise ValueError("some parameters appear in more than one parameter group")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Clears the gradients of all parameters."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                clear_grad(param, set_to_none)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One update of all parameters that have a gradient; a closure computes the loss anew and is returned."""
+        raise NotImplementedError
+
+    # ---- hooks
+
+    def _register(self, kind: str, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        handle = add_hook(self._hooks[kind], hook)
+        if prepend:
+            self._hooks[kind].move_to_end(handle.id, last=False)
+        return handle
+
+    def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """`hook(optimizer, args, kwargs)` runs before step; args begin with the optimiser; it may return new ones."""
+        return self._register("step_pre", hook)
+
+    def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
+        """`hook(optimizer, args, kwargs)` runs after step."""
+        return self._register("step_post", hook)
+
+    def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """`hook(optimizer)` runs before state_dict."""
+        return self._register("state_dict_pre", hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """`hook(optimizer, state_dict)` runs after state_dict; what it returns replaces it."""
+        return self._register("state_dict_post", hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """`hook(optimizer, state_dict)` runs before a load; what it returns replaces the state_dict."""
+        return self._register("load_state_dict_pre", hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """`hook(optimizer)` runs after a load."""
+        return self._register("load_state_dict_post", hook, prepend)
+
+    # ---- saving and loading
+
+    def state_dict(self) -> dict[str, Any]:
+        """`state` by the parameters' numbers, and `param_groups` with the numbers in place of the parameters."""
+        for hook in self._hooks["state_dict_pre"].values():
+            hook(self)
+        numbers: dict[int, int] = {}
+        for param in chain.from_iterable(group["params"] for group in self.param_groups):
+            numbers.setdefault(id(param), len(numbers))
+        groups = [
+            {**{key: value for key, value in group.items() if key != "params"},
+             "params": [numbers[id(p)] for p in group["params"]]}
+            for group in self.param_groups
+        ]
+        state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
+        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._hooks["state_dict_post"].values():
+            replaced = hook(self, result)
+            result = result if replaced is None else replaced
+        return result
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over a state_dict of an optimiser with groups of the same sizes; ValueError otherwise."""
+        state_dict = state_dict.copy()
+        for hook in self._hooks["load_state_dict_pre"].values():
+            replaced = hook(self, state_dict)
+            state_dict = state_dict if replaced is None else replaced
+        groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(own["params"]) != len(new["params"]) for own, new in zip(groups, saved, strict=True)):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        numbers = chain.from_iterable(group["params"] for group in saved)
+        params = dict(zip(numbers, chain.from_iterable(group["params"] for group in groups), strict=True))
+        self.state = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in params:
+                self.state[params[key]] = _cast(params[key], value)
+            else:
+                self.state[key] = value
+        for own, new in zip(groups, saved, strict=True):
+            new["params"] = own["params"]
+            if "param_names" in own:
+                new.setdefault("param_names", own["param_names"])
+        self.param_groups = saved
+        for hook in self._hooks["load_state_dict_post"].values():
+            hook(self)
+
+
+def _named(params: Any) -> tuple[list[Any], list[str]]:
+    """The tensors of a group and, where they come as (name, tensor), their names."""
+    if isinstance(params, Tensor):
+        return [params], []
+    if isinstance(params, set):
+        raise TypeError(SET_MESSAGE)
+    listed = list(params)
+    names = [p[0] for p in listed if isinstance(p, tuple)]
+    if names and len(names) != len(listed):
+        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+    return [p[1] if isinstance(p, tuple) else p for p in listed], names
+
+
+def _cast(param: Tensor, value: Any, key: Any = None) -> Any:
+    """A loaded state value in the parameter's dtype; `step` stays as it is. Tensors keep their storage if they can."""
+    if isinstance(value, Tensor):
+        return value if key == "step" or not param.is_floating_point() else value.to(dtype=param.dtype)
+    if isinstance(value, dict):
+        return {k: _cast(param, v, k) for k, v in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return type(value)(_cast(param, v) for v in value)  # type: ignore[call-arg]
+    return value
+
+
+def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+    """`step` with the optimiser's hooks around it."""
+    if getattr(step, "hooked", False):
+        return step
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        self = args[0]
+        self.stepped = True
+        for hook in self._hooks["step_pre"].values():
+            replaced = hook(self, args, kwargs)
+            if replaced is None:
+                continue
+            if not (isinstance(replaced, tuple) and len(replaced) == 2):
+                raise RuntimeError(
+                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got {replaced}."
+                )
+            args, kwargs = replaced
+        out = step(*args, **kwargs)
+        for hook in self._hooks["step_post"].values():
+            hook(self, args, kwargs)
+        return out
+
+    update_wrapper(run, step)
+    run.hooked = True  # type: ignore[attr-defined]
+    return run
+
+
+def evaluate(closure: Callable[[], Any] | None) -> Any:
+    """The loss that a closure computes, recording on; None without one."""
+    if closure is None:
+        return None
+    with enable_grad():
+        return closure()
+
+
+class ElementwiseOptimizer(Optimizer):
+    """An optimiser that treats each parameter on its own, by `_update`."""
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One update of all parameters that have a gradient; a closure computes the loss anew and is returned."""
+        loss = evaluate(closure)
+        for group in self.param_groups:
+            for param in group["params"]:
+                extra = param._x
+                if extra is not None and extra.grad is not None:
+                    self._update(param, group)
+        return loss
+
+    def _update(self, param: Tensor, group: Group) -> None:
+        raise NotImplementedError
+
+
+def check(value: Any, what: str, *, upper: float = float("inf"), shown: Any = None) -> None:
+    """ValueError unless 0 <= value < upper."""
+    if not 0.0 <= scalar(value) < upper:
+        raise ValueError(f"Invalid {what}: {value if shown is None else shown}")
+
+
+def check_lr(lr: Any) -> None:
+    """ValueError for a negative learning rate or a tensor of several."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    check(lr, "learning rate")
+
+
+def check_betas(betas: Any) -> None:
+    """ValueError unless both are in [0, 1)."""
+    for i in range(2):
+        check(betas[i], f"beta parameter at index {i}", upper=1.0)

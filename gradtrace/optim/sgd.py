@@ -1,0 +1,153 @@
+"""Optimisers that follow the gradient's direction or sign: SGD, ASGD, Rprop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.tensor import Tensor
+from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr
+from gradtrace.optim.updates import advance, begin, commit, counter_tensor, gradient, scalar, zeros_like
+
+
+class SGD(ElementwiseOptimizer):
+    """Gradient descent with momentum (https://pytorch.org/docs/stable/generated/torch.optim.SGD.html)."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: Any = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        check(momentum, "momentum value")
+        check(weight_decay, "weight_decay value")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(
+            params,
+            {
+                "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
+                "nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
+
+    def _update(self, param: Tensor, group: Group) -> None:
+        grad = gradient(param, group)
+        momentum = group["momentum"]
+        if momentum != 0:
+            grad = self._with_momentum(param, group, grad, momentum)
+        array = begin(param)
+        array -= scalar(group["lr"]) * grad
+        commit(param, array)
+
+    def _with_momentum(self, param: Tensor, group: Group, grad: Any, momentum: float) -> Any:
+        state = self.state[param]
+        kept = state.get("momentum_buffer")
+        if kept is None:
+            buffer = np.array(grad)
+            state["momentum_buffer"] = Tensor._wrap(buffer)
+        else:
+            buffer = kept.array
+            buffer *= momentum
+            buffer += grad if group["dampening"] == 0 else (1 - group["dampening"]) * grad
+        return grad + momentum * buffer if group["nesterov"] else buffer
+
+
+class ASGD(ElementwiseOptimizer):
+    """Averaged gradient descent: `ax` in the state is the average of the parameters."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check(weight_decay, "weight_decay value")
+        super().__init__(
+            params,
+            {
+                "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
+                "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+            },
+        )
+
+    def _update(self, param: Tensor, group: Group) -> None:
+        state = self.state[param]
+        lr, lambd = scalar(group["lr"]), group["lambd"]
+        if not state:
+            state.update(
+                step=counter_tensor(), eta=counter_tensor(lr), mu=counter_tensor(1.0), ax=zeros_like(param)
+            )
+        step = advance(state)
+        grad = gradient(param, group)
+        eta, mu, average = state["eta"].item(), state["mu"].item(), state["ax"].array
+        array = begin(param)
+        array *= 1 - lambd * eta
+        array -= eta * grad
+        average[...] = array if mu == 1 else average + (array - average) * mu
+        state["eta"].array[...] = lr / ((1 + lambd * lr * step) ** group["alpha"])
+        state["mu"].array[...] = 1 / max(1, step - group["t0"])
+        commit(param, array, writes=2)
+
+
+class Rprop(ElementwiseOptimizer):
+    """Resilient backpropagation: each element has its own step size, which follows the gradient's sign."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(
+            params,
+            {
+                "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
+                "differentiable": differentiable, "capturable": capturable,
+            },
+        )
+
+    def _update(self, param: Tensor, group: Group) -> None:
+        state = self.state[param]
+        if not state:
+            lr = scalar(group["lr"])
+            state.update(step=counter_tensor(), prev=zeros_like(param), step_size=zeros_like(param, lr))
+        advance(state)
+        grad = gradient(param, {"maximize": group["maximize"], "weight_decay": 0})
+        previous, size = state["prev"].array, state["step_size"].array
+        agreement = np.sign(grad * previous)
+        down, up = group["etas"]
+        size *= np.where(agreement > 0, up, np.where(agreement < 0, down, 1.0)).astype(size.dtype)
+        np.clip(size, *group["step_sizes"], out=size)
+        grad = np.where(agreement < 0, np.zeros((), size.dtype), grad)
+        array = begin(param)
+        array -= np.sign(grad) * size
+        previous[...] = grad
+        commit(param, array)

@@ -1,0 +1,82 @@
+"""What the optimisers do to arrays: in-place updates, written to a parameter with its version counted.
+
+An optimiser works on the arrays under its tensors, not through recorded operators: a step has no history, and half of
+a training loop's time would go into bookkeeping. The formulas round as PyTorch's kernels do, operation by operation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.lazy import np
+from gradtrace.engine.tensor import Tensor
+
+Array = Any
+
+
+def begin(tensor: Tensor) -> Array:
+    """The tensor's data as an array to update in place; hand it to `commit` afterwards."""
+    return np.asarray(tensor._data)
+
+
+def commit(tensor: Tensor, array: Array, writes: int = 1) -> None:
+    """Makes the updated array the tensor's data and counts `writes` in-place changes."""
+    if type(tensor._data) is float:
+        tensor._data = float(array)
+    tensor.counter().n += writes
+
+
+def gradient(param: Tensor, group: dict[str, Any]) -> Array:
+    """The gradient to follow: negated to maximise, with the group's weight decay added."""
+    grad = param.grad
+    assert grad is not None
+    array = np.asarray(grad._data)
+    if group["maximize"]:
+        array = -array
+    decay = scalar(group["weight_decay"])
+    if decay != 0 and not group.get("decoupled_weight_decay"):
+        array = array + decay * np.asarray(param._data)
+    return array
+
+
+def zeros_like(param: Tensor, value: float = 0.0) -> Tensor:
+    """A state tensor of the parameter's shape and dtype."""
+    return Tensor._wrap(np.full_like(np.asarray(param._data), value))
+
+
+def counter_tensor(value: float = 0.0) -> Tensor:
+    """A 0-d state tensor such as `step`, float32 unless the default dtype is float64."""
+    wide = dtypes.get_default_dtype() is dtypes.float64
+    return Tensor._wrap(np.array(value, np.float64 if wide else np.float32))
+
+
+def advance(state: dict[str, Any]) -> float:
+    """Counts one step in `state["step"]`; returns the count."""
+    step = state["step"].array
+    step += 1
+    return float(step)
+
+
+def scalar(value: Any) -> Any:
+    """A hyperparameter as a number; it may be given as a tensor of one element."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def lerp(start: Array, end: Array, weight: float) -> None:
+    """start += weight * (end - start), in place."""
+    if abs(weight) < 0.5:
+        start += weight * (end - start)
+    else:
+        start[...] = end - (end - start) * (1 - weight)
+
+
+def decay_square(average: Array, grad: Array, beta: float) -> None:
+    """average = beta * average + (1 - beta) * grad^2, in place."""
+    average *= beta
+    average += (1 - beta) * grad * grad
+
+
+def add_quotient(target: Array, numerator: Array, denominator: Array, factor: float = 1.0) -> None:
+    """target += factor * numerator / denominator, in place."""
+    target += factor * numerator / denominator

@@ -1,0 +1,253 @@
+"""A run's live tensors and nodes -> a Trace.
+
+    trace = capture(run, roots)
+
+`history` goes through what the run recorded and leaves out what does not matter; here the rest is frozen as records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gradtrace.engine import Tensor
+from gradtrace.engine.node import Node
+from gradtrace.trace import functions, labels, operands
+from gradtrace.trace.history import Call, Entry, History, bound_names, relevant
+from gradtrace.trace.record import (
+    CONSTANT,
+    DATA,
+    LEAF,
+    NONLEAF,
+    RESULT,
+    Operand,
+    Operation,
+    TensorRecord,
+    Trace,
+    Value,
+)
+
+
+def capture(
+    run: Any,
+    roots: Sequence[Tensor] = (),
+    backward_runs: int = 0,
+    *,
+    inputs: Mapping[str, Tensor] | None = None,
+    everything: bool = False,
+) -> Trace:
+    """Freezes `run` (run with `record=True`) after whatever backward passes there were.
+
+    `roots` are the tensors that backward started from; `inputs` the run's named input tensors, which come first.
+    Kept are the tensors that the roots, the outputs and the variables were computed from, or all with `everything`.
+    """
+    given = inputs if inputs is not None else getattr(run, "inputs", None) or {}
+    outputs = [tensor for _, tensor in run.outputs if isinstance(tensor, Tensor)]
+    starts = roots or [run.root] if isinstance(run.root, Tensor) else roots
+    history = History(run.records or ())
+    history.add_inputs(given)
+    history.read()
+    history.add_names(bound_names(run.env))
+    for tensor in (*starts, *outputs):
+        history.entry(tensor)
+    history.find_functions()
+    ends = [history.entry(tensor) for tensor in (*starts, *outputs)]
+    kept = history.entries if everything else relevant(history, ends)
+    wanted = [history.entry(tensor) for tensor in starts]
+    shown = [history.entry(tensor) for tensor in outputs] or wanted
+    return freeze(run, history, kept, wanted, shown, backward_runs)
+
+
+def freeze(
+    run: Any, history: History, kept: list[Entry], roots: list[Entry], outputs: list[Entry], backward_runs: int
+) -> Trace:
+    """The records of the kept entries."""
+    for i, entry in enumerate(kept):
+        entry.id = i
+    calls = [call for call in history.calls if any(out.id >= 0 for out in call.outputs)]
+    source = labels.SourceText(run)
+    texts = labels.label_all(kept, calls, source)
+    found = functions.walk(entry.fn for entry in kept)
+    call_ids = {id(call): i for i, call in enumerate(calls)}
+    facts = Facts(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs})
+    facts.backward_ran = backward_runs > 0 or any(_grad_of(entry.tensor) is not None for entry in kept)
+    tensors = tuple(facts.tensor(entry, text) for entry, text in zip(kept, texts, strict=True))
+    return Trace(
+        source.name,
+        source.text,
+        tensors,
+        tuple(facts.operation(call) for call in calls),
+        facts.functions(kept),
+        functions.edges(found),
+        tuple(dict.fromkeys(entry.id for entry in roots)),
+        tuple(dict.fromkeys(entry.id for entry in outputs)),
+        backward_runs,
+        tuple((name, entry.id) for entry in kept for name in entry.names),
+    )
+
+
+class Facts:
+    """What the records of one trace refer to: ids of functions and calls, the source, the roots."""
+
+    def __init__(
+        self,
+        found: functions.Graph,
+        calls: dict[int, int],
+        source: labels.SourceText,
+        roots: set[int],
+        outputs: set[int],
+    ) -> None:
+        self.found = found
+        self.calls = calls
+        self.source = source
+        self.roots = roots
+        self.outputs = outputs
+        self.backward_ran = False
+        self.accumulators = {
+            id(node.variable): i for i, node in enumerate(found.nodes) if isinstance(node, functions.AccumulateGrad)
+        }
+
+    def tensor(self, entry: Entry, label: str) -> TensorRecord:
+        tensor, call = entry.tensor, entry.call
+        last = entry.last
+        is_leaf = entry.fn is None
+        requires_grad = entry.fn is not None or (last and tensor.requires_grad)
+        retains = last and tensor.retains_grad
+        grad = _grad_of(tensor) if last else None
+        return TensorRecord(
+            id=entry.id,
+            name=entry.names[0] if entry.names else None,
+            label=label,
+            kind=kind_of(entry, is_leaf, requires_grad),
+            op=operands.public_name(call.name) if call is not None else None,
+            grad_fn=None if entry.fn is None else functions.display_name(entry.fn),
+            function=self.function_of(entry),
+            is_leaf=is_leaf,
+            requires_grad=requires_grad,
+            retains_grad=retains,
+            is_output=entry.id in self.outputs,
+            is_parameter=any(cls.__name__ == "Parameter" for cls in type(tensor).__mro__),
+            value=value_of(tensor) if last else None,
+            grad=None if grad is None else value_of(grad),
+            grad_fn_of_grad=None if grad is None or grad.grad_fn is None else functions.display_name(grad.grad_fn),
+            grad_note="" if grad is not None else self.note(last, is_leaf, requires_grad, retains),
+            span=None if call is None else self.source.span(call.origin),
+            names=tuple(entry.names),
+            operation=None if call is None else self.calls[id(call)],
+            version=entry.version,
+            is_root=entry.id in self.roots,
+        )
+
+    def function_of(self, entry: Entry) -> int | None:
+        if entry.fn is not None:
+            return self.found.ids[id(entry.fn)]
+        return self.accumulators.get(id(entry.tensor)) if entry.last else None
+
+    def note(self, last: bool, is_leaf: bool, requires_grad: bool, retains: bool) -> str:
+        """Why a gradient is None."""
+        if not last:
+            return "overwritten in place"
+        if not requires_grad:
+            return "requires_grad is False"
+        if not is_leaf and not retains:
+            return "non-leaf: not retained (--retain-grad)"
+        return "not reached by backward" if self.backward_ran else "backward was not run"
+
+    def operation(self, call: Call) -> Operation:
+        name = operands.public_name(call.name)
+        inputs = tuple(call_operands(call))
+        constants = [operand.text for operand in inputs if operand.tensor is None]
+        made = [out for out in call.outputs if out.id >= 0]
+        fn = next((out.fn for out in made if out.fn is not None), None)
+        return Operation(
+            id=self.calls[id(call)],
+            name=name,
+            label=" ".join([name, *constants]),
+            inputs=inputs,
+            outputs=tuple(out.id for out in made),
+            grad_fn=None if fn is None else functions.display_name(fn),
+            function=None if fn is None else self.found.ids[id(fn)],
+            span=self.source.span(call.origin),
+            text=self.source.excerpt(call.origin),
+        )
+
+    def functions(self, kept: list[Entry]) -> tuple[functions.FunctionRecord, ...]:
+        made: dict[int, list[Entry]] = {}
+        ids: dict[int, int] = {}
+        for entry in kept:
+            ids[id(entry.tensor)] = entry.id
+            if entry.fn is not None:
+                made.setdefault(id(entry.fn), []).append(entry)
+        records = []
+        for i, node in enumerate(self.found.nodes):
+            outputs = made.get(id(node), [])
+            outputs.sort(key=lambda entry: entry.tensor._nr)
+            args, known = _call_of(node, outputs, ids)
+            numbers = tuple(out.id for out in outputs)
+            span = None if isinstance(node, functions.AccumulateGrad) else self.source.span(node.origin)
+            records.append(functions.function_record(i, node, numbers, args, known, span))
+        return tuple(records)
+
+
+def _call_of(node: Node, outputs: list[Entry], ids: dict[int, int]) -> tuple[tuple[Any, ...] | None, dict[int, int]]:
+    """The arguments of the call that made a node, and the ids of tensors as that call saw them."""
+    for entry in outputs:
+        call = entry.call
+        if call is not None and node.op is not None and call.name.removesuffix("_") == node.op.name:
+            return call.args, {**ids, **{key: used.id for key, used in call.inputs.items()}} if _split(call) else ids
+    return None, ids
+
+
+def _split(call: Call) -> bool:
+    """Whether the call read a version that has been overwritten since."""
+    return any(not used.last for used in call.inputs.values())
+
+
+def call_operands(call: Call) -> Iterator[Operand]:
+    """The operands as the source shows them: tensors (each as often as it is used), then constants worth showing."""
+    names, arity = operands.parameters(call.name, call.args)
+    place = 0
+    for position in operands.reading_order(call.name, call.args):
+        value, name = call.args[position], names[position]
+        tensors = operands.tensors_in(value)
+        for tensor in tensors:
+            yield Operand(call.inputs[id(tensor)].id, "", place, name)
+            place += 1
+        if tensors and isinstance(value, Tensor):
+            continue
+        if operands.is_option(name, position, arity):
+            if not operands.is_silent(value):
+                yield Operand(None, f"{name}={operands.constant_text(value)}", place, name)
+                place += 1
+        elif not tensors and value is not None:
+            yield Operand(None, operands.constant_text(value), place, name)
+            place += 1
+
+
+def kind_of(entry: Entry, is_leaf: bool, requires_grad: bool) -> str:
+    if not is_leaf:
+        return NONLEAF
+    if requires_grad:
+        return LEAF
+    if entry.call is not None:
+        return RESULT
+    return DATA if entry.names else CONSTANT
+
+
+def value_of(tensor: Tensor) -> Value:
+    """A tensor's contents as they are now, in a copy that nobody can change."""
+    raw = tensor._data
+    if type(raw) is float or type(raw) is bool:
+        return Value((), type(raw).__name__.replace("float", "float64"), raw)
+    name = tensor.dtype.name
+    if not raw.shape:
+        return Value((), name, raw.item())
+    copy = raw.copy()
+    copy.flags.writeable = False
+    return Value(tuple(raw.shape), name, copy)
+
+
+def _grad_of(tensor: Tensor) -> Tensor | None:
+    """`.grad` without the warning that reading it on a non-leaf gives."""
+    return None if tensor._x is None else tensor._x.grad
+

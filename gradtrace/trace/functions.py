@@ -1,0 +1,124 @@
+"""The backward graph as records: the nodes reachable from some tensors' grad_fn, and next_functions as edges.
+
+Walked with a list, never by recursion: graphs of 100,000 nodes and more are ordinary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from gradtrace.engine import Tensor
+from gradtrace.engine.node import AccumulateGrad, Node
+from gradtrace.engine.op import SAVE
+from gradtrace.trace.operands import constant_text
+from gradtrace.trace.record import FunctionEdge, FunctionRecord, Saved, Span
+
+
+class Graph(NamedTuple):
+    """The nodes of a graph in the order of their ids, and each node's id by `id(node)`."""
+
+    nodes: list[Node]
+    ids: dict[int, int]
+
+    @property
+    def variables(self) -> list[Tensor]:
+        """The leaves at the ends of the graph."""
+        return [node.variable for node in self.nodes if isinstance(node, AccumulateGrad)]
+
+
+def display_name(node: Node) -> str:
+    """ "MulBackward0", "AccumulateGrad": without PyTorch's namespace."""
+    return node.name().rpartition("::")[2]
+
+
+def walk(starts: Iterable[Node | None]) -> Graph:
+    """Every node reachable from `starts`, functions in order of creation, then AccumulateGrad in order of discovery.
+
+    Order of discovery goes by the functions' order and their inputs', so it is the same from run to run.
+    """
+    seen: dict[int, Node] = {}
+    waiting = [node for node in starts if node is not None]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen[id(node)] = node
+        waiting.extend(after for after in node.next if after is not None and id(after) not in seen)
+    functions = sorted((n for n in seen.values() if not isinstance(n, AccumulateGrad)), key=lambda n: n.seq)
+    ends: dict[int, Node] = {}
+    for node in functions:
+        for after in node.next:
+            if isinstance(after, AccumulateGrad):
+                ends.setdefault(id(after), after)
+    for node in seen.values():  # a leaf that is itself a root
+        if isinstance(node, AccumulateGrad):
+            ends.setdefault(id(node), node)
+    nodes = functions + list(ends.values())
+    return Graph(nodes, {id(node): i for i, node in enumerate(nodes)})
+
+
+def edges(found: Graph) -> tuple[FunctionEdge, ...]:
+    """next_functions, in order; two edges where a node uses one input twice. None (no gradient wanted) has no edge."""
+    result = []
+    for source, node in enumerate(found.nodes):
+        numbers = node.nrs or (0,) * len(node.next)
+        for position, (after, number) in enumerate(zip(node.next, numbers, strict=False)):
+            if after is not None:
+                result.append(FunctionEdge(source, found.ids[id(after)], position, number))
+    return tuple(result)
+
+
+def function_record(
+    index: int,
+    node: Node,
+    outputs: tuple[int, ...],
+    arguments: tuple[Any, ...] | None,
+    ids: dict[int, int],
+    span: Span | None,
+) -> FunctionRecord:
+    """One node as a record. `arguments` are those of the call that made it, where it was recorded; `ids` gives a
+    tensor's id by its `id()`."""
+    variable = ids.get(id(node.variable)) if isinstance(node, AccumulateGrad) else None
+    saved = saved_values(node, outputs, arguments, ids)
+    freed = node.freed and (node.plan is None or node.plan.saves)
+    return FunctionRecord(index, display_name(node), index, outputs, variable, saved, freed, span)
+
+
+def saved_values(
+    node: Node, outputs: tuple[int, ...], arguments: tuple[Any, ...] | None, ids: dict[int, int]
+) -> tuple[Saved, ...]:
+    """What a node keeps for backward (or kept, if it is freed and the call was recorded)."""
+    custom = node.__dict__.get("_saved") if hasattr(node, "__dict__") else None
+    if custom is not None:
+        return tuple(_custom(i, item, outputs, ids) for i, item in enumerate(custom))
+    if node.plan is None or node.op is None:
+        return ()
+    kept = arguments if arguments is not None else node.args
+    found: list[Saved] = []
+    if kept is not None:
+        for name, action, value in zip(node.op.tensor_names, node.plan.actions, kept, strict=False):
+            if action == SAVE:
+                found += _argument(name.lstrip("*"), value, ids)
+    if node.plan.save_out:
+        found.append(Saved("result", outputs[0] if outputs else None, "" if outputs else "result"))
+    return tuple(found)
+
+
+def _argument(name: str, value: Any, ids: dict[int, int]) -> list[Saved]:
+    if isinstance(value, tuple):
+        return [saved for i, item in enumerate(value) for saved in _argument(f"{name}[{i}]", item, ids)]
+    if isinstance(value, Tensor):
+        known = ids.get(id(value))
+        return [Saved(name, known, "" if known is not None else f"tensor {tuple(value.shape)}")]
+    return [] if value is None else [Saved(name, None, constant_text(value))]
+
+
+def _custom(i: int, item: Any, outputs: tuple[int, ...], ids: dict[int, int]) -> Saved:
+    """One of a custom Function's saved tensors: an output by its number, or any other tensor."""
+    name = f"saved_tensors[{i}]"
+    if item.number is not None and 0 <= item.number < len(outputs):
+        return Saved(name, outputs[item.number], "")
+    known = ids.get(id(item.tensor)) if item.tensor is not None else None
+    shape = () if item.raw is None else tuple(item.raw.shape)
+    return Saved(name, known, "" if known is not None else f"tensor {shape}")

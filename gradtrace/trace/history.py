@@ -1,0 +1,185 @@
+"""The tensors and calls of a run in the order of creation, and which of them matter.
+
+The operator calls that the run recorded are gone through once; each result becomes an entry, each tensor that no call
+made an entry when it is first met.
+
+In-place operations: the result is the tensor itself, so each makes a new entry, a new version of it, and earlier ones
+stay as what the operation started from; their contents are gone. Where the target is a view, its base gets a new
+version too. A leaf that requires grad is not split so: only code under no_grad changes it (an optimiser's step), and
+that is not part of the computation that backward sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from gradtrace.engine import Tensor
+from gradtrace.engine.node import Node
+from gradtrace.trace import functions, operands
+
+
+class Call:
+    """One recorded operator call, with the entries it used and made."""
+
+    __slots__ = ("args", "inputs", "name", "origin", "outputs")
+
+    def __init__(self, name: str, args: tuple[Any, ...], origin: int) -> None:
+        self.name = name
+        self.args = args
+        self.origin = origin
+        self.inputs: dict[int, Entry] = {}  # by id() of the tensor: the version that the call read
+        self.outputs: list[Entry] = []
+
+
+class Entry:
+    """One tensor, or one version of it."""
+
+    __slots__ = ("call", "fn", "id", "last", "names", "tensor", "version")
+
+    def __init__(self, tensor: Tensor, call: Call | None, version: int) -> None:
+        self.tensor = tensor
+        self.call = call
+        self.version = version
+        self.last = True
+        self.names: list[str] = []
+        self.fn: Node | None = None
+        self.id = -1
+
+
+class History:
+    """The entries and calls of a run, in the order of creation."""
+
+    def __init__(self, records: Iterable[tuple[str, tuple[Any, ...], Any, int]]) -> None:
+        self.records = records
+        self.entries: list[Entry] = []
+        self.calls: list[Call] = []
+        self.current: dict[int, Entry] = {}  # by id() of the tensor: its latest version
+
+    def entry(self, tensor: Tensor) -> Entry:
+        """The tensor's latest version, entered now if it is new."""
+        known = self.current.get(id(tensor))
+        return known if known is not None else self._enter(tensor, None, 0)
+
+    def _enter(self, tensor: Tensor, call: Call | None, version: int) -> Entry:
+        entry = Entry(tensor, call, version)
+        self.entries.append(entry)
+        self.current[id(tensor)] = entry
+        if call is not None:
+            call.outputs.append(entry)
+        return entry
+
+    def add_inputs(self, inputs: Mapping[str, Tensor]) -> None:
+        for name, tensor in inputs.items():
+            if isinstance(tensor, Tensor):
+                self.entry(tensor).names.append(name)
+
+    def add_names(self, bound: Iterable[tuple[str, Tensor]]) -> None:
+        """Variables name the latest version; a name that the inputs gave stays only if nothing else took it."""
+        pairs = list(bound)
+        taken = {name for name, _ in pairs}
+        for entry in self.entries:
+            entry.names = [name for name in entry.names if name not in taken]
+        for name, tensor in pairs:
+            self.entry(tensor).names.append(name)
+
+    def read(self) -> None:
+        """Goes through the recorded calls."""
+        for name, args, out, origin in self.records:
+            used = operands.tensors_in(args)
+            made = operands.tensors_in(out)
+            if not used:
+                continue  # a tensor out of nothing (randn, ones): it is entered where it is used
+            call = Call(name, args, origin)
+            call.inputs = {id(tensor): self.entry(tensor) for tensor in used}
+            for tensor in made:
+                self._result(call, tensor)
+            if call.outputs:
+                self.calls.append(call)
+
+    def _result(self, call: Call, tensor: Tensor) -> None:
+        before = self.current.get(id(tensor))
+        if before is None:
+            self._enter(tensor, call, 0)
+            return
+        if tensor.is_leaf and tensor.requires_grad:
+            return
+        self._next_version(call, before)
+        base = tensor._base
+        if base is not None and base is not tensor and not (base.is_leaf and base.requires_grad):
+            under = self.entry(base)
+            call.inputs.setdefault(id(base), under)
+            self._next_version(call, under)
+
+    def _next_version(self, call: Call, before: Entry) -> None:
+        before.last = False
+        self._enter(before.tensor, call, before.version + 1)
+
+    def find_functions(self) -> None:
+        """Gives every entry its node, and enters the leaves that only the graph still knows."""
+        for entry in self.entries:
+            if entry.last:
+                entry.fn = entry.tensor.grad_fn
+        self._find_earlier_functions()
+        for leaf in functions.walk(entry.fn for entry in self.entries).variables:
+            self.entry(leaf)
+
+    def _find_earlier_functions(self) -> None:
+        """An overwritten version's node is the first input of the node that replaced it."""
+        after: dict[int, Entry] = {}
+        for entry in reversed(self.entries):
+            later = after.get(id(entry.tensor))
+            if later is not None:
+                entry.fn = _function_before(later)
+            after[id(entry.tensor)] = entry
+
+
+def _function_before(later: Entry) -> Node | None:
+    """The node that `later`'s tensor had before the in-place call that made that version."""
+    node, call = later.fn, later.call
+    if node is None or call is None or not node.next:
+        return None
+    if node.op is not None and node.op.name not in (call.name.removesuffix("_"), "take_flat"):
+        return node  # the call left no history: it ran under no_grad
+    before = node.next[0]
+    return None if isinstance(before, functions.AccumulateGrad) else before
+
+
+def bound_names(env: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    """The tensors that variables hold, in order of binding, then those in lists, dicts and modules that they hold."""
+    later: list[tuple[str, Tensor]] = []
+    seen: set[int] = set()
+    for name, value in env.items():
+        if isinstance(value, Tensor):
+            seen.add(id(value))
+            yield name, value
+        else:
+            later += _held(name, value)
+    for name, tensor in later:
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            yield name, tensor
+
+
+def _held(name: str, value: Any) -> list[tuple[str, Tensor]]:
+    if isinstance(value, (list, tuple)):
+        return [(f"{name}[{i}]", item) for i, item in enumerate(value) if isinstance(item, Tensor)]
+    if isinstance(value, dict):
+        return [(f"{name}[{key!r}]", item) for key, item in value.items() if isinstance(item, Tensor)]
+    named = getattr(type(value), "named_parameters", None)
+    return [(f"{name}.{key}", tensor) for key, tensor in value.named_parameters()] if named is not None else []
+
+
+def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:
+    """What the ends and the named tensors were computed from, in order of creation."""
+    waiting = [*ends, *(entry for entry in history.entries if entry.names)]
+    seen: set[int] = set()
+    while waiting:
+        entry = waiting.pop()
+        if id(entry) in seen:
+            continue
+        seen.add(id(entry))
+        if entry.call is not None:
+            waiting.extend(entry.call.inputs.values())
+    ends_of_graph = {id(leaf) for leaf in functions.walk(e.fn for e in history.entries if id(e) in seen).variables}
+    return [e for e in history.entries if id(e) in seen or id(e.tensor) in ends_of_graph]

@@ -1,0 +1,99 @@
+"""An operator call as people read it: public names, the constants among the arguments, tensors in reading order.
+
+The engine's records split some operators by the kind of their arguments (`pow_scalar`, `rsub_scalar`); a trace shows
+the operator that the program wrote.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine import Tensor
+from gradtrace.engine.op import records
+
+PUBLIC = {
+    "rsub_scalar": "sub",
+    "pow_of_scalar": "pow",
+    "div_mode": "div",
+    "cast": "to",
+    "assign": "copy",
+}
+SUFFIXES = ("_scalar", "_scaled", "_tensor")
+# Records whose first argument stands right of the sign: `2 - x` is rsub_scalar(x, 2).
+REVERSED = frozenset({"rsub_scalar", "pow_of_scalar"})
+LONGEST = 24
+
+
+def public_name(name: str) -> str:
+    """The operator's public name: "pow_scalar" is "pow", an in-place form keeps its underscore."""
+    inplace = name.endswith("_") and not name.startswith("_")
+    base = name[:-1] if inplace else name
+    shown = PUBLIC.get(base, base)
+    for suffix in SUFFIXES:
+        if shown.endswith(suffix) and base in records:
+            shown = shown.removesuffix(suffix)
+    return shown + "_" if inplace else shown
+
+
+def parameters(name: str, args: tuple[Any, ...]) -> tuple[list[str], int]:
+    """The arguments' names, and how many of them are operands (the rest are options such as dim)."""
+    record = records.get(name) or records.get(name.removesuffix("_"))
+    if record is None:
+        return [f"arg{i}" for i in range(len(args))], len(args)
+    names = [n.lstrip("*") for n in record.tensor_names + record.plain_names]
+    names += [f"arg{i}" for i in range(len(names), len(args))]
+    return names, record.arity
+
+
+def reading_order(name: str, args: tuple[Any, ...]) -> list[int]:
+    """The arguments' positions as the source shows them."""
+    order = list(range(len(args)))
+    if name in REVERSED and len(order) >= 2:
+        order[0], order[1] = 1, 0
+    return order
+
+
+def is_option(name: str, position: int, arity: int) -> bool:
+    """Whether an argument is written with its name: dim=0, but the 2 of pow(x, 2) is an operand."""
+    return position >= arity and name not in ("exponent", "base", "alpha", "value")
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """The tensors in an argument, also within tuples and lists (cat's operands, an index)."""
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, (tuple, list)):
+        return [tensor for item in value for tensor in tensors_in(item)]
+    return []
+
+
+def is_silent(value: Any) -> bool:
+    """Whether an option says nothing worth a place in a label."""
+    return value is None or value is False
+
+
+def constant_text(value: Any) -> str:
+    """A constant argument as source text: "1", "0.5", "(0, 1)", "1:3"."""
+    return _clip(_text(value))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}" if value != int(value or 0) or abs(value) >= 1e16 else f"{value:.1f}".removesuffix(".0")
+    if isinstance(value, (bool, int, str)) or value is None:
+        return str(value)
+    if isinstance(value, slice):
+        parts = [value.start, value.stop] + ([value.step] if value.step is not None else [])
+        return ":".join("" if part is None else _text(part) for part in parts)
+    if value is Ellipsis:
+        return "..."
+    if isinstance(value, (tuple, list)):
+        inner = ", ".join("tensor" if isinstance(item, Tensor) else _text(item) for item in value)
+        return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if len(value) == 1 else f"({inner})"
+    if hasattr(value, "shape"):
+        return f"array{tuple(value.shape)}"
+    return getattr(value, "name", None) or getattr(value, "__name__", None) or type(value).__name__
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -1,0 +1,74 @@
+"""Text in cells: how wide it shows, and made to fit.
+
+A terminal's column is not a character: CJK letters take two, combining marks none. Control characters and the marks
+that reorder text are shown escaped, so that no name or source text can move the cursor or lie about its order.
+"""
+
+from __future__ import annotations
+
+RESET = "\x1b[0m"
+STYLES = {
+    "bold": "\x1b[1m",
+    "dim": "\x1b[2m",
+    "red": "\x1b[31m",
+    "green": "\x1b[32m",
+    "yellow": "\x1b[33m",
+    "blue": "\x1b[34m",
+    "cyan": "\x1b[36m",
+}
+
+
+def width(text: str) -> int:
+    """The columns that `text` takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_char_width, text))
+
+
+def _char_width(char: str) -> int:
+    if char < "\u0300":
+        return 1
+    from unicodedata import combining, east_asian_width
+
+    if combining(char):
+        return 0
+    return 2 if east_asian_width(char) in "WF" else 1
+
+
+def visible(text: str) -> str:
+    """`text` on one line: a tab or a line break is a space, anything else that does not print is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(map(_visible, text))
+
+
+def _visible(char: str) -> str:
+    if char.isprintable():
+        return char
+    if char in "\t\n\r":
+        return " "
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def clip(text: str, columns: int, ellipsis: str = "…") -> str:
+    """At most `columns` wide, cut at the end."""
+    if width(text) <= columns:
+        return text
+    kept, used = [], width(ellipsis)
+    for char in text:
+        used += _char_width(char)
+        if used > columns:
+            break
+        kept.append(char)
+    return "".join(kept) + ellipsis
+
+
+def pad(text: str, columns: int, right: bool = False) -> str:
+    """`text` filled with spaces to `columns`, at its left if `right` aligned."""
+    space = " " * (columns - width(text))
+    return space + text if right else text + space
+
+
+def paint(text: str, style: str) -> str:
+    """`text` in a style of STYLES; an empty style or text stays as it is."""
+    return f"{STYLES[style]}{text}{RESET}" if style and text else text

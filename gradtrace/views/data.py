@@ -1,0 +1,189 @@
+"""Trace -> JSON, JSON Lines, CSV, TSV, Markdown, LaTeX or bare values, with every digit.
+
+JSON is strict (NaN and infinities are the strings "NaN", "Infinity", "-Infinity"). The document of `eval`:
+
+    schema          "gradtrace/eval"
+    version         1; fields are only ever added to it
+    source          {"name": of the file or "<expression>", "text": as given}
+    backward_runs   how many times backward was called
+    outputs         ids of the tensors that are the result
+    roots           ids of the tensors that backward started from
+    gradients       {name: gradient} of the named tensors that have one
+    tensors         one object for each tensor, in creation order (inputs first):
+
+        id                its number, the index in this list
+        name              the variable, or null
+        names             all variables bound to it
+        label             the name, or the source text that made it
+        kind              "leaf", "data" (a leaf without grad), "constant", "nonleaf", "result" (no grad history)
+        op                the operation that made it ("mul"), or null
+        value             a number, bool, or nested lists; null if an in-place operation overwrote it
+        shape, dtype      [2, 3], "float64"; null if overwritten
+        is_leaf, requires_grad, retains_grad, is_output, is_parameter
+        grad_fn           "MulBackward0", or null
+        grad              a number or nested lists, or null
+        grad_note         why grad is null, or ""
+        grad_fn_of_grad   the gradient's own grad_fn (--create-graph), or null
+        in_place          in-place changes behind it
+        line, column      where it was made, from 1; null for inputs
+
+JSON Lines hold one tensor for each line, with `schema` "gradtrace/eval/tensor" and `version`. CSV, TSV, Markdown and
+LaTeX have the columns of COLUMNS; an array stands in its cell as nested lists. `value` gives the result alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.trace.record import TensorRecord, Trace
+from gradtrace.views import numbers
+
+SCHEMA, VERSION = "gradtrace/eval", 1
+COLUMNS = ("name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad", "grad_note")
+FORMATS = ("json", "jsonl", "csv", "tsv", "md", "latex", "value")
+
+
+def render(trace: Trace, format: str) -> str:
+    """The trace in one of FORMATS, ended by a line break."""
+    renderers = {
+        "json": json_text, "jsonl": jsonl_text, "csv": csv_text, "tsv": tsv_text, "md": markdown, "latex": latex,
+        "value": value_text,
+    }
+    return renderers[format](trace)
+
+
+# ---- JSON
+
+
+def document(trace: Trace) -> dict[str, Any]:
+    """The document of `eval` as plain data; json_text is its text."""
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "source": {"name": trace.source_name, "text": trace.source_text},
+        "backward_runs": trace.backward_runs,
+        "outputs": list(trace.outputs),
+        "roots": list(trace.roots),
+        "gradients": {t.name: numbers.jsonable(t.grad) for t in trace.tensors if t.name and t.grad is not None},
+        "tensors": [tensor(t) for t in trace.tensors],
+    }
+
+
+def tensor(t: TensorRecord) -> dict[str, Any]:
+    """One tensor as plain data."""
+    return {
+        "id": t.id,
+        "name": t.name,
+        "names": list(t.names),
+        "label": t.label,
+        "kind": t.kind,
+        "op": t.op,
+        "value": numbers.jsonable(t.value),
+        "shape": list(t.value.shape) if t.value is not None else None,
+        "dtype": t.value.dtype if t.value is not None else None,
+        "is_leaf": t.is_leaf,
+        "requires_grad": t.requires_grad,
+        "retains_grad": t.retains_grad,
+        "is_output": t.is_output,
+        "is_parameter": t.is_parameter,
+        "grad_fn": t.grad_fn,
+        "grad": numbers.jsonable(t.grad),
+        "grad_note": t.grad_note,
+        "grad_fn_of_grad": t.grad_fn_of_grad,
+        "in_place": t.version,
+        "line": t.span.line if t.span else None,
+        "column": t.span.column + 1 if t.span else None,
+    }
+
+
+def json_text(trace: Trace) -> str:
+    return dumps(document(trace)) + "\n"
+
+
+def jsonl_text(trace: Trace) -> str:
+    head = {"schema": SCHEMA + "/tensor", "version": VERSION}
+    return "".join(dumps({**head, **tensor(t)}) + "\n" for t in trace.tensors)
+
+
+def dumps(data: Any) -> str:
+    """Strict JSON on one line, in ASCII."""
+    import json
+
+    return json.dumps(data, allow_nan=False)
+
+
+# ---- tables
+
+
+def rows(trace: Trace) -> list[list[str]]:
+    """The cells of COLUMNS, for each tensor."""
+    return [row(t) for t in trace.tensors]
+
+
+def row(t: TensorRecord) -> list[str]:
+    return [
+        t.label,
+        numbers.full(t.value) if t.value is not None else "",
+        numbers.shape(t.value) if t.value is not None else "",
+        t.value.dtype if t.value is not None else "",
+        str(t.is_leaf),
+        str(t.requires_grad),
+        t.grad_fn or "",
+        numbers.full(t.grad) if t.grad is not None else "",
+        t.grad_note,
+    ]
+
+
+def csv_text(trace: Trace, separator: str = ",") -> str:
+    import csv
+    from io import StringIO
+
+    out = StringIO()
+    writer = csv.writer(out, delimiter=separator, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(rows(trace))
+    return out.getvalue()
+
+
+def tsv_text(trace: Trace) -> str:
+    """No quoting, as cut and awk want it: tabs and line breaks of a label become spaces."""
+    lines = [COLUMNS, *rows(trace)]
+    return "".join("\t".join(" ".join(cell.split()) for cell in line) + "\n" for line in lines)
+
+
+def markdown(trace: Trace) -> str:
+    body = [[markdown_cell(cell) for cell in line] for line in rows(trace)]
+    head = [list(COLUMNS), ["---"] * len(COLUMNS)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in head + body)
+
+
+def markdown_cell(text: str) -> str:
+    for mark in "\\`*_|<>[]":
+        text = text.replace(mark, "\\" + mark)
+    return " ".join(text.split())
+
+
+LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+}
+
+
+def latex(trace: Trace) -> str:
+    """A tabular environment; it needs no package."""
+    lines = [list(COLUMNS), *rows(trace)]
+    body = [" & ".join(latex_cell(cell) for cell in line) + r" \\" for line in lines]
+    body.insert(1, r"\hline")
+    return "\n".join([rf"\begin{{tabular}}{{{'l' * len(COLUMNS)}}}", *body, r"\end{tabular}", ""])
+
+
+def latex_cell(text: str) -> str:
+    return " ".join("".join(LATEX.get(char, char) for char in text).split())
+
+
+# ---- bare values
+
+
+def value_text(trace: Trace) -> str:
+    """The outputs' values, one for each line."""
+    return "".join(numbers.full(value) + "\n" for i in trace.outputs if (value := trace.tensors[i].value) is not None)

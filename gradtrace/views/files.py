@@ -1,0 +1,109 @@
+"""Output files, written whole or not at all.
+
+A regular file is written beside its target and renamed onto it, so that a reader never meets half a file and a failure
+leaves the old one as it was. Devices, pipes and the like are written directly: renaming would replace them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from itertools import count
+
+from gradtrace.errors import UsageError
+
+
+def write_output(path: str | os.PathLike[str], content: bytes) -> None:
+    """Writes `content` to `path`; an existing file keeps its permissions, a symbolic link stays one.
+
+    UsageError if it cannot be written; BrokenPipeError passes through, for the caller to end quietly.
+    """
+    name = os.fspath(path)
+    try:
+        _write(name, content)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(f"cannot write '{name}': {reason}", _remedy(name, error)) from error
+
+
+def _remedy(name: str, error: OSError) -> str:
+    folder = os.path.dirname(name) or "."
+    if error.errno == errno.ENOENT:
+        return f"make the folder first: mkdir -p '{folder}'"
+    if error.errno == errno.EISDIR:
+        return "name a file in it"
+    return "choose another place with -o"
+
+
+def _write(name: str, content: bytes) -> None:
+    try:
+        known: os.stat_result | None = os.stat(name)
+    except FileNotFoundError:
+        known = None
+    if known is not None and stat.S_ISDIR(known.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "is a directory")
+    # /dev/stdout may be a regular file, which the shell holds open: renaming would part the two
+    if known is not None and (not stat.S_ISREG(known.st_mode) or name.startswith(("/dev/", "/proc/"))):
+        _write_directly(name, content)
+        return
+    _replace(os.path.realpath(name), content, known)
+
+
+def _write_directly(name: str, content: bytes) -> None:
+    with open(name, "wb") as file:
+        file.write(content)
+
+
+def _replace(target: str, content: bytes, known: os.stat_result | None) -> None:
+    if known is not None and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # a rename would get around the file's mode
+    try:
+        descriptor, beside = _open_beside(target)
+    except PermissionError:
+        if known is None:
+            raise
+        _write_directly(target, content)  # a writable file in a folder that is not
+        return
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+        if known is not None:
+            _keep_rights(beside, known)
+        _rename(beside, target, content)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(beside)
+
+
+def _open_beside(target: str) -> tuple[int, str]:
+    """A new file in the target's folder. The mode is left to the umask, as for any new file."""
+    folder = os.path.dirname(target)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    for i in count():
+        beside = os.path.join(folder, f".gradtrace-{os.getpid()}-{i}.tmp")
+        try:
+            return os.open(beside, flags, 0o666), beside
+        except FileExistsError:
+            continue
+    raise AssertionError  # count() does not end
+
+
+def _keep_rights(beside: str, known: os.stat_result) -> None:
+    if hasattr(os, "chown"):
+        with suppress(OSError):
+            os.chown(beside, known.st_uid, known.st_gid)
+    with suppress(OSError):
+        os.chmod(beside, stat.S_IMODE(known.st_mode))
+
+
+def _rename(beside: str, target: str, content: bytes) -> None:
+    try:
+        os.replace(beside, target)
+    except OSError as error:
+        if error.errno not in (errno.EBUSY, errno.EXDEV):
+            raise
+        _write_directly(target, content)  # a file that is a mount of its own cannot be replaced

@@ -1,0 +1,221 @@
+"""DOT text -> SVG, PNG or PDF.
+
+The wheel `pygraphviz` brings Graphviz along and needs no system package. It holds the interpreter and cannot be
+interrupted, so only small graphs are drawn within the process; larger ones in a child with a time limit, which is this
+module run as `python -m gradtrace.views.image FORMAT`: DOT comes on its stdin, the picture goes to its stdout. Where
+pygraphviz cannot be imported, a system `dot` draws. The same text gives the same bytes every time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gradtrace.errors import RenderError, UsageError
+
+FORMATS = ("svg", "png", "pdf")
+IN_PROCESS = 200  # nodes
+TIME_LIMIT = 120.0  # seconds
+PNG_DPI = 144
+
+_lock = threading.Lock()
+_font_folder: Any = None
+
+
+def render(source: str, format: str, *, dpi: int | None = None, time_limit: float = TIME_LIMIT) -> bytes:
+    """The picture of `source` (DOT) in `format`; `dpi` counts for PNG alone.
+
+    UsageError for an unknown format, RenderError if no renderer is there, it fails, or the time is over.
+    """
+    if format not in FORMATS:
+        raise UsageError(f"unknown picture format '{format}'", f"use one of: {', '.join(FORMATS)}")
+    resolution = (dpi or PNG_DPI) if format == "png" else 0
+    if not pygraphviz_works():
+        picture = _system(source, format, resolution, time_limit)
+    elif node_count(source) <= IN_PROCESS or not sys.executable:
+        picture = draw(source, format, resolution)
+    else:
+        picture = _child(source, format, resolution, time_limit)
+    return undated(picture) if format == "pdf" else picture
+
+
+def node_count(source: str) -> int:
+    """About how many nodes the DOT text of `dot.source` declares."""
+    return len(re.findall(r"^\t+(?!graph |node |edge )\w+ \[", source, re.MULTILINE))
+
+
+def pygraphviz_works() -> bool:
+    """Whether pygraphviz can be imported."""
+    try:
+        with quiet():
+            import pygraphviz  # noqa: F401
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def draw(source: str, format: str, resolution: int = 0) -> bytes:
+    """Draws within this process. RenderError if Graphviz refuses the text."""
+    import pygraphviz
+
+    with _lock, quiet() as said, fonts():
+        try:
+            graph = pygraphviz.AGraph(string=source)
+            if resolution:
+                graph.graph_attr["dpi"] = str(resolution)
+            picture = graph.draw(format=format, prog="dot")
+            graph.close()
+        except (ValueError, pygraphviz.DotError) as error:
+            raise failure(said() or str(error)) from error
+    if not picture:
+        raise failure(said())
+    return bytes(picture)
+
+
+def _child(source: str, format: str, resolution: int, time_limit: float) -> bytes:
+    """Draws in a child process, which can be stopped."""
+    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
+    # -P: no module of the current folder may take the place of one of ours
+    command = [sys.executable, "-P", "-m", "gradtrace.views.image", format, str(resolution)]
+    with fonts():  # the child inherits the folder, and leaves none of its own behind when it is stopped
+        return _run(command, source, time_limit, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
+
+
+def _system(source: str, format: str, resolution: int, time_limit: float) -> bytes:
+    """Draws with the machine's own `dot`."""
+    import shutil
+
+    program = shutil.which("dot")
+    if program is None:
+        raise RenderError(
+            "no Graphviz to draw with",
+            "pip install pygraphviz, or apt-get install graphviz; -o FILE.dot writes the graph without drawing it",
+        )
+    settings = [f"-Gdpi={resolution}"] if resolution else []
+    return _run([program, f"-T{format}", *settings], source, time_limit, None)
+
+
+def _run(command: list[str], source: str, time_limit: float, environment: dict[str, str] | None) -> bytes:
+    try:
+        done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=time_limit, env=environment)
+    except subprocess.TimeoutExpired:
+        raise RenderError(
+            f"drawing {node_count(source)} nodes took more than {time_limit:g} s and was stopped",
+            "draw less of the program, or write -o FILE.dot",
+        ) from None
+    except OSError as error:
+        raise failure(str(error)) from error
+    if done.returncode or not done.stdout:
+        raise failure(complaint(done.stderr.decode(errors="replace")))
+    return done.stdout
+
+
+def failure(reason: str) -> RenderError:
+    return RenderError(f"Graphviz could not draw the graph{': ' + reason if reason else ''}", "try -o FILE.dot")
+
+
+def complaint(said: str) -> str:
+    """The last line of what Graphviz wrote, without fontconfig's remarks on the system's files."""
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("Fontconfig")]
+    return lines[-1] if lines else ""
+
+
+def undated(pdf: bytes) -> bytes:
+    """A PDF without the time of day, which cairo writes into it: the same graph gives the same bytes."""
+    return re.sub(rb"(/CreationDate \(D:)\d{14}", rb"\g<1>20000101000000", pdf)
+
+
+@contextmanager
+def quiet() -> Iterator[Any]:
+    """Keeps what C code writes to file descriptor 2 off the terminal; gives a function that returns its last line."""
+    import tempfile
+
+    try:
+        sys.stderr.flush()
+        kept = os.dup(2)
+    except (OSError, AttributeError, ValueError):
+        yield str  # there is no stderr to protect; str() is ""
+        return
+    with tempfile.TemporaryFile() as heard:
+        os.dup2(heard.fileno(), 2)
+
+        def said() -> str:
+            heard.seek(0)
+            return complaint(heard.read().decode(errors="replace"))
+
+        try:
+            yield said
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
+
+
+@contextmanager
+def fonts() -> Iterator[None]:
+    """Shows fontconfig our own fonts while it starts, on a machine that lacks them (a bare container has none)."""
+    if sys.platform != "linux" or "FONTCONFIG_FILE" in os.environ or "FONTCONFIG_PATH" in os.environ or _has_font():
+        yield
+        return
+    os.environ["FONTCONFIG_FILE"] = _font_configuration()
+    try:
+        yield
+    finally:
+        del os.environ["FONTCONFIG_FILE"]
+
+
+def _has_font() -> bool:
+    if _font_folder is not None:
+        return False
+    folders = map(os.path.expanduser, FONT_FOLDERS)
+    return any("DejaVuSans.ttf" in files for folder in folders for _, _, files in os.walk(folder))
+
+
+def _font_configuration() -> str:
+    """A configuration that adds our fonts to the system's.
+
+    They are copied to a temporary folder that lives as long as the process, because fontconfig writes files of its own
+    beside the fonts that it finds.
+    """
+    global _font_folder
+    import shutil
+    import tempfile
+
+    if _font_folder is None:
+        _font_folder = tempfile.TemporaryDirectory(prefix="gradtrace-fonts-")
+        ours = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fonts")
+        for name in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf"):
+            shutil.copy(os.path.join(ours, name), _font_folder.name)
+        with open(os.path.join(_font_folder.name, "fonts.conf"), "w", encoding="utf-8") as file:
+            file.write(
+                '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>'
+                f"<dir>{_font_folder.name}</dir><cachedir>{_font_folder.name}</cachedir>"
+                '<include ignore_missing="yes">/etc/fonts/fonts.conf</include>'
+                "<config><rescan><int>0</int></rescan></config></fontconfig>"
+            )
+    return os.path.join(_font_folder.name, "fonts.conf")
+
+
+def main(arguments: list[str]) -> None:
+    """The child: FORMAT RESOLUTION, DOT on stdin, the picture on stdout."""
+    try:
+        picture = draw(sys.stdin.buffer.read().decode(), arguments[0], int(arguments[1]))
+    except RenderError as error:
+        sys.exit(error.message.partition(": ")[2] or error.message)
+    sys.stdout.buffer.write(picture)
+    sys.stdout.buffer.flush()
+    # a large graph's memory is the system's to take back; freeing it piece by piece takes seconds
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

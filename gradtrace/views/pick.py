@@ -1,0 +1,127 @@
+"""One fact out of a trace, by a short path.
+
+    y   y.value   w.grad   x.shape   a.grad_fn   w.requires_grad   w.grad.grad_fn   w.grad[0,-1]   (x+w).grad   root
+
+The tensor is a variable, the source text of an intermediate result (its outer parentheses do not matter), or `root`,
+the result; the field is `value` if none is given.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from gradtrace.errors import UsageError
+from gradtrace.trace.record import TensorRecord, Trace, Value
+from gradtrace.views import numbers
+
+FLAGS = ("is_leaf", "requires_grad", "retains_grad", "is_output", "is_parameter")
+TEXTS = ("grad_fn", "op", "kind", "label", "name", "grad_note")
+FIELDS = ("value", "grad", "shape", "dtype", *FLAGS, *TEXTS)
+PATH = re.compile(r"(?P<tensor>.+?)(?:\.(?P<field>grad\.grad_fn|[a-z_]+))?(?P<index>\[[^\]]*\])?", re.DOTALL)
+
+
+class Picked(NamedTuple):
+    """A fact (a Value, or plain data) and, where it is None, why."""
+
+    fact: Any
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """As `--get` prints it: values with every digit, anything else as Python would."""
+        return numbers.full(self.fact) if isinstance(self.fact, Value) else str(self.fact)
+
+    @property
+    def json(self) -> Any:
+        return numbers.jsonable(self.fact) if isinstance(self.fact, Value) else self.fact
+
+
+def pick(trace: Trace, path: str) -> Picked:
+    """The fact at `path`. UsageError for an unknown tensor, field or index."""
+    path = path.strip()
+    t = lookup(trace, path)  # the text of a result may hold dots and brackets itself
+    if t is not None:
+        return field(t, "value")
+    found = PATH.fullmatch(path)
+    t = lookup(trace, found["tensor"]) if found else None
+    if found is None or t is None:
+        raise unknown(trace, found["tensor"] if found else path)
+    picked = field(t, found["field"] or "value")
+    return element(picked, found["index"], path) if found["index"] else picked
+
+
+def lookup(trace: Trace, text: str) -> TensorRecord | None:
+    """The tensor that is called `text`."""
+    known = dict(trace.names)
+    if text in known:
+        return trace.tensors[known[text]]
+    if text == "root":
+        starts = trace.outputs or trace.roots
+        return trace.tensors[starts[0]] if starts else None
+    wanted = bare(text)
+    same = [t for t in trace.tensors if bare(t.label) == wanted]
+    return same[-1] if same else None
+
+
+def bare(text: str) -> str:
+    """Source text without blanks and without parentheses around the whole of it."""
+    text = "".join(text.split())
+    while text.startswith("(") and text.endswith(")") and encloses(text):
+        text = text[1:-1]
+    return text
+
+
+def encloses(text: str) -> bool:
+    depth = 0
+    for i, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if depth == 0:
+            return i == len(text) - 1
+    return False
+
+
+def field(t: TensorRecord, name: str) -> Picked:
+    if name == "value":
+        return Picked(t.value, "overwritten in place" if t.value is None else "")
+    if name == "grad":
+        return Picked(t.grad, t.grad_note)
+    if name == "grad.grad_fn":
+        return Picked(t.grad_fn_of_grad)
+    if name == "shape":
+        return Picked(tuple(t.value.shape) if t.value is not None else None)
+    if name == "dtype":
+        return Picked(t.value.dtype if t.value is not None else None)
+    if name in FLAGS or name in TEXTS:
+        return Picked(getattr(t, name))
+    raise UsageError(f"--get: a tensor has no field '{name}'", close(name, FIELDS) or f"there are {', '.join(FIELDS)}")
+
+
+def element(picked: Picked, index: str, path: str) -> Picked:
+    """`[0]` or `[0,-1]` of a value or a gradient; fewer indices than axes give the rows there."""
+    value = picked.fact
+    if not isinstance(value, Value):
+        raise UsageError(f"--get: '{path}' is not a tensor's value and has no elements")
+    try:
+        where = tuple(int(part) for part in index[1:-1].split(","))
+    except ValueError:
+        raise UsageError(f"--get: '{index}' is not an index", "for instance w.grad[0] or w.grad[0,-1]") from None
+    fits = len(where) <= len(value.shape) and all(-n <= i < n for i, n in zip(where, value.shape, strict=False))
+    if not fits:
+        raise UsageError(f"--get: index {index} is outside of shape {numbers.shape(value)}")
+    part = value.data[where]
+    return Picked(Value(part.shape, value.dtype, part if part.shape else part.item()))
+
+
+def unknown(trace: Trace, text: str) -> UsageError:
+    known = [name for name, _ in trace.names]
+    there = f"there are {', '.join([*known, 'root'])}"
+    return UsageError(f"--get: no tensor '{text}' here", close(text, known) or there)
+
+
+def close(word: str, known: Any) -> str:
+    """"did you mean ...?", or "" where nothing is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, known, 1)
+    return f"did you mean {near[0]}?" if near else ""

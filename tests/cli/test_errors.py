@@ -1,0 +1,108 @@
+"""Errors: one form, the right exit code, never a traceback."""
+
+import json
+
+import pytest
+
+CASES = [
+    # source, options, exit code, the place, words of the message, the column of the caret
+    ("x*", [], 2, "<expression>:1:", "", None),
+    ("x**", [], 2, "<expression>:1:", "", None),
+    ("sinn(x)", ["--x", "1"], 2, "<expression>:1:1:", "", 0),
+    ("x*w", ["--x", "2"], 2, "<expression>:1:3:", "no value for w", 2),
+    ("x.nothing", ["--x", "2"], 2, "<expression>:1:", "nothing", None),
+    ("x + w", ["--x", "1,2", "--w", "1,2,3"], 1, "<expression>:1:1:", "The size of tensor a (2) must match", 0),
+    ("1 + x @ w", ["--x", "[[1,2]]", "--w", "[[1,2]]"], 1, "<expression>:1:5:", "cannot be multiplied", 4),
+    ("(yield)", [], 2, "<expression>:1:", "", None),
+]
+
+
+@pytest.mark.parametrize("source, options, code, place, words, column", CASES)
+def test_form(refusal, source, options, code, place, words, column):
+    status, said = refusal("eval", source, *options)
+    lines = said.splitlines()
+    assert status == code
+    assert lines[0].startswith(place)
+    assert words in lines[0]
+    assert lines[1] == "    " + source
+    assert set(lines[2]) <= set(" ^~") and lines[2].count("^") == 1
+    if column is not None:
+        assert lines[2].index("^") == 4 + column
+    assert len(lines) == 3
+
+
+def test_file_line_and_column(refusal, here):
+    (here / "e.txt").write_text("a = x*2\nλ = a + 1; b = λ +  w\ny = b\n")
+    code, said = refusal("eval", "e.txt", "--x", "1,2", "--w", "1,2,3")
+    assert code == 1
+    assert said.splitlines()[0].startswith("e.txt:2:16: RuntimeError: The size of tensor a (2)")
+    assert "the inputs are x (2,), w (3,)" in said.splitlines()[0]
+    assert said.splitlines()[1:] == ["    λ = a + 1; b = λ +  w", "                   ^~~~~~"]
+
+
+def test_unsupported_statements(refusal, here):
+    (here / "e.py").write_text("import os\nos.system('true')\n")
+    code, said = refusal("eval", "e.py")
+    assert code == 2 and said.startswith("e.py:1:")
+    assert len(said.splitlines()) == 3
+
+
+def test_errors_as_json(refusal):
+    code, said = refusal("eval", "x + w", "--x", "1,2", "--w", "1,2,3", "--errors", "json")
+    found = json.loads(said)
+    assert (found["schema"], found["version"], found["exit_code"]) == ("gradtrace/error", 1, code)
+    assert (found["kind"], found["exception"]) == ("ProgramError", "RuntimeError")
+    assert (found["file"], found["line"], found["column"]) == ("<expression>", 1, 1)
+    assert found["source_line"] == "x + w"
+    code, said = refusal("eval", "x", "--retian-graph", "--errors=json")
+    found = json.loads(said)
+    assert (found["kind"], found["file"], found["exit_code"]) == ("UsageError", None, 2)
+    assert found["hint"] == "did you mean --retain-graph?"
+
+
+def test_control_and_bidirectional_characters_are_escaped(refusal):
+    _, said = refusal("eval", "x + '\x1b[31m\u202e'", "--x", "1")
+    assert "\x1b" not in said and "\u202e" not in said
+    assert "\\x1b" in said and "\\u202e" in said
+
+
+def test_long_lines_are_cut_around_the_place(refusal):
+    source = " + ".join(["x"] * 200) + " + w"
+    _, said = refusal("eval", source, "--x", "1")
+    line, mark = said.splitlines()[1:3]
+    assert len(line) <= 104 and line[mark.index("^")] == "w"
+
+
+def test_wide_characters_before_the_caret(refusal):
+    _, said = refusal("eval", "数 + w", "--数", "1")
+    assert said.splitlines()[2] == "         ^"  # 数 takes two columns
+
+
+def test_colour_of_errors(gt):
+    assert "\x1b[31m" in gt("eval", "x*", "--color", "always").stderr
+    assert "\x1b[" not in gt("eval", "x*").stderr
+
+
+def test_debug_shows_the_traceback(gt):
+    said = gt("eval", "x*", "--debug").stderr
+    assert "Traceback" in said and said.splitlines()[-1].strip().startswith("^")
+
+
+def test_a_fault_of_our_own_is_one_line(gt, monkeypatch):
+    from gradtrace.views import table
+
+    monkeypatch.setattr(table, "render", lambda *_: 1 / 0)
+    result = gt("eval", "x*1", "--x", "1")
+    assert result.exit_code == 70
+    assert len(result.stderr.splitlines()) == 1 and "--debug" in result.stderr
+
+
+def test_out_of_memory(gt, monkeypatch):
+    from gradtrace.views import table
+
+    def full(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(table, "render", full)
+    result = gt("eval", "x*1", "--x", "1")
+    assert (result.exit_code, result.stderr) == (1, "gradtrace: out of memory; use smaller inputs\n")

@@ -1,0 +1,115 @@
+"""`gradtrace graph` and `gradtrace run`."""
+
+import pytest
+
+EXPR = "a = x + w\nb = w + 1\ny = a * b\n"
+
+
+@pytest.fixture
+def expr(here):
+    (here / "expr.txt").write_text(EXPR)
+    return ("expr.txt", "--x", "2", "--w", "1")
+
+
+def test_dot_on_stdout(answer, expr):
+    said = answer("graph", *expr)
+    assert said.startswith("digraph")
+    assert said == answer("graph", *expr)
+    assert all(f">{name}<" in said for name in "xwaby")
+    assert "digraph" in answer("graph", *expr, "--style", "autograd")
+    assert answer("graph", *expr, "--style", "autograd").count("AccumulateGrad") >= 2
+
+
+@pytest.mark.parametrize(
+    "suffix, head", [("svg", b"<"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("dot", b"digraph"), ("PNG", b"\x89PNG")]
+)
+def test_pictures(answer, expr, here, suffix, head):
+    assert answer("graph", *expr, "-o", f"g.{suffix}") == ""
+    content = (here / f"g.{suffix}").read_bytes()
+    assert content.startswith(head)
+    answer("graph", *expr, f"-oagain.{suffix}")
+    assert (here / f"again.{suffix}").read_bytes() == content
+
+
+def test_flags_of_the_picture(answer, expr):
+    full = answer("graph", *expr)
+    for flag in ("--no-legend", "--no-values", "--no-gradients", "--theme=dark", "--autograd-nodes"):
+        assert answer("graph", *expr, flag) != full, flag
+
+
+def test_backward_flags_count(answer, expr):
+    assert answer("graph", *expr, "--retain-grad", "all") != answer("graph", *expr)
+    assert answer("graph", *expr, "--no-backward") != answer("graph", *expr)
+
+
+def test_output_files_that_are_refused(refusal, expr, here):
+    for name, words in [
+        ("-", "not -"),
+        ("g.jpg", "cannot tell what to draw from 'g.jpg'"),
+        ("g", "cannot tell what to draw"),
+        ("none/g.dot", "make the folder first"),
+    ]:
+        code, said = refusal("graph", *expr, "-o", name)
+        assert code == 2 and words in said
+    assert not (here / "g.jpg").exists()
+
+
+# ---- run
+
+
+def test_run_prints_what_the_script_prints(gt, here):
+    (here / "s.py").write_text(
+        "import torch\nx = torch.tensor([1., 2.], requires_grad=True)\n(x * x).sum().backward()\nprint(x.grad)\n"
+    )
+    result = gt("run", "s.py")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "tensor([2., 4.])\n", "")
+
+
+def test_run_takes_any_file_name_and_inputs(answer, here):
+    (here / "plain").write_text("print(x * 2)\n")
+    assert answer("run", "plain", "--x", "2,3").startswith("tensor([4., 6.]")
+    assert answer("run", "-", "--x", "2", input="print(x.item())\n") == "2.0\n"
+
+
+def test_an_uncaught_exception(gt, here):
+    (here / "s.py").write_text(
+        "import torch\nx = torch.ones(2, requires_grad=True)\nprint('before')\ny = (x * x).sum()\n"
+        "y.backward()\ny.backward()  # again\nprint('after')\n"
+    )
+    result = gt("run", "s.py")
+    assert (result.exit_code, result.stdout) == (1, "before\n")
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("s.py:6:1: RuntimeError was not caught")
+    assert lines[1] == "    y.backward()  # again"
+    assert lines[-1].startswith("RuntimeError: Trying to backward through the graph a second time (or")
+    assert lines[-1].endswith("after calling backward.")
+
+
+def test_uncaught_exceptions_look_as_pythons(gt, here):
+    for code, last in [
+        ("raise ValueError('bad')", "ValueError: bad"),
+        ("raise ValueError", "ValueError"),
+        ("{}['k']", "KeyError: 'k'"),
+        ("assert 1 == 2", "AssertionError"),
+        ("1/0", "ZeroDivisionError: division by zero"),
+    ]:
+        (here / "s.py").write_text(f"import torch\n{code}\n")
+        result = gt("run", "s.py")
+        assert result.exit_code == 1
+        assert result.stderr.splitlines()[-1] == last
+        assert result.stderr.startswith("s.py:2:")
+
+
+def test_run_refuses_what_is_not_the_language(refusal, here):
+    (here / "s.py").write_text("import os\n")
+    code, said = refusal("run", "s.py")
+    assert code == 2 and said.startswith("s.py:1:")
+    assert refusal("run", "none.py")[0] == 2
+
+
+def test_warnings_go_to_stderr(gt, here):
+    (here / "s.py").write_text("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nprint(y.grad)\n")
+    result = gt("run", "s.py")
+    assert result.stdout == "None\n"
+    assert "UserWarning: The .grad attribute of a Tensor that is not a leaf" in result.stderr
+    assert result.stderr.startswith("s.py:4:")

@@ -1,0 +1,191 @@
+"""DOT text: what it shows, that it is the same every time, and that no text breaks it."""
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+import trace_samples as samples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradtrace.errors import UsageError
+from gradtrace.views import dot, image, labels
+from gradtrace.views.dot import Options
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def edges(source):
+    return [line.split(" [")[0].strip() for line in source.splitlines() if " -> " in line and "legend" not in line]
+
+
+def node_line(source, node):
+    (line,) = (line for line in source.splitlines() if line.startswith(f"\t{node} ["))
+    return line
+
+
+def picture(trace, **options):
+    return ElementTree.fromstring(image.render(dot.source(trace, Options(**options)), "svg"))
+
+
+def words(root):
+    return [element.text or "" for element in root.iter(f"{SVG}text")]
+
+
+def test_data_graph_has_the_tensors_and_the_operations_between_them():
+    source = dot.source(samples.notes())
+    wires = ["t0 -> o0", "t1 -> o0", "o0 -> t2", "t1 -> o1", "o1 -> t3", "t2 -> o2", "t3 -> o2", "o2 -> t4"]
+    assert edges(source) == wires
+    shown = words(picture(samples.notes()))
+    for word in ("x", "w", "a", "b", "y", "+", "+ 1", "×", "AddBackward0", "MulBackward0", "6", "5"):
+        assert word in shown
+    assert "rankdir=LR" in source
+
+
+def test_both_operands_of_a_square_are_drawn():
+    assert edges(dot.source(samples.square())) == ["t0 -> o0", "t0 -> o0", "o0 -> t1"]
+
+
+def test_autograd_graph_is_next_functions():
+    source = dot.source(samples.notes(), Options(style="autograd"))
+    assert sorted(edges(source)) == sorted(["f3 -> f0", "f4 -> f0", "f4 -> f1", "f0 -> f2", "f1 -> f2"])
+    shown = words(picture(samples.notes(), style="autograd"))
+    assert shown.count("AccumulateGrad") == 2
+    assert {"x", "w", "MulBackward0", "saved self", "a = 3"} <= {word.strip("\u00a0") for word in shown}
+
+
+def test_autograd_square_keeps_both_edges():
+    assert edges(dot.source(samples.square(), Options(style="autograd"))) == ["f1 -> f0", "f1 -> f0"]
+
+
+def test_roles_differ_in_shape_border_and_colour():
+    b = samples.Builder()
+    leaf = b.leaf("p", 1.0, 1.0)
+    b.leaf("d", 1.0, requires_grad=False)
+    b.leaf("c", 1.0, requires_grad=False, kind="constant")
+    n = b.op("sin", "SinBackward0", [leaf], "n", 1.0)
+    b.op("sin", None, [leaf], "r", 1.0)
+    kept = b.op("cos", "CosBackward0", [n], "k", 1.0, 1.0, retains=True)
+    b.op("mul", "MulBackward0", [kept, n], "y", 1.0, output=True)
+    source = dot.source(b.trace())
+    kinds = set()
+    for tensor in range(7):
+        attributes = dict(
+            part.split("=") for part in node_line(source, f"t{tensor}").split(">> ")[1].split(" tooltip")[0].split()
+        )
+        kinds.add(tuple(attributes.get(key) for key in ("shape", "style", "peripheries")))
+    assert len(kinds) == 7
+    legend = words(picture(b.trace()))
+    for meaning in ("leaf, requires grad", "leaf without grad", "constant", "computed", "computed, no grad",
+                    "computed, grad retained", "output"):
+        assert meaning in legend
+
+
+def test_legend_names_only_what_is_there_and_can_be_left_out():
+    source = dot.source(samples.square())
+    assert "leaf without grad" not in source
+    assert "legend" not in dot.source(samples.square(), Options(legend=False))
+
+
+def test_arrays_show_shape_range_and_sparkline():
+    shown = words(picture(samples.mlp()))
+    assert any("(16, 8)" in word for word in shown)
+    assert any("▁" in word and "█" in word for word in shown)
+    assert any(" … " in word for word in shown)
+
+
+def test_first_bad_tensor_is_marked_with_its_line():
+    b = samples.Builder()
+    x = b.leaf("x", 0.0)
+    bad = b.op("log", "LogBackward0", [x], "a", float("-inf"), line=7)
+    b.op("mul", "MulBackward0", [bad, x], "y", float("nan"), output=True, line=8)
+    shown = words(picture(b.trace()))
+    assert shown.count("first NaN or Inf, line 7") == 1
+    assert sum("first NaN" in word for word in shown) == 1
+
+
+def test_wires_without_a_gradient_are_dashed():
+    b = samples.Builder()
+    x = b.leaf("x", 1.0, requires_grad=False)
+    w = b.leaf("w", 1.0, 1.0)
+    b.op("mul", "MulBackward0", [x, w], "y", 1.0, output=True)
+    source = dot.source(b.trace())
+    assert "style=dashed" in next(line for line in source.splitlines() if "t0 -> o0" in line)
+    assert "dashed" not in next(line for line in source.splitlines() if "t1 -> o0" in line)
+
+
+def test_operands_whose_order_matters_are_told_apart():
+    b = samples.Builder()
+    x = b.leaf("x", 1.0)
+    b.op("sub", "SubBackward0", [x, x], "y", 0.0, output=True)
+    source = dot.source(b.trace())
+    assert "left" in source and "right" in source
+    b.op("sub", "SubBackward0", ["1", x], "z", 0.0)
+    assert "1 −" in words(picture(b.trace()))
+
+
+def test_derivatives_label_their_wire():
+    shown = words(picture(samples.notes(), derivatives={(2, 0): "∂y/∂a = b = 2", (2, 1): "3"}))
+    assert "∂y/∂a = b = 2" in shown
+
+
+def test_accumulate_nodes_on_request():
+    assert "AccumulateGrad" not in dot.source(samples.notes())
+    b = samples.notes()
+    b = b._replace(tensors=tuple(t._replace(function=3) if t.name == "x" else t for t in b.tensors))
+    assert "f3 [label=" in dot.source(b, Options(accumulate=True))
+
+
+def test_unknown_style_and_theme():
+    with pytest.raises(UsageError, match="unknown graph style 'x'"):
+        dot.source(samples.square(), Options(style="x"))
+    with pytest.raises(UsageError, match="unknown theme 'x'"):
+        dot.source(samples.square(), Options(theme="x"))
+
+
+@pytest.mark.parametrize("style", ["data", "autograd"])
+def test_the_same_bytes_from_another_process(style):
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import trace_samples as s;"
+        "from gradtrace.views import dot, image;"
+        "text = dot.source(s.mlp(), dot.Options(style=sys.argv[2]));"
+        "sys.stdout.buffer.write(text.encode() + image.render(text, 'svg'))"
+    )
+    here = str(Path(__file__).parent)
+    runs = {
+        subprocess.run([sys.executable, "-c", code, here, style], capture_output=True, check=True,
+                       env={**os.environ, "PYTHONHASHSEED": seed}).stdout
+        for seed in ("1", "2")
+    }
+    assert len(runs) == 1 and runs.pop()
+
+
+HOSTILE = [
+    '"', "\\", "\\N \\l", "\\\\N", 'a"b\\', "<b>x</b>", "a<b", "&amp;", "&", "x|{y}|z", "日本 λ é 🙂", "a\nb\tc",
+    "]]>", "-->", "\x00\x1b[31m", "\ud800", "\ufffe", "", " ", "<>", "<a>", "digraph {", "x;y", "%s", "a" * 500,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("style", ["data", "autograd"])
+def test_any_text_survives(name, style):
+    root = picture(samples.hostile(name), style=style)
+    seen = "".join(labels.clip(labels.visible(name)).split())
+    assert seen in "".join("".join(words(root)).split())
+
+
+@given(st.text(max_size=20))
+@settings(max_examples=60, deadline=None)
+def test_any_text_survives_in_tooltips(name):
+    titles = [
+        element.get("{http://www.w3.org/1999/xlink}title") for element in picture(samples.hostile(name)).iter(f"{SVG}a")
+    ]
+    assert any(title and title.startswith(labels.visible(name)) for title in titles) or not name
+
+
+def test_a_long_chain_is_drawn_without_recursion():
+    source = dot.source(samples.chain(3000))
+    assert len(edges(source)) == 6000

@@ -1,0 +1,111 @@
+"""Pictures: every format, the child process, the fallbacks, and a machine without fonts."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import trace_samples as samples
+
+from gradtrace.errors import RenderError, UsageError
+from gradtrace.views import dot, image
+
+SIGNATURES = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
+
+
+@pytest.mark.parametrize("format", image.FORMATS)
+def test_formats_and_repeatable_bytes(format):
+    source = dot.source(samples.notes())
+    picture = image.render(source, format)
+    assert picture.startswith(SIGNATURES[format])
+    assert picture == image.render(source, format)
+
+
+def test_pdf_has_no_time_of_day():
+    assert b"/CreationDate (D:20000101000000" in image.render(dot.source(samples.square()), "pdf")
+
+
+def test_unknown_format():
+    with pytest.raises(UsageError, match="unknown picture format 'bmp'"):
+        image.render("digraph {}", "bmp")
+
+
+def test_dpi_scales_png():
+    source = dot.source(samples.square())
+    sizes = [int.from_bytes(image.render(source, "png", dpi=dpi)[16:20], "big") for dpi in (72, 144)]
+    assert sizes[1] == pytest.approx(2 * sizes[0], abs=2)
+
+
+def test_node_count():
+    assert image.node_count(dot.source(samples.square(), dot.Options(legend=False))) == 3
+
+
+def test_child_draws_the_same(monkeypatch):
+    source = dot.source(samples.notes())
+    here = image.render(source, "svg")
+    monkeypatch.setattr(image, "IN_PROCESS", 0)
+    assert image.render(source, "svg") == here
+
+
+def test_modules_in_the_current_folder_are_not_taken(monkeypatch, tmp_path):
+    (tmp_path / "pygraphviz.py").write_text("raise SystemExit('wrong module')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.setattr(image, "IN_PROCESS", 0)
+    assert image.render(dot.source(samples.square()), "svg").startswith(b"<?xml")
+
+
+def test_time_limit_stops_the_child(monkeypatch):
+    monkeypatch.setattr(image, "IN_PROCESS", 0)
+    with pytest.raises(RenderError, match=r"took more than 0\.01 s"):
+        image.render(dot.source(samples.chain(50)), "svg", time_limit=0.01)
+
+
+@pytest.mark.parametrize("limit", [0, 1000])
+def test_broken_text_is_an_error_with_graphviz_words(monkeypatch, limit, capfd):
+    monkeypatch.setattr(image, "IN_PROCESS", limit)
+    with pytest.raises(RenderError, match="syntax error"):
+        image.render("digraph { a [label=<<B>>] ->", "svg")
+    assert capfd.readouterr().err == ""
+
+
+def test_no_renderer_names_both_remedies(monkeypatch):
+    monkeypatch.setattr(image, "pygraphviz_works", lambda: False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(RenderError) as caught:
+        image.render("digraph {}", "svg")
+    assert "pip install pygraphviz" in caught.value.hint
+    assert "apt-get install graphviz" in caught.value.hint
+
+
+def test_system_dot_is_the_fallback(monkeypatch, tmp_path):
+    program = tmp_path / "dot"
+    program.write_text(f"#!{sys.executable}\nimport sys\nsys.stdin.read()\nprint('drawn', *sys.argv[1:])\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(image, "pygraphviz_works", lambda: False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert image.render("digraph {}", "svg") == b"drawn -Tsvg\n"
+    assert image.render("digraph {}", "png", dpi=90) == b"drawn -Tpng -Gdpi=90\n"
+
+
+def test_stderr_stays_clean(capfd):
+    image.render(dot.source(samples.square()), "png")
+    assert capfd.readouterr().err == ""
+
+
+def draw_in_a_fresh_process(**environment):
+    code = (
+        "import sys; from gradtrace.views import image;"
+        "image.FONT_FOLDERS = ('/nowhere',) if sys.argv[1] else image.FONT_FOLDERS;"
+        "print(image.render('digraph { a [label=\"▁▃█ λ W\" fontname=\"DejaVu Sans\"] }', 'pdf').count(b'DejaVu'))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, "bare"], capture_output=True, text=True, env={**os.environ, **environment}
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="fontconfig finds fonts on Linux")
+def test_a_machine_without_fonts_uses_ours():
+    done = draw_in_a_fresh_process()
+    assert done.stderr == ""
+    assert int(done.stdout) > 0

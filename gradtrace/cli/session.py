@@ -27,16 +27,13 @@ class Place(NamedTuple):
 
 def record(program: Program, inputs: Inputs, how: Backward) -> Trace:
     """Runs the program, calls backward as the flags say, and returns what happened."""
-    from gradtrace import lang
     from gradtrace.trace.capture import capture
 
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype)
     try:
-        # stdout carries the command's result alone
-        run = lang.run(
-            program, tensors, record=True, outputs=names(how.output), dtype=dtype, stdout=sys.stderr, stderr=sys.stderr
-        )
+        # what the program prints goes to stderr: stdout carries the command's result alone
+        run = execute(program, tensors, dtype, sys.stderr, record=True, outputs=names(how.output))
     except ProgramError as error:
         error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items())
         raise
@@ -44,6 +41,13 @@ def record(program: Program, inputs: Inputs, how: Backward) -> Trace:
     roots = roots_of(run)
     count = differentiate(run, roots, tensors, how, dtype)
     return capture(run, roots, count, inputs=tensors)
+
+
+def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: Any, **options: Any) -> Any:
+    """lang.run in a floating dtype, its output to `stdout`."""
+    from gradtrace import lang
+
+    return lang.run(program, tensors, dtype=dtype, stdout=stdout, stderr=sys.stderr, **options)
 
 
 def boxed(run: Any) -> Any:
@@ -138,7 +142,7 @@ def evaluator(dtype: str) -> values.Evaluate:
             program = lang.parse(text, name=option)
             if program.inputs:
                 raise UsageError(f"'{program.inputs[0].name}' is not known there")
-            return lang.run(program, {}, dtype=dtype, stdout=sys.stderr, stderr=sys.stderr).root
+            return execute(program, {}, dtype, sys.stderr).root
         except GradtraceError as error:
             raise values.wrong(option, text, error) from error
 

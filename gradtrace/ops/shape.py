@@ -1,1 +1,375 @@
-"""To be filled by its author."""
+"""Shapes as views: reshape, permute, squeeze, expand and kin. Their results share memory with what they show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.inplace import repoint
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Size, Tensor
+from gradtrace.ops.api import check_dim, check_dims, public, sizes
+from gradtrace.ops.create import clone
+
+INCOMPATIBLE = (
+    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+    "contiguous subspaces). Use .reshape(...) instead."
+)
+
+
+def view_kernel(a: Any, shape: Any) -> Any:
+    out = a.view()
+    try:
+        out.shape = shape
+    except AttributeError:
+        raise RuntimeError(INCOMPATIBLE) from None
+    return out
+
+
+def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(dims)), key=dims.__getitem__))
+
+
+def expand_kernel(a: Any, shape: Any) -> Any:
+    return np.broadcast_to(a, shape, subok=False).view() if a.shape != tuple(shape) else a.view()
+
+
+def sum_to_kernel(a: Any, shape: Any) -> Any:
+    lead = a.ndim - len(shape)
+    dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and a.shape[i + lead] != 1)
+    return a.sum(axis=dims, keepdims=True).reshape(shape)
+
+
+def reshape_back(xp: Any, g: Any, out: Any, self: Any, *_: Any) -> Any:
+    return xp.reshape(g, tuple(self.shape))
+
+
+RESHAPES: Any = {"view": True, "self": d("~self", reshape_back)}
+view = op("view(self; shape)", view_kernel, node="ViewBackward0", **RESHAPES)
+reshape = op("reshape(self; shape)", lambda a, shape: a.reshape(shape), node="ViewBackward0",
+             self=d("~self", reshape_back))
+unsafe_view = op("unsafe_view(self; shape)", lambda a, shape: a.reshape(shape), node="UnsafeViewBackward0",
+                 self=d("~self", reshape_back))
+alias = op("alias(self)", lambda a: a.view(), node="AliasBackward0", view=True, self=d("", lambda xp, g, out, self: g))
+unsqueeze = op("unsqueeze(self; dim)", lambda a, dim: np.expand_dims(a, dim), node="UnsqueezeBackward0",
+               inplace_node="UnsqueezeBackward1", **RESHAPES)
+squeeze_all = op("squeeze_all(self)", lambda a: np.squeeze(a), node="SqueezeBackward0", **RESHAPES)
+squeeze_dim = op("squeeze_dim(self; dim)", lambda a, dim: squeeze_dims_kernel(a, (dim,)), node="SqueezeBackward1",
+                 **RESHAPES)
+squeeze_dims = op("squeeze_dims(self; dims)", lambda a, dims: squeeze_dims_kernel(a, dims), node="SqueezeBackward2",
+                  **RESHAPES)
+permute = op("permute(self; dims)", lambda a, dims: a.transpose(dims), node="PermuteBackward0", view=True,
+             self=d("", lambda xp, g, out, self, dims: xp.permute(g, inverse(dims))))
+transpose = op("transpose(self; dim0, dim1)", lambda a, dim0, dim1: a.swapaxes(dim0, dim1), node="TransposeBackward0",
+               view=True, self=d("", lambda xp, g, out, self, dim0, dim1: xp.transpose(g, dim0, dim1)))
+t_ = op("t(self)", lambda a: a.transpose(), node="TBackward0", view=True,
+        self=d("", lambda xp, g, out, self: xp.t(g)))
+expand = op("expand(self; shape)", expand_kernel, node="ExpandBackward0", view=True,
+            self=d("~self", lambda xp, g, out, self, shape: xp.sum_to(g, tuple(self.shape))))
+sum_to = op("sum_to(self; shape)", sum_to_kernel, node="SumBackward1",
+            self=d("~self", lambda xp, g, out, self, shape: xp.expand(g, tuple(self.shape))))
+
+
+def squeeze_dims_kernel(a: Any, dims: Any) -> Any:
+    return a.reshape(tuple(n for i, n in enumerate(a.shape) if n != 1 or i not in dims)) if dims else a.view()
+
+
+def infer_size(shape: tuple[int, ...], numel: int) -> tuple[int, ...]:
+    """The shape with its one -1 filled in; RuntimeError where it does not fit `numel`."""
+    unknown = [i for i, n in enumerate(shape) if n == -1]
+    if len(unknown) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    known = 1
+    for n in shape:
+        if n < -1:
+            raise RuntimeError(f"invalid shape dimension {n} at index {shape.index(n)} of shape {list(shape)}")
+        known *= 1 if n == -1 else n
+    if unknown:
+        if known == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size "
+                "-1 can be any value and is ambiguous"
+            )
+        if numel % known == 0:
+            return tuple(numel // known if n == -1 else n for n in shape)
+    elif known == numel:
+        return shape
+    raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+
+
+def can_view(a: Any, shape: tuple[int, ...]) -> bool:
+    try:
+        view_kernel(a, shape)
+    except RuntimeError:
+        return False
+    return True
+
+
+@public("view", forms="m")
+def as_view(self: Tensor, *shape: Any) -> Tensor:
+    """The same storage under another shape; RuntimeError where the strides do not allow it (Tensor.view)."""
+    if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list, Tensor)):
+        return self.to(shape[0]) if shape[0] is self.dtype else Tensor._wrap(self.shared().view(shape[0].np))
+    return view(self, infer_size(sizes(shape), self.numel()))
+
+
+@public("reshape")
+def reshaped(input: Tensor, *shape: Any, **named: Any) -> Tensor:
+    """Another shape: a view where the strides allow one, else a copy (torch.reshape)."""
+    wanted = infer_size(sizes((named["shape"],) if "shape" in named else shape), input.numel())
+    if can_view(input.shared(), wanted):
+        return view(input, wanted)
+    return unsafe_view(contiguous_clone(input), wanted)
+
+
+def contiguous_clone(input: Tensor) -> Tensor:
+    return clone(input)
+
+
+@public("view_as", forms="m")
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """view with the shape of `other`."""
+    return view(self, infer_size(tuple(other.shape), self.numel()))
+
+
+@public("reshape_as", forms="m")
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """reshape with the shape of `other`."""
+    return reshaped(self, tuple(other.shape))
+
+
+@public("flatten")
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Dims start_dim to end_dim made one (torch.flatten)."""
+    start, end = check_dim(start_dim, input.ndim), check_dim(end_dim, input.ndim)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if input.ndim == 0:
+        return reshaped(input, 1)
+    if start == end:
+        return input
+    shape = tuple(input.shape)
+    return reshaped(input, (*shape[:start], Size(shape[start : end + 1]).numel(), *shape[end + 1 :]))
+
+
+@public("ravel")
+def ravel(input: Tensor) -> Tensor:
+    """All dims made one (torch.ravel)."""
+    return reshaped(input, -1)
+
+
+@public("unflatten")
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:  # noqa: A002 - PyTorch's name
+    """One dim split into several (torch.unflatten)."""
+    dim = check_dim(dim, input.ndim)
+    shape = tuple(input.shape)
+    return view(input, (*shape[:dim], *infer_size(tuple(sizes), shape[dim]), *shape[dim + 1 :]))
+
+
+@public("unsqueeze")
+def unsqueezed(input: Tensor, dim: int) -> Tensor:
+    """A dim of size 1 inserted at `dim` (torch.unsqueeze)."""
+    return unsqueeze(input, check_dim(dim, input.ndim + 1))
+
+
+@public("squeeze")
+def squeezed(input: Tensor, dim: Any = None) -> Tensor:
+    """Without its dims of size 1, all or those named (torch.squeeze)."""
+    if dim is None:
+        return squeeze_all(input)
+    if isinstance(dim, int):
+        return squeeze_dim(input, check_dim(dim, input.ndim))
+    return squeeze_dims(input, check_dims(dim, input.ndim) if dim else ())
+
+
+@public("permute")
+def permuted(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+    """The dims in another order (torch.permute)."""
+    order = sizes((named["dims"],) if "dims" in named else dims)
+    if len(order) != input.ndim:
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(order)}"
+        )
+    found = tuple(check_dim(dim, input.ndim) for dim in order)
+    if len(set(found)) != len(found):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return permute(input, found)
+
+
+@public("transpose", "swapdims", "swapaxes")
+def transposed(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dims exchanged (torch.transpose)."""
+    return transpose(input, check_dim(dim0, input.ndim), check_dim(dim1, input.ndim))
+
+
+@public("t")
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix; fewer dims stay as they are (torch.t)."""
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return t_(input)
+
+
+@public("movedim", "moveaxis")
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Dims moved to other places, the rest keeping their order (torch.movedim)."""
+    one = isinstance(source, int)
+    come = [check_dim(s, input.ndim) for s in ((source,) if one else source)]
+    go = [check_dim(s, input.ndim) for s in ((destination,) if one else destination)]
+    order = [i for i in range(input.ndim) if i not in come]
+    for target, moved in sorted(zip(go, come, strict=True)):
+        order.insert(target, moved)
+    return permute(input, tuple(order))
+
+
+@public("expand", forms="m")
+def expanded(self: Tensor, *size: Any) -> Tensor:
+    """A view with dims of size 1 repeated, -1 keeping a size (Tensor.expand)."""
+    shape = sizes(size)
+    lead = len(shape) - self.ndim
+    if lead < 0:
+        kind = f"torch.{self.dtype.scalar_type}Tensor"
+        raise RuntimeError(
+            f"expand({kind}{{{list(self.shape)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) "
+            f"must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
+        )
+    full = []
+    for i, n in enumerate(shape):
+        have = self.shape[i - lead] if i >= lead else 1
+        if n == -1 and i < lead:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {i}"
+            )
+        if n != -1 and have not in (1, n):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton "
+                f"dimension {i}.  Target sizes: {list(shape)}.  Tensor sizes: {list(self.shape)}"
+            )
+        full.append(have if n == -1 else n)
+    return expand(self, tuple(full))
+
+
+@public("broadcast_to")
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """As expand (torch.broadcast_to)."""
+    return expanded(input, tuple(size))
+
+
+@public("expand_as", forms="m")
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """expand to the shape of `other`."""
+    return expanded(self, tuple(other.shape))
+
+
+@public("broadcast_shapes", forms="f")
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The common shape of several under broadcasting; RuntimeError if there is none."""
+    try:
+        return Size(np.broadcast_shapes(*(tuple(s) if not isinstance(s, int) else s for s in shapes)))
+    except ValueError:
+        raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape") from None
+
+
+@public("broadcast_tensors", forms="f")
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Each tensor expanded to the common shape (torch.broadcast_tensors)."""
+    shape = tuple(broadcast_shapes(*(t.shape for t in tensors)))
+    return tuple(expand(t, shape) for t in tensors)
+
+
+@public("atleast_1d", forms="f")
+def atleast_1d(input: Tensor) -> Tensor:
+    """0-d tensors made (1,)."""
+    return view(input, (1,)) if input.ndim == 0 else input
+
+
+@public("atleast_2d", forms="f")
+def atleast_2d(input: Tensor) -> Tensor:
+    """Fewer than two dims made (1, n)."""
+    return view(input, (1, 1)) if input.ndim == 0 else unsqueeze(input, 0) if input.ndim == 1 else input
+
+
+@public("contiguous", forms="m")
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """Itself where it lies in C order, else a copy that does."""
+    return self if self.is_contiguous() else clone(self)
+
+
+@public("clone")
+def cloned(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy with a storage of its own, differentiable (torch.clone)."""
+    return clone(input)
+
+
+@public("detach")
+def detach(input: Tensor) -> Tensor:
+    """The same storage outside the graph, under the same version counter (Tensor.detach)."""
+    out = input.alias()
+    if state.recorder is not None:
+        state.recorder("detach", (input,), out, state.origin)
+    return out
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Cuts this tensor from its history: it becomes a leaf (Tensor.detach_)."""
+    if self._is_view() and self.grad_fn is not None:
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+            "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+            "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+            "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+        )
+    if self._fn is not None and self._fn.out is not None:
+        self.counter()
+    self._fn, self._nr, self._req = None, 0, False
+    return self
+
+
+def reversed_dims(self: Tensor) -> Tensor:
+    return permute(self, tuple(reversed(range(self.ndim))))
+
+
+def matrix_transpose(self: Tensor) -> Tensor:
+    if self.ndim < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+    return transpose(self, self.ndim - 2, self.ndim - 1)
+
+
+def _inplace_view(function: Any, node: str) -> Any:
+    """In-place forms of views: the tensor itself takes the new shape."""
+
+    def method(self: Tensor, *args: Any) -> Tensor:
+        out = function(self, *args)
+        self._data = out._data
+        self.counter().n += 1
+        if out._fn is not None:
+            kind = out._fn.op.node_type(node)
+            renamed = kind(out._fn.args, out._fn.next, out._fn.plan, out._fn.shape, out._fn.dtype, None)
+            renamed.nrs = out._fn.nrs
+            repoint(self, renamed)
+        return self
+
+    return method
+
+
+_METHODS: dict[str, Any] = {
+    "detach_": detach_, "T": property(reversed_dims), "mT": property(matrix_transpose), "H": property(t_),
+    "mH": property(matrix_transpose), "t_": _inplace_view(t, "TBackward1"),
+    "transpose_": _inplace_view(transposed, "TransposeBackward1"),
+    "swapaxes_": _inplace_view(transposed, "TransposeBackward1"),
+    "swapdims_": _inplace_view(transposed, "TransposeBackward1"),
+    "unsqueeze_": _inplace_view(unsqueezed, "UnsqueezeBackward1"),
+}
+for _name, _method in _METHODS.items():
+    setattr(Tensor, _name, _method)
+
+
+def _squeeze_inplace(self: Tensor, dim: Any = None) -> Tensor:
+    if dim is None:
+        return _inplace_view(squeezed, "SqueezeBackward3")(self)
+    return _inplace_view(squeezed, "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5")(self, dim)
+
+
+Tensor.squeeze_ = _squeeze_inplace  # type: ignore[attr-defined]

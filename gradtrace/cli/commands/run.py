@@ -23,14 +23,13 @@ EXAMPLES = """Examples:
 
 
 def run(program: Program, **flags: Any) -> None:
-    from gradtrace import lang
     from gradtrace.cli import session
 
     inputs = options.take(options.Inputs, flags)
     dtype = session.dtype_of(program, inputs.dtype)
     tensors = session.prepare(program, inputs, dtype)
     try:
-        lang.run(program, tensors, dtype=dtype, stdout=sys.stdout, stderr=sys.stderr)
+        session.execute(program, tensors, dtype, sys.stdout)
     except ProgramError as error:
         error.as_python = True  # type: ignore[attr-defined]
         raise

@@ -13,7 +13,7 @@ from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.ops import api, arithmetic, create, pointwise  # noqa: F401 - they register their operators
 
 LATER = (
-    "shape", "reduce", "softmax", "extremes", "index", "matrix", "activation", "loss", "conv", "norm", "special",
+    "shape", "index", "join", "gathering", "casts", "reduce", "softmax", "extremes", "matrix", "activation", "loss", "conv", "norm", "special",
     "select", "random", "cumulative", "norms", "statistics", "products", "einsum", "linalg", "triangular",
     "decompositions", "lu", "powers",
 )
@@ -44,6 +44,16 @@ def _matmul(a: Tensor, b: Any) -> Any:
     return find(api.functions, "matmul")(a, b) if isinstance(b, Tensor) else NotImplemented
 
 
+def _getitem(self: Tensor, key: Any) -> Any:
+    return import_module("gradtrace.ops.indexing").getitem(self, key)
+
+
+def _setitem(self: Tensor, key: Any, value: Any) -> None:
+    import_module("gradtrace.ops.indexing").setitem(self, key, value)
+
+
+Tensor.__getitem__ = _getitem  # type: ignore[attr-defined]
+Tensor.__setitem__ = _setitem  # type: ignore[attr-defined]
 Tensor.__matmul__ = _matmul  # type: ignore[assignment]
 hooks_into_ops["resolve"] = _resolve
 hooks_into_ops["load"] = load

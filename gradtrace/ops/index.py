@@ -1,1 +1,131 @@
-"""To be filled by its author."""
+"""Indexing: `x[...]`, `x[...] = v`, and the functions that gather by index tensors.
+
+Basic indices (ints, slices, None, Ellipsis) are views, taken one step after the other as PyTorch does, so the last step
+is the grad_fn. Lists, integer tensors and masks copy (IndexBackward0).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+
+
+def along(dim: int, item: Any) -> tuple[Any, ...]:
+    return (slice(None),) * dim + (item,)
+
+
+def place(shape: Any, dim: int, item: Any, g: Any) -> Any:
+    """Zeros of `shape` with g where `item` selects along `dim`."""
+    out = np.zeros(shape, g.dtype)
+    out[along(dim, item)] = g
+    return out
+
+
+def add_at(shape: Any, indices: Any, g: Any) -> Any:
+    out = np.zeros(shape, g.dtype)
+    np.add.at(out, indices, g)
+    return out
+
+
+select = op("select(self; dim, index)", lambda a, dim, index: a[along(dim, index)], node="SelectBackward0", view=True,
+            self=d("~self", lambda xp, g, out, self, dim, index: xp.select_place(g, tuple(self.shape), dim, index)))
+select_place = op("select_place(self; shape, dim, index)", lambda g, shape, dim, index: place(shape, dim, index, g),
+                  node="SelectBackwardBackward0",
+                  self=d("", lambda xp, g, out, self, shape, dim, index: xp.select(g, dim, index)))
+slice_ = op("slice(self; dim, start, stop, step)",
+            lambda a, dim, start, stop, step: a[along(dim, slice(start, stop, step))], node="SliceBackward0", view=True,
+            self=d("~self", lambda xp, g, out, self, dim, start, stop, step: xp.slice_place(
+                g, tuple(self.shape), dim, start, stop, step)))
+slice_place = op("slice_place(self; shape, dim, start, stop, step)",
+                 lambda g, shape, dim, start, stop, step: place(shape, dim, slice(start, stop, step), g),
+                 node="SliceBackwardBackward0",
+                 self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(g, dim, start, stop, step)))
+index = op("index(self; indices)", lambda a, indices: a[indices], node="IndexBackward0",
+           self=d("~self", lambda xp, g, out, self, indices: xp.index_place(g, tuple(self.shape), indices)))
+index_place = op("index_place(self; shape, indices)", lambda g, shape, indices: add_at(shape, indices, g),
+                 node="IndexPutBackward0",
+                 self=d("", lambda xp, g, out, self, shape, indices: xp.index(g, indices)))
+index_put = op("index_put(self, values; indices, accumulate)", lambda a, v, indices, accumulate: put_kernel(
+    a, v, indices, accumulate), node="IndexPutBackward0",
+    self=d("", lambda xp, g, out, self, values, indices, accumulate: g if accumulate else xp.index_put(
+        g, xp.zeros_like(xp.index(g, indices)), indices, False)),
+    values=d("", lambda xp, g, out, self, values, indices, accumulate: xp.index(g, indices)))
+gather = op("gather(self; dim, index)", lambda a, dim, index: np.take_along_axis(*narrowed(a, index, dim), dim),
+            node="GatherBackward0",
+            self=d("~self", lambda xp, g, out, self, dim, index: xp.gather_place(g, tuple(self.shape), dim, index)))
+gather_place = op("gather_place(self; shape, dim, index)", lambda g, shape, dim, index: add_at(
+    shape, grid(index, dim), g), node="ScatterAddBackward0",
+    self=d("", lambda xp, g, out, self, shape, dim, index: xp.gather(g, dim, index)))
+scatter = op("scatter(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(a, src, dim, index),
+             node="ScatterBackward0",
+             self=d("", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
+             src=d("~src", lambda xp, g, out, self, src, dim, index: xp.fit(xp.gather(g, dim, index), tuple(src.shape))))
+scatter_value = op("scatter_value(self; dim, index, value)",
+                   lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value), node="ScatterBackward1",
+                   self=d("", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)))
+scatter_add = op("scatter_add(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(
+    a, src, dim, index, add=True), node="ScatterAddBackward0",
+    self=d("", lambda xp, g, out, self, src, dim, index: g),
+    src=d("~src", lambda xp, g, out, self, src, dim, index: xp.fit(xp.gather(g, dim, index), tuple(src.shape))))
+fit = op("fit(self; shape)", lambda a, shape: fit_kernel(a, shape), node="SliceBackward0",
+         self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))))
+index_select = op("index_select(self; dim, index)", lambda a, dim, index: np.take(a, index, dim),
+                  node="IndexSelectBackward0",
+                  self=d("~self", lambda xp, g, out, self, dim, index: xp.index_place(
+                      g, tuple(self.shape), along(dim, index))))
+
+
+def fit_kernel(a: Any, shape: Any) -> Any:
+    """Cropped, or padded with zeros at the end, to `shape`."""
+    if a.shape == tuple(shape):
+        return a
+    out = np.zeros(shape, a.dtype)
+    common = tuple(slice(0, min(n, m)) for n, m in zip(a.shape, shape, strict=True))
+    out[common] = a[common]
+    return out
+
+
+def grid(index_: Any, dim: int) -> tuple[Any, ...]:
+    """Index arrays for every element of `index_`, which itself serves for `dim`."""
+    full = list(np.ogrid[tuple(slice(0, n) for n in index_.shape)]) if index_.ndim else []
+    if full:
+        full[dim] = index_
+    return tuple(full)
+
+
+def narrowed(a: Any, index_: Any, dim: int) -> tuple[Any, Any]:
+    """The part of `a` that an index smaller in the other dims refers to."""
+    if a.ndim == 0:
+        return a.reshape(1), index_.reshape(-1)
+    bounds = tuple(slice(None) if i == dim else slice(0, n) for i, n in enumerate(index_.shape))
+    return a[bounds], index_
+
+
+def scatter_kernel(a: Any, src: Any, dim: int, index_: Any, value: Any = None, add: bool = False) -> Any:
+    out = np.array(a)
+    where = grid(index_, dim)
+    values = value if src is None else src[tuple(slice(0, n) for n in index_.shape)]
+    if add:
+        np.add.at(out, where, values)
+    else:
+        out[where] = values
+    return out
+
+
+def put_kernel(a: Any, values: Any, indices: Any, accumulate: bool) -> Any:
+    out = np.array(a)
+    target = out[indices].shape
+    try:
+        values = np.broadcast_to(values, target)
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(target)}"
+        ) from None
+    if accumulate:
+        np.add.at(out, indices, values)
+    else:
+        out[indices] = values
+    return out

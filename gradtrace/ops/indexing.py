@@ -1,0 +1,214 @@
+"""`x[...]` and `x[...] = v`: an index read from left to right into views, then at most one advanced step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import is_array, np
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.create import assign, fill, from_nested
+from gradtrace.ops.index import index, index_put, select, slice_
+from gradtrace.ops.shape import alias, unsqueeze
+
+
+def is_advanced(item: Any) -> bool:
+    if isinstance(item, Tensor):
+        return item.ndim > 0 or item.dtype.category == 0
+    return isinstance(item, (list, bool, range)) or is_array(item)
+
+
+def consumed(item: Any) -> int:
+    """How many dims of the tensor an index item uses up."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if isinstance(item, Tensor) and item.dtype.category == 0:
+        return item.ndim
+    if isinstance(item, list):
+        return np.asarray(item).ndim if item and isinstance(nested_first(item), bool) else 1
+    return 1
+
+
+def nested_first(item: Any) -> Any:
+    while isinstance(item, list) and item:
+        item = item[0]
+    return item
+
+
+def normalised(tensor: Tensor, key: Any) -> list[Any]:
+    """The items of an index, the Ellipsis replaced by full slices."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    if isinstance(key, list) and any(isinstance(i, (slice, type(None))) for i in key):
+        items = list(key)
+    used = sum(consumed(item) for item in items)
+    if used > tensor.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
+    dots = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if dots:
+        items[dots[0] : dots[0] + 1] = [slice(None)] * (tensor.ndim - used)
+    return items
+
+
+def basic_steps(tensor: Tensor, key: Any, keep_full_slices: bool) -> tuple[Tensor, list[Any]]:
+    """The views that an index asks for, and what is left for one advanced step (None: all of a dim)."""
+    if key is Ellipsis or (isinstance(key, tuple) and not key):
+        return alias(tensor), []
+    result, dim, advanced = tensor, 0, []
+    for item in normalised(tensor, key):
+        if is_advanced(item):
+            advanced.append(item)
+            dim += consumed(item)
+            continue
+        if item is None:
+            result = unsqueeze(result, dim)
+            advanced.append(None)
+            dim += 1
+        elif isinstance(item, slice):
+            result = sliced(result, dim, item, keep_full_slices)
+            advanced.append(None)
+            dim += 1
+        else:
+            result = selected(result, dim, item)
+    return result, advanced if any(a is not None for a in advanced) else []
+
+
+def selected(tensor: Tensor, dim: int, item: Any) -> Tensor:
+    if not hasattr(item, "__index__") or isinstance(item, float):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+            f"(got {type(item).__name__})"
+        )
+    i = item.__index__()
+    if tensor.ndim == 0:
+        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in "
+                         "C++ to convert a 0-dim tensor to a number")
+    n = tensor.shape[dim]
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {n}")
+    return select(tensor, dim, i % n)
+
+
+def sliced(tensor: Tensor, dim: int, item: slice, keep_full: bool) -> Tensor:
+    step = 1 if item.step is None else item.step.__index__()
+    if step <= 0:
+        raise ValueError("step must be greater than zero" if step < 0 else "slice step cannot be zero")
+    n = tensor.shape[dim]
+    start, stop, _ = slice(
+        None if item.start is None else item.start.__index__(), None if item.stop is None else item.stop.__index__()
+    ).indices(n)
+    if (start, stop, step) == (0, n, 1) and not keep_full:
+        return tensor
+    return slice_(tensor, dim, start, max(stop, start), step)
+
+
+def index_arrays(tensor: Tensor, advanced: list[Any]) -> tuple[Any, ...]:
+    """The advanced items as numpy's, checked against the dims they index."""
+    result: list[Any] = []
+    dim = 0
+    for position, item in enumerate(advanced):
+        if item is None:
+            result.append(slice(None))
+            dim += 1
+            continue
+        array = as_index(item)
+        if array.dtype == bool:
+            check_mask(tensor, array, dim, position)
+            dim += array.ndim
+        else:
+            check_bounds(array, dim, tensor.shape[dim])
+            dim += 1
+        result.append(array)
+    while result and isinstance(result[-1], slice):
+        result.pop()
+    return tuple(result)
+
+
+def as_index(item: Any) -> Any:
+    if isinstance(item, Tensor):
+        array = item.shared()
+        if array.dtype.kind == "f":
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return array.astype(bool) if array.dtype == np.uint8 else array
+    array = np.asarray(item) if is_array(item) or isinstance(item, bool) else np.asarray(from_nested(item, None))
+    return array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array
+
+
+def check_mask(tensor: Tensor, mask: Any, dim: int, position: int) -> None:
+    if tuple(tensor.shape[dim : dim + mask.ndim]) != mask.shape:
+        raise IndexError(
+            f"The shape of the mask {list(mask.shape)} at index {position} does not match the shape of the indexed "
+            f"tensor {list(tensor.shape)} at index {position}"
+        )
+
+
+def check_bounds(array: Any, dim: int, n: int) -> None:
+    wrong = array[(array < -n) | (array >= n)]
+    if wrong.size:
+        raise IndexError(f"index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")
+
+
+def getitem(self: Tensor, key: Any) -> Tensor:
+    """self[key]."""
+    result, advanced = basic_steps(self, key, keep_full_slices=not has_advanced(key))
+    if not advanced:
+        return result if result is not self else alias(self)
+    try:
+        return index(result, index_arrays(result, advanced))
+    except (ValueError, IndexError) as error:
+        if "broadcast" in str(error):
+            raise IndexError("shape mismatch: indexing tensors could not be broadcast together") from None
+        raise
+
+
+def has_advanced(key: Any) -> bool:
+    return any(is_advanced(item) for item in (key if isinstance(key, tuple) else (key,)))
+
+
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """self[key] = value, in place: through a view, or by index_put."""
+    if not isinstance(value, (Tensor, int, float)):
+        raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.scalar_type}Tensor")
+    target, advanced = basic_steps(self, key, keep_full_slices=False)
+    if advanced:
+        source = value if isinstance(value, Tensor) else Tensor._wrap(np.asarray(value).astype(self.dtype.np))
+        if isinstance(value, Tensor) and value.dtype is not self.dtype:
+            if value.ndim or value.dtype.category > self.dtype.category:
+                raise RuntimeError(
+                    "Index put requires the source and destination dtypes match, got "
+                    f"{self.dtype.scalar_type} for the destination and {value.dtype.scalar_type} for the source."
+                )
+            source = value.to(self.dtype)
+        inplace(index_put, target, source, index_arrays(target, advanced), False)
+    elif isinstance(value, Tensor):
+        inplace(assign, target, fitting(value, target))
+    else:
+        inplace(fill, target, value)
+
+
+def fitting(value: Tensor, target: Tensor) -> Tensor:
+    """The value without leading dims of size 1 that the target lacks; RuntimeError where it does not broadcast."""
+    extra = value.ndim - target.ndim
+    if extra > 0 and all(n == 1 for n in value.shape[:extra]):
+        value = value.reshape(tuple(value.shape[extra:]))
+    try:
+        np.broadcast_to(value.shared(), target.shape)
+    except ValueError:
+        raise expand_error(value, target) from None
+    return value
+
+
+def expand_error(value: Tensor, target: Tensor) -> RuntimeError:
+    lead = target.ndim - value.ndim
+    for i in reversed(range(target.ndim)):
+        have = value.shape[i - lead] if i >= lead else 1
+        if have not in (1, target.shape[i]):
+            return RuntimeError(
+                f"The expanded size of the tensor ({target.shape[i]}) must match the existing size ({have}) at "
+                f"non-singleton dimension {i}.  Target sizes: {list(target.shape)}.  Tensor sizes: {list(value.shape)}"
+            )
+    return RuntimeError(
+        f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape "
+        f"{list(target.shape)}"
+    )

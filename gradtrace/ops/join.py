@@ -1,0 +1,327 @@
+"""Taking apart and putting together: cat, stack, split, unbind, repeat, flip, roll, the triangles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, check_dims, expose_inplace, public, sizes
+from gradtrace.ops.create import cast
+from gradtrace.ops.index import index_select, select, slice_
+from gradtrace.ops.shape import expand, reshaped, unsqueeze, view
+
+
+def cat_back(xp: Any, wanted: Any, g: Any, out: Any, tensors: Any, dim: int) -> list[Any]:
+    grads, start = [], 0
+    for want, meta in zip(wanted, tensors, strict=True):
+        n = meta.shape[dim] if len(meta.shape) > dim else 0
+        empty = meta.shape == (0,) and len(g.shape) != 1
+        grads.append(None if not want else xp.slice(g, dim, start, start + n, 1) if not empty else None)
+        start += 0 if empty else n
+    return grads
+
+
+cat = op("cat(*tensors; dim)", lambda arrays, dim: np.concatenate(
+    [a for a in arrays if a.shape != (0,) or all(b.shape == (0,) for b in arrays)] or list(arrays), axis=dim),
+    node="CatBackward0", joint=d("~tensors", cat_back))
+stack = op("stack(*tensors; dim)", lambda arrays, dim: np.stack(arrays, axis=dim), node="StackBackward0",
+           joint=d("", lambda xp, wanted, g, out, tensors, dim: [
+               xp.select(g, dim, i) if want else None for i, want in enumerate(wanted)]))
+unbind = op("unbind(self; dim)", lambda a, dim: tuple(a[(slice(None),) * dim + (i,)]
+                                                     for i in range(a.shape[dim])),
+            node="UnbindBackward0", view=True, outputs=0,
+            self=d("", lambda xp, g, out, self, dim: xp.stack(tuple(g), dim)))
+split = op("split(self; dim, sizes)", lambda a, dim, parts: pieces(a, dim, parts), node="SplitBackward0", view=True,
+           outputs=0, self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
+split_sizes = op("split_with_sizes(self; dim, sizes)", lambda a, dim, parts: pieces(a, dim, parts),
+                 node="SplitWithSizesBackward0", view=True, outputs=0,
+                 self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
+repeat = op("repeat(self; repeats)", lambda a, repeats: np.tile(a, repeats), node="RepeatBackward0",
+            self=d("~self", lambda xp, g, out, self, repeats: repeat_back(xp, g, self.shape, repeats)))
+flip = op("flip(self; dims)", lambda a, dims: np.flip(a, dims).copy(), node="FlipBackward0",
+          self=d("", lambda xp, g, out, self, dims: xp.flip(g, dims)))
+roll = op("roll(self; shifts, dims)", lambda a, shifts, dims: np.roll(a, shifts, dims), node="RollBackward0",
+          self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)))
+tril = op("tril(self; diagonal)", lambda a, diagonal: np.tril(a, diagonal), node="TrilBackward0",
+          self=d("", lambda xp, g, out, self, diagonal: xp.tril(g, diagonal)))
+triu = op("triu(self; diagonal)", lambda a, diagonal: np.triu(a, diagonal), node="TriuBackward0",
+          self=d("", lambda xp, g, out, self, diagonal: xp.triu(g, diagonal)))
+rot90 = op("rot90(self; k, dims)", lambda a, k, dims: np.rot90(a, k, dims).copy(), node="Rot90Backward0",
+           self=d("", lambda xp, g, out, self, k, dims: xp.rot90(g, -k, dims)))
+diagonal = op("diagonal(self; offset, dim1, dim2)", lambda a, offset, dim1, dim2: writable(a, offset, dim1, dim2),
+              node="DiagonalBackward0", view=True,
+              self=d("~self", lambda xp, g, out, self, offset, dim1, dim2: xp.diagonal_place(
+                  g, tuple(self.shape), offset, dim1, dim2)))
+diagonal_place = op("diagonal_place(self; shape, offset, dim1, dim2)", lambda g, shape, offset, dim1, dim2: on_diagonal(
+    g, shape, offset, dim1, dim2), node="DiagonalBackwardBackward0",
+    self=d("", lambda xp, g, out, self, shape, offset, dim1, dim2: xp.diagonal(g, offset, dim1, dim2)))
+
+
+def writable(a: Any, offset: int, dim1: int, dim2: int) -> Any:
+    out = np.diagonal(a, offset, dim1, dim2)
+    if a.flags.writeable:
+        out.flags.writeable = True
+    return out
+
+
+def on_diagonal(g: Any, shape: Any, offset: int, dim1: int, dim2: int) -> Any:
+    out = np.zeros(shape, g.dtype)
+    writable(out, offset, dim1, dim2)[...] = g
+    return out
+
+
+def pieces(a: Any, dim: int, parts: Any) -> tuple[Any, ...]:
+    found, start = [], 0
+    for n in parts:
+        found.append(a[(slice(None),) * dim + (slice(start, start + n),)])
+        start += n
+    return tuple(found)
+
+
+def repeat_back(xp: Any, g: Any, shape: Any, repeats: Any) -> Any:
+    """Each dim read as (repeats, size), the repeats summed."""
+    full = (1,) * (len(repeats) - len(shape)) + tuple(shape)
+    split_ = tuple(n for pair in zip(repeats, full, strict=True) for n in pair)
+    kept = tuple(n for size in full for n in (1, size))
+    return xp.reshape(xp.sum_to(xp.reshape(g, split_), kept), tuple(shape))
+
+
+def common_dtype(tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors cast to the dtype that promotion gives them."""
+    kinds = {t.dtype for t in tensors}
+    if len(kinds) == 1:
+        return tuple(tensors)
+    wanted = dtypes.result_type(*((t._data, True) for t in tensors))
+    return tuple(t if t.dtype is wanted else cast(t, wanted.np) for t in tensors)
+
+
+@public("cat", "concat", "concatenate", forms="f")
+def concatenated(tensors: Any, dim: int = 0, *, axis: int | None = None, out: Any = None) -> Tensor:
+    """Tensors joined along an existing dim (torch.cat)."""
+    tensors = tuple(tensors)
+    if not tensors:
+        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+    for i, t in enumerate(tensors):
+        if t.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    ndim = next((t.ndim for t in tensors if tuple(t.shape) != (0,)), 1)
+    dim = check_dim(dim if axis is None else axis, ndim)
+    check_joinable([t for t in tensors if tuple(t.shape) != (0,)], dim)
+    return cat(common_dtype(tensors), dim)
+
+
+def check_joinable(tensors: Any, dim: int) -> None:
+    for number, t in enumerate(tensors[1:], 1):
+        first = tensors[0]
+        if t.ndim != first.ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {t.ndim}")
+        for i in range(t.ndim):
+            if i != dim and t.shape[i] != first.shape[i]:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {first.shape[i]} but got "
+                    f"size {t.shape[i]} for tensor number {number} in the list."
+                )
+
+
+@public("stack", forms="f")
+def stacked(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
+    """Tensors of one shape joined along a new dim (torch.stack)."""
+    tensors = tuple(tensors)
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    for i, t in enumerate(tensors):
+        if t.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+                f"{list(t.shape)} at entry {i}"
+            )
+    return stack(common_dtype(tensors), check_dim(dim, tensors[0].ndim + 1))
+
+
+@public("hstack", forms="f")
+def hstack(tensors: Any) -> Tensor:
+    """Side by side (torch.hstack)."""
+    tensors = [t if t.ndim else view(t, (1,)) for t in tensors]
+    return concatenated(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+@public("vstack", "row_stack", forms="f")
+def vstack(tensors: Any) -> Tensor:
+    """One below the other (torch.vstack)."""
+    return concatenated([t if t.ndim > 1 else reshaped(t, 1, -1) for t in tensors], 0)
+
+
+@public("dstack", forms="f")
+def dstack(tensors: Any) -> Tensor:
+    """Along the third dim (torch.dstack)."""
+    return concatenated([t if t.ndim > 2 else reshaped(t, *(1, -1, 1) if t.ndim < 2 else (*t.shape, 1))
+                         for t in tensors], 2)
+
+
+@public("unbind")
+def unbound(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The slices along a dim, as views that share one node (torch.unbind)."""
+    if input.ndim == 0:
+        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+    return unbind(input, check_dim(dim, input.ndim))
+
+
+@public("split")
+def splitted(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of one size, or of the sizes listed, as views (torch.split)."""
+    dim = check_dim(dim, tensor.ndim)
+    n = tensor.shape[dim]
+    if isinstance(split_size_or_sections, int):
+        size = split_size_or_sections
+        if size <= 0 and n:
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+        return split(tensor, dim, tuple(min(size, n - i) for i in range(0, n, size)) or (0,))
+    parts = tuple(int(s) for s in split_size_or_sections)
+    if sum(parts) != n:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but "
+            f"got split_sizes={list(parts)}"
+        )
+    return split_sizes(tensor, dim, parts)
+
+
+@public("split_with_sizes")
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
+    """Pieces of the sizes listed (torch.split_with_sizes)."""
+    return splitted(input, list(split_sizes), dim)
+
+
+@public("chunk")
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces of equal size (torch.chunk)."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    n = input.shape[check_dim(dim, input.ndim)]
+    return splitted(input, max(-(-n // chunks), 1), dim)
+
+
+@public("select")
+def selected(input: Tensor, dim: int, index: int) -> Tensor:
+    """The slice at `index` of a dim, as a view (torch.select)."""
+    dim = check_dim(dim, input.ndim)
+    n = input.shape[dim]
+    if not -n <= index < n:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
+        )
+    return select(input, dim, index % n)
+
+
+@public("narrow")
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """`length` entries of a dim from `start`, as a view (torch.narrow)."""
+    dim = check_dim(dim, input.ndim)
+    n = input.shape[dim]
+    start = start + n if start < 0 else start
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if start + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return slice_(input, dim, start, start + length, 1)
+
+
+@public("repeat", forms="m")
+def repeated(self: Tensor, *repeats: Any) -> Tensor:
+    """Copies laid side by side, so many along each dim (Tensor.repeat)."""
+    times = sizes(repeats)
+    if len(times) < self.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
+    return repeat(self, times)
+
+
+@public("tile")
+def tile(input: Tensor, *dims: Any) -> Tensor:
+    """As repeat, missing dims counting 1 (torch.tile)."""
+    times = sizes(dims)
+    return repeat(input, (1,) * (input.ndim - len(times)) + times)
+
+
+@public("repeat_interleave")
+def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *,
+                      output_size: int | None = None) -> Tensor:
+    """Each entry repeated in place (torch.repeat_interleave)."""
+    if dim is None:
+        input, dim = reshaped(input, -1), 0
+    dim = check_dim(dim, input.ndim)
+    if isinstance(repeats, int):
+        wide = unsqueeze(input, dim + 1)
+        shape = tuple(input.shape)
+        grown = expand(wide, (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
+        return reshaped(grown, *shape[:dim], shape[dim] * repeats, *shape[dim + 1 :])
+    return index_select(input, dim, np.repeat(np.arange(input.shape[dim]), repeats.shared()))
+
+
+@public("flip")
+def flipped(input: Tensor, *dims: Any) -> Tensor:
+    """The order along some dims reversed (torch.flip)."""
+    return flip(input, check_dims(sizes(dims), input.ndim))
+
+
+@public("fliplr")
+def fliplr(input: Tensor) -> Tensor:
+    """Columns reversed."""
+    return flip(input, (1,))
+
+
+@public("flipud")
+def flipud(input: Tensor) -> Tensor:
+    """Rows reversed."""
+    return flip(input, (0,))
+
+
+@public("roll")
+def rolled(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    """Entries moved around along dims, those pushed out coming in again (torch.roll)."""
+    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    if dims is None or dims == ():
+        return reshaped(roll(reshaped(input, -1), shifts, (0,)), tuple(input.shape)) if input.ndim != 1 else roll(
+            input, shifts, (0,))
+    return roll(input, shifts, check_dims(dims, input.ndim))
+
+
+@public("rot90")
+def rotated(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+    """Turned by 90 degrees k times (torch.rot90)."""
+    return rot90(input, k, tuple(dims))
+
+
+@public("tril")
+def lower(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The lower triangle, zeros above (torch.tril)."""
+    return tril(input, diagonal)
+
+
+@public("triu")
+def upper(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The upper triangle, zeros below (torch.triu)."""
+    return triu(input, diagonal)
+
+
+@public("diagonal")
+def diagonals(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A diagonal of two dims, as a view (torch.diagonal)."""
+    return diagonal(input, offset, check_dim(dim1, input.ndim), check_dim(dim2, input.ndim))
+
+
+@public("meshgrid", forms="f")
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """Each 1-d tensor expanded over the grid of all (torch.meshgrid)."""
+    parts = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    shape = tuple(t.numel() for t in parts)
+    grids = tuple(expand(view(t, (1,) * i + (t.numel(),) + (1,) * (len(parts) - i - 1)), shape)
+                  for i, t in enumerate(parts))
+    return grids if indexing == "ij" else tuple(g.transpose(0, 1) for g in grids)
+
+
+expose_inplace(tril, "tril")
+expose_inplace(triu, "triu")

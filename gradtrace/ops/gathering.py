@@ -1,0 +1,223 @@
+"""Picking and placing by index tensors and masks: gather, scatter, index_select, where, masked_fill, nonzero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, functional, public
+from gradtrace.ops.arithmetic import where
+from gradtrace.ops.create import cast
+from gradtrace.ops.index import gather, index, index_put, index_select, scatter, scatter_add, scatter_value
+from gradtrace.ops.indexing import as_index, check_bounds
+
+masked_fill = op("masked_fill(self; mask, value)", lambda a, mask, value: np.where(mask, np.asarray(value).astype(
+    a.dtype), a), node="MaskedFillBackward0",
+    self=d("", lambda xp, g, out, self, mask, value: xp.where(mask, xp.zeros_like(g), g)))
+masked_fill_tensor = op("masked_fill_tensor(self, value; mask)", lambda a, value, mask: np.where(
+    mask, value.astype(a.dtype), a), node="MaskedFillBackward1",
+    self=d("", lambda xp, g, out, self, value, mask: xp.where(mask, xp.zeros_like(g), g)),
+    value=d("", lambda xp, g, out, self, value, mask: xp.where(mask, g, xp.zeros_like(g))))
+masked_select = op("masked_select(self; mask)", lambda a, mask: np.broadcast_arrays(a, mask)[0][np.broadcast_to(
+    mask, np.broadcast_shapes(a.shape, mask.shape))], node="MaskedSelectBackward0",
+    self=d("~self", lambda xp, g, out, self, mask: xp.index_place(g, np.broadcast_shapes(
+        tuple(self.shape), tuple(mask.shape)), (np.broadcast_to(plain(mask), np.broadcast_shapes(
+            tuple(self.shape), tuple(mask.shape))),))))
+index_add = op("index_add(self, source; dim, index, alpha)", lambda a, source, dim, i, alpha: index_add_kernel(
+    a, source, dim, i, alpha), node="IndexAddBackward0",
+    self=d("", lambda xp, g, out, self, source, dim, index, alpha: g),
+    source=d("", lambda xp, g, out, self, source, dim, index, alpha: xp.index_select(g, dim, index) * alpha))
+
+
+def plain(value: Any) -> Any:
+    return value.shared() if isinstance(value, Tensor) else value
+
+
+def index_add_kernel(a: Any, source: Any, dim: int, i: Any, alpha: Any) -> Any:
+    out = np.array(a)
+    np.add.at(out, (slice(None),) * dim + (i,), source * alpha)
+    return out
+
+
+def long_index(name: str, value: Tensor) -> Any:
+    array = value.shared()
+    if array.dtype.kind != "i":
+        raise RuntimeError(f"{name}(): Expected dtype int64 for index")
+    return array
+
+
+@public("where")
+def where_(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """input where condition holds, else other, broadcast; with the condition alone, nonzero (torch.where)."""
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    if not isinstance(condition, Tensor):
+        raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
+    if condition.dtype.category != dtypes.BOOL:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_type}"
+        )
+    operands = [(v._data, True) if isinstance(v, Tensor) else (v, False) for v in (input, other)]
+    wanted = dtypes.result_type(*operands)
+    return where(condition, *(as_dtype(v, wanted) for v in (input, other)))
+
+
+def as_dtype(value: Any, wanted: dtypes.dtype) -> Tensor:
+    if isinstance(value, Tensor):
+        return value if value.dtype is wanted else cast(value, wanted.np)
+    return Tensor._wrap(float(value) if wanted is dtypes.float64 else np.asarray(value).astype(wanted.np))
+
+
+Tensor.where = lambda self, condition, other: where_(condition, self, other)  # type: ignore[attr-defined]
+
+
+@public("gather")
+def gathered(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """out[i][j] = input[index[i][j]][j] for dim 0, and so on (torch.gather)."""
+    dim = check_dim(dim, input.ndim)
+    i = long_index("gather", index)
+    if i.ndim != input.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    check_bounds_like(i, input, dim, "gather")
+    return gather(input, dim, i)
+
+
+def check_bounds_like(i: Any, input: Tensor, dim: int, name: str) -> None:
+    n = input.shape[dim] if input.ndim else 1
+    wrong = i[(i < 0) | (i >= n)]
+    if wrong.size:
+        raise RuntimeError(
+            f"index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}"
+        )
+
+
+def scatter_choice(self: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Any, tuple[Any, ...]]:
+    dim = check_dim(dim, self.ndim)
+    i = long_index("scatter", index)
+    check_bounds_like(i, self, dim, "scatter")
+    if isinstance(src, Tensor):
+        if src.dtype is not self.dtype:
+            raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+        return scatter, (src, dim, i)
+    return scatter_value, (dim, i, src)
+
+
+@public("scatter")
+def scattered(input: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None) -> Tensor:
+    """A copy with src placed at the index along dim (torch.scatter)."""
+    record, rest = scatter_choice(input, dim, index, src if src is not None else value)
+    return record(input, *rest)
+
+
+@public("scatter_", forms="m")
+def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None) -> Tensor:
+    """scatter in place."""
+    record, rest = scatter_choice(self, dim, index, src if src is not None else value)
+    return inplace(record, self, *rest)
+
+
+@public("scatter_add")
+def scatter_added(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with src added at the index along dim (torch.scatter_add)."""
+    return scatter_add(input, src, check_dim(dim, input.ndim), long_index("scatter", index))
+
+
+@public("scatter_add_", forms="m")
+def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """scatter_add in place."""
+    return inplace(scatter_add, self, src, check_dim(dim, self.ndim), long_index("scatter", index))
+
+
+@public("index_select")
+def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The entries of a dim that the index lists (torch.index_select)."""
+    dim, i = check_dim(dim, input.ndim), as_index(index)
+    check_bounds(i, dim, input.shape[dim] if input.ndim else 1)
+    return index_select(input, dim, i)
+
+
+@public("index_add")
+def index_added(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+    """A copy with rows of source added at the index (torch.index_add)."""
+    return index_add(input, source, check_dim(dim, input.ndim), as_index(index), alpha)
+
+
+@public("index_add_", forms="m")
+def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+    """index_add in place."""
+    return inplace(index_add, self, source, check_dim(dim, self.ndim), as_index(index), alpha)
+
+
+@public("index_put")
+def index_put_out(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with values written (or added) at the indices (torch.index_put)."""
+    return index_put(input, values, tuple(as_index(i) for i in indices), accumulate)
+
+
+@public("index_put_", forms="m")
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """index_put in place."""
+    return inplace(index_put, self, values, tuple(as_index(i) for i in indices), accumulate)
+
+
+def fill_choice(mask: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
+    if mask.dtype.category != dtypes.BOOL:
+        raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if isinstance(value, Tensor):
+        return masked_fill_tensor, (value, mask.shared())
+    return masked_fill, (mask.shared(), value)
+
+
+@public("masked_fill")
+def masked_filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with value where the mask holds (torch.masked_fill)."""
+    record, rest = fill_choice(mask, value)
+    return record(input, *rest)
+
+
+@public("masked_fill_", forms="m")
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """masked_fill in place."""
+    record, rest = fill_choice(mask, value)
+    return inplace(record, self, *rest)
+
+
+@public("masked_select")
+def masked_selected(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where the mask holds, 1-d (torch.masked_select)."""
+    return masked_select(input, mask.shared())
+
+
+@public("take")
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """Elements by flat position (torch.take)."""
+    return globals()["index"](input.reshape(-1), (as_index(index),))
+
+
+@public("nonzero")
+def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
+    """The indices of non-zero elements: (n, ndim), or a tuple of one tensor a dim (torch.nonzero)."""
+    found = np.nonzero(np.atleast_1d(input.shared()))
+    if as_tuple:
+        return tuple(Tensor._wrap(i) for i in found)
+    return Tensor._wrap(np.stack(found, 1) if input.ndim else np.zeros((len(found[0]), 0), np.int64))
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """int64 with a 1 at each class index (torch.nn.functional.one_hot)."""
+    classes = tensor.shared()
+    if classes.dtype != np.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if classes.size and int(classes.min()) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    n = int(classes.max()) + 1 if num_classes == -1 else num_classes
+    if classes.size and int(classes.max()) >= n:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return Tensor._wrap(np.eye(n, dtype=np.int64)[classes])
+
+
+functional["one_hot"] = one_hot

@@ -52,15 +52,15 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     ),
 }
 MODULES = ("functional", "init", "modules", "parameter", "utils")
-_home = {name: family for family, names in FAMILIES.items() for name in names}
+home = {name: family for family, names in FAMILIES.items() for name in names}
 
-__all__ = [*_home, *MODULES]
+__all__ = [*home, *MODULES]
 
 
 def __getattr__(name: str) -> Any:
     if name in MODULES:
         return import_module(f"gradtrace.nn.{name}")
-    family = _home.get(name)
+    family = home.get(name)
     if family is None:
         raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")
     value = getattr(import_module(f"gradtrace.nn.{family}"), name)

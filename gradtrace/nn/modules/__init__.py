@@ -1,1 +1,13 @@
-"""The layers, one file per family; the names are served by `gradtrace.nn`."""
+"""The layers, one file per family; `gradtrace.nn` serves the names, and so does this package, as torch.nn.modules does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    from gradtrace import nn
+
+    if name.startswith("__") or name not in nn.home:
+        raise AttributeError(f"module 'torch.nn.modules' has no attribute '{name}'")
+    return getattr(nn, name)

@@ -344,6 +344,10 @@ class Module(Hooked, Stateful):
     def cpu(self) -> Any:
         return self
 
+    def cuda(self, device: Any = None) -> Any:
+        """RuntimeError: the only device is the CPU."""
+        return self.to("cuda")
+
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Casts floating-point parameters and buffers, by a dtype or a tensor; the only device is the CPU."""
         from gradtrace.engine import dtypes, tensor

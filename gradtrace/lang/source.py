@@ -1,0 +1,45 @@
+"""The text of a program, and places in it for messages."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Span(NamedTuple):
+    """A stretch of source: 1-based lines, 0-based columns in bytes, as the ast module counts."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Place(NamedTuple):
+    """A place for a message: 1-based line and column in characters, the line's text, the columns to underline."""
+
+    name: str
+    line: int
+    column: int
+    text: str
+    width: int
+
+
+class Source(NamedTuple):
+    name: str
+    text: str
+
+    def line(self, number: int) -> str:
+        lines = self.text.split("\n")
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
+    def place(self, span: Span) -> Place:
+        """The place of a span, its columns turned from bytes into characters."""
+        text = self.line(span.line)
+        data = text.encode("utf-8")
+        column = len(data[: span.column].decode("utf-8", "replace"))
+        end = len(text) if span.end_line != span.line else len(data[: span.end_column].decode("utf-8", "replace"))
+        return Place(self.name, span.line, column + 1, text, max(end - column, 1))
+
+
+def span_of(node: Any) -> Span:
+    return Span(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gradtrace.cli import hints, values
 from gradtrace.cli.options import Backward, Inputs, names
@@ -13,16 +13,6 @@ if TYPE_CHECKING:
     from gradtrace.engine import Tensor
     from gradtrace.lang import Program
     from gradtrace.trace import Trace
-
-
-class Place(NamedTuple):
-    """Where in the source something is, as errors want it."""
-
-    name: str
-    line: int
-    column: int
-    text: str
-    width: int
 
 
 def record(program: Program, inputs: Inputs, how: Backward) -> Trace:
@@ -153,7 +143,7 @@ def lacking(program: Program, missing: list[Any], own: set[str]) -> UsageError:
     """No value for a variable: says which options give them."""
     ways = [f"--{m.name} VALUE" if m.name in own else f"-s {m.name}=VALUE" for m in missing]
     what = f"no value for {', '.join(m.name for m in missing)}"
-    return UsageError(what, f"give {' '.join(ways)}", place_of(program, missing[0].span))
+    return UsageError(what, f"give {' '.join(ways)}", program.source.place(missing[0].span))
 
 
 # ---- backward
@@ -243,7 +233,8 @@ def clear(made: list[Tensor]) -> None:
 
 def refused(run: Any, error: Exception) -> ProgramError:
     """An error of a backward that the tool called, placed at the expression that it started from."""
-    place = place_of(run.program, root_span(run))
+    span = root_span(run)
+    place = None if span is None else run.program.source.place(span)
     return ProgramError(str(error), hints.of_backward(str(error)), place)
 
 
@@ -253,17 +244,3 @@ def root_span(run: Any) -> Any:
     fn = run.root.grad_fn if isinstance(run.root, Tensor) else None
     origin = 0 if fn is None else fn.origin
     return run.spans[origin] if 0 < origin < len(run.spans) else None
-
-
-def place_of(program: Program, span: Any) -> Place | None:
-    """A span of the program as a place: its columns counted in characters, from 1."""
-    if span is None:
-        return None
-    source = program.source
-    lines = source.text.splitlines()
-    line = lines[span.line - 1] if span.line <= len(lines) else ""
-    content = line.encode("utf-8", "replace")
-    end = span.end_column if span.end_line == span.line else len(content)
-    start = len(content[: span.column].decode("utf-8", "replace"))
-    width = len(content[span.column : end].decode("utf-8", "replace"))
-    return Place(source.name, span.line, start + 1, line, max(1, width))

@@ -1,0 +1,12 @@
+"""The language of expression files: a safe subset of Python that speaks PyTorch's names.
+
+`parse` reads a text into a Program, `run` executes it. Nothing of a program is ever given to exec or eval: it becomes
+closures, every attribute goes through one gate, every step is counted.
+"""
+
+from gradtrace.lang.budget import Budget
+from gradtrace.lang.parse import Input, Program, parse
+from gradtrace.lang.run import Run, run
+from gradtrace.lang.source import Place, Source, Span
+
+__all__ = ["Budget", "Input", "Place", "Program", "Run", "Source", "Span", "parse", "run"]

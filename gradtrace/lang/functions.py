@@ -21,7 +21,7 @@ __next__""".split())
 class Function:
     """A function of a program: its compiled body, its defaults, and the frame it was made in."""
 
-    __slots__ = ("__name__", "__doc__", "_body", "_frame", "_bind", "_owner", "_meter", "__dict__", "__weakref__")
+    __slots__ = ("_body", "_frame", "_bind", "_owner", "_meter", "__dict__", "__weakref__")
 
     def __init__(self, name: str, doc: str | None, body: Any, frame: Frame, bind: Any, meter: Any) -> None:
         self.__name__ = name

@@ -68,6 +68,8 @@ class SourceCommand(click.Command):
         lacking = argv.incomplete(groups, {**dict.fromkeys((f"--{name}" for name in names), 1), **arity})
         if lacking and not ctx.resilient_parsing:
             raise click.BadOptionUsage(lacking, f"option '{lacking}' requires an argument", ctx)
+        if program is not None and not ctx.resilient_parsing:
+            check_names(ctx, groups, names, arity)
         options = [token for group in groups if group[0] != lacking for token in group]
         rest = super().parse_args(ctx, [*options, "--", *found.positionals])
         ctx.params.pop("source")
@@ -132,6 +134,20 @@ class SourceCommand(click.Command):
         if self.epilog:
             formatter.write_paragraph()
             formatter.write("\n".join(self.epilog.splitlines()) + "\n")
+
+
+def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], arity: dict[str, int]) -> None:
+    """Refuses a name that is neither an option nor a variable; NoSuchOption, with what there is."""
+    for group in groups:
+        name = group[0].partition("=")[0]
+        if not name.startswith("--") or name in arity or name[2:] in names:
+            continue
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, [*(f"--{known}" for known in names), *arity], 1)
+        error = click.NoSuchOption(name, possibilities=close, ctx=ctx)
+        error.there = f"the variables are {', '.join(sorted(names))}" if names else "the program has no variables"  # type: ignore[attr-defined]
+        raise error
 
 
 def parse(found: source.Source, others: list[str]) -> Program:

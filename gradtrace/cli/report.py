@@ -115,10 +115,12 @@ def describe(error: Exception) -> Report:
 
 def program_error(error: ProgramError) -> Report:
     cause = error.__cause__
-    if cause is None:
-        return Report("ProgramError", None, error.message, error.hint, error.place, error.exit_code)
-    name = type(cause).__name__
-    return Report("ProgramError", name, str(cause), error.hint, error.place, error.exit_code)
+    if cause is not None:
+        return Report("ProgramError", type(cause).__name__, str(cause), error.hint, error.place, error.exit_code)
+    name, colon, message = error.message.partition(": ")
+    if not colon or not name.isidentifier():
+        name, message = "", error.message
+    return Report("ProgramError", name or None, message, error.hint, error.place, error.exit_code)
 
 
 def click_error(error: click.ClickException) -> Report:
@@ -129,7 +131,7 @@ def click_error(error: click.ClickException) -> Report:
     message = f"no such option '{error.option_name}'" if unknown else error.format_message()  # type: ignore[attr-defined]
     message = message.rstrip(".").replace("\n", " ").replace("\t", " ")
     message = message[:1].lower() + message[1:]
-    hint = f"did you mean {close[0]}?" if close else f"see {path} --help"
+    hint = f"did you mean {close[0]}?" if close else getattr(error, "there", f"see {path} --help")
     return Report("UsageError", None, message, hint, None, Exit.USAGE, path)
 
 

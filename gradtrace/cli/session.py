@@ -34,10 +34,18 @@ def record(program: Program, inputs: Inputs, how: Backward) -> Trace:
 
 
 def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: Any, **options: Any) -> Any:
-    """lang.run in a floating dtype, its output to `stdout`."""
-    from gradtrace import lang
+    """lang.run in a floating dtype, its output to `stdout`, its warnings to stderr as a line each."""
+    import warnings
 
-    return lang.run(program, tensors, dtype=dtype, stdout=stdout, stderr=sys.stderr, **options)
+    from gradtrace import lang
+    from gradtrace.cli import report
+
+    def show(message: Any, category: type[Warning], *place: Any) -> None:
+        report.write(f"{program.source.name}: {category.__name__}: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        return lang.run(program, tensors, dtype=dtype, stdout=stdout, stderr=sys.stderr, **options)
 
 
 def boxed(run: Any) -> Any:
@@ -72,7 +80,7 @@ def dtype_of(program: Program, asked: str | None) -> str:
 
 
 def prepare(program: Program, inputs: Inputs, dtype: str) -> dict[str, Tensor]:
-    """The tensors of the program's inputs that were given a value. UsageError if one is missing or wrong."""
+    """The tensors of the program's inputs. UsageError if a value is missing or wrong."""
     if inputs.seed is not None:
         import gradtrace
 
@@ -81,21 +89,25 @@ def prepare(program: Program, inputs: Inputs, dtype: str) -> dict[str, Tensor]:
     raw = read_all(known, inputs, dtype)
     frozen = set(names(inputs.no_grad))
     check_known(frozen, known, "--no-grad")
-    for name in frozen - raw.keys():
-        if known[name].default is not None:
-            raw[name] = values.read(known[name].default, name, evaluator(dtype))
     missing = [given for given in program.inputs if given.name not in raw and given.default is None]
     if missing:
         raise lacking(program, missing, inputs.own)
     tensors = {}
     for name, given in known.items():
-        if name not in raw:
-            continue
-        wants_grad = given.kind != "data" and name not in frozen
-        tensors[name] = values.tensor(raw[name], dtype, floating=given.kind != "data")
-        if wants_grad:
+        found = raw[name] if name in raw else default(program, given, dtype)
+        tensors[name] = values.tensor(found, dtype, floating=given.kind != "data")
+        if given.kind != "data" and name not in frozen:
             tensors[name].requires_grad_()
     return tensors
+
+
+def default(program: Program, given: Any, dtype: str) -> Any:
+    """What `w: leaf = 1.0` says of w. UsageError, with its place, if that is no value."""
+    try:
+        return values.constant(given.default, f"the default of {given.name}", evaluator(dtype))
+    except UsageError as error:
+        error.place = error.place or program.source.place(given.span)
+        raise
 
 
 def read_all(known: dict[str, Any], inputs: Inputs, dtype: str) -> dict[str, Any]:

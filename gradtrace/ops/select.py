@@ -1,1 +1,97 @@
-"""To be filled by its author."""
+"""Comparing whole tensors, and ordering: allclose, equal, sort, topk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, public
+
+sort_by = op("sort(self; dim, order)", lambda a, dim, order: np.take_along_axis(a, order, dim), node="SortBackward0",
+             self=d("~self", lambda xp, g, out, self, dim, order: xp.gather_place(g, tuple(self.shape), dim, order)))
+sort_stable = op("sort_stable(self; dim, order)", lambda a, dim, order: np.take_along_axis(a, order, dim),
+                 node="SortBackward1",
+                 self=d("~self", lambda xp, g, out, self, dim, order: xp.gather_place(
+                     g, tuple(self.shape), dim, order)))
+topk_by = op("topk(self; dim, order)", lambda a, dim, order: np.take_along_axis(a, order, dim), node="TopkBackward0",
+             self=d("~self", lambda xp, g, out, self, dim, order: xp.gather_place(g, tuple(self.shape), dim, order)))
+
+
+@public("allclose")
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether |input - other| <= atol + rtol * |other| everywhere (torch.allclose)."""
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.scalar_type} did not match {other.dtype.scalar_type}")
+    return bool(np.allclose(input.shared(), other.shared(), rtol, atol, equal_nan))
+
+
+@public("isclose")
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Element by element, whether |input - other| <= atol + rtol * |other| (torch.isclose)."""
+    return Tensor._wrap(np.isclose(input.shared(), other.shared(), rtol, atol, equal_nan))
+
+
+@public("equal")
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether shapes and all elements agree (torch.equal)."""
+    return input.shape == other.shape and bool((input.shared() == other.shared()).all())
+
+
+@public("is_tensor", forms="f")
+def is_tensor(obj: Any) -> bool:
+    """Whether obj is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+@public("is_floating_point", forms="f")
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating-point one."""
+    return input.is_floating_point()
+
+
+@public("numel", forms="f")
+def numel(input: Tensor) -> int:
+    """How many elements there are."""
+    return input.numel()
+
+
+def order_of(a: Any, dim: int, descending: bool) -> Any:
+    """Stable positions in order; nan counts as the largest."""
+    if not descending:
+        return np.argsort(a, axis=dim, kind="stable")
+    reversed_ = np.flip(a, dim)
+    return np.flip(a.shape[dim] - 1 - np.argsort(reversed_, axis=dim, kind="stable"), dim)
+
+
+@public("argsort")
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The positions that sort a dim (torch.argsort)."""
+    return Tensor._wrap(order_of(input.shared(), check_dim(dim, input.ndim), descending).copy())
+
+
+def named_pair(name: str, values: Tensor, indices: Tensor) -> Any:
+    from gradtrace.ops import results
+
+    maker = getattr(results, "return_type", None) or getattr(results, "named", None)
+    return maker(name, ("values", "indices"))(values, indices) if maker else (values, indices)
+
+
+@public("sort")
+def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
+    """A dim in order: (values, indices) (torch.sort)."""
+    dim = check_dim(dim, input.ndim)
+    order = order_of(input.shared(), dim, descending).copy()
+    values = (sort_stable if stable else sort_by)(input, dim, order)
+    return named_pair("sort", values, Tensor._wrap(order))
+
+
+@public("topk")
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The k largest (or smallest) of a dim: (values, indices) (torch.topk)."""
+    dim = check_dim(dim, input.ndim)
+    if k > input.shape[dim]:
+        raise RuntimeError("selected index k out of range")
+    order = np.take(order_of(input.shared(), dim, largest), np.arange(k), dim)
+    return named_pair("topk", topk_by(input, dim, order), Tensor._wrap(order))

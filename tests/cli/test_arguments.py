@@ -88,7 +88,8 @@ def test_typing_errors_get_did_you_mean(refusal, args, meant):
 
 
 def test_unknown_names(refusal):
-    assert "no such option '--z'" in refusal("eval", "x*2", "--x", "1", "--z", "3")[1]
+    assert "no such option '--z'; the variables are x" in refusal("eval", "x*2", "--x", "1", "--z", "3")[1]
+    assert "no such option '--z'; the program has no variables" in refusal("eval", "2*2", "--z", "3")[1]
     code, said = refusal("eval", "x*weight", "--x", "1", "-s", "wieght=3")
     assert code == 2 and "no variable 'wieght'; did you mean weight?" in said
     assert "no variable 'q'; its variables are x" in refusal("eval", "x*2", "--x", "1", "--no-grad", "q")[1]

@@ -10,7 +10,7 @@ CASES = [
     ("x**", [], 2, "<expression>:1:", "", None),
     ("sinn(x)", ["--x", "1"], 2, "<expression>:1:1:", "", 0),
     ("x*w", ["--x", "2"], 2, "<expression>:1:3:", "no value for w", 2),
-    ("x.nothing", ["--x", "2"], 2, "<expression>:1:", "nothing", None),
+    ("x.nothing", ["--x", "2"], 1, "<expression>:1:1:", "no attribute 'nothing'", 0),
     ("x + w", ["--x", "1,2", "--w", "1,2,3"], 1, "<expression>:1:1:", "The size of tensor a (2) must match", 0),
     ("1 + x @ w", ["--x", "[[1,2]]", "--w", "[[1,2]]"], 1, "<expression>:1:5:", "cannot be multiplied", 4),
     ("(yield)", [], 2, "<expression>:1:", "", None),
@@ -106,3 +106,15 @@ def test_out_of_memory(gt, monkeypatch):
     monkeypatch.setattr(table, "render", full)
     result = gt("eval", "x*1", "--x", "1")
     assert (result.exit_code, result.stderr) == (1, "gradtrace: out of memory; use smaller inputs\n")
+
+
+def test_a_default_that_is_no_value(refusal, here):
+    (here / "e.txt").write_text("x: leaf = 1\nw: leaf = 'text'\ny = x*w\n")
+    code, said = refusal("eval", "e.txt")
+    assert code == 2 and said.startswith("e.txt:2:1: the default of w: ''text'' is a str")
+
+
+def test_endless_recursion(refusal, here):
+    (here / "e.txt").write_text("def f(x):\n    return f(x) + 1\ny = f(x)\n")
+    code, said = refusal("eval", "e.txt", "--x", "1")
+    assert code == 1 and len(said.splitlines()) <= 3

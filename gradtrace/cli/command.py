@@ -144,8 +144,8 @@ def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], ar
             continue
         from difflib import get_close_matches
 
-        close = get_close_matches(name, [*(f"--{known}" for known in names), *arity], 1)
-        error = click.NoSuchOption(name, possibilities=close, ctx=ctx)
+        close = get_close_matches(name[2:], [*names, *(known[2:] for known in arity if known.startswith("--"))], 1)
+        error = click.NoSuchOption(name, possibilities=[f"--{near}" for near in close], ctx=ctx)
         error.there = f"the variables are {', '.join(sorted(names))}" if names else "the program has no variables"  # type: ignore[attr-defined]
         raise error
 

@@ -40,10 +40,11 @@ def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: An
     from gradtrace import lang
     from gradtrace.cli import report
 
-    def show(message: Any, category: type[Warning], *place: Any) -> None:
+    def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         report.write(f"{program.source.name}: {category.__name__}: {message}")
 
     with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
         warnings.showwarning = show
         return lang.run(program, tensors, dtype=dtype, stdout=stdout, stderr=sys.stderr, **options)
 

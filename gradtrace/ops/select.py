@@ -8,6 +8,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.results import values_and_indices
 
 sort_by = op("sort(self; dim, order)", lambda a, dim, order: np.take_along_axis(a, order, dim), node="SortBackward0",
              self=d("~self", lambda xp, g, out, self, dim, order: xp.gather_place(g, tuple(self.shape), dim, order)))
@@ -71,20 +72,13 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     return Tensor._wrap(order_of(input.shared(), check_dim(dim, input.ndim), descending).copy())
 
 
-def named_pair(name: str, values: Tensor, indices: Tensor) -> Any:
-    from gradtrace.ops import results
-
-    maker = getattr(results, "return_type", None) or getattr(results, "named", None)
-    return maker(name, ("values", "indices"))(values, indices) if maker else (values, indices)
-
-
 @public("sort")
 def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
     """A dim in order: (values, indices) (torch.sort)."""
     dim = check_dim(dim, input.ndim)
     order = order_of(input.shared(), dim, descending).copy()
     values = (sort_stable if stable else sort_by)(input, dim, order)
-    return named_pair("sort", values, Tensor._wrap(order))
+    return values_and_indices("sort", (values, Tensor._wrap(order)))
 
 
 @public("topk")
@@ -94,4 +88,4 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     if k > input.shape[dim]:
         raise RuntimeError("selected index k out of range")
     order = np.take(order_of(input.shared(), dim, largest), np.arange(k), dim)
-    return named_pair("topk", topk_by(input, dim, order), Tensor._wrap(order))
+    return values_and_indices("topk", (topk_by(input, dim, order), Tensor._wrap(order)))

@@ -1,1 +1,57 @@
-"""To be filled by its author."""
+"""Special functions. Where numpy has none, the math module's correctly rounded ones run element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import binary, public, unary
+
+FLOAT: Any = {"promote": "float"}
+TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+
+
+def elementwise(function: Callable[[float], float]) -> Callable[[Any], Any]:
+    """A kernel from a float function, in the array's own dtype."""
+    return lambda a: np.frompyfunc(function, 1, 1)(np.asarray(a, np.float64)).astype(np.asarray(a).dtype)
+
+
+erf = op("erf(self)", elementwise(math.erf), scalar=math.erf, node="ErfBackward0", **FLOAT,
+         self=d("self", lambda xp, g, out, self: g * (TWO_OVER_ROOT_PI * xp.exp(-(self * self)))))
+erfc = op("erfc(self)", elementwise(math.erfc), scalar=math.erfc, node="ErfcBackward0", **FLOAT,
+          self=d("self", lambda xp, g, out, self: g * (-TWO_OVER_ROOT_PI * xp.exp(-(self * self)))))
+logaddexp = op("logaddexp(self, other)", "logaddexp", node="LogaddexpBackward0", **FLOAT,
+               self=d("self out", lambda xp, g, out, self, other: g * xp.exp(self - out)),
+               other=d("other out", lambda xp, g, out, self, other: g * xp.exp(other - out)))
+hypot = op("hypot(self, other)", "hypot", scalar=math.hypot, node="HypotBackward0", **FLOAT,
+           self=d("self out", lambda xp, g, out, self, other: g * (self / out)),
+           other=d("other out", lambda xp, g, out, self, other: g * (other / out)))
+xlogy = op("xlogy(self, other)", lambda a, b: np.where(np.isnan(b), b, np.where(a == 0, np.zeros_like(a), a * np.log(b))),
+           node="XlogyBackward0", **FLOAT,
+           self=d("self other", lambda xp, g, out, self, other: g * xp.where(
+               xp.logical_and(self == 0, other <= 0), xp.zeros_like(self + other), xp.log(other + xp.zeros_like(self)))),
+           other=d("self other", lambda xp, g, out, self, other: g * (self / other)))
+deg2rad = op("deg2rad(self)", "deg2rad", scalar=math.radians, node="Deg2RadBackward0", **FLOAT,
+             self=d("", lambda xp, g, out, self: g * (math.pi / 180)))
+rad2deg = op("rad2deg(self)", "rad2deg", scalar=math.degrees, node="Rad2DegBackward0", **FLOAT,
+             self=d("", lambda xp, g, out, self: g * (180 / math.pi)))
+
+for _record in (erf, erfc, deg2rad, rad2deg):
+    unary(_record)
+for _record in (erf, erfc):
+    unary(_record, forms="s")
+for _record in (logaddexp, hypot, xlogy):
+    binary(_record, forms="fmi" if _record is not logaddexp else "fm")
+
+
+@public("float_power")
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """input ** exponent in float64 (torch.float_power)."""
+    base = input.double() if isinstance(input, Tensor) else float(input)
+    power = exponent.double() if isinstance(exponent, Tensor) else float(exponent)
+    return base ** power
+

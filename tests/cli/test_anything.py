@@ -12,7 +12,7 @@ from gradtrace.cli.group import cli
 
 TOKENS = st.sampled_from(
     [
-        *("eval", "graph", "x*w", "x", "(x+w)*(w+1)", "-x", "--", "-", "--x", "--w", "--x=1", "-s", "x=1", "w=2", "-sx=1"),
+        *("eval", "graph", "x*w", "x", "(x+w)*(w+1)", "-x", "--", "-", "--x", "--w", "--x=1", "-s", "x=1", "-sx=1"),
         *("1", "-1", "1,2", "--get", "w.grad", "root", "--format", "json", "csv", "--backward", "2", "--retain-graph"),
         *("--inputs", "--retain-grad", "all", "--no-grad", "--output", "--grad-tensors", "--help", "--seed", "--dtype"),
         *("--retian-graph", "--no-backward", "@none.npy", "@-", "--params", "-e", "--errors", "--color", "always", ""),

@@ -115,6 +115,6 @@ def test_a_default_that_is_no_value(refusal, here):
 
 
 def test_endless_recursion(refusal, here):
-    (here / "e.txt").write_text("def f(x):\n    return f(x) + 1\ny = f(x)\n")
+    (here / "e.txt").write_text("def f(a):\n    return f(a) + 1\ny = f(x)\n")
     code, said = refusal("eval", "e.txt", "--x", "1")
     assert code == 1 and len(said.splitlines()) <= 3

@@ -1,7 +1,8 @@
 # Five reasons why .grad is None, each with the line that mends it.
 #     gradtrace run examples/why_none.py
-import torch
 import warnings
+
+import torch
 
 warnings.filterwarnings("ignore")
 

@@ -16,7 +16,7 @@ BOOL, INTEGER, FLOAT = 0, 1, 2
 class dtype:
     """An element type. `name` is numpy's name, `scalar_type` the name in PyTorch's messages."""
 
-    __slots__ = ("name", "category", "rank", "itemsize", "scalar_type", "c_name", "_np")
+    __slots__ = ("_np", "c_name", "category", "itemsize", "name", "rank", "scalar_type")
 
     def __init__(self, name: str, category: int, rank: int, itemsize: int, scalar_type: str, c_name: str) -> None:
         self.name = name

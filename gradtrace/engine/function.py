@@ -58,7 +58,7 @@ class FunctionCtx:
 class Saved:
     """One saved tensor: an input itself, or an output's data (holding the output would be a cycle)."""
 
-    __slots__ = ("tensor", "raw", "number", "counter", "version")
+    __slots__ = ("counter", "number", "raw", "tensor", "version")
 
     def __init__(self, tensor: Tensor | None, number: int | None) -> None:
         self.number = number

@@ -61,7 +61,7 @@ class Edge(NamedTuple):
 class Hooks:
     """The hooks of one node; made only when there is one."""
 
-    __slots__ = ("tensor_pre", "retains", "pre", "post")
+    __slots__ = ("post", "pre", "retains", "tensor_pre")
 
     def __init__(self) -> None:
         self.tensor_pre: dict[int, dict[int, Callable[..., Any]]] = {}
@@ -105,8 +105,23 @@ class Node:
     stands for a Python float. `out` is the saved result, if the rule needs it.
     """
 
-    __slots__ = ("args", "next", "nrs", "plan", "shape", "dtype", "seq", "origin", "versions", "out", "out_counter",
-                 "out_version", "hooks", "freed", "__weakref__")
+    __slots__ = (
+        "__weakref__",
+        "args",
+        "dtype",
+        "freed",
+        "hooks",
+        "next",
+        "nrs",
+        "origin",
+        "out",
+        "out_counter",
+        "out_version",
+        "plan",
+        "seq",
+        "shape",
+        "versions",
+    )
 
     op: Any = None
     outputs = 1

@@ -12,7 +12,7 @@ from typing import Any
 
 
 class State:
-    __slots__ = ("grad_enabled", "inference", "anomaly", "anomaly_check_nan", "origin", "recorder", "depth")
+    __slots__ = ("anomaly", "anomaly_check_nan", "depth", "grad_enabled", "inference", "origin", "recorder")
 
     def __init__(self) -> None:
         self.grad_enabled = True

@@ -55,9 +55,9 @@ class Size(tuple[int, ...]):
 class device:
     """Where a tensor lives. There is one device, the CPU."""
 
-    __slots__ = ("type", "index")
+    __slots__ = ("index", "type")
 
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:  # noqa: A002 - PyTorch's name
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
         text = str(type)
         if text.partition(":")[0] != "cpu":
             raise RuntimeError(f"gradtrace computes on the CPU only: device '{text}' is not available; use 'cpu'")
@@ -92,7 +92,7 @@ class Counter:
 class View:
     """What a view remembers: its base, how it was made, and at which version its grad_fn was right."""
 
-    __slots__ = ("base", "kind", "version", "under_no_grad")
+    __slots__ = ("base", "kind", "under_no_grad", "version")
 
     def __init__(self, base: Tensor, kind: str, version: int, under_no_grad: bool) -> None:
         self.base = base
@@ -104,7 +104,7 @@ class View:
 class Extra:
     """The rarely used parts of a tensor."""
 
-    __slots__ = ("grad", "counter", "view", "accumulator", "hooks", "post_hooks", "retains", "inference", "no_counter")
+    __slots__ = ("accumulator", "counter", "grad", "hooks", "inference", "no_counter", "post_hooks", "retains", "view")
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None
@@ -120,7 +120,7 @@ class Extra:
 class Tensor:
     """A multi-dimensional array that records its history (https://pytorch.org/docs/stable/tensors.html)."""
 
-    __slots__ = ("_data", "_fn", "_nr", "_req", "_x", "__weakref__")
+    __slots__ = ("__weakref__", "_data", "_fn", "_nr", "_req", "_x")
 
     _data: Any
     _fn: Node | None

@@ -21,7 +21,7 @@ class Budget(NamedTuple):
 class Meter:
     """Counts steps, call depth and output against a budget. Programs cannot catch what it raises."""
 
-    __slots__ = ("budget", "left", "depth", "output", "deadline")
+    __slots__ = ("budget", "deadline", "depth", "left", "output")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget

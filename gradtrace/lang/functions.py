@@ -11,17 +11,13 @@ from gradtrace.errors import UnsupportedError
 from gradtrace.lang.expressions import compile_expression
 from gradtrace.lang.scope import Frame, Unit
 
-MAGIC = frozenset("""__init__ __call__ __len__ __getitem__ __setitem__ __iter__ __repr__ __str__ __eq__ __ne__ __lt__
-__le__ __gt__ __ge__ __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ __mul__ __rmul__ __imul__ __truediv__
-__rtruediv__ __itruediv__ __floordiv__ __mod__ __pow__ __rpow__ __matmul__ __rmatmul__ __neg__ __pos__ __abs__ __bool__
-__contains__ __hash__ __enter__ __exit__ __float__ __int__ __and__ __or__ __invert__ __doc__ __name__ __format__
-__next__""".split())
+MAGIC = frozenset(["__init__", "__call__", "__len__", "__getitem__", "__setitem__", "__iter__", "__repr__", "__str__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "__isub__", "__mul__", "__rmul__", "__imul__", "__truediv__", "__rtruediv__", "__itruediv__", "__floordiv__", "__mod__", "__pow__", "__rpow__", "__matmul__", "__rmatmul__", "__neg__", "__pos__", "__abs__", "__bool__", "__contains__", "__hash__", "__enter__", "__exit__", "__float__", "__int__", "__and__", "__or__", "__invert__", "__doc__", "__name__", "__format__", "__next__"])
 
 
 class Function:
     """A function of a program: its compiled body, its defaults, and the frame it was made in."""
 
-    __slots__ = ("_body", "_frame", "_bind", "_owner", "_meter", "__dict__", "__weakref__")
+    __slots__ = ("__dict__", "__weakref__", "_bind", "_body", "_frame", "_meter", "_owner")
 
     def __init__(self, name: str, doc: str | None, body: Any, frame: Frame, bind: Any, meter: Any) -> None:
         self.__name__ = name

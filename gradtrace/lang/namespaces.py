@@ -31,7 +31,7 @@ SKIPPED = frozenset({"annotations", "import_module", "Any", "Callable", "Iterato
 class Namespace(Frozen):
     """One module as a program sees it. Attributes are fetched once; nothing can be set."""
 
-    __slots__ = ("_name", "_found")
+    __slots__ = ("_found", "_name")
 
     def __init__(self, name: str) -> None:
         object.__setattr__(self, "_name", name)

@@ -13,14 +13,7 @@ from gradtrace.errors import ParseError, UnsupportedError
 from gradtrace.lang.budget import Budget
 from gradtrace.lang.source import Source, Span, span_of
 
-ALLOWED = """
-Module Expr Assign AugAssign AnnAssign For While If With withitem Try ExceptHandler Raise Assert Pass Break Continue
-FunctionDef Return ClassDef Delete Import ImportFrom alias arguments arg keyword Lambda Nonlocal Global
-BoolOp BinOp UnaryOp IfExp Dict Set List Tuple ListComp SetComp DictComp GeneratorExp comprehension NamedExpr
-Compare Call Attribute Subscript Slice Starred Name Constant JoinedStr FormattedValue
-Load Store Del And Or Add Sub Mult MatMult Div Mod Pow LShift RShift BitOr BitXor BitAnd FloorDiv
-Invert Not UAdd USub Eq NotEq Lt LtE Gt GtE Is IsNot In NotIn
-""".split()
+ALLOWED = ["Module", "Expr", "Assign", "AugAssign", "AnnAssign", "For", "While", "If", "With", "withitem", "Try", "ExceptHandler", "Raise", "Assert", "Pass", "Break", "Continue", "FunctionDef", "Return", "ClassDef", "Delete", "Import", "ImportFrom", "alias", "arguments", "arg", "keyword", "Lambda", "Nonlocal", "Global", "BoolOp", "BinOp", "UnaryOp", "IfExp", "Dict", "Set", "List", "Tuple", "ListComp", "SetComp", "DictComp", "GeneratorExp", "comprehension", "NamedExpr", "Compare", "Call", "Attribute", "Subscript", "Slice", "Starred", "Name", "Constant", "JoinedStr", "FormattedValue", "Load", "Store", "Del", "And", "Or", "Add", "Sub", "Mult", "MatMult", "Div", "Mod", "Pow", "LShift", "RShift", "BitOr", "BitXor", "BitAnd", "FloorDiv", "Invert", "Not", "UAdd", "USub", "Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "Is", "IsNot", "In", "NotIn"]
 _ALLOWED = frozenset(getattr(ast, name) for name in ALLOWED)
 REFUSED = {
     "Yield": "yield", "YieldFrom": "yield from", "Await": "await", "AsyncFunctionDef": "async def",

@@ -174,4 +174,4 @@ def mathematics(name: str, offered: dict[str, Any]) -> Any:
     return call
 
 
-_MAKERS = frozenset("arange linspace eye full ones zeros rand randn tensor ones_like zeros_like pow where".split())
+_MAKERS = frozenset(["arange", "linspace", "eye", "full", "ones", "zeros", "rand", "randn", "tensor", "ones_like", "zeros_like", "pow", "where"])

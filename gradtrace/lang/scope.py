@@ -14,7 +14,7 @@ from gradtrace.lang.source import Source, Span, span_of
 class Frame:
     """The variables of one call, and the frame it was defined in."""
 
-    __slots__ = ("vars", "parent", "result", "first", "owner")
+    __slots__ = ("first", "owner", "parent", "result", "vars")
 
     def __init__(self, parent: Frame | None) -> None:
         self.vars: dict[str, Any] = {}

@@ -147,7 +147,7 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 def legacy_tensor(*args: Any) -> Tensor:
     """torch.Tensor(data) or torch.Tensor(2, 3): always the default dtype."""
-    if len(args) == 1 and isinstance(args[0], (list, tuple, Tensor)) or (len(args) == 1 and is_array(args[0])):
+    if (len(args) == 1 and isinstance(args[0], (list, tuple, Tensor))) or (len(args) == 1 and is_array(args[0])):
         return tensor(args[0], dtype=dtypes.get_default_dtype())
     return Tensor._wrap(np.zeros(args if args else (0,), np_of(None)))
 

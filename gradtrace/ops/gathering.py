@@ -12,7 +12,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, functional, public
 from gradtrace.ops.arithmetic import where
 from gradtrace.ops.create import cast
-from gradtrace.ops.index import gather, index, index_put, index_select, scatter, scatter_add, scatter_value
+from gradtrace.ops.index import gather, index_put, index_select, scatter, scatter_add, scatter_value
 from gradtrace.ops.indexing import as_index, check_bounds
 
 masked_fill = op("masked_fill(self; mask, value)", lambda a, mask, value: np.where(mask, np.asarray(value).astype(

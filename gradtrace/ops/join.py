@@ -189,7 +189,7 @@ def splitted(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple
 
 
 @public("split_with_sizes")
-def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:  # noqa: A002
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of the sizes listed (torch.split_with_sizes)."""
     return splitted(input, list(split_sizes), dim)
 

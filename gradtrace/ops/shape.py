@@ -160,7 +160,7 @@ def ravel(input: Tensor) -> Tensor:
 
 
 @public("unflatten")
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:  # noqa: A002 - PyTorch's name
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dim split into several (torch.unflatten)."""
     dim = check_dim(dim, input.ndim)
     shape = tuple(input.shape)

@@ -18,7 +18,7 @@ from gradtrace.engine import (
 )
 from gradtrace.engine import Tensor as Variable
 
-__all__ = [
+__all__ = [  # noqa: F822 - `__getattr__` makes some
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "gradcheck",
     "gradgradcheck", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]

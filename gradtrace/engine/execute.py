@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
-from sys import getrefcount
+from sys import getrefcount, version_info
 from typing import Any
 
 from gradtrace.engine.lazy import np
@@ -21,6 +21,10 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 
 Slot = tuple[Node, int]
+
+# How many references an array has in `taken_over` when it came straight from a rule: its argument, add_to_grad's,
+# apply's, visit's, the loop's, and getrefcount's own. From 3.14 on Python borrows some, so there we always copy.
+UNSHARED = 6 if version_info < (3, 14) else 0
 
 
 def run(
@@ -39,7 +43,9 @@ def run(
         state.grad_enabled = before
 
 
-def _run(roots: list[tuple[Node, int, Any]], keep: bool, wanted: list[Slot] | None, accumulate: bool) -> dict[Slot, Any]:
+def _run(
+    roots: list[tuple[Node, int, Any]], keep: bool, wanted: list[Slot] | None, accumulate: bool
+) -> dict[Slot, Any]:
     waiting = count_dependencies([node for node, _, _ in roots])
     needed = None if wanted is None else needed_nodes(waiting, wanted, accumulate)
     capture = {} if wanted is None else dict.fromkeys(wanted)
@@ -416,8 +422,7 @@ def taken_over(gradient: Any) -> Any:
     """The array itself when nothing else can hold it, else a copy: two leaves must not share their `.grad`."""
     if type(gradient) is float:
         return gradient
-    # Held by this argument, add_to_grad's, apply's, visit's, the loop's, and the call's own: anything more is shared.
-    if getrefcount(gradient) <= 6 and gradient.base is None and gradient.flags.c_contiguous:
+    if getrefcount(gradient) <= UNSHARED and gradient.base is None and gradient.flags.c_contiguous:
         return gradient
     return gradient.copy()
 

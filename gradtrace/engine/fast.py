@@ -70,7 +70,7 @@ def binary(record: Op) -> Callable[[Any, Any], Tensor]:
                 kernel = record.kernel
             else:
                 return general(a, b)
-            req = b._req
+            req, number = b._req, 0
         else:
             y = b
             if type(y) is not float and type(y) is not int:
@@ -81,7 +81,7 @@ def binary(record: Op) -> Callable[[Any, Any], Tensor]:
                 kernel = record.kernel
             else:
                 return general(a, b)
-            req = False
+            req, number = False, 8
         if kernel is None:
             return general(a, b)
         try:
@@ -101,7 +101,7 @@ def binary(record: Op) -> Callable[[Any, Any], Tensor]:
                 nrs = (a._nr, b._nr)
         elif a._nr:
             nrs = (a._nr, 0)
-        return finish(record, (a, b), z, mask, (source_a, source_b), nrs)
+        return finish(record, (a, b), z, mask | number, (source_a, source_b), nrs)
 
     return call
 

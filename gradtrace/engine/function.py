@@ -77,6 +77,9 @@ class BackwardCFunction(Node, FunctionCtx):
     def name(self) -> str:
         return type(self).__name__
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         if self.freed:
@@ -248,8 +251,8 @@ class Function(metaclass=FunctionMeta):
 
     @classmethod
     def _connect(cls, ctx: BackwardCFunction, given: list[Any], outputs: list[Any]) -> None:
-        tensors = [o for o in outputs if isinstance(o, Tensor)]
-        shapes, dtypes_ = [], []
+        shapes: list[Any] = []
+        dtypes_: list[Any] = []
         for number, (g, o) in enumerate(zip(given, outputs, strict=True)):
             if not isinstance(o, Tensor):
                 shapes.append(())
@@ -267,8 +270,7 @@ class Function(metaclass=FunctionMeta):
             o._fn, o._nr, o._req = ctx, number, True
         ctx.shape, ctx.dtype = shapes, dtypes_
         # Several outputs are told apart by their number, so the gradient of even one comes in as a dict.
-        ctx.outputs = len(shapes) if len(shapes) != 1 else 0  # type: ignore[misc]
-        del tensors
+        ctx.outputs = len(shapes) if len(shapes) != 1 else 0
 
 
 def position(saved: Any, given: list[Any], outputs: list[Any]) -> int | None:

@@ -13,7 +13,7 @@ from typing import Any
 from gradtrace.engine import execute
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
-from gradtrace.engine.node import FREED_MESSAGE, Node
+from gradtrace.engine.node import Node
 from gradtrace.engine.op import SAVE, Op, d, layout, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, View, gradient_edge, hooks_into_ops
@@ -65,7 +65,8 @@ place_flat = op(
 )
 replace_flat = op(
     "replace_flat(self, values; index)", replace_kernel, node="AsStridedScatterBackward0",
-    self=d("", lambda xp, g, out, self, values, index: xp.replace_flat(g, xp.zeros_like(xp.take_flat(g, index)), index)),
+    self=d("", lambda xp, g, out, self, values, index: xp.replace_flat(
+        g, xp.zeros_like(xp.take_flat(g, index)), index)),
     values=d("", lambda xp, g, out, self, values, index: xp.take_flat(g, index)),
 )
 
@@ -83,8 +84,6 @@ class CopySlices(Node):
             self.nrs = (base._nr, *(inner.nrs or (0,) * len(inner.next))[1:])
 
     def apply_gradient(self, gradient: Any) -> Any:
-        if self.freed:
-            raise RuntimeError(FREED_MESSAGE)
         if gradient is None:
             return (None,) * len(self.next)
         xp: Any = TRACED if isinstance(gradient, Tensor) else ARRAY
@@ -98,7 +97,7 @@ class CopySlices(Node):
         return (xp.replace_flat(gradient, through, index), *results[1:])
 
     def release(self) -> None:
-        super().release()
+        """The index is no saved value; what the operation itself kept is."""
         self.inner.release()
 
 

@@ -29,7 +29,7 @@ class _Wrapped:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
-        bound = self._function.__get__(instance, owner)  # type: ignore[attr-defined]
+        bound = self._function.__get__(instance, owner)
         return _Wrapped(bound, self._mode)
 
 

@@ -175,9 +175,11 @@ class Node:
 
     def release(self) -> None:
         """Drops the saved values; a later use raises. A node that saved nothing can run any number of times."""
-        self.args = None
-        self.out = None
-        self.freed = True
+        plan = self.plan
+        if plan is None or plan.saves:
+            self.args = None
+            self.out = None
+            self.freed = True
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_") and self.op is not None:

@@ -133,7 +133,11 @@ class Op:
         return found
 
     def plan(self, mask: int) -> Plan:
-        """Which arguments to keep when those in the bit mask require grad."""
+        """Which arguments to keep when those in the bit mask require grad.
+
+        The bits above the arguments' (1 << arity + i) say which arguments are numbers: keeping a number is not saving
+        a value, and a node that saved none is never freed.
+        """
         plan = self._plans.get(mask)
         if plan is None:
             plan = self._plans[mask] = self._make_plan(mask)
@@ -156,7 +160,8 @@ class Op:
         assert unknown <= {"out", *(f"out{i}" for i in numbered)}, f"{self.name}: unknown name in needs: {unknown}"
         save_out = bool(unknown)
         which = None if "out" in unknown or not numbered else numbered
-        return Plan(tuple(actions), save_out, which, save_out or SAVE in actions, rules)
+        saves_input = any(a == SAVE and not mask >> self.arity + i & 1 for i, a in enumerate(actions))
+        return Plan(tuple(actions), save_out, which, save_out or saves_input, rules)
 
     # ---- the call
 
@@ -196,12 +201,12 @@ class Op:
 
     def run(self, args: tuple[Any, ...], raws: list[Any]) -> Any:
         """The kernel on raw data, on Python floats where all operands are such."""
-        if self.scalar is not None and all(type(r) in (float, int, bool) for r in raws[: self.arity]):
-            if any(type(r) is float for r in raws) or self.promote is None:
-                try:
-                    return self.scalar(*raws)
-                except FLOAT_TRAPS:
-                    pass
+        numbers = self.scalar is not None and all(type(r) in (float, int, bool) for r in raws[: self.arity])
+        if numbers and (self.promote is None or any(type(r) is float for r in raws)):
+            try:
+                return self.scalar(*raws)
+            except FLOAT_TRAPS:
+                pass
         if self.promote is not None:
             raws = promote(self, args, raws)
         elif self.view:
@@ -212,8 +217,12 @@ class Op:
 
     def record(self, args: tuple[Any, ...], mask: int, raw: Any, name: str | None = None) -> Node:
         """The node of one call: edges to where the inputs' gradients go, and what the rules need."""
-        plan = self._plans.get(mask) or self.plan(mask)
         sources = args[0] if self.variadic else args[: self.arity]
+        if not self.variadic:
+            for i, a in enumerate(sources):
+                if not isinstance(a, Tensor):
+                    mask |= 1 << self.arity + i
+        plan = self._plans.get(mask) or self.plan(mask)
         next_ = tuple([source_node(a) for a in sources])
         kept = keep(args, plan.actions, self.variadic)
         shape, dtype = layout(raw)
@@ -363,9 +372,9 @@ def promote(operator: Op, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
         floats = same and first.dtype.kind == "f"
         if floats or (same and operator.promote != "float"):
             return raws
-        if type(second) in (float, int) and not isinstance(args[1], Tensor) and getattr(first, "dtype", None) is not None:
-            if first.dtype.kind == "f":
-                return raws
+        number = type(second) in (float, int) and not isinstance(args[1], Tensor)
+        if number and getattr(first, "dtype", None) is not None and first.dtype.kind == "f":
+            return raws
     elif n == 1 and type(first) is not bool and (type(first) is float or first.dtype.kind == "f"):
         return raws
     operands = [(r, isinstance(args[i], Tensor)) for i, r in enumerate(raws[:n]) if r is not None]

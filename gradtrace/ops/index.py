@@ -29,7 +29,9 @@ def add_at(shape: Any, indices: Any, g: Any) -> Any:
     return out
 
 
-select = op("select(self; dim, index)", lambda a, dim, index: a[along(dim, index)], node="SelectBackward0", view=True,
+# The Ellipsis makes numpy return a view also of a single element, not a scalar.
+select = op("select(self; dim, index)", lambda a, dim, index: a[(*along(dim, index), ...)], node="SelectBackward0",
+            view=True,
             self=d("~self", lambda xp, g, out, self, dim, index: xp.select_place(g, tuple(self.shape), dim, index)))
 select_place = op("select_place(self; shape, dim, index)", lambda g, shape, dim, index: place(shape, dim, index, g),
                   node="SelectBackwardBackward0",

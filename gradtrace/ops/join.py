@@ -30,7 +30,7 @@ cat = op("cat(*tensors; dim)", lambda arrays, dim: np.concatenate(
 stack = op("stack(*tensors; dim)", lambda arrays, dim: np.stack(arrays, axis=dim), node="StackBackward0",
            joint=d("", lambda xp, wanted, g, out, tensors, dim: [
                xp.select(g, dim, i) if want else None for i, want in enumerate(wanted)]))
-unbind = op("unbind(self; dim)", lambda a, dim: tuple(a[(slice(None),) * dim + (i,)]
+unbind = op("unbind(self; dim)", lambda a, dim: tuple(a[(*(slice(None),) * dim, i, ...)]
                                                      for i in range(a.shape[dim])),
             node="UnbindBackward0", view=True, outputs=0,
             self=d("", lambda xp, g, out, self, dim: xp.stack(tuple(g), dim)))

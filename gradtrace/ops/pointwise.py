@@ -84,7 +84,11 @@ atanh = op("atanh(self)", "arctanh", scalar=math.atanh, node="AtanhBackward0", i
 sigmoid = op("sigmoid(self)", sigmoid_kernel, scalar=scalars.sigmoid, node="SigmoidBackward0", **FLOAT,
              self=d("out", lambda xp, g, out, self: g * ((1 - out) * out)))
 relu = op("relu(self)", lambda x: np.where(x <= 0, np.zeros_like(x), x), scalar=scalars.relu, node="ReluBackward0",
-          self=d("out", lambda xp, g, out, self: xp.where(out <= 0, xp.zeros_like(g), g)))
+          self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)))
+# An operator of its own, as in PyTorch: its result requires grad because relu's does, though that gradient is 0.
+relu_grad = op("relu_grad(g, result)", lambda g, result: np.where(result <= 0, np.zeros_like(g), g),
+               scalar=lambda g, result: 0.0 if result <= 0 else g, node="ThresholdBackwardBackward0",
+               g=d("result", lambda xp, gg, out, g, result: xp.relu_grad(gg, result)), result=d("", zero))
 floor = op("floor(self)", "floor", scalar=scalars.floor, node="FloorBackward0", self=d("", zero))
 ceil = op("ceil(self)", "ceil", scalar=scalars.ceil, node="CeilBackward0", self=d("", zero))
 trunc = op("trunc(self)", "trunc", scalar=scalars.trunc, node="TruncBackward0", self=d("", zero))

@@ -6,6 +6,7 @@ Nothing here knows an operator by name: `ops` supplies the records. Nothing here
 
 from gradtrace.engine import inplace as _inplace  # noqa: F401 - registers how views make their grad_fn anew
 from gradtrace.engine.backward import backward, grad
+from gradtrace.engine.describe import Size, device
 from gradtrace.engine.dtypes import dtype, get_default_dtype, set_default_dtype
 from gradtrace.engine.function import Function, once_differentiable
 from gradtrace.engine.modes import (
@@ -21,7 +22,7 @@ from gradtrace.engine.modes import (
 )
 from gradtrace.engine.node import AccumulateGrad, Node, RemovableHandle
 from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Size, Tensor, device
+from gradtrace.engine.tensor import Tensor
 
 __all__ = [
     "AccumulateGrad", "Function", "Node", "RemovableHandle", "Size", "Tensor", "backward", "detect_anomaly", "device",

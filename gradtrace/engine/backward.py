@@ -173,7 +173,8 @@ def root_gradients(outputs: Any, vectors: Any, create_graph: bool) -> list[tuple
 
 def first_gradient(out: Any, g: Any, i: int) -> Any:
     if isinstance(g, Tensor):
-        shape = out.function.shape if isinstance(out, Edge) else out.shape
+        target = out.function if isinstance(out, Edge) else out
+        shape = () if target is None else target.shape
         if tuple(g.shape) != tuple(shape):
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "

@@ -10,21 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
-from sys import getrefcount, version_info
 from typing import Any
 
+from gradtrace.engine.arrive import add_to_grad, conform
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, SCALAR, TRACED
 from gradtrace.engine.node import FREED_MESSAGE, AccumulateGrad, Hooks, Node, UndefinedGrad, tensor_type_name
-from gradtrace.engine.op import FLOAT_TRAPS, flat, records
+from gradtrace.engine.op import FLOAT_TRAPS, flat
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 
 Slot = tuple[Node, int]
 
-# How many references an array has in `taken_over` when it came straight from a rule: its argument, add_to_grad's,
-# apply's, visit's, the loop's, and getrefcount's own. From 3.14 on Python borrows some, so there we always copy.
-UNSHARED = 6 if version_info < (3, 14) else 0
 
 
 def run(
@@ -350,87 +347,3 @@ def modified(raw: Any, fn: Node | None, number: int, version: int, expected: int
         "detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
-
-
-def conform(g: Any, target: Node, number: int, source: Node | None, index: int) -> Any:
-    """The gradient in the shape and dtype of the output it belongs to: broadcasting and casts undone."""
-    shape, dtype = target.shape, target.dtype
-    if target.outputs != 1:
-        shape, dtype = shape[number], dtype[number]
-    if isinstance(g, Tensor):
-        return conform_tensor(g, shape, dtype, source, index)
-    if type(g) is float:
-        if dtype is None:
-            return g
-        g = np.asarray(g)
-    elif type(g) is not np.ndarray:
-        if dtype is None:
-            return float(g)
-        g = np.asarray(g)
-    if g.shape != shape:
-        g = sum_to(g, shape, source, index)
-    if dtype is None:
-        return float(g)
-    return g if g.dtype is dtype else g.astype(dtype)
-
-
-def conform_tensor(g: Tensor, shape: Any, dtype: Any, source: Node | None, index: int) -> Tensor:
-    if g.shape != shape:
-        refuse_if_not_broadcast(g.shape, shape, source, index)
-        g = records["sum_to"](g, tuple(shape))
-    wanted = np.float64 if dtype is None else dtype
-    return g if g.dtype.np == wanted else records["cast"](g, np.dtype(wanted))
-
-
-def sum_to(g: Any, shape: Any, source: Node | None = None, index: int = 0) -> Any:
-    """Sums the broadcast dims away: the transpose of broadcasting `shape` to g.shape."""
-    refuse_if_not_broadcast(g.shape, shape, source, index)
-    lead = g.ndim - len(shape)
-    dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1)
-    return g.sum(axis=dims, keepdims=True).reshape(shape)
-
-
-def refuse_if_not_broadcast(got: Any, shape: Any, source: Node | None, index: int) -> None:
-    lead = len(got) - len(shape)
-    if lead >= 0 and all(n in (1, got[i + lead]) for i, n in enumerate(shape)):
-        return
-    name = "GraphRoot" if source is None else source.name()
-    raise RuntimeError(
-        f"Function {name} returned an invalid gradient at index {index} - got {list(got)} but expected shape "
-        f"compatible with {list(shape)}"
-    )
-
-
-def add_to_grad(leaf: Tensor, gradient: Any) -> None:
-    """Accumulates into `.grad`, in place when a gradient is there and this pass is not recorded."""
-    extra = leaf.extra()
-    have = extra.grad
-    if isinstance(gradient, Tensor):
-        extra.grad = records["copy"](gradient) if have is None else have + gradient
-    elif have is None:
-        extra.grad = Tensor._wrap(taken_over(gradient))
-    elif have._req:
-        extra.grad = have + Tensor._wrap(gradient)
-    else:
-        accumulate_in_place(have, gradient)
-    if extra.post_hooks:
-        for hook in list(extra.post_hooks.values()):
-            hook(leaf)
-
-
-def taken_over(gradient: Any) -> Any:
-    """The array itself when nothing else can hold it, else a copy: two leaves must not share their `.grad`."""
-    if type(gradient) is float:
-        return gradient
-    if getrefcount(gradient) <= UNSHARED and gradient.base is None and gradient.flags.c_contiguous:
-        return gradient
-    return gradient.copy()
-
-
-def accumulate_in_place(have: Tensor, gradient: Any) -> None:
-    if type(have._data) is float:
-        have._data += float(gradient)
-        return
-    np.add(have._data, gradient, out=have._data)
-    if have._x is not None and have._x.counter is not None:
-        have._x.counter.n += 1

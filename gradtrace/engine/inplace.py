@@ -11,12 +11,14 @@ import weakref
 from typing import Any
 
 from gradtrace.engine import execute
+from gradtrace.engine.arrive import conform
+from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
 from gradtrace.engine.node import Node
 from gradtrace.engine.op import SAVE, Op, d, layout, op
 from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor, View, gradient_edge, hooks_into_ops
+from gradtrace.engine.tensor import Tensor, gradient_edge, hooks_into_ops
 
 LEAF_MESSAGE = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_OF_LEAF_MESSAGE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -88,12 +90,12 @@ class CopySlices(Node):
             return (None,) * len(self.next)
         xp: Any = TRACED if isinstance(gradient, Tensor) else ARRAY
         (index,) = self.args
-        part = execute.conform(xp.take_flat(gradient, index), self.inner, 0, self, 0)
+        part = conform(xp.take_flat(gradient, index), self.inner, 0, self, 0)
         results = execute.apply(self.inner, part)
         through = results[0]
         if through is None:
             through = xp.zeros_like(part)
-        through = execute.conform(through, self.inner, 0, self.inner, 0)
+        through = conform(through, self.inner, 0, self.inner, 0)
         return (xp.replace_flat(gradient, through, index), *results[1:])
 
     def release(self) -> None:

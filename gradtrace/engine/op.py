@@ -26,10 +26,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gradtrace.engine import dtypes
+from gradtrace.engine.extra import Counter, View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import AccumulateGrad, Meta, Node, UndefinedGrad, accumulator
 from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Counter, Tensor, View, gradient_edge, normalise
+from gradtrace.engine.tensor import Tensor, gradient_edge, normalise
 
 Rule = Callable[..., Any]
 DROP, SAVE, META = 0, 1, 2
@@ -201,8 +202,7 @@ class Op:
 
     def run(self, args: tuple[Any, ...], raws: list[Any]) -> Any:
         """The kernel on raw data, on Python floats where all operands are such."""
-        numbers = self.scalar is not None and all(type(r) in (float, int, bool) for r in raws[: self.arity])
-        if numbers and (self.promote is None or any(type(r) is float for r in raws)):
+        if self.scalar is not None and self._on_numbers(raws):
             try:
                 return self.scalar(*raws)
             except FLOAT_TRAPS:
@@ -214,6 +214,10 @@ class Op:
         elif not self.variadic:
             raws = [as_array(r) if i < self.arity else r for i, r in enumerate(raws)]
         return self.kernel(*raws)
+
+    def _on_numbers(self, raws: list[Any]) -> bool:
+        numbers = all(type(r) in (float, int, bool) for r in raws[: self.arity])
+        return numbers and (self.promote is None or any(type(r) is float for r in raws))
 
     def record(self, args: tuple[Any, ...], mask: int, raw: Any, name: str | None = None) -> Node:
         """The node of one call: edges to where the inputs' gradients go, and what the rules need."""

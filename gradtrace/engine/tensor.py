@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradtrace.engine import dtypes
+from gradtrace.engine.describe import Described
+from gradtrace.engine.extra import Counter, Extra, View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Node, RemovableHandle, accumulator, add_hook
 from gradtrace.engine.state import state
@@ -30,94 +32,7 @@ DETACH_HINT = (
 )
 
 
-class Size(tuple[int, ...]):
-    """A tensor's shape: a tuple that prints as PyTorch's."""
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        n = 1
-        for size in self:
-            n *= size
-        return n
-
-    def __repr__(self) -> str:
-        return f"torch.Size([{', '.join(map(str, self))}])"
-
-    def __add__(self, other: Any) -> Size:
-        return Size(tuple(self) + tuple(other))
-
-    def __getitem__(self, index: Any) -> Any:
-        item = tuple.__getitem__(self, index)
-        return Size(item) if isinstance(index, slice) else item
-
-
-class device:
-    """Where a tensor lives. There is one device, the CPU."""
-
-    __slots__ = ("index", "type")
-
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
-        text = str(type)
-        if text.partition(":")[0] != "cpu":
-            raise RuntimeError(f"gradtrace computes on the CPU only: device '{text}' is not available; use 'cpu'")
-        self.type = "cpu"
-        self.index = index if ":" not in text else int(text.partition(":")[2])
-
-    def __str__(self) -> str:
-        return "cpu" if self.index is None else f"cpu:{self.index}"
-
-    def __repr__(self) -> str:
-        return "device(type='cpu')" if self.index is None else f"device(type='cpu', index={self.index})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) and str(self) == str(other)
-
-    def __hash__(self) -> int:
-        return hash(str(self))
-
-
-CPU = device()
-
-
-class Counter:
-    """How often a storage was changed in place; shared by all tensors on that storage."""
-
-    __slots__ = ("n",)
-
-    def __init__(self) -> None:
-        self.n = 0
-
-
-class View:
-    """What a view remembers: its base, how it was made, and at which version its grad_fn was right."""
-
-    __slots__ = ("base", "kind", "under_no_grad", "version")
-
-    def __init__(self, base: Tensor, kind: str, version: int, under_no_grad: bool) -> None:
-        self.base = base
-        self.kind = kind  # "view" | "multi" (one of several outputs) | "custom" (from a Function)
-        self.version = version
-        self.under_no_grad = under_no_grad
-
-
-class Extra:
-    """The rarely used parts of a tensor."""
-
-    __slots__ = ("accumulator", "counter", "grad", "hooks", "inference", "no_counter", "post_hooks", "retains", "view")
-
-    def __init__(self) -> None:
-        self.grad: Tensor | None = None
-        self.counter: Counter | None = None
-        self.view: View | None = None
-        self.accumulator: weakref.ref[Any] | None = None
-        self.hooks: dict[int, Any] | None = None
-        self.post_hooks: dict[int, Any] | None = None
-        self.retains = False
-        self.inference = False
-
-
-class Tensor:
+class Tensor(Described):
     """A multi-dimensional array that records its history (https://pytorch.org/docs/stable/tensors.html)."""
 
     __slots__ = ("__weakref__", "_data", "_fn", "_nr", "_req", "_x")
@@ -133,7 +48,7 @@ class Tensor:
         def _operator(self, other: Any) -> Tensor: ...
 
         __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _operator
-        __matmul__ = __pow__ = __rpow__ = __gt__ = __ge__ = __lt__ = __le__ = _operator
+        __pow__ = __rpow__ = __gt__ = __ge__ = __lt__ = __le__ = _operator
 
         def __neg__(self) -> Tensor: ...
 
@@ -198,88 +113,6 @@ class Tensor:
         extra = self._x
         return 0 if extra is None or extra.counter is None else extra.counter.n
 
-    # ---- what a tensor is
-
-    @property
-    def dtype(self) -> dtypes.dtype:
-        return dtypes.of_raw(self._data)
-
-    @property
-    def shape(self) -> Size:
-        raw = self._data
-        return Size(raw.shape) if type(raw) not in (float, bool) else Size()
-
-    @property
-    def ndim(self) -> int:
-        return getattr(self._data, "ndim", 0)
-
-    @property
-    def device(self) -> device:
-        return CPU
-
-    @property
-    def layout(self) -> str:
-        return "torch.strided"
-
-    @property
-    def is_cuda(self) -> bool:
-        return False
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.numel() * self.itemsize
-
-    def numel(self) -> int:
-        return getattr(self._data, "size", 1)
-
-    nelement = numel
-
-    def dim(self) -> int:
-        return self.ndim
-
-    ndimension = dim
-
-    def element_size(self) -> int:
-        return self.dtype.itemsize
-
-    def size(self, dim: int | None = None) -> Any:
-        if dim is None:
-            return self.shape
-        n = self.ndim
-        if not -n <= dim < n:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-n or -1}, {max(n - 1, 0)}], but got {dim})"
-            )
-        return self.shape[dim]
-
-    def stride(self, dim: int | None = None) -> Any:
-        raw = self._data
-        steps = () if type(raw) in (float, bool) else tuple(s // raw.itemsize for s in raw.strides)
-        return steps if dim is None else steps[dim]
-
-    def is_contiguous(self) -> bool:
-        raw = self._data
-        return type(raw) in (float, bool) or bool(raw.flags.c_contiguous)
-
-    def is_floating_point(self) -> bool:
-        return self.dtype.is_floating_point
-
-    def is_complex(self) -> bool:
-        return False
-
-    def is_signed(self) -> bool:
-        return self.dtype.is_signed
-
-    def is_inference(self) -> bool:
-        return self._x is not None and self._x.inference
-
-    def get_device(self) -> int:
-        return -1
-
     # ---- its place in the graph
 
     @property
@@ -343,6 +176,8 @@ class Tensor:
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
+            from gradtrace.engine.checks import check_assigned_grad
+
             check_assigned_grad(self, value)
         self.extra().grad = value
 
@@ -495,6 +330,17 @@ class Tensor:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return method.__get__(self, type(self))
 
+    # Python looks these up on the class, past __getattr__: so they stand here and call what `ops` brings.
+
+    def __getitem__(self, key: Any) -> Tensor:
+        return factory("getitem")(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        factory("setitem")(self, key, value)
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.matmul(other) if isinstance(other, Tensor) else NotImplemented
+
     def __copy__(self) -> Tensor:
         return self.alias().requires_grad_(self._req) if self.is_leaf else self.alias()
 
@@ -555,23 +401,3 @@ def gradient_edge(tensor: Tensor) -> Node | None:
     if fn is not None:
         return fn
     return accumulator(tensor) if tensor._req else None
-
-
-def check_assigned_grad(tensor: Tensor, value: Any) -> None:
-    if not isinstance(value, Tensor):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
-    if value is tensor:
-        raise RuntimeError("can't assign Variable as its own grad")
-    if value.shape != tensor.shape:
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
-            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same size"
-        )
-    if value.dtype is not tensor.dtype:
-        raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value.dtype.c_name}' to a tensor with grad_dtype "
-            f"'{tensor.dtype.scalar_type}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
-            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
-            "systems that assume they match."
-        )

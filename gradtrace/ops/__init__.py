@@ -13,9 +13,9 @@ from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.ops import api, arithmetic, create, pointwise  # noqa: F401 - they register their operators
 
 LATER = (
-    "shape", "index", "join", "gathering", "casts", "reduce", "softmax", "extremes", "matrix", "activation", "loss", "conv", "norm", "special",
-    "select", "random", "cumulative", "norms", "statistics", "products", "einsum", "linalg", "triangular",
-    "decompositions", "lu", "powers",
+    "shape", "index", "join", "gathering", "casts", "reduce", "softmax", "extremes", "matrix",
+    "activation", "loss", "conv", "norm", "special", "select", "random", "cumulative", "norms",
+    "statistics", "products", "einsum", "linalg", "triangular", "decompositions", "lu", "powers",
 )
 _waiting = list(LATER)
 
@@ -39,11 +39,6 @@ def _resolve(name: str) -> Any:
     return Tensor.__dict__.get(name)
 
 
-def _matmul(a: Tensor, b: Any) -> Any:
-    # Python looks this up on the class, past _resolve; so it stands here and loads its family.
-    return find(api.functions, "matmul")(a, b) if isinstance(b, Tensor) else NotImplemented
-
-
 def _getitem(self: Tensor, key: Any) -> Any:
     return import_module("gradtrace.ops.indexing").getitem(self, key)
 
@@ -52,8 +47,7 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
     import_module("gradtrace.ops.indexing").setitem(self, key, value)
 
 
-Tensor.__getitem__ = _getitem  # type: ignore[attr-defined]
-Tensor.__setitem__ = _setitem  # type: ignore[attr-defined]
-Tensor.__matmul__ = _matmul  # type: ignore[assignment]
+hooks_into_ops["getitem"] = _getitem
+hooks_into_ops["setitem"] = _setitem
 hooks_into_ops["resolve"] = _resolve
 hooks_into_ops["load"] = load

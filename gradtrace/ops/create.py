@@ -12,7 +12,8 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.function import refuse_twice
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.op import d, op
-from gradtrace.engine.tensor import CPU, Tensor, device, hooks_into_ops
+from gradtrace.engine.describe import CPU, device
+from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.ops.api import public, sizes
 
 copy = op("copy(self)", lambda a: np.array(a), node="CopyBackwards", self=d("", lambda xp, g, out, self: g))

@@ -8,7 +8,8 @@ from gradtrace.engine.inplace import repoint
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Size, Tensor
+from gradtrace.engine.describe import Size
+from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, check_dims, public, sizes
 from gradtrace.ops.create import clone
 

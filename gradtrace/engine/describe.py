@@ -1,0 +1,147 @@
+"""How a tensor is described: its size, dtype, device and memory layout. Nothing here looks at its history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.extra import Extra
+
+
+class Size(tuple[int, ...]):
+    """A tensor's shape: a tuple that prints as PyTorch's."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        n = 1
+        for size in self:
+            n *= size
+        return n
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple(self) + tuple(other))
+
+    def __getitem__(self, index: Any) -> Any:
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+
+class device:
+    """Where a tensor lives. There is one device, the CPU."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+        text = str(type)
+        if text.partition(":")[0] != "cpu":
+            raise RuntimeError(f"gradtrace computes on the CPU only: device '{text}' is not available; use 'cpu'")
+        self.type = "cpu"
+        self.index = index if ":" not in text else int(text.partition(":")[2])
+
+    def __str__(self) -> str:
+        return "cpu" if self.index is None else f"cpu:{self.index}"
+
+    def __repr__(self) -> str:
+        return "device(type='cpu')" if self.index is None else f"device(type='cpu', index={self.index})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+CPU = device()
+
+
+class Described:
+    """The part of Tensor that reads its raw data and nothing else."""
+
+    __slots__ = ()
+
+    _data: Any
+    _x: Extra | None
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return dtypes.of_raw(self._data)
+
+    @property
+    def shape(self) -> Size:
+        raw = self._data
+        return Size(raw.shape) if type(raw) not in (float, bool) else Size()
+
+    @property
+    def ndim(self) -> int:
+        return getattr(self._data, "ndim", 0)
+
+    @property
+    def device(self) -> device:
+        return CPU
+
+    @property
+    def layout(self) -> str:
+        return "torch.strided"
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.numel() * self.itemsize
+
+    def numel(self) -> int:
+        return getattr(self._data, "size", 1)
+
+    nelement = numel
+
+    def dim(self) -> int:
+        return self.ndim
+
+    ndimension = dim
+
+    def element_size(self) -> int:
+        return self.dtype.itemsize
+
+    def size(self, dim: int | None = None) -> Any:
+        if dim is None:
+            return self.shape
+        n = self.ndim
+        if not -n <= dim < n:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-n or -1}, {max(n - 1, 0)}], but got {dim})"
+            )
+        return self.shape[dim]
+
+    def stride(self, dim: int | None = None) -> Any:
+        raw = self._data
+        steps = () if type(raw) in (float, bool) else tuple(s // raw.itemsize for s in raw.strides)
+        return steps if dim is None else steps[dim]
+
+    def is_contiguous(self) -> bool:
+        raw = self._data
+        return type(raw) in (float, bool) or bool(raw.flags.c_contiguous)
+
+    def is_floating_point(self) -> bool:
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        return False
+
+    def is_signed(self) -> bool:
+        return self.dtype.is_signed
+
+    def is_inference(self) -> bool:
+        return self._x is not None and self._x.inference
+
+    def get_device(self) -> int:
+        return -1

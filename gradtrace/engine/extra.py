@@ -1,0 +1,46 @@
+"""What few tensors have: a version counter, a base to be a view of, a gradient, hooks."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gradtrace.engine.tensor import Tensor
+
+
+class Counter:
+    """How often a storage was changed in place; shared by all tensors on that storage."""
+
+    __slots__ = ("n",)
+
+    def __init__(self) -> None:
+        self.n = 0
+
+
+class View:
+    """What a view remembers: its base, how it was made, and at which version its grad_fn was right."""
+
+    __slots__ = ("base", "kind", "under_no_grad", "version")
+
+    def __init__(self, base: Tensor, kind: str, version: int, under_no_grad: bool) -> None:
+        self.base = base
+        self.kind = kind  # "view" | "multi" (one of several outputs) | "custom" (from a Function)
+        self.version = version
+        self.under_no_grad = under_no_grad
+
+
+class Extra:
+    """The rarely used parts of a tensor."""
+
+    __slots__ = ("accumulator", "counter", "grad", "hooks", "inference", "no_counter", "post_hooks", "retains", "view")
+
+    def __init__(self) -> None:
+        self.grad: Tensor | None = None
+        self.counter: Counter | None = None
+        self.view: View | None = None
+        self.accumulator: weakref.ref[Any] | None = None
+        self.hooks: dict[int, Any] | None = None
+        self.post_hooks: dict[int, Any] | None = None
+        self.retains = False
+        self.inference = False

@@ -1,0 +1,45 @@
+"""Every script prints what PyTorch printed, byte for byte but for addresses."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+RECORDED = sorted(path.relative_to(HERE).with_suffix("") for path in HERE.glob("*/*.out"))
+
+
+def run(script: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "gradtrace", "run", str(script)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.parametrize("name", RECORDED, ids=str)
+def test_prints_what_pytorch_prints(name: Path) -> None:
+    done = run((HERE / name).with_suffix(".py"))
+    expected = (HERE / name).with_suffix(".out").read_text(encoding="utf-8")
+    assert re.sub("0x[0-9a-f]+", "0xADDR", done.stdout) == expected, done.stderr
+    assert done.returncode == 0
+
+
+def test_random_cells_of_the_fifth_note() -> None:
+    """Cells 1 to 3: the loss is the mean of the squared differences, and backward prints nothing."""
+    done = run(HERE / "seeds/note_5_cells_1_3_forward_backward.py")
+    assert done.returncode == 0, done.stderr
+    first, *rows = done.stdout.splitlines()
+    assert re.fullmatch(r"tensor\(\d+\.\d{4}\)", first)
+    assert len(rows) == 10
+    assert rows[0].startswith("tensor([[") and rows[-1].endswith("]])")
+    assert len({len(row.rstrip(",)]")) for row in rows}) == 1
+    assert not done.stderr
+
+
+def test_second_backward_of_the_fifth_note() -> None:
+    done = run(HERE / "seeds/note_5_cell_3_second_backward.py")
+    assert done.returncode == 1
+    assert "Trying to backward through the graph a second time" in done.stderr
+    assert "note_5_cell_3_second_backward.py:" in done.stderr

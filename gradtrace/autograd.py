@@ -16,12 +16,28 @@ from gradtrace.engine import (
     set_detect_anomaly,
     set_grad_enabled,
 )
-from gradtrace.engine import Tensor as Variable
+from gradtrace.engine.tensor import Tensor
 
 __all__ = [  # noqa: F822 - `__getattr__` makes some
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "gradcheck",
     "gradgradcheck", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]
+
+
+class _TensorsAreVariables(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_TensorsAreVariables):
+    """The old name of a tensor with a history: Variable(data, requires_grad) is a leaf that shares data's storage."""
+
+    def __new__(cls, data: Tensor, requires_grad: bool = False) -> Any:
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        leaf = data.detach()
+        return leaf.requires_grad_() if requires_grad else leaf
+
 
 _LATER = {
     "functional": ("gradtrace.func.functional", None),

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradtrace.engine import execute
+from gradtrace.engine.call_hooks import as_tensor, own_copy
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Edge, Node
 from gradtrace.engine.tensor import Tensor, gradient_edge
@@ -108,7 +109,7 @@ def one_pass(outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_g
     wanted = [s for s in slots if s is not None]
     captured = execute.run(roots, keep, create_graph, wanted, accumulate=False)
     found = [None if s is None else captured.get(s) for s in slots]
-    return tuple(None if g is None else execute.own_copy(g) for g in found)
+    return tuple(None if g is None else own_copy(g) for g in found)
 
 
 def batched(
@@ -164,7 +165,7 @@ def root_gradients(outputs: Any, vectors: Any, create_graph: bool) -> list[tuple
         if g is None:
             raise RuntimeError(NO_HISTORY.format(i))
         if create_graph:
-            g = execute.as_tensor(g)
+            g = as_tensor(g)
         elif isinstance(g, Tensor):
             g = g._data
         roots.append((edge.function, edge.input_nr, g))

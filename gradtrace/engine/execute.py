@@ -7,15 +7,15 @@ others. Gradients on the way are raw data (floats, arrays), or Tensors when the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
 from gradtrace.engine.arrive import add_to_grad, conform
+from gradtrace.engine.call_hooks import node_hooks, tensor_hooks
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, SCALAR, TRACED
-from gradtrace.engine.node import FREED_MESSAGE, AccumulateGrad, Hooks, Node, UndefinedGrad, tensor_type_name
+from gradtrace.engine.node import FREED_MESSAGE, AccumulateGrad, Node, UndefinedGrad, bare_name, tensor_type_name
 from gradtrace.engine.op import FLOAT_TRAPS, flat
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
@@ -132,80 +132,15 @@ def collect(capture: dict[Slot, Any], node: Node, gradient: Any) -> None:
             capture[slot] = gradient if node.outputs == 1 else gradient.get(slot[1])
 
 
-def as_tensor(gradient: Any) -> Tensor:
-    return gradient if isinstance(gradient, Tensor) else Tensor._wrap(gradient)
-
-
-def like(gradient: Any, t: Tensor) -> Any:
-    """A hook's result in the form that this pass uses."""
-    return t if isinstance(gradient, Tensor) else t._data
-
-
-def tensor_hooks(node: Node, gradient: Any) -> Any:
-    """Runs the hooks of the tensors that this node made, and keeps the gradients that retain_grad asks for."""
-    if isinstance(node, AccumulateGrad):
-        extra = node.variable._x
-        hooks = extra.hooks if extra is not None else None
-        return call_tensor_hooks(hooks, gradient) if hooks else gradient
-    assert node.hooks is not None
-    if node.outputs == 1:
-        return one_tensor_hooks(node.hooks, 0, gradient)
-    return {number: one_tensor_hooks(node.hooks, number, g) for number, g in gradient.items()}
-
-
-def one_tensor_hooks(hooks: Hooks, number: int, gradient: Any) -> Any:
-    if number in hooks.tensor_pre:
-        gradient = call_tensor_hooks(hooks.tensor_pre[number], gradient)
-    if number in hooks.retains:
-        tensor = hooks.retains[number]()
-        if tensor is not None:
-            extra = tensor.extra()
-            kept = own_copy(gradient)
-            extra.grad = kept if extra.grad is None else extra.grad + kept
-    return gradient
-
-
-def own_copy(gradient: Any) -> Tensor:
-    if isinstance(gradient, Tensor):
-        return gradient
-    return Tensor._wrap(gradient if type(gradient) is float else gradient.copy())
-
-
-def call_tensor_hooks(hooks: dict[int, Callable[..., Any]], gradient: Any) -> Any:
-    for hook in list(hooks.values()):
-        current = as_tensor(gradient)
-        answer = hook(current)
-        if answer is not None and not isinstance(answer, Tensor):
-            raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
-        gradient = like(gradient, current if answer is None else answer)
-    return gradient
-
-
 def visit(node: Node, gradient: Any) -> Any:
     """Runs one node with its own pre and post hooks; returns a gradient (or None) for each of its edges."""
     hooks = node.hooks
     if hooks is None or not (hooks.pre or hooks.post):
         results = apply(node, gradient)
     else:
-        results = with_node_hooks(node, hooks, gradient)
+        results = node_hooks(node, hooks, gradient, apply)
     if state.anomaly and state.anomaly_check_nan:
         check_nan(node, results)
-    return results
-
-
-def with_node_hooks(node: Node, hooks: Hooks, gradient: Any) -> Any:
-    raw = not isinstance(gradient, Tensor)
-    for hook in list(hooks.pre.values()):
-        answer = hook((as_tensor(gradient),))
-        if answer is not None:
-            gradient = like(gradient, answer[0] if isinstance(answer, tuple) else answer)
-    incoming = (as_tensor(gradient),)
-    results = apply(node, gradient)
-    for hook in list(hooks.post.values()):
-        answer = hook(tuple(None if r is None else as_tensor(r) for r in results), incoming)
-        if answer is not None:
-            answer = answer if isinstance(answer, tuple) else (answer,)
-            results = tuple(None if r is None else r._data if raw else r for r in answer)
     return results
 
 
@@ -334,13 +269,11 @@ def check_versions(node: Node) -> None:
 
 
 def modified(raw: Any, fn: Node | None, number: int, version: int, expected: int) -> RuntimeError:
-    import re
-
     kind = tensor_type_name(None if type(raw) is float else raw.dtype)
     shape = list(getattr(raw, "shape", ()))
     whence = ""
     if fn is not None:
-        whence = f", which is output {number} of {re.sub(r'Backward[0-9]*$', '', fn.name())},"
+        whence = f", which is output {number} of {bare_name(fn)},"
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{kind} {shape}]{whence} is at version {version}; expected version {expected} instead. Hint: enable anomaly "

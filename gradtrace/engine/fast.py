@@ -22,7 +22,7 @@ _new = Tensor.__new__
 def plain(t: Tensor) -> bool:
     """Whether nothing about the tensor's history needs a closer look: it is no view, and version 0."""
     x = t._x
-    return x is None or (x.view is None and (x.counter is None or not x.counter.n))
+    return x is None or (x.view is None and (x.counter is None or not x.counter.n) and not x.inference)
 
 
 def finish(record: Op, args: tuple[Any, ...], z: Any, mask: int, next_: tuple[Any, ...], nrs: Any) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtrace.engine.execute import as_tensor, like
+from gradtrace.engine.call_hooks import as_tensor, like
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import FREED_MESSAGE, Node
 from gradtrace.engine.op import layout, records, source_node
@@ -266,6 +266,10 @@ class Function(metaclass=FunctionMeta):
             if any(o is d_ for d_ in ctx._dirty):
                 from gradtrace.engine.inplace import repoint
 
+                if o._req and o._fn is None:
+                    raise RuntimeError(
+                        "a leaf Variable that requires grad has been used in an in-place operation."
+                    )
                 repoint(o, ctx)
             o._fn, o._nr, o._req = ctx, number, True
         ctx.shape, ctx.dtype = shapes, dtypes_

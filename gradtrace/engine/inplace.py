@@ -15,7 +15,7 @@ from gradtrace.engine.arrive import conform
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
-from gradtrace.engine.node import Node
+from gradtrace.engine.node import Node, bare_name
 from gradtrace.engine.op import SAVE, Op, d, layout, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge, hooks_into_ops
@@ -108,10 +108,10 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     args = (target, *rest)
     raws, mask = record.unwrap(args)
     tracked = bool(mask) and state.grad_enabled and record.has_gradient and target.is_floating_point()
-    if mask and state.grad_enabled:
-        refuse_untrackable(target)
     if target.is_inference() and not state.inference:
         raise RuntimeError(INFERENCE_MESSAGE)
+    if mask and state.grad_enabled:
+        refuse_untrackable(target)
     raw = record.run(args, raws)
     check_result(target, raw)
     node = make_node(record, target, rest, mask, raw) if tracked else None
@@ -135,7 +135,7 @@ def refuse_untrackable(target: Tensor) -> None:
             raise RuntimeError(NO_GRAD_VIEW_MESSAGE)
         if view.kind == "multi" and target.requires_grad:
             fn = target.grad_fn
-            raise RuntimeError(MULTI_VIEW_MESSAGE.format(target._nr, "None" if fn is None else fn.name()))
+            raise RuntimeError(MULTI_VIEW_MESSAGE.format(target._nr, "None" if fn is None else bare_name(fn)))
         if target.requires_grad and view.base.is_leaf:
             raise RuntimeError(VIEW_OF_LEAF_MESSAGE)
     if target.requires_grad and target.is_leaf:

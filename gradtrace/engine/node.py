@@ -233,6 +233,11 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
     return node
 
 
+def bare_name(fn: Node) -> str:
+    """A grad_fn's name as messages about outputs give it: "Mul" for MulBackward0."""
+    return fn.name().rstrip("0123456789").removesuffix("Backward")
+
+
 def tensor_type_name(dtype: Any) -> str:
     """"torch.FloatTensor" and its like, as messages name a tensor's type."""
     return f"torch.{dtypes.from_np(dtype).scalar_type}Tensor" if dtype is not None else "torch.DoubleTensor"

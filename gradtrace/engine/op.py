@@ -37,6 +37,12 @@ DROP, SAVE, META = 0, 1, 2
 # What Python's float arithmetic raises where IEEE arithmetic gives inf or nan.
 FLOAT_TRAPS = (ZeroDivisionError, OverflowError, ValueError)
 
+SAVED_INFERENCE_MESSAGE = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+    "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+)
+
 records: dict[str, Op] = {}
 
 
@@ -177,8 +183,6 @@ class Op:
             self.attach(out, self.record(args, mask, out._data), 0)
         if self.view:
             mark_view(out, args[0], "view")
-        elif state.inference:
-            out.extra().inference = True
         if state.recorder is not None:
             state.recorder(self.name, args, out, state.origin)
         return out
@@ -269,8 +273,10 @@ class Op:
             from gradtrace.engine.node import FREED_MESSAGE
 
             raise RuntimeError(FREED_MESSAGE)
-        if name in ("result", "out") and node.out is not None:
-            return Tensor._wrap(node.out)
+        if name in ("result", "out") and node.out is not None and self.outputs == 1:
+            result = Tensor._wrap(node.out)
+            self.attach(result, node, 0)
+            return result
         names = tuple(n.lstrip("*") for n in self.tensor_names) + self.plain_names
         if name in names and node.args[names.index(name)] is not None:
             return node.args[names.index(name)]
@@ -336,6 +342,8 @@ def layout(raw: Any) -> tuple[Any, Any]:
 def saved_versions(kept: tuple[Any, ...]) -> tuple[int, ...] | None:
     """The versions of the kept tensors, None when all are 0."""
     for a in flat(kept):
+        if isinstance(a, Tensor) and a.is_inference():
+            raise RuntimeError(SAVED_INFERENCE_MESSAGE)
         if isinstance(a, Tensor) and a._x is not None and a._version:
             return tuple(a._version for a in flat(kept) if isinstance(a, Tensor))
     return None

@@ -65,6 +65,8 @@ class Tensor(Described):
         t._nr = 0
         t._req = False
         t._x = None
+        if state.inference:
+            t.extra().inference = True
         return t
 
     # ---- storage
@@ -105,13 +107,19 @@ class Tensor(Described):
     def alias(self) -> Tensor:
         """A tensor without history on the same storage and the same version counter: what detach returns."""
         t = Tensor._wrap(self.shared())
-        t.extra().counter = self.counter()
+        extra = t.extra()
+        extra.counter = self.counter()
+        extra.inference = self.is_inference()
         return t
 
     @property
     def _version(self) -> int:
         extra = self._x
-        return 0 if extra is None or extra.counter is None else extra.counter.n
+        if extra is None:
+            return 0
+        if extra.inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if extra.counter is None else extra.counter.n
 
     # ---- its place in the graph
 
@@ -229,6 +237,10 @@ class Tensor(Described):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if self.requires_grad and not value.is_floating_point():
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype"
+            )
         self._data = value.shared()
         node = self._x.accumulator() if self._x is not None and self._x.accumulator is not None else None
         if node is not None:

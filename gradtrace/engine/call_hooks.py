@@ -1,0 +1,140 @@
+"""Hooks, called during backward: those of tensors before their node runs, those of nodes around it.
+
+A pass carries gradients as raw data, or as Tensors when it is recorded; hooks always see Tensors. What a hook returns
+is checked as PyTorch does: a gradient may change its values, not its size or type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.node import AccumulateGrad, Hooks, Node
+from gradtrace.engine.tensor import Tensor
+
+
+def as_tensor(gradient: Any) -> Tensor:
+    return gradient if isinstance(gradient, Tensor) else Tensor._wrap(gradient)
+
+
+def like(gradient: Any, t: Tensor) -> Any:
+    """A hook's result in the form that this pass uses."""
+    return t if isinstance(gradient, Tensor) else t._data
+
+
+def own_copy(gradient: Any) -> Tensor:
+    if isinstance(gradient, Tensor):
+        return gradient
+    return Tensor._wrap(gradient if type(gradient) is float else gradient.copy())
+
+
+# ---- hooks of tensors
+
+
+def tensor_hooks(node: Node, gradient: Any) -> Any:
+    """Runs the hooks of the tensors that this node made, and keeps the gradients that retain_grad asks for."""
+    if isinstance(node, AccumulateGrad):
+        extra = node.variable._x
+        hooks = extra.hooks if extra is not None else None
+        return call_tensor_hooks(hooks, gradient) if hooks else gradient
+    assert node.hooks is not None
+    if node.outputs == 1:
+        return one_tensor_hooks(node.hooks, 0, gradient)
+    return {number: one_tensor_hooks(node.hooks, number, g) for number, g in gradient.items()}
+
+
+def one_tensor_hooks(hooks: Hooks, number: int, gradient: Any) -> Any:
+    if number in hooks.tensor_pre:
+        gradient = call_tensor_hooks(hooks.tensor_pre[number], gradient)
+    if number in hooks.retains:
+        tensor = hooks.retains[number]()
+        if tensor is not None:
+            extra = tensor.extra()
+            kept = own_copy(gradient)
+            extra.grad = kept if extra.grad is None else extra.grad + kept
+    return gradient
+
+
+def call_tensor_hooks(hooks: dict[int, Callable[..., Any]], gradient: Any) -> Any:
+    for hook in list(hooks.values()):
+        current = as_tensor(gradient)
+        answer = hook(current)
+        if answer is None:
+            answer = current
+        check_result(hook, current, answer)
+        gradient = like(gradient, answer)
+    return gradient
+
+
+# ---- hooks of nodes
+
+
+def node_hooks(node: Node, hooks: Hooks, gradient: Any, apply: Callable[[Node, Any], Any]) -> Any:
+    """Runs a node with its pre hooks before it and its post hooks after it."""
+    incoming = gradients_of(node, gradient)
+    for hook in list(hooks.pre.values()):
+        incoming = checked(hook, incoming, hook(incoming))
+    traced = any(isinstance(g, Tensor) for g in (gradient.values() if type(gradient) is dict else (gradient,)))
+    if hooks.pre:
+        gradient = gradient_from(node, incoming, traced)
+    outgoing = tuple(None if r is None else as_tensor(r) for r in apply(node, gradient))
+    for hook in list(hooks.post.values()):
+        outgoing = checked(hook, outgoing, hook(outgoing, incoming))
+    return tuple(None if r is None else r if traced else r._data for r in outgoing)
+
+
+def gradients_of(node: Node, gradient: Any) -> tuple[Tensor | None, ...]:
+    """The gradients that came in, one for each output."""
+    if node.outputs == 1:
+        return (None if gradient is None else as_tensor(gradient),)
+    slots = gradient or {}
+    return tuple(as_tensor(slots[i]) if i in slots else None for i in range(len(node.shape)))
+
+
+def gradient_from(node: Node, incoming: tuple[Tensor | None, ...], traced: bool) -> Any:
+    raw = [g if g is None or traced else g._data for g in incoming]
+    return raw[0] if node.outputs == 1 else {i: g for i, g in enumerate(raw) if g is not None}
+
+
+def checked(hook: Any, old: tuple[Any, ...], new: Any) -> tuple[Any, ...]:
+    """What a node hook returned, or what there was if it returned None."""
+    if new is None:
+        return old
+    if not isinstance(new, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(new).__name__}'")
+    if len(new) != len(old):
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got {len(new)}, but expected "
+            f"{len(old)})"
+        )
+    for before, after in zip(old, new, strict=True):
+        if after is None:
+            continue
+        if before is None:
+            raise RuntimeError("can't replace a None gradient with a non-None value")
+        check_result(hook, before, after)
+    return new
+
+
+def check_result(hook: Any, before: Tensor, after: Any) -> None:
+    """TypeError or RuntimeError for a result that is no tensor of the same type and size."""
+    if after is before:
+        return
+    if not isinstance(after, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
+    if after.dtype is not before.dtype:
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has changed the type of value (was {type_name(before.dtype)} got "
+            f"{type_name(after.dtype)})"
+        )
+    if after.shape != before.shape:
+        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
+
+
+def hook_name(hook: Any) -> str:
+    return getattr(hook, "__name__", "<unknown>")
+
+
+def type_name(dtype: dtypes.dtype) -> str:
+    return f"torch.{dtype.scalar_type}Tensor"

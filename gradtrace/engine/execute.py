@@ -35,6 +35,11 @@ def run(
     before = state.grad_enabled
     state.grad_enabled = create_graph
     try:
+        if wanted is None and not (create_graph or state.user_code or state.anomaly):
+            from gradtrace.engine.sweep import sweep
+
+            sweep(roots, keep_graph)
+            return {}
         return _run(roots, keep_graph, wanted, accumulate)
     finally:
         state.grad_enabled = before
@@ -170,8 +175,7 @@ def run_rules(node: Node, gradient: Any) -> Any:
     """The derivative rules of an operator node, on whatever the gradient is made of."""
     if node.freed:
         raise RuntimeError(FREED_MESSAGE)
-    record, plan = node.op, node.plan
-    if plan.saves:
+    if node.plan.saves:
         check_versions(node)
     if node.outputs != 1:
         traced = any(isinstance(g, Tensor) for g in gradient.values())
@@ -180,16 +184,14 @@ def run_rules(node: Node, gradient: Any) -> Any:
         traced = isinstance(gradient, Tensor)
     if traced:
         return call_rules(node, TRACED, gradient, saved_result(node), node.args)
-    args = tuple(a._data if isinstance(a, Tensor) else a for a in node.args)
-    if record.variadic or any(type(a) is tuple for a in args):
-        args = tuple(raw_nested(a) for a in args)
-    if type(gradient) is float and record.scalar is not None:
+    args = tuple([raw_nested(a) for a in node.args])
+    if node.op.scalar is not None:
         try:
-            return call_rules(node, SCALAR, gradient, node.out, args)
+            return call_rules(node, SCALAR if type(gradient) is float else ARRAY, gradient, node.out, args)
         except FLOAT_TRAPS:
             pass
-    # Python's floats raise where IEEE has inf or nan; numpy's do not.
-    args = tuple(ieee(a) if i < record.arity else a for i, a in enumerate(args))
+    # Python's floats raise where IEEE has inf or nan, and have no shape; numpy's do.
+    args = tuple(ieee(a) if i < node.op.arity else a for i, a in enumerate(args))
     return call_rules(node, ARRAY, ieee(gradient), ieee(node.out), args)
 
 
@@ -253,7 +255,8 @@ def complete(node: Node, slots: dict[int, Any], traced: bool) -> tuple[Any, ...]
 
 def check_versions(node: Node) -> None:
     """A saved value that was changed in place since makes the gradient wrong: refuse."""
-    expected = node.versions
+    rare = node.rare
+    expected = None if rare is None else rare.versions
     i = 0
     for a in flat(node.args):
         if not isinstance(a, Tensor):
@@ -262,10 +265,10 @@ def check_versions(node: Node) -> None:
         i += 1
         if a._x is not None and a._version != want:
             raise modified(a._data, a.grad_fn, a._nr, a._version, want)
-    if node.out_counter is not None and node.out_counter.n != node.out_version:
+    if rare is not None and rare.out_counter is not None and rare.out_counter.n != rare.out_version:
         outs = node.out if type(node.out) is tuple else (node.out,)
         number = next(i for i, raw in enumerate(outs) if raw is not None)
-        raise modified(outs[number], node, number, node.out_counter.n, node.out_version)
+        raise modified(outs[number], node, number, rare.out_counter.n, rare.out_version)
 
 
 def modified(raw: Any, fn: Node | None, number: int, version: int, expected: int) -> RuntimeError:

@@ -31,9 +31,9 @@ class View:
 
 
 class Extra:
-    """The rarely used parts of a tensor."""
+    """The rarely used parts of a tensor. `odd`: a view or an inference tensor, so every use needs a closer look."""
 
-    __slots__ = ("accumulator", "counter", "grad", "hooks", "inference", "no_counter", "post_hooks", "retains", "view")
+    __slots__ = ("accumulator", "counter", "grad", "hooks", "inference", "odd", "post_hooks", "retains", "view")
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None
@@ -44,3 +44,4 @@ class Extra:
         self.post_hooks: dict[int, Any] | None = None
         self.retains = False
         self.inference = False
+        self.odd = False

@@ -11,7 +11,7 @@ from typing import Any
 
 from gradtrace.engine.call_hooks import as_tensor, like
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import FREED_MESSAGE, Node
+from gradtrace.engine.node import FREED, FREED_MESSAGE, Node
 from gradtrace.engine.op import layout, records, source_node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
@@ -106,7 +106,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def release(self) -> None:
         if self.__dict__.get("_saved"):
-            self.freed = True
+            self.a = FREED
             self.__dict__["_saved"] = None
 
     def apply_gradient(self, gradient: Any) -> tuple[Any, ...]:
@@ -192,7 +192,8 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Runs forward outside the graph and records one node for it."""
-        ctx = cls._backward_cls((), (), None, [], [], None)
+        state.user_code = True
+        ctx = cls._backward_cls((), None, (), None, None, [], [], None)
         flags = [isinstance(a, Tensor) for a in args]
         ctx.needs_input_grad = tuple(f and a.requires_grad for a, f in zip(args, flags, strict=True))
         ctx.__dict__["_is_tensor"] = flags
@@ -229,7 +230,7 @@ class Function(metaclass=FunctionMeta):
             if isinstance(o, Tensor):
                 outputs[i] = cls._own_output(ctx, args, o)
         if tracked:
-            ctx.next = edges
+            ctx.na = edges
             ctx.nrs = numbers if any(numbers) else None
             cls._connect(ctx, given, outputs)
         saved = [Saved(t, position(t, given, outputs)) for t in ctx._to_save]

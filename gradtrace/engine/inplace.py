@@ -80,7 +80,7 @@ class CopySlices(Node):
 
     def __init__(self, base: Tensor, index: Any, inner: Node) -> None:
         shape, dtype = layout(base._data)
-        super().__init__((index,), (gradient_edge(base), *inner.next[1:]), None, shape, dtype, None)
+        super().__init__((index,), None, (gradient_edge(base), *inner.next[1:]), None, None, shape, dtype, None)
         self.inner = inner
         if inner.nrs is not None or base._nr:
             self.nrs = (base._nr, *(inner.nrs or (0,) * len(inner.next))[1:])
@@ -120,7 +120,9 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     counter.n += 1
     if node is not None:
         if node.plan.save_out:
-            node.out, node.out_counter, node.out_version = target._data, counter, counter.n
+            node.out = target._data
+            rare = node.ensure_rare()
+            rare.out_counter, rare.out_version = counter, counter.n
         rebase_history(target, node)
     if state.recorder is not None:
         state.recorder(record.name + "_", args, target, state.origin)

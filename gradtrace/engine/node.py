@@ -4,7 +4,7 @@ Edges run from node to node, as PyTorch's `next_functions` do: `node.next[i]` is
 `node.nrs[i]` the output of that node it belongs to (`nrs` is None when all are 0, the common case). A leaf gets an
 AccumulateGrad node lazily; the leaf knows it by a weak reference only, so a dropped graph leaves no cycle behind.
 
-A node keeps what its rule needs in `args`: the operator's arguments, a tensor among them being kept itself (its
+A node keeps what its rule needs among `args`: the operator's arguments, a tensor among them being kept itself (its
 version is checked on use), reduced to its `Meta`, or dropped (None).
 """
 
@@ -28,6 +28,8 @@ FREED_MESSAGE = (
 )
 
 ACCUMULATE_FIRST = 1 << 62
+# What stands where a node's saved values were.
+FREED = ("freed",)
 
 
 class Meta(NamedTuple):
@@ -93,54 +95,75 @@ class RemovableHandle:
 
 
 def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
+    state.user_code = True
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle
 
 
+class Rare:
+    """What few nodes have: hooks, versions of what they saved when these were not 0, a counter of their result."""
+
+    __slots__ = ("hooks", "out_counter", "out_version", "versions")
+
+    def __init__(self) -> None:
+        self.hooks: Hooks | None = None
+        self.versions: tuple[int, ...] | None = None
+        self.out_counter: Any = None
+        self.out_version = 0
+
+
 class Node:
     """One recorded operation (a `grad_fn`). Subclasses, one per name, carry the operator record as `op`.
 
-    `shape` and `dtype` describe the output (lists of them when the operator has several outputs); a dtype of None
-    stands for a Python float. `out` is the saved result, if the rule needs it.
+    There are as many nodes as operations, so they are small: of an operator whose only arguments are one or two tensors (`narrow`) these
+    and the nodes that get their gradients stand in `a`, `b`, `na`, `nb`; of any other, `a` and `na` hold tuples.
+    `args` and `next` give tuples in either case. `shape` and `dtype` describe the output (lists of them when the
+    operator has several outputs); a dtype of None stands for a Python float. `out` is the saved result, if the rule
+    needs it.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "args",
-        "dtype",
-        "freed",
-        "hooks",
-        "next",
-        "nrs",
-        "origin",
-        "out",
-        "out_counter",
-        "out_version",
-        "plan",
-        "seq",
-        "shape",
-        "versions",
-    )
+    __slots__ = ("__weakref__", "a", "b", "dtype", "na", "nb", "nrs", "origin", "out", "plan", "rare", "seq", "shape")
 
     op: Any = None
     outputs = 1
+    narrow = 0
+    is_accumulator = False
 
-    def __init__(self, args: Any, next_: tuple[Any, ...], plan: Any, shape: Any, dtype: Any, out: Any) -> None:
-        self.args = args
-        self.next = next_
+    def __init__(self, a: Any, b: Any, na: Any, nb: Any, plan: Any, shape: Any, dtype: Any, out: Any) -> None:
+        self.a = a
+        self.b = b
+        self.na = na
+        self.nb = nb
         self.nrs: tuple[int, ...] | None = None
         self.plan = plan
         self.shape = shape
         self.dtype = dtype
+        self.out = out
         self.seq = next_sequence_number()
         self.origin = state.origin
-        self.versions: tuple[int, ...] | None = None
-        self.out = out
-        self.out_counter: Any = None
-        self.out_version = 0
-        self.hooks: Hooks | None = None
-        self.freed = False
+        self.rare: Rare | None = None
+
+    @classmethod
+    def make(cls, args: tuple[Any, ...], next_: tuple[Any, ...], plan: Any, shape: Any, dtype: Any, out: Any) -> Node:
+        """A node from tuples of arguments and of the nodes that get their gradients."""
+        if not cls.narrow:
+            return cls(args, None, next_, None, plan, shape, dtype, out)
+        if cls.narrow == 1:
+            return cls(args[0], None, next_[0], None, plan, shape, dtype, out)
+        return cls(args[0], args[1], next_[0], next_[1], plan, shape, dtype, out)
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        if self.narrow == 2:
+            return (self.a, self.b)
+        return (self.a,) if self.narrow else self.a
+
+    @property
+    def next(self) -> tuple[Any, ...]:
+        if not self.narrow:
+            return self.na  # type: ignore[no-any-return]
+        return (self.na, self.nb) if self.narrow == 2 else (self.na,)
 
     def name(self) -> str:
         return type(self).__name__
@@ -160,10 +183,20 @@ class Node:
     def _sequence_nr(self) -> int:
         return self.seq
 
+    def ensure_rare(self) -> Rare:
+        if self.rare is None:
+            self.rare = Rare()
+        return self.rare
+
+    @property
+    def hooks(self) -> Hooks | None:
+        return None if self.rare is None else self.rare.hooks
+
     def ensure_hooks(self) -> Hooks:
-        if self.hooks is None:
-            self.hooks = Hooks()
-        return self.hooks
+        rare = self.ensure_rare()
+        if rare.hooks is None:
+            rare.hooks = Hooks()
+        return rare.hooks
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Calls `fn(grad_inputs, grad_outputs)` after this node has run; a returned tuple replaces grad_inputs."""
@@ -173,13 +206,16 @@ class Node:
         """Calls `fn(grad_outputs)` before this node runs; a returned tuple replaces grad_outputs."""
         return add_hook(self.ensure_hooks().pre, fn)
 
+    @property
+    def freed(self) -> bool:
+        return self.a is FREED
+
     def release(self) -> None:
         """Drops the saved values; a later use raises. A node that saved nothing can run any number of times."""
         plan = self.plan
         if plan is None or plan.saves:
-            self.args = None
-            self.out = None
-            self.freed = True
+            self.a = FREED
+            self.b = self.out = None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_") and self.op is not None:
@@ -195,10 +231,12 @@ class AccumulateGrad(Node):
 
     __slots__ = ("variable",)
 
+    is_accumulator = True
+
     def __init__(self, variable: Tensor) -> None:
         raw = variable._data
         scalar = type(raw) is float
-        super().__init__((), (), None, () if scalar else raw.shape, None if scalar else raw.dtype, None)
+        super().__init__((), None, (), None, None, () if scalar else raw.shape, None if scalar else raw.dtype, None)
         self.seq = ACCUMULATE_FIRST
         self.variable = variable
 

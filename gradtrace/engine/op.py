@@ -56,14 +56,26 @@ def d(needs: str, rule: Rule) -> Derivative:
     return Derivative(tuple(needs.split()), rule)
 
 
-class Plan(NamedTuple):
+class Plan:
     """What a node keeps and which rules it runs, for one set of arguments that require grad."""
 
-    actions: tuple[int, ...]
-    save_out: bool
-    which_out: tuple[int, ...] | None  # of several results, those to keep; None for all
-    saves: bool
-    rules: tuple[tuple[int, Rule], ...]
+    __slots__ = ("actions", "quick", "rules", "save_out", "saves", "which_out")
+
+    def __init__(
+        self,
+        actions: tuple[int, ...],
+        save_out: bool,
+        which_out: tuple[int, ...] | None,  # of several results, those to keep; None for all
+        saves: bool,
+        rules: tuple[tuple[int, Rule], ...],
+        quick: bool,  # for backward's common case: one or two tensors in, one out, a kernel for floats
+    ) -> None:
+        self.quick = quick
+        self.actions = actions
+        self.save_out = save_out
+        self.which_out = which_out
+        self.saves = saves
+        self.rules = rules
 
 
 class Op:
@@ -136,7 +148,9 @@ class Op:
         if found is None:
             base: type[Node] = UndefinedGrad if self.undefined else Node
             shown = "NotImplemented" if self.undefined else key or self.name.title() + "Backward0"
-            found = self._node_types[key] = type(shown, (base,), {"__slots__": (), "op": self, "outputs": self.outputs})
+            narrow = 0 if self.variadic or self.plain_names or self.arity > 2 else self.arity
+            fields = {"__slots__": (), "op": self, "outputs": self.outputs, "narrow": narrow}
+            found = self._node_types[key] = type(shown, (base,), fields)
         return found
 
     def plan(self, mask: int) -> Plan:
@@ -168,7 +182,9 @@ class Op:
         save_out = bool(unknown)
         which = None if "out" in unknown or not numbered else numbered
         saves_input = any(a == SAVE and not mask >> self.arity + i & 1 for i, a in enumerate(actions))
-        return Plan(tuple(actions), save_out, which, save_out or saves_input, rules)
+        narrow = not (self.variadic or self.plain_names) and self.arity <= 2 and self.outputs == 1
+        quick = narrow and self.scalar is not None and self.joint is None and not self.undefined
+        return Plan(tuple(actions), save_out, which, save_out or saves_input, rules, quick)
 
     # ---- the call
 
@@ -237,13 +253,13 @@ class Op:
         out = raw if plan.save_out else None
         if plan.which_out is not None:
             out = tuple(r if i in plan.which_out else None for i, r in enumerate(raw))
-        node = self.node_type(name)(kept, next_, plan, shape, dtype, out)
+        node = self.node_type(name).make(kept, next_, plan, shape, dtype, out)
         for a in sources:
             if isinstance(a, Tensor) and a._nr:
                 node.nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
                 break
         if plan.saves:
-            node.versions = saved_versions(kept)
+            note_versions(node, kept)
         return node
 
     def attach(self, out: Tensor, node: Node, number: int) -> None:
@@ -339,6 +355,13 @@ def layout(raw: Any) -> tuple[Any, Any]:
     return raw.shape, raw.dtype
 
 
+def note_versions(node: Node, kept: tuple[Any, ...]) -> None:
+    """Notes the versions of the tensors that a node keeps, where they are not all 0."""
+    versions = saved_versions(kept)
+    if versions is not None:
+        node.ensure_rare().versions = versions
+
+
 def saved_versions(kept: tuple[Any, ...]) -> tuple[int, ...] | None:
     """The versions of the kept tensors, None when all are 0."""
     for a in flat(kept):
@@ -362,9 +385,10 @@ def mark_view(out: Tensor, source: Tensor, kind: str) -> None:
     extra.counter = source.counter()
     view = None if source._x is None else source._x.view
     base = view.base if view is not None else source
-    extra.inference = source.is_inference()
+    extra.inference = extra.odd = source.is_inference()
     if extra.inference or not out.is_floating_point():
         return
+    extra.odd = True
     if view is not None and kind == "view" and view.kind != "view":
         kind = view.kind
     under_no_grad = not state.grad_enabled or (view is not None and view.under_no_grad)

@@ -12,7 +12,9 @@ from typing import Any
 
 
 class State:
-    __slots__ = ("anomaly", "anomaly_check_nan", "depth", "grad_enabled", "inference", "origin", "recorder")
+    __slots__ = (
+        "anomaly", "anomaly_check_nan", "depth", "grad_enabled", "inference", "origin", "recorder", "user_code",
+    )
 
     def __init__(self) -> None:
         self.grad_enabled = True
@@ -22,6 +24,7 @@ class State:
         self.origin = 0
         self.recorder: Callable[[str, tuple[Any, ...], Any, int], None] | None = None
         self.depth = 0
+        self.user_code = False  # whether a backward pass may call a hook or a custom Function: then its order shows
 
 
 state = State()

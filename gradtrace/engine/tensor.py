@@ -66,7 +66,8 @@ class Tensor(Described):
         t._req = False
         t._x = None
         if state.inference:
-            t.extra().inference = True
+            extra = t.extra()
+            extra.inference = extra.odd = True
         return t
 
     # ---- storage
@@ -97,11 +98,11 @@ class Tensor(Described):
         if extra.counter is None:
             extra.counter = Counter()
             fn = self._fn
-            if fn is not None and fn.out is not None and fn.out_counter is None and (
-                fn.outputs == 1 or fn.out[self._nr] is not None
-            ):
-                self.shared()
-                fn.out_counter = extra.counter
+            if fn is not None and fn.out is not None and (fn.outputs == 1 or fn.out[self._nr] is not None):
+                rare = fn.ensure_rare()
+                if rare.out_counter is None:
+                    self.shared()
+                    rare.out_counter = extra.counter
         return extra.counter
 
     def alias(self) -> Tensor:
@@ -109,7 +110,7 @@ class Tensor(Described):
         t = Tensor._wrap(self.shared())
         extra = t.extra()
         extra.counter = self.counter()
-        extra.inference = self.is_inference()
+        extra.inference = extra.odd = self.is_inference()
         return t
 
     @property

@@ -347,7 +347,7 @@ def _inplace_view(function: Any, node: str) -> Any:
         self.counter().n += 1
         if out._fn is not None:
             kind = out._fn.op.node_type(node)
-            renamed = kind(out._fn.args, out._fn.next, out._fn.plan, out._fn.shape, out._fn.dtype, None)
+            renamed = kind.make(out._fn.args, out._fn.next, out._fn.plan, out._fn.shape, out._fn.dtype, None)
             renamed.nrs = out._fn.nrs
             repoint(self, renamed)
         return self

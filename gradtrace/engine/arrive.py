@@ -10,9 +10,9 @@ from gradtrace.engine.node import Node
 from gradtrace.engine.op import records
 from gradtrace.engine.tensor import Tensor
 
-# How many references an array has in `taken_over` when it came straight from a rule: its argument, add_to_grad's,
-# apply's, visit's, the loop's, and getrefcount's own. From 3.14 on Python borrows some, so there we always copy.
-UNSHARED = 6 if version_info < (3, 14) else 0
+# How many references an array has in `taken_over` when it came straight from a rule: add_to_grad's, taken_over's and
+# getrefcount's, and those of its caller, `holders`. From 3.14 on Python borrows some, so there we always copy.
+COUNTED = version_info < (3, 14)
 
 
 def conform(g: Any, target: Node, number: int, source: Node | None, index: int) -> Any:
@@ -64,14 +64,17 @@ def refuse_if_not_broadcast(got: Any, shape: Any, source: Node | None, index: in
     )
 
 
-def add_to_grad(leaf: Tensor, gradient: Any) -> None:
-    """Accumulates into `.grad`, in place when a gradient is there and this pass is not recorded."""
+def add_to_grad(leaf: Tensor, gradient: Any, holders: int) -> None:
+    """Accumulates into `.grad`, in place when a gradient is there and this pass is not recorded.
+
+    `holders` is how many variables of its callers refer to `gradient`.
+    """
     extra = leaf.extra()
     have = extra.grad
     if isinstance(gradient, Tensor):
         extra.grad = records["copy"](gradient) if have is None else have + gradient
     elif have is None:
-        extra.grad = Tensor._wrap(taken_over(gradient))
+        extra.grad = Tensor._wrap(taken_over(gradient, holders))
     elif have._req:
         extra.grad = have + Tensor._wrap(gradient)
     else:
@@ -81,11 +84,12 @@ def add_to_grad(leaf: Tensor, gradient: Any) -> None:
             hook(leaf)
 
 
-def taken_over(gradient: Any) -> Any:
+def taken_over(gradient: Any, holders: int) -> Any:
     """The array itself when nothing else can hold it, else a copy: two leaves must not share their `.grad`."""
     if type(gradient) is float:
         return gradient
-    if getrefcount(gradient) <= UNSHARED and gradient.base is None and gradient.flags.c_contiguous:
+    shared = not COUNTED or getrefcount(gradient) > holders + 3
+    if not shared and gradient.base is None and gradient.flags.c_contiguous:
         return gradient
     return gradient.copy()
 

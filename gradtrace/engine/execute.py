@@ -159,7 +159,7 @@ def apply(node: Node, gradient: Any) -> Any:
     """The gradients of a node's inputs."""
     if isinstance(node, AccumulateGrad):
         if gradient is not None:
-            add_to_grad(node.variable, gradient)
+            add_to_grad(node.variable, gradient, holders=3)  # here, in visit and in the loop
         return ()
     if isinstance(node, UndefinedGrad):
         raise RuntimeError(f"derivative for aten::{node.op.name} is not implemented")

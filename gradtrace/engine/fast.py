@@ -15,7 +15,8 @@ from gradtrace.engine.op import FLOAT_TRAPS, SAVE, Op, note_versions
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, normalise
 
-_new = Tensor.__new__
+new = object.__new__
+PYTHON = (float, bool)
 
 
 def needs_the_record(record: Op) -> bool:
@@ -25,138 +26,156 @@ def needs_the_record(record: Op) -> bool:
     )
 
 
-def finish(record: Op, args: tuple[Any, ...], z: Any, node: Any) -> Tensor:
-    """The result as a tensor; `node` is its grad_fn or None."""
-    out = _new(Tensor)
-    out._data = z
-    out._fn = node
-    out._nr = 0
-    out._req = node is not None
-    out._x = None
-    if state.recorder is not None:
-        state.recorder(record.name, args, out, state.origin)
-    return out
-
-
-def unary(record: Op) -> Callable[[Any], Tensor]:
-    """The call of a one-operand pointwise record."""
+def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The call of a one-operand pointwise record; `general` is the function for whatever is not common."""
     if needs_the_record(record):
-        return record
-    scalar, general = record.scalar, record.__call__
+        return general
+    scalar = record.scalar or no_kernel
     differentiable = bool(record.derivatives)
     plan = record.plan(1) if differentiable else None
     keeps = plan is not None and plan.actions[0] == SAVE
     keeps_out = plan is not None and plan.save_out
     kind: Any = None
 
-    def call(a: Any) -> Any:
+    def call(input: Any) -> Any:
         nonlocal kind
-        if type(a) is not Tensor or state.inference:
-            return general(a)
-        x, extra = a._data, a._x
+        if type(input) is not Tensor or state.special:
+            return general(input)
+        x, extra = input._data, input._x
         if extra is not None and extra.odd:
-            return general(a)
+            return general(input)
         if type(x) is float:
-            if scalar is None:
-                return general(a)
             try:
                 z = scalar(x)
             except FLOAT_TRAPS:
-                return general(a)
+                return general(input)
         elif type(x) is not bool and x.dtype.kind == "f":
             z = record.kernel(x)
         else:
-            return general(a)
-        if type(z) is not float:
+            return general(input)
+        if type(z) is not float and type(z) is not bool:
             z = normalise(z)
-        if not a._req or not differentiable or not state.grad_enabled:
-            return finish(record, (a,), z, None)
+        out = new(Tensor)
+        out._data = z
+        out._nr = 0
+        out._x = None
+        if not input._req or not differentiable or not state.grad_enabled:
+            out._fn = None
+            out._req = False
+            return out
         if kind is None:
             kind = record.node_type()
-        shape, dtype = ((), None) if type(z) is float else (z.shape, z.dtype)
-        node = kind(
-            a if keeps else None, None, a._fn or accumulator(a), None, plan, shape, dtype, z if keeps_out else None
-        )
-        if a._nr:
-            node.nrs = (a._nr,)
-        if keeps and extra is not None:
-            note_versions(node, (a,))
-        return finish(record, (a,), z, node)
+        out._fn = node = new(kind)
+        out._req = True
+        node.a = input if keeps else None
+        node.b = node.nb = node.nrs = node.rare = None
+        fn = input._fn
+        node.na = fn if fn is not None else accumulator(input)
+        if input._nr:
+            node.nrs = (input._nr,)
+        node.plan = plan
+        if type(z) is float:
+            node.shape = ()
+            node.dtype = None
+        else:
+            node.shape = z.shape
+            node.dtype = z.dtype
+        node.out = z if keeps_out else None
+        node.seq = state.seq = state.seq + 1
+        node.origin = state.origin
+        if keeps and extra is not None and extra.counter is not None:
+            note_versions(node, (input,))
+        return out
 
     return call
 
 
-def binary(record: Op) -> Callable[[Any, Any], Tensor]:
-    """The call of a two-operand pointwise record; the first operand is a tensor, the second may be a number."""
+def binary(record: Op) -> Callable[[Any, Any], Any]:
+    """The call of a two-operand pointwise record: of a tensor, and a tensor or a number (else NotImplemented)."""
     if needs_the_record(record):
         return record
-    scalar, general = record.scalar, record.__call__
+    scalar, general = record.scalar or no_kernel, record.__call__
     differentiable = bool(record.derivatives)
     plans: list[Any] = [None] * 16
     kind: Any = None
 
     def call(a: Any, b: Any) -> Any:
         nonlocal kind
-        extra = a._x
-        if state.inference or (extra is not None and extra.odd):
-            return general(a, b)
-        x = a._data
-        if type(b) is float or type(b) is int:
+        x, extra = a._data, a._x
+        if state.special or (extra is not None and extra.odd):
+            return general(a, b) if isinstance(b, (Tensor, float, int)) else NotImplemented
+        versioned = extra is not None and extra.counter is not None
+        kind_of_b = type(b)
+        if kind_of_b is float or kind_of_b is int:
             y = b
             if type(x) is not float and (type(x) is bool or x.dtype.kind != "f"):
                 return general(a, b)
-            mask = 9 if a._req else 0
-        elif isinstance(b, Tensor):
+            mask = 9 if a._req else 0  # 8: the second operand is a number, see Op.plan
+        elif kind_of_b is Tensor or isinstance(b, Tensor):
             y, other = b._data, b._x
             if other is not None:
                 if other.odd:
                     return general(a, b)
-                extra = other
-            if type(x) is not type(y):
-                return general(a, b)
-            if type(x) is not float and (type(x) is bool or x.dtype is not y.dtype or x.dtype.kind != "f"):
-                return general(a, b)
-            mask = (1 if a._req else 0) | (2 if b._req else 0)
+                versioned = versioned or other.counter is not None
+            if type(x) is not float or type(y) is not float:
+                if type(x) in PYTHON or type(y) in PYTHON or x.dtype is not y.dtype or x.dtype.kind != "f":
+                    return general(a, b)
+            mask = (1 if a._req else 0) + (2 if b._req else 0)
         else:
+            return general(a, b) if isinstance(b, (float, int)) else NotImplemented
+        try:
+            z = scalar(x, y) if type(x) is float else record.kernel(x, y)
+        except FLOAT_TRAPS:  # also shapes that do not broadcast, which the record refuses in PyTorch's words
             return general(a, b)
-        if type(x) is float:
-            if scalar is None:
-                return general(a, b)
-            try:
-                z = scalar(x, y)
-            except FLOAT_TRAPS:
-                return general(a, b)
-        else:
-            try:
-                z = record.kernel(x, y)
-            except ValueError:  # shapes that do not broadcast, which the record refuses in PyTorch's words
-                return general(a, b)
-        if type(z) is not float:
+        if type(z) is not float and type(z) is not bool:
             z = normalise(z)
+        out = new(Tensor)
+        out._data = z
+        out._nr = 0
+        out._x = None
         if not mask or not differentiable or not state.grad_enabled:
-            return finish(record, (a, b), z, None)
+            out._fn = None
+            out._req = False
+            return out
         plan = plans[mask]
         if plan is None:
             plan = plans[mask] = record.plan(mask)
             kind = record.node_type()
         keep_a, keep_b = plan.actions
-        shape, dtype = ((), None) if type(z) is float else (z.shape, z.dtype)
+        out._fn = node = new(kind)
+        out._req = True
+        node.nrs = node.rare = node.na = node.nb = None
+        if mask & 1:
+            fn = a._fn
+            node.na = fn if fn is not None else accumulator(a)
+        if mask & 2:
+            fn = b._fn
+            node.nb = fn if fn is not None else accumulator(b)
+        node.a = a if keep_a == SAVE else None
         if mask == 9:
-            node = kind(a if keep_a == SAVE else None, b, a._fn or accumulator(a), None, plan, shape, dtype, None)
+            node.b = b
             if a._nr:
                 node.nrs = (a._nr, 0)
         else:
-            node = kind(
-                a if keep_a == SAVE else None, b if keep_b == SAVE else None,
-                (a._fn or accumulator(a)) if mask & 1 else None, (b._fn or accumulator(b)) if mask & 2 else None,
-                plan, shape, dtype, None,
-            )
+            node.b = b if keep_b == SAVE else None
             if a._nr or b._nr:
                 node.nrs = (a._nr, b._nr)
-        if plan.save_out:
-            node.out = z
-        if extra is not None and plan.saves:
-            note_versions(node, node.args)
-        return finish(record, (a, b), z, node)
+        node.plan = plan
+        if type(z) is float:
+            node.shape = ()
+            node.dtype = None
+        else:
+            node.shape = z.shape
+            node.dtype = z.dtype
+        node.out = z if plan.save_out else None
+        node.seq = state.seq = state.seq + 1
+        node.origin = state.origin
+        if versioned and plan.saves:
+            note_versions(node, (node.a, node.b))
+        return out
 
     return call
+
+
+def no_kernel(*operands: float) -> float:
+    raise ValueError("this operator has no kernel for floats")

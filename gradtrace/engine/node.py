@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.engine import dtypes
-from gradtrace.engine.state import next_sequence_number, state
+from gradtrace.engine.state import state
 
 if TYPE_CHECKING:
     from gradtrace.engine.tensor import Tensor
@@ -140,7 +140,7 @@ class Node:
         self.shape = shape
         self.dtype = dtype
         self.out = out
-        self.seq = next_sequence_number()
+        self.seq = state.seq = state.seq + 1
         self.origin = state.origin
         self.rare: Rare | None = None
 
@@ -264,7 +264,8 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
     extra = leaf._x
     if extra is None:
         extra = leaf.extra()
-    node = extra.accumulator() if extra.accumulator is not None else None
+    known = extra.accumulator
+    node = None if known is None else known()
     if node is None:
         node = AccumulateGrad(leaf)
         extra.accumulator = weakref.ref(node)

@@ -7,27 +7,46 @@ nothing of text. `recorder`, when set, is called after every operator: `recorder
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from typing import Any
+
+Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 
 class State:
     __slots__ = (
-        "anomaly", "anomaly_check_nan", "depth", "grad_enabled", "inference", "origin", "recorder", "user_code",
+        "_inference", "_recorder", "anomaly", "anomaly_check_nan", "depth", "grad_enabled", "origin", "seq", "special",
+        "user_code",
     )
 
     def __init__(self) -> None:
         self.grad_enabled = True
-        self.inference = False
         self.anomaly = False
         self.anomaly_check_nan = True
         self.origin = 0
-        self.recorder: Callable[[str, tuple[Any, ...], Any, int], None] | None = None
         self.depth = 0
+        self.seq = 0  # of the newest node; backward runs the ready node with the highest
         self.user_code = False  # whether a backward pass may call a hook or a custom Function: then its order shows
+        self._inference = False
+        self._recorder: Recorder | None = None
+        self.special = False  # whether every call of an operator must look closer: inference mode, or a recorder
+
+    @property
+    def inference(self) -> bool:
+        return self._inference
+
+    @inference.setter
+    def inference(self, flag: bool) -> None:
+        self._inference = flag
+        self.special = flag or self._recorder is not None
+
+    @property
+    def recorder(self) -> Recorder | None:
+        return self._recorder
+
+    @recorder.setter
+    def recorder(self, recorder: Recorder | None) -> None:
+        self._recorder = recorder
+        self.special = self._inference or recorder is not None
 
 
 state = State()
-
-# Every node takes the next number; backward runs the ready node with the highest.
-next_sequence_number = count().__next__

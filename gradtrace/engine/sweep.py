@@ -41,7 +41,7 @@ def sweep(roots: list[tuple[Node, int, Any]], keep: bool) -> None:
     finally:
         while leaves:
             leaf, gradient = leaves.popitem()
-            add_to_grad(leaf.variable, gradient)  # type: ignore[attr-defined]
+            add_to_grad(leaf.variable, gradient, holders=1)  # type: ignore[attr-defined]
 
 
 def receive(heap: Heap, pending: dict[Node, Any], leaves: dict[Node, Any], node: Node, number: int, value: Any) -> None:

@@ -62,13 +62,12 @@ def expose_inplace(record: Op, *names: str) -> None:
 def unary(record: Op, *aliases: str, forms: str = "fmi") -> Any:
     """Exposes an operator of one tensor."""
 
-    call = fast.unary(record)
-
-    def function(input: Tensor) -> Tensor:
+    def general(input: Tensor) -> Tensor:
         if not isinstance(input, Tensor):
             raise not_a_tensor(record.name, "input", 1, input)
-        return call(input)
+        return record(input)
 
+    function = fast.unary(record, general)
     named(function, record.name, f"Element-wise {record.name} (torch.{record.name}).")
     expose(function, record.name, *aliases, forms=forms, record=record)
     if "i" in forms:
@@ -97,13 +96,6 @@ def binary(record: Op, *aliases: str, forms: str = "fmi", name: str = "") -> Any
 
 def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: bool = False) -> None:
     """Puts a Python operator on Tensor; other operand types get NotImplemented."""
-    call = fast.binary(record)
-
-    def forward(a: Tensor, b: Any) -> Any:
-        if isinstance(b, (Tensor, float, int)):
-            return call(a, b)
-        return NotImplemented
-
     def backward(a: Tensor, b: Any) -> Any:
         if isinstance(b, (float, int)):
             return record(b, a)
@@ -114,7 +106,7 @@ def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: b
             return inplace(record, a, b)
         return NotImplemented
 
-    setattr(Tensor, f"__{dunder}__", named(forward, f"__{dunder}__"))
+    setattr(Tensor, f"__{dunder}__", named(fast.binary(record), f"__{dunder}__"))
     if reflected:
         setattr(Tensor, f"__r{dunder}__", named(backward, f"__r{dunder}__"))
     if inplace_too:

@@ -46,7 +46,7 @@ def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
             return general(input)
         if type(x) is float:
             try:
-                z = scalar(x)
+                z: Any = scalar(x)
             except FLOAT_TRAPS:
                 return general(input)
         elif type(x) is not bool and x.dtype.kind == "f":
@@ -55,7 +55,7 @@ def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
             return general(input)
         if type(z) is not float and type(z) is not bool:
             z = normalise(z)
-        out = new(Tensor)
+        out: Any = new(Tensor)
         out._data = z
         out._nr = 0
         out._x = None
@@ -117,19 +117,18 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
                 if other.odd:
                     return general(a, b)
                 versioned = versioned or other.counter is not None
-            if type(x) is not float or type(y) is not float:
-                if type(x) in PYTHON or type(y) in PYTHON or x.dtype is not y.dtype or x.dtype.kind != "f":
-                    return general(a, b)
+            if (type(x) is not float or type(y) is not float) and not same_floats(x, y):
+                return general(a, b)
             mask = (1 if a._req else 0) + (2 if b._req else 0)
         else:
             return general(a, b) if isinstance(b, (float, int)) else NotImplemented
         try:
-            z = scalar(x, y) if type(x) is float else record.kernel(x, y)
+            z: Any = scalar(x, y) if type(x) is float else record.kernel(x, y)
         except FLOAT_TRAPS:  # also shapes that do not broadcast, which the record refuses in PyTorch's words
             return general(a, b)
         if type(z) is not float and type(z) is not bool:
             z = normalise(z)
-        out = new(Tensor)
+        out: Any = new(Tensor)
         out._data = z
         out._nr = 0
         out._x = None
@@ -175,6 +174,11 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
         return out
 
     return call
+
+
+def same_floats(x: Any, y: Any) -> bool:
+    """Whether both are arrays of one floating dtype."""
+    return type(x) not in PYTHON and type(y) not in PYTHON and x.dtype is y.dtype and x.dtype.kind == "f"
 
 
 def no_kernel(*operands: float) -> float:

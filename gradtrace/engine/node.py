@@ -116,8 +116,9 @@ class Rare:
 class Node:
     """One recorded operation (a `grad_fn`). Subclasses, one per name, carry the operator record as `op`.
 
-    There are as many nodes as operations, so they are small: of an operator whose only arguments are one or two tensors (`narrow`) these
-    and the nodes that get their gradients stand in `a`, `b`, `na`, `nb`; of any other, `a` and `na` hold tuples.
+    There are as many nodes as operations, so they are small. Of an operator whose only arguments are one or two
+    tensors (`narrow`) these stand in `a` and `b`, and the nodes that get their gradients in `na` and `nb`; of any
+    other, `a` and `na` hold tuples.
     `args` and `next` give tuples in either case. `shape` and `dtype` describe the output (lists of them when the
     operator has several outputs); a dtype of None stands for a Python float. `out` is the saved result, if the rule
     needs it.
@@ -162,7 +163,7 @@ class Node:
     @property
     def next(self) -> tuple[Any, ...]:
         if not self.narrow:
-            return self.na  # type: ignore[no-any-return]
+            return self.na
         return (self.na, self.nb) if self.narrow == 2 else (self.na,)
 
     def name(self) -> str:

@@ -41,7 +41,7 @@ def sweep(roots: list[tuple[Node, int, Any]], keep: bool) -> None:
     finally:
         while leaves:
             leaf, gradient = leaves.popitem()
-            add_to_grad(leaf.variable, gradient, holders=1)  # type: ignore[attr-defined]
+            add_to_grad(leaf.variable, gradient, holders=1)
 
 
 def receive(heap: Heap, pending: dict[Node, Any], leaves: dict[Node, Any], node: Node, number: int, value: Any) -> None:
@@ -131,7 +131,7 @@ def run_any(heap: Heap, pending: dict[Node, Any], leaves: dict[Node, Any], node:
 
 
 def drop_unfinished(leaves: dict[Node, Any], roots: list[tuple[Node, int, Any]], failed: int) -> None:
-    """After an error: forgets the leaves that would have got more from nodes not run, as PyTorch would not have run them."""
+    """After an error: forgets the leaves that nodes not run would have given more; PyTorch had not come to them."""
     seen = {root for root, _, _ in roots}
     stack = list(seen)
     while stack:

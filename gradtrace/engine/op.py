@@ -26,6 +26,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gradtrace.engine import dtypes
+from gradtrace.engine.broadcast import refuse_mismatch
 from gradtrace.engine.extra import Counter, View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import AccumulateGrad, Meta, Node, UndefinedGrad, accumulator
@@ -233,7 +234,12 @@ class Op:
             raws[0] = args[0].shared()
         elif not self.variadic:
             raws = [as_array(r) if i < self.arity else r for i, r in enumerate(raws)]
-        return self.kernel(*raws)
+        try:
+            return self.kernel(*raws)
+        except ValueError as error:
+            if "broadcast" in str(error):
+                refuse_mismatch(raws[: self.arity])
+            raise
 
     def _on_numbers(self, raws: list[Any]) -> bool:
         numbers = all(type(r) in (float, int, bool) for r in raws[: self.arity])

@@ -37,6 +37,7 @@ Rule = Callable[..., Any]
 DROP, SAVE, META = 0, 1, 2
 # What Python's float arithmetic raises where IEEE arithmetic gives inf or nan.
 FLOAT_TRAPS = (ZeroDivisionError, OverflowError, ValueError)
+NUMBERS = (float, int, bool)
 
 SAVED_INFERENCE_MESSAGE = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
@@ -196,8 +197,10 @@ class Op:
         if self.outputs != 1:
             return self._finish_many(args, raw, mask)
         out = Tensor._wrap(raw)
-        if mask and state.grad_enabled and self.has_gradient and out.is_floating_point():
-            self.attach(out, self.record(args, mask, out._data), 0)
+        if mask and self.has_gradient and state.grad_enabled:
+            raw = out._data
+            if type(raw) is float or (type(raw) is not bool and raw.dtype.kind == "f"):
+                self.attach(out, self.record(args, mask, raw), 0)
         if self.view:
             mark_view(out, args[0], "view")
         if state.recorder is not None:
@@ -207,23 +210,21 @@ class Op:
     def unwrap(self, args: tuple[Any, ...]) -> tuple[list[Any], int]:
         """The raw arguments and the bit mask of those that require grad."""
         mask = 0
-        raws = []
+        raws = list(args)
         for i, a in enumerate(args):
             if isinstance(a, Tensor):
-                raws.append(a._data)
-                if i < self.arity and (a._req or (a._x is not None and a.requires_grad)):
+                raws[i] = a._data
+                if i < self.arity and (a._req or (a._x is not None and a._x.odd and a.requires_grad)):
                     mask |= 1 << i
             elif type(a) is tuple:
-                raws.append(unwrap_nested(a))
+                raws[i] = unwrap_nested(a)
                 if i == 0 and self.variadic and any(t.requires_grad for t in a):
                     mask |= 1
-            else:
-                raws.append(a)
         return raws, mask
 
     def run(self, args: tuple[Any, ...], raws: list[Any]) -> Any:
         """The kernel on raw data, on Python floats where all operands are such."""
-        if self.scalar is not None and self._on_numbers(raws):
+        if self.scalar is not None and type(raws[0]) in NUMBERS and self._on_numbers(raws):
             try:
                 return self.scalar(*raws)
             except FLOAT_TRAPS:
@@ -233,7 +234,9 @@ class Op:
         elif self.view:
             raws[0] = args[0].shared()
         elif not self.variadic:
-            raws = [as_array(r) if i < self.arity else r for i, r in enumerate(raws)]
+            for i in range(self.arity):
+                if type(raws[i]) is float or type(raws[i]) is bool:
+                    raws[i] = np.asarray(raws[i])
         try:
             return self.kernel(*raws)
         except ValueError as error:
@@ -242,28 +245,31 @@ class Op:
             raise
 
     def _on_numbers(self, raws: list[Any]) -> bool:
-        numbers = all(type(r) in (float, int, bool) for r in raws[: self.arity])
+        numbers = all(type(r) in NUMBERS for r in raws[: self.arity])
         return numbers and (self.promote is None or any(type(r) is float for r in raws))
 
     def record(self, args: tuple[Any, ...], mask: int, raw: Any, name: str | None = None) -> Node:
         """The node of one call: edges to where the inputs' gradients go, and what the rules need."""
         sources = args[0] if self.variadic else args[: self.arity]
-        if not self.variadic:
-            for i, a in enumerate(sources):
-                if not isinstance(a, Tensor):
-                    mask |= 1 << self.arity + i
+        next_ = []
+        numbered = False
+        for i, a in enumerate(sources):
+            if isinstance(a, Tensor):
+                next_.append(source_node(a))
+                numbered = numbered or a._nr != 0
+            else:
+                next_.append(None)
+                mask |= 1 << self.arity + i
         plan = self._plans.get(mask) or self.plan(mask)
-        next_ = tuple([source_node(a) for a in sources])
         kept = keep(args, plan.actions, self.variadic)
         shape, dtype = layout(raw)
         out = raw if plan.save_out else None
         if plan.which_out is not None:
             out = tuple(r if i in plan.which_out else None for i, r in enumerate(raw))
-        node = self.node_type(name).make(kept, next_, plan, shape, dtype, out)
-        for a in sources:
-            if isinstance(a, Tensor) and a._nr:
-                node.nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
-                break
+        kind = self._node_types.get(name or self.node_name) or self.node_type(name)
+        node = kind.make(kept, tuple(next_), plan, shape, dtype, out)
+        if numbered:
+            node.nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
         if plan.saves:
             note_versions(node, kept)
         return node
@@ -319,17 +325,13 @@ def unwrap_nested(value: Any) -> Any:
     return value
 
 
-def as_array(raw: Any) -> Any:
-    return np.asarray(raw) if type(raw) in (float, bool) else raw
-
-
 def source_node(argument: Any) -> Node | None:
     """Where an argument's gradient goes; None for what needs none."""
     if not isinstance(argument, Tensor):
         return None
-    if argument._x is None:
-        return argument._fn if argument._fn is not None else accumulator(argument) if argument._req else None
-    return gradient_edge(argument)
+    if argument._x is not None and argument._x.odd:
+        return gradient_edge(argument)
+    return argument._fn if argument._fn is not None else accumulator(argument) if argument._req else None
 
 
 def keep(args: tuple[Any, ...], actions: tuple[int, ...], variadic: bool) -> tuple[Any, ...]:
@@ -370,19 +372,18 @@ def note_versions(node: Node, kept: tuple[Any, ...]) -> None:
 
 def saved_versions(kept: tuple[Any, ...]) -> tuple[int, ...] | None:
     """The versions of the kept tensors, None when all are 0."""
+    changed = False
     for a in flat(kept):
-        if isinstance(a, Tensor) and a.is_inference():
-            raise RuntimeError(SAVED_INFERENCE_MESSAGE)
-        if isinstance(a, Tensor) and a._x is not None and a._version:
-            return tuple(a._version for a in flat(kept) if isinstance(a, Tensor))
-    return None
+        if isinstance(a, Tensor) and a._x is not None:
+            if a._x.inference:
+                raise RuntimeError(SAVED_INFERENCE_MESSAGE)
+            changed = changed or (a._x.counter is not None and a._x.counter.n != 0)
+    return tuple(a._version for a in flat(kept) if isinstance(a, Tensor)) if changed else None
 
 
-def flat(args: tuple[Any, ...]) -> list[Any]:
+def flat(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments with the operands of a variadic operator spread out."""
-    if args and type(args[0]) is tuple:
-        return [*args[0], *args[1:]]
-    return list(args)
+    return (*args[0], *args[1:]) if args and type(args[0]) is tuple else args
 
 
 def mark_view(out: Tensor, source: Tensor, kind: str) -> None:

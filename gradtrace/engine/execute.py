@@ -16,7 +16,8 @@ from gradtrace.engine.call_hooks import node_hooks, tensor_hooks
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, SCALAR, TRACED
 from gradtrace.engine.node import FREED_MESSAGE, AccumulateGrad, Node, UndefinedGrad, bare_name, tensor_type_name
-from gradtrace.engine.op import FLOAT_TRAPS, flat
+from gradtrace.engine.op import FLOAT_TRAPS
+from gradtrace.engine.saved import flat
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine.node import accumulator
-from gradtrace.engine.op import FLOAT_TRAPS, SAVE, Op, note_versions
+from gradtrace.engine.op import FLOAT_TRAPS, Op
+from gradtrace.engine.saved import SAVE, note_versions
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, normalise
 

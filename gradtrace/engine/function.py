@@ -12,7 +12,8 @@ from typing import Any
 from gradtrace.engine.call_hooks import as_tensor, like
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import FREED, FREED_MESSAGE, Node
-from gradtrace.engine.op import layout, records, source_node
+from gradtrace.engine.op import records
+from gradtrace.engine.saved import layout, source_node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 

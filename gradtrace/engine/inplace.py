@@ -16,7 +16,8 @@ from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
 from gradtrace.engine.node import Node, bare_name
-from gradtrace.engine.op import SAVE, Op, d, layout, op
+from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.saved import SAVE, layout
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge, hooks_into_ops
 

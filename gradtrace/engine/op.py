@@ -25,25 +25,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import refuse_mismatch
-from gradtrace.engine.extra import Counter, View
+from gradtrace.engine.extra import Counter
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import AccumulateGrad, Meta, Node, UndefinedGrad, accumulator
+from gradtrace.engine.node import AccumulateGrad, Node, UndefinedGrad
+from gradtrace.engine.promote import promote
+from gradtrace.engine.saved import DROP, META, SAVE, keep, layout, mark_view, note_versions, source_node
 from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor, gradient_edge, normalise
+from gradtrace.engine.tensor import Tensor, normalise
 
 Rule = Callable[..., Any]
-DROP, SAVE, META = 0, 1, 2
 # What Python's float arithmetic raises where IEEE arithmetic gives inf or nan.
 FLOAT_TRAPS = (ZeroDivisionError, OverflowError, ValueError)
 NUMBERS = (float, int, bool)
-
-SAVED_INFERENCE_MESSAGE = (
-    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
-    "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
-)
 
 records: dict[str, Op] = {}
 
@@ -266,7 +260,7 @@ class Op:
         out = raw if plan.save_out else None
         if plan.which_out is not None:
             out = tuple(r if i in plan.which_out else None for i, r in enumerate(raw))
-        kind = self._node_types.get(name or self.node_name) or self.node_type(name)
+        kind = self._node_types.get(name or self.node_name or "") or self.node_type(name)
         node = kind.make(kept, tuple(next_), plan, shape, dtype, out)
         if numbered:
             node.nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
@@ -323,116 +317,6 @@ def unwrap_nested(value: Any) -> Any:
     if type(value) is tuple:
         return tuple(unwrap_nested(v) for v in value)
     return value
-
-
-def source_node(argument: Any) -> Node | None:
-    """Where an argument's gradient goes; None for what needs none."""
-    if not isinstance(argument, Tensor):
-        return None
-    if argument._x is not None and argument._x.odd:
-        return gradient_edge(argument)
-    return argument._fn if argument._fn is not None else accumulator(argument) if argument._req else None
-
-
-def keep(args: tuple[Any, ...], actions: tuple[int, ...], variadic: bool) -> tuple[Any, ...]:
-    """The arguments as the plan wants them kept."""
-    kept = list(args)
-    for i, action in enumerate(actions):
-        if action == SAVE:
-            continue
-        a = args[i]
-        if variadic:
-            kept[i] = tuple(Meta(*layout(t._data)) for t in a) if action == META else None
-        elif isinstance(a, Tensor):
-            kept[i] = Meta(*layout(a._data)) if action == META else None
-    return tuple(kept)
-
-
-def layout(raw: Any) -> tuple[Any, Any]:
-    """Shape and numpy dtype of raw data (dtype None: a Python float); lists of them for several outputs."""
-    kind = type(raw)
-    if kind is float:  # first: it must not import numpy
-        return (), None
-    if kind is np.ndarray:
-        return raw.shape, raw.dtype
-    if kind is tuple:
-        pairs = [layout(r) for r in raw]
-        return [p[0] for p in pairs], [p[1] for p in pairs]
-    if type(raw) is bool:
-        return (), np.dtype(bool)
-    return raw.shape, raw.dtype
-
-
-def note_versions(node: Node, kept: tuple[Any, ...]) -> None:
-    """Notes the versions of the tensors that a node keeps, where they are not all 0."""
-    versions = saved_versions(kept)
-    if versions is not None:
-        node.ensure_rare().versions = versions
-
-
-def saved_versions(kept: tuple[Any, ...]) -> tuple[int, ...] | None:
-    """The versions of the kept tensors, None when all are 0."""
-    changed = False
-    for a in flat(kept):
-        if isinstance(a, Tensor) and a._x is not None:
-            if a._x.inference:
-                raise RuntimeError(SAVED_INFERENCE_MESSAGE)
-            changed = changed or (a._x.counter is not None and a._x.counter.n != 0)
-    return tuple(a._version for a in flat(kept) if isinstance(a, Tensor)) if changed else None
-
-
-def flat(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments with the operands of a variadic operator spread out."""
-    return (*args[0], *args[1:]) if args and type(args[0]) is tuple else args
-
-
-def mark_view(out: Tensor, source: Tensor, kind: str) -> None:
-    """Makes `out` a view: it shares the version counter, and knows the base at the end of the chain."""
-    extra = out.extra()
-    extra.counter = source.counter()
-    view = None if source._x is None else source._x.view
-    base = view.base if view is not None else source
-    extra.inference = extra.odd = source.is_inference()
-    if extra.inference or not out.is_floating_point():
-        return
-    extra.odd = True
-    if view is not None and kind == "view" and view.kind != "view":
-        kind = view.kind
-    under_no_grad = not state.grad_enabled or (view is not None and view.under_no_grad)
-    extra.view = View(base, kind, extra.counter.n, under_no_grad)
-
-
-def promote(operator: Op, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
-    """The tensor arguments cast to their common dtype, as the record's `promote` says.
-
-    "arith" and "compare": the common dtype; "float": integers become the default float too.
-    """
-    first = raws[0]
-    n = operator.arity
-    if n == 2:
-        second = raws[1]
-        same = getattr(first, "dtype", 1) is getattr(second, "dtype", 2)
-        floats = same and first.dtype.kind == "f"
-        if floats or (same and operator.promote != "float"):
-            return raws
-        number = type(second) in (float, int) and not isinstance(args[1], Tensor)
-        if number and getattr(first, "dtype", None) is not None and first.dtype.kind == "f":
-            return raws
-    elif n == 1 and type(first) is not bool and (type(first) is float or first.dtype.kind == "f"):
-        return raws
-    operands = [(r, isinstance(args[i], Tensor)) for i, r in enumerate(raws[:n]) if r is not None]
-    common = dtypes.result_type(*operands)
-    if operator.promote == "float" and common.category != dtypes.FLOAT:
-        common = dtypes.get_default_dtype()
-    return [cast_operand(r, common, isinstance(args[i], Tensor)) if i < n else r for i, r in enumerate(raws)]
-
-
-def cast_operand(raw: Any, common: dtypes.dtype, is_tensor: bool) -> Any:
-    if raw is None:
-        return None
-    if not is_tensor or type(raw) in (float, bool):
-        return np.asarray(raw).astype(common.np)
-    return raw if raw.dtype is common.np else raw.astype(common.np)
 
 
 __all__ = ["AccumulateGrad", "Counter", "Op", "d", "normalise", "op", "records"]

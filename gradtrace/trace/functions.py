@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from gradtrace.engine import Tensor
 from gradtrace.engine.node import AccumulateGrad, Node
-from gradtrace.engine.op import SAVE
+from gradtrace.engine.saved import SAVE
 from gradtrace.trace.operands import constant_text
 from gradtrace.trace.record import FunctionEdge, FunctionRecord, Saved, Span
 

@@ -1,0 +1,95 @@
+"""What a node keeps of a call: edges, saved arguments, their versions; and what makes a result a view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.extra import View
+from gradtrace.engine.lazy import np
+from gradtrace.engine.node import Meta, Node, accumulator
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor, gradient_edge
+
+DROP, SAVE, META = 0, 1, 2
+SAVED_INFERENCE_MESSAGE = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+    "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+)
+
+
+def source_node(argument: Any) -> Node | None:
+    """Where an argument's gradient goes; None for what needs none."""
+    if not isinstance(argument, Tensor):
+        return None
+    if argument._x is not None and argument._x.odd:
+        return gradient_edge(argument)
+    return argument._fn if argument._fn is not None else accumulator(argument) if argument._req else None
+
+
+def keep(args: tuple[Any, ...], actions: tuple[int, ...], variadic: bool) -> tuple[Any, ...]:
+    """The arguments as the plan wants them kept."""
+    kept = list(args)
+    for i, action in enumerate(actions):
+        if action == SAVE:
+            continue
+        a = args[i]
+        if variadic:
+            kept[i] = tuple(Meta(*layout(t._data)) for t in a) if action == META else None
+        elif isinstance(a, Tensor):
+            kept[i] = Meta(*layout(a._data)) if action == META else None
+    return tuple(kept)
+
+
+def layout(raw: Any) -> tuple[Any, Any]:
+    """Shape and numpy dtype of raw data (dtype None: a Python float); lists of them for several outputs."""
+    kind = type(raw)
+    if kind is float:  # first: it must not import numpy
+        return (), None
+    if kind is np.ndarray:
+        return raw.shape, raw.dtype
+    if kind is tuple:
+        pairs = [layout(r) for r in raw]
+        return [p[0] for p in pairs], [p[1] for p in pairs]
+    if type(raw) is bool:
+        return (), np.dtype(bool)
+    return raw.shape, raw.dtype
+
+
+def note_versions(node: Node, kept: tuple[Any, ...]) -> None:
+    """Notes the versions of the tensors that a node keeps, where they are not all 0."""
+    versions = saved_versions(kept)
+    if versions is not None:
+        node.ensure_rare().versions = versions
+
+
+def saved_versions(kept: tuple[Any, ...]) -> tuple[int, ...] | None:
+    """The versions of the kept tensors, None when all are 0."""
+    changed = False
+    for a in flat(kept):
+        if isinstance(a, Tensor) and a._x is not None:
+            if a._x.inference:
+                raise RuntimeError(SAVED_INFERENCE_MESSAGE)
+            changed = changed or (a._x.counter is not None and a._x.counter.n != 0)
+    return tuple(a._version for a in flat(kept) if isinstance(a, Tensor)) if changed else None
+
+
+def flat(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments with the operands of a variadic operator spread out."""
+    return (*args[0], *args[1:]) if args and type(args[0]) is tuple else args
+
+
+def mark_view(out: Tensor, source: Tensor, kind: str) -> None:
+    """Makes `out` a view: it shares the version counter, and knows the base at the end of the chain."""
+    extra = out.extra()
+    extra.counter = source.counter()
+    view = None if source._x is None else source._x.view
+    base = view.base if view is not None else source
+    extra.inference = extra.odd = source.is_inference()
+    if extra.inference or not out.is_floating_point():
+        return
+    extra.odd = True
+    if view is not None and kind == "view" and view.kind != "view":
+        kind = view.kind
+    under_no_grad = not state.grad_enabled or (view is not None and view.under_no_grad)
+    extra.view = View(base, kind, extra.counter.n, under_no_grad)

@@ -27,8 +27,10 @@ _CONSTANTS = {
 }
 _MODULES = {
     "nn": "gradtrace.nn", "optim": "gradtrace.optim", "func": "gradtrace.func", "autograd": "gradtrace.autograd",
-    "linalg": "gradtrace.linalg", "special": "gradtrace.special",
+    "linalg": "gradtrace.linalg", "special": "gradtrace.special", "trace": "gradtrace.trace",
 }
+# Parts of the package that are no names of PyTorch's: looking for them among the operators would load every family.
+_PARTS = ("cli", "engine", "errors", "lang", "ops", "views")
 _TEXT = ("set_printoptions",)
 
 
@@ -49,7 +51,7 @@ def _find(name: str) -> Any:
         return getattr(import_module("gradtrace.engine.dtypes"), _DTYPES[name])
     if name in _TEXT:
         return getattr(import_module("gradtrace.engine.text"), name)
-    if not name.startswith("_"):
+    if not name.startswith("_") and name not in _PARTS:
         ops = import_module("gradtrace.ops")
         found = ops.find(ops.api.functions, name)
         if found is not None:

@@ -1,9 +1,15 @@
 """What happened in a run, as an immutable record: a `Trace`, which `gradtrace.trace.capture.capture` makes.
 
 Only the records load with the package; whoever captures has the engine loaded anyway.
+
+The package can be called, too: `gradtrace.trace(matrix)` is the sum of the diagonal, as `torch.trace` is.
 """
 
 from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
 
 from gradtrace.trace.record import (
     CONSTANT,
@@ -40,3 +46,15 @@ __all__ = [
     "Trace",
     "Value",
 ]
+
+
+class _Callable(ModuleType):
+    """One name, two things: this package, and PyTorch's function."""
+
+    def __call__(self, input: Any) -> Any:
+        from gradtrace import ops
+
+        return ops.find(ops.api.functions, "trace")(input)
+
+
+sys.modules[__name__].__class__ = _Callable

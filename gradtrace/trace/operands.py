@@ -18,7 +18,7 @@ PUBLIC = {
     "cast": "to",
     "assign": "copy",
 }
-SUFFIXES = ("_scalar", "_scaled", "_tensor")
+SUFFIXES = ("_scalar", "_scaled", "_tensor", "_dim", "_number", "_ex")
 # Records whose first argument stands right of the sign: `2 - x` is rsub_scalar(x, 2).
 REVERSED = frozenset({"rsub_scalar", "pow_of_scalar"})
 LONGEST = 24

@@ -350,7 +350,7 @@ class Module(Hooked, Stateful):
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Casts floating-point parameters and buffers, by a dtype or a tensor; the only device is the CPU."""
-        from gradtrace.engine import dtypes, tensor
+        from gradtrace.engine import describe, dtypes
 
         dtype = kwargs.get("dtype")
         for arg in (*args, *([kwargs["device"]] if "device" in kwargs else ())):
@@ -358,8 +358,8 @@ class Module(Hooked, Stateful):
                 dtype = arg.dtype
             elif isinstance(arg, dtypes.dtype):
                 dtype = arg
-            elif arg is not None and not isinstance(arg, (bool, tensor.device)):
-                tensor.device(arg)
+            elif arg is not None and not isinstance(arg, (bool, describe.device)):
+                describe.device(arg)
         if dtype is None:
             return self
         if not dtype.is_floating_point:

@@ -94,7 +94,7 @@ def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def binary(record: Op) -> Callable[[Any, Any], Any]:
     """The call of a two-operand pointwise record: of a tensor, and a tensor or a number (else NotImplemented)."""
     if needs_the_record(record):
-        return record
+        return lambda a, b: record(a, b) if isinstance(b, (Tensor, float, int)) else NotImplemented
     scalar, general = record.scalar or no_kernel, record.__call__
     differentiable = bool(record.derivatives)
     plans: list[Any] = [None] * 16

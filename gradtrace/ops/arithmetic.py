@@ -74,15 +74,21 @@ def reversed_subtract(a: Any, other: Any) -> Any:
     return subtract(other, a)
 
 
+def arrays(a: Any, b: Any) -> tuple[Any, Any]:
+    """The operands as arrays; a Python number takes the array's dtype."""
+    a = np.asarray(a)
+    return a, np.asarray(b, a.dtype) if isinstance(b, (int, float)) else np.asarray(b)
+
+
 def python_remainder(a: Any, b: Any) -> Any:
-    a, b = np.asarray(a), np.asarray(b)
+    a, b = arrays(a, b)
     if a.dtype.kind in "iu" and bool((b == 0).any()):
         raise RuntimeError("ZeroDivisionError")
     return np.remainder(a, b)
 
 
 def floor_division(a: Any, b: Any) -> Any:
-    a, b = np.asarray(a), np.asarray(b)
+    a, b = arrays(a, b)
     if a.dtype.kind in "iu" and bool((b == 0).any()):
         raise RuntimeError("ZeroDivisionError")
     if a.dtype.kind == "f":
@@ -94,7 +100,7 @@ def floor_division(a: Any, b: Any) -> Any:
 def rounded_division(a: Any, b: Any, mode: str) -> Any:
     if mode == "floor":
         return floor_division(a, b)
-    a, b = np.asarray(a), np.asarray(b)
+    a, b = arrays(a, b)
     if a.dtype.kind == "f":
         return np.trunc(a / b)
     if bool((b == 0).any()):

@@ -16,6 +16,7 @@ LATER = (
     "shape", "index", "join", "gathering", "casts", "reduce", "softmax", "extremes", "matrix",
     "activation", "loss", "conv", "norm", "special", "select", "random", "cumulative", "norms",
     "statistics", "products", "einsum", "linalg", "triangular", "decompositions", "lu", "powers",
+    "pad",
 )
 _waiting = list(LATER)
 

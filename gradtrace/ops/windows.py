@@ -1,0 +1,120 @@
+"""Windows along one dim, as taps: the ground of pooling, padding by repetition and resampling.
+
+A tap is a pair of selections (outputs, inputs) along the dim: the j-th tap says which output's window has which input
+at its j-th place. Selections are slices where the windows are evenly spaced, else arrays of positions. Work is done tap
+by tap and dim by dim, so that a k x k window costs 2k passes and no Python loop runs over elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.lazy import np
+
+Taps = list[tuple[Any, Any]]
+
+
+def regular(n: int, out: int, kernel: int, stride: int, padding: int, dilation: int = 1) -> Taps:
+    """Windows of `kernel` numbers of n, `stride` apart; what lies in the padding has no tap."""
+    taps: Taps = []
+    for j in range(kernel):
+        offset = j * dilation - padding
+        first, last = max(0, -(offset // stride)), min(out, (n - 1 - offset) // stride + 1)
+        if first < last:
+            start = first * stride + offset
+            taps.append((slice(first, last), slice(start, start + (last - first - 1) * stride + 1, stride)))
+    return taps
+
+
+def irregular(starts: Any, ends: Any) -> Taps:
+    """Windows starts[o] .. ends[o] of any length."""
+    counts = ends - starts
+    taps: Taps = []
+    for j in range(int(counts.max(initial=0))):
+        outputs = np.flatnonzero(counts > j)
+        taps.append((slice(None) if len(outputs) == len(counts) else outputs, starts[outputs] + j))
+    return taps
+
+
+def dual(starts: Any, ends: Any, n: int) -> tuple[Any, Any]:
+    """For each of n inputs the run of outputs whose windows hold it; starts and ends must not decrease."""
+    inputs = np.arange(n)
+    return np.searchsorted(ends, inputs, "right"), np.searchsorted(starts, inputs, "right")
+
+
+def adaptive(n: int, out: int) -> tuple[Any, Any]:
+    """The windows of adaptive pooling: floor(o n / out) .. ceil((o + 1) n / out)."""
+    outputs = np.arange(out)
+    return outputs * n // out, -(-(outputs + 1) * n // out)
+
+
+def at(dim: int, selection: Any) -> tuple[Any, ...]:
+    return (slice(None),) * dim + (selection,)
+
+
+def add_windows(a: Any, dim: int, out: int, taps: Taps) -> Any:
+    """The sum of each window along `dim`."""
+    result = np.zeros((*a.shape[:dim], out, *a.shape[dim + 1:]), a.dtype)
+    for outputs, inputs in taps:
+        result[at(dim, outputs)] += a[at(dim, inputs)]
+    return result
+
+
+def weigh_windows(a: Any, dim: int, index: Any, weights: Any) -> Any:
+    """Sums of weights[j, o] * a[index[j, o]] along `dim`."""
+    column = (-1,) + (1,) * (a.ndim - dim - 1)
+    result = np.take(a, index[0], dim) * weights[0].reshape(column)
+    for i, w in zip(index[1:], weights[1:], strict=True):
+        result += np.take(a, i, dim) * w.reshape(column)
+    return result
+
+
+def weigh_back(g: Any, dim: int, n: int, index: Any, weights: Any) -> Any:
+    """The transpose of `weigh_windows`: back to n inputs."""
+    column = (-1,) + (1,) * (g.ndim - dim - 1)
+    result = 0
+    for i, w in zip(index, weights, strict=True):
+        result = result + take_back(g * w.reshape(column), dim, n, i)
+    return result
+
+
+def take_back(g: Any, dim: int, n: int, index: Any) -> Any:
+    """The transpose of np.take: each of n inputs gets the sum of what was taken from it."""
+    if (index[1:] < index[:-1]).any():
+        order = np.argsort(index, kind="stable")
+        g, index = np.take(g, order, dim), index[order]
+    inputs = np.arange(n)
+    starts, ends = np.searchsorted(index, inputs, "left"), np.searchsorted(index, inputs, "right")
+    return add_windows(g, dim, n, irregular(starts, ends))
+
+
+def find_maxima(a: Any, index: Any, dim: int, taps: Taps, first: Any) -> tuple[Any, Any]:
+    """The greatest of each window along `dim` and its place; nan is greatest, of equals the first.
+
+    `first` is where each window starts. `index` holds places along the later dims, where those are done; a place is
+    counted in C order over the dims done so far.
+    """
+    size = a.size // max(index_rows(a, dim), 1)
+    column = (-1,) + (1,) * (a.ndim - dim - 1)
+    here = np.arange(a.shape[dim]).reshape(column) * size + (0 if index is None else index)
+    here = np.broadcast_to(here, a.shape) if index is not None else here
+    best = np.take(a, first, dim)
+    place = np.take(here, first, dim if index is not None else 0)
+    place = np.array(np.broadcast_to(place, best.shape))
+    nans = a.dtype.kind == "f" and bool(np.isnan(a).any())
+    for outputs, inputs in taps:
+        value = a[at(dim, inputs)]
+        better = value > best[at(dim, outputs)]
+        if nans:
+            better |= value != value
+        best[at(dim, outputs)] = np.where(better, value, best[at(dim, outputs)])
+        found = here[at(dim, inputs)] if index is not None else here[inputs]
+        place[at(dim, outputs)] = np.where(better, found, place[at(dim, outputs)])
+    return best, place
+
+
+def index_rows(a: Any, dim: int) -> int:
+    n = 1
+    for size in a.shape[: dim + 1]:
+        n *= size
+    return n

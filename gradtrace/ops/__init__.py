@@ -14,9 +14,9 @@ from gradtrace.ops import api, arithmetic, create, pointwise  # noqa: F401 - the
 
 LATER = (
     "shape", "index", "join", "gathering", "casts", "reduce", "softmax", "extremes", "matrix",
-    "activation", "loss", "conv", "norm", "special", "select", "random", "cumulative", "norms",
-    "statistics", "products", "einsum", "linalg", "triangular", "decompositions", "lu", "powers",
-    "pad",
+    "activation", "loss", "classification", "binary_loss", "conv", "norm", "special", "select",
+    "random", "cumulative", "norms", "statistics", "products", "einsum", "linalg", "triangular",
+    "decompositions", "lu", "powers", "pad", "pool",
 )
 _waiting = list(LATER)
 

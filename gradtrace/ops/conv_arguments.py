@@ -17,16 +17,16 @@ dilation = 1, int groups = 1)
 AXES = {1: ("height", "width"), 2: ("height", "width"), 3: ("depth", "height", "width")}
 
 
-def lengths(name: str, argument: str, value: Any, n: int) -> Ints:
+def lengths(name: str, argument: str, value: Any, n: int, position: str = "") -> Ints:
     """A number for each of n dims, given as one number or as a sequence."""
     if isinstance(value, int) and not isinstance(value, bool):
         return (value,) * n
     if not isinstance(value, (tuple, list)):
-        raise TypeError(f"{name}(): argument '{argument}' must be tuple of ints, not {type(value).__name__}")
+        raise TypeError(f"{name}(): argument '{argument}'{position} must be tuple of ints, not {type(value).__name__}")
     for i, item in enumerate(value):
         if not hasattr(item, "__index__"):
             raise TypeError(
-                f"{name}(): argument '{argument}' must be tuple of ints, but found element of type "
+                f"{name}(): argument '{argument}'{position} must be tuple of ints, but found element of type "
                 f"{type(item).__name__} at pos {i}"
             )
     return tuple(int(item) for item in value)

@@ -88,33 +88,29 @@ def take_back(g: Any, dim: int, n: int, index: Any) -> Any:
     return add_windows(g, dim, n, irregular(starts, ends))
 
 
-def find_maxima(a: Any, index: Any, dim: int, taps: Taps, first: Any) -> tuple[Any, Any]:
+def find_maxima(a: Any, index: Any, dim: int, unit: int, taps: Taps, first: Any) -> tuple[Any, Any]:
     """The greatest of each window along `dim` and its place; nan is greatest, of equals the first.
 
-    `first` is where each window starts. `index` holds places along the later dims, where those are done; a place is
-    counted in C order over the dims done so far.
+    `first` is where each window starts. A place counts `unit` for each step along `dim`, and on from `index`, the
+    places along the dims that are done (0: none yet).
     """
-    size = a.size // max(index_rows(a, dim), 1)
-    column = (-1,) + (1,) * (a.ndim - dim - 1)
-    here = np.arange(a.shape[dim]).reshape(column) * size + (0 if index is None else index)
-    here = np.broadcast_to(here, a.shape) if index is not None else here
-    best = np.take(a, first, dim)
-    place = np.take(here, first, dim if index is not None else 0)
-    place = np.array(np.broadcast_to(place, best.shape))
+    here = np.arange(a.shape[dim]).reshape((-1,) + (1,) * (a.ndim - dim - 1)) * unit + index
+    here = np.broadcast_to(here, a.shape)
+    if taps and covers(taps[0][0], len(first)):
+        start = at(dim, taps[0][1])
+        best, place, taps = np.array(a[start]), np.array(here[start]), taps[1:]
+    else:
+        best, place = np.take(a, first, dim), np.take(here, first, dim)
     nans = a.dtype.kind == "f" and bool(np.isnan(a).any())
     for outputs, inputs in taps:
-        value = a[at(dim, inputs)]
-        better = value > best[at(dim, outputs)]
+        value, to, by = a[at(dim, inputs)], at(dim, outputs), at(dim, inputs)
+        better = value > best[to]
         if nans:
             better |= value != value
-        best[at(dim, outputs)] = np.where(better, value, best[at(dim, outputs)])
-        found = here[at(dim, inputs)] if index is not None else here[inputs]
-        place[at(dim, outputs)] = np.where(better, found, place[at(dim, outputs)])
+        best[to] = np.where(better, value, best[to])
+        place[to] = np.where(better, here[by], place[to])
     return best, place
 
 
-def index_rows(a: Any, dim: int) -> int:
-    n = 1
-    for size in a.shape[: dim + 1]:
-        n *= size
-    return n
+def covers(outputs: Any, count: int) -> bool:
+    return isinstance(outputs, slice) and (outputs.start or 0) == 0 and outputs.stop in (None, count)

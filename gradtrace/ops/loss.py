@@ -1,51 +1,222 @@
-"""Losses of torch.nn.functional."""
+"""Losses of torch.nn.functional that compare an input with a target element by element.
+
+PyTorch computes each of them in one kernel, reduction included, and so shows one grad_fn; `loss_op` makes such a
+record of a kernel for the single elements and of rules `rule(xp, g, n, *operands)`, n being what the mean divides by.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
-from gradtrace.engine.op import d, op
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.shape import broadcast_tensors
 
-mse = op("mse(self, target)", lambda a, b: (a - b) * (a - b), node="MseLossBackward0", promote="arith",
-         self=d("self target", lambda xp, g, out, self, target: 2 * (self - target) * g),
-         target=d("self target", lambda xp, g, out, self, target: 2 * (target - self) * g))
-mse_mean = op("mse_mean(self, target)", lambda a, b: ((a - b) * (a - b)).mean(), node="MseLossBackward0",
-              promote="arith",
-              self=d("self target", lambda xp, g, out, self, target: (2 / max(size_of(self), 1)) * (self - target) * g),
-              target=d("self target", lambda xp, g, out, self, target: (2 / max(size_of(self), 1)) * (
-                  target - self) * g))
-mse_sum = op("mse_sum(self, target)", lambda a, b: ((a - b) * (a - b)).sum(), node="MseLossBackward0", promote="arith",
-             self=d("self target", lambda xp, g, out, self, target: 2 * (self - target) * g),
-             target=d("self target", lambda xp, g, out, self, target: 2 * (target - self) * g))
+REDUCTIONS = ("none", "mean", "sum")
 
 
-def size_of(value: Any) -> int:
-    n = 1
-    for size in getattr(value, "shape", ()):
-        n *= size
-    return n
-
-
-def reduction_of(reduction: str, none: Any, mean: Any, total: Any) -> Any:
-    chosen = {"none": none, "mean": mean, "sum": total}.get(reduction)
-    if chosen is None:
+def reduction_named(reduction: str, size_average: Any = None, reduce: Any = None) -> str:
+    """The reduction, also as the two older arguments give it; ValueError for another name."""
+    if size_average is not None or reduce is not None:
+        if reduce is False:
+            return "none"
+        return "sum" if size_average is False else "mean"
+    if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    return chosen
+    return reduction
+
+
+def reduce_array(each: Any, weight: Any, reduction: str) -> Any:
+    if weight is not None:
+        each = each * weight
+    return each if reduction == "none" else each.sum(dtype=each.dtype) if reduction == "sum" else each.mean()
+
+
+def loss_op(signature: str, each: Callable[..., Any], node: str, needs: str, **rules: Callable[..., Any]) -> Op:
+    """A record "NAME(operands; weight, reduction)": the losses `each(*operands)`, weighted and reduced."""
+    name, _, operands = signature.rstrip(")").partition("(")
+    n = len(operands.split(","))
+
+    def kernel(*args: Any) -> Any:
+        return reduce_array(each(*args[:n]), *args[n:])
+
+    def derivative(rule: Callable[..., Any]) -> Any:
+        def of_reduced(xp: Any, g: Any, out: Any, *args: Any) -> Any:
+            weight, reduction = args[n:]
+            count = max(math.prod(args[0].shape), 1) if reduction == "mean" else 1
+            found = rule(xp, g, count, *args[:n])
+            return found if weight is None else xp.times_array(found, weight)
+
+        return d(needs, of_reduced)
+
+    made = {argument: derivative(rule) for argument, rule in rules.items()}
+    return op(f"{name}({operands}; weight, reduction)", kernel, node=node, promote="arith", **made)
+
+
+def huber_slope(xp: Any, x: Any, bound: Any) -> Any:
+    """x between -bound and bound, the bound with x's sign outside."""
+    return xp.where(xp.abs(x) < bound, x, xp.sign(x) * bound)
+
+
+mse = loss_op("mse_loss(self, target)", lambda a, b: (a - b) * (a - b), "MseLossBackward0", "self target",
+              self=lambda xp, g, n, self, target: (2 / n) * (self - target) * g,
+              target=lambda xp, g, n, self, target: (-2 / n) * (self - target) * g)
+soft_margin = loss_op("soft_margin_loss(self, target)", lambda a, y: np.log(1 + np.exp(-y * a)),
+                      "SoftMarginLossBackward0", "self target",
+                      self=lambda xp, g, n, self, target: -target * soft_margin_share(xp, self, target) * g / n)
+
+
+def soft_margin_share(xp: Any, x: Any, y: Any) -> Any:
+    z = xp.exp(-y * x)
+    return z / (1 + z)
+
+
+def bounded(name: str, node: str, kernel: Callable[..., Any], slope: Callable[..., Any]) -> Op:
+    """A record "NAME(self, target; bound, reduction)" of a loss that is quadratic inside of a bound."""
+    def rule(xp: Any, g: Any, a: Any, b: Any, bound: float, reduction: str, sign: int) -> Any:
+        norm = sign / max(math.prod(a.shape), 1) if reduction == "mean" else sign
+        return slope(xp, a - b, bound) * norm * g
+
+    return op(
+        f"{name}(self, target; bound, reduction)",
+        lambda a, b, bound, reduction: reduce_array(kernel(np.abs(a - b), bound).astype(a.dtype), None, reduction),
+        node=node, promote="arith",
+        self=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest, 1)),
+        target=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest, -1)),
+    )
+
+
+smooth_l1 = bounded("smooth_l1_loss", "SmoothL1LossBackward0",
+                    lambda z, beta: np.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta),
+                    lambda xp, x, beta: xp.where(xp.abs(x) < beta, x / beta, xp.sign(x)))
+huber = bounded("huber_loss", "HuberLossBackward0",
+                lambda z, delta: np.where(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta)), huber_slope)
+
+
+def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Both broadcast to one shape, with PyTorch's warning when they differ."""
+    if tuple(input.shape) == tuple(target.shape):
+        return input, target
+    import warnings
+
+    warnings.warn(
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+        "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+        UserWarning, stacklevel=3)
+    input, target = broadcast_tensors(input, target)
+    return input, target
+
+
+def reduced(each: Tensor, reduction: str) -> Tensor:
+    """What a composed loss ends with."""
+    return each.mean() if reduction == "mean" else each.sum() if reduction == "sum" else each
 
 
 @public("mse_loss", forms="n")
-def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
-             reduction: str = "mean") -> Tensor:
+def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+             weight: Tensor | None = None) -> Tensor:
     """The mean (or sum, or each) of (input - target)^2 (torch.nn.functional.mse_loss)."""
-    if input.shape != target.shape:
-        import warnings
+    reduction = reduction_named(reduction, size_average, reduce)
+    input, target = same_shape(input, target)
+    if weight is None:
+        return mse(input, target, None, reduction)
+    total = mse(input, target, None, "none") * weight
+    return total.sum() / weight.sum() if reduction == "mean" else reduced(total, reduction)
 
-        warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
-            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            UserWarning, stacklevel=2)
-        input, target = broadcast_tensors(input, target)
-    return reduction_of(reduction, mse, mse_mean, mse_sum)(input, target)
+
+@public("l1_loss", forms="n")
+def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+            weight: Tensor | None = None) -> Tensor:
+    """The mean (or sum, or each) of |input - target| (torch.nn.functional.l1_loss)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    input, target = same_shape(input, target)
+    each = (input - target).abs()
+    if weight is None:
+        return reduced(each, reduction)
+    each = each * weight
+    return each.sum() / weight.sum() if reduction == "mean" else reduced(each, reduction)
+
+
+@public("smooth_l1_loss", forms="n")
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
+                   reduction: str = "mean", beta: float = 1.0) -> Tensor:
+    """Quadratic below beta, absolute above (torch.nn.functional.smooth_l1_loss)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    input, target = same_shape(input, target)
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    return smooth_l1(input, target, float(beta), reduction)
+
+
+@public("huber_loss", forms="n")
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
+               weight: Tensor | None = None) -> Tensor:
+    """Quadratic below delta, delta times the absolute value above (torch.nn.functional.huber_loss)."""
+    reduction = reduction_named(reduction)
+    input, target = same_shape(input, target)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if weight is None:
+        return huber(input, target, float(delta), reduction)
+    each = huber(input, target, float(delta), "none") * weight
+    return each.sum() / weight.sum() if reduction == "mean" else reduced(each, reduction)
+
+
+@public("soft_margin_loss", forms="n")
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
+                     reduction: str = "mean") -> Tensor:
+    """log(1 + exp(-target * input)) (torch.nn.functional.soft_margin_loss)."""
+    return soft_margin(input, target, None, reduction_named(reduction, size_average, reduce))
+
+
+@public("kl_div", forms="n")
+def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+           log_target: bool = False) -> Tensor:
+    """target * (log target - input) (torch.nn.functional.kl_div); `input` holds log-probabilities."""
+    if reduction == "batchmean":
+        return kl_div(input, target, reduction="sum", log_target=log_target) / input.shape[0]
+    reduction = reduction_named(reduction, size_average, reduce)
+    if log_target:
+        return reduced(target.exp() * (target - input), reduction)
+    return reduced(target.xlogy(target) - target * input, reduction)
+
+
+@public("poisson_nll_loss", forms="fn")
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
+                     size_average: Any = None, eps: float = 1e-8, reduce: Any = None,
+                     reduction: str = "mean") -> Tensor:
+    """The negative log likelihood of a Poisson distribution (torch.nn.functional.poisson_nll_loss)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduced(loss, reduction)
+
+
+@public("gaussian_nll_loss", forms="n")
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6,
+                      reduction: str = "mean") -> Tensor:
+    """The negative log likelihood of a Gaussian of variance `var` >= eps (torch.nn.functional.gaussian_nll_loss)."""
+    reduction = reduction_named(reduction)
+    if isinstance(var, (int, float)):
+        var = input.new_full(tuple(input.shape), float(var)) if var >= 0 else var
+    if isinstance(var, (int, float)) or bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    if tuple(var.shape) != tuple(input.shape):
+        if tuple(input.shape[:-1]) == tuple(var.shape):
+            var = var.unsqueeze(-1)
+        elif not (tuple(input.shape[:-1]) == tuple(var.shape[:-1]) and var.shape[-1] == 1):
+            raise ValueError("var is of incorrect size")
+    var = var.clone()
+    var.data.clamp_(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, reduction)

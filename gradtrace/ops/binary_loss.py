@@ -1,0 +1,72 @@
+"""Binary cross entropy, of probabilities and of logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import public
+from gradtrace.ops.loss import loss_op, reduction_named
+
+
+def log_sigmoid(x: Any) -> Any:
+    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+
+
+bce = loss_op(
+    "binary_cross_entropy(self, target)",
+    lambda x, t: (t - 1) * np.maximum(np.log1p(-x), -100) - t * np.maximum(np.log(x), -100),
+    "BinaryCrossEntropyBackward0", "self target",
+    self=lambda xp, g, n, self, target: g * (self - target) / xp.clamp_min((1 - self) * self, 1e-12) / n,
+    target=lambda xp, g, n, self, target: g * (xp.log1p(-self) - xp.log(self)) / n)
+bce_logits = loss_op(
+    "binary_cross_entropy_with_logits(self, target)",
+    lambda x, t: (1 - t) * x - log_sigmoid(x),
+    "BinaryCrossEntropyWithLogitsBackward0", "self target",
+    self=lambda xp, g, n, self, target: (xp.sigmoid(self) - target) * g / n,
+    target=lambda xp, g, n, self, target: -self * g / n)
+bce_pos_weight = loss_op(
+    "binary_cross_entropy_with_pos_weight(self, target, pos_weight)",
+    lambda x, t, p: (1 - t) * x - (1 + (p - 1) * t) * log_sigmoid(x),
+    "BinaryCrossEntropyWithLogitsBackward0", "self target pos_weight",
+    self=lambda xp, g, n, self, target, pos_weight: (
+        (1 - target + pos_weight * target) * xp.sigmoid(self) - pos_weight * target) * g / n,
+    target=lambda xp, g, n, self, target, pos_weight: (
+        (1 - pos_weight) * xp.log_sigmoid(self) - self) * g / n)
+
+
+@public("binary_cross_entropy", forms="n")
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-(t log x + (1 - t) log(1 - x)), each log at least -100 (torch.nn.functional.binary_cross_entropy)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    if tuple(target.shape) != tuple(input.shape):
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    x = input.array
+    if x.size and not bool(((x >= 0) & (x <= 1)).all()):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    return bce(input, target, None if weight is None else weight.array, reduction)
+
+
+@public("binary_cross_entropy_with_logits", forms="n")
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean", pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Binary cross entropy of sigmoid(input) without overflow.
+
+    See torch.nn.functional.binary_cross_entropy_with_logits; `pos_weight` weighs the positive class.
+    """
+    reduction = reduction_named(reduction, size_average, reduce)
+    if tuple(target.shape) != tuple(input.shape):
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    raw = None if weight is None else weight.array
+    if pos_weight is None:
+        return bce_logits(input, target, raw, reduction)
+    return bce_pos_weight(input, target, pos_weight, raw, reduction)

@@ -1,0 +1,177 @@
+"""Losses of classifiers over class indices or probabilities: nll_loss and cross_entropy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import public
+from gradtrace.ops.loss import reduction_named
+
+# ---- negative log likelihood
+
+
+def picked(target: Any, ignore: int) -> tuple[Any, Any]:
+    """Where each target's class stands in an input of shape (N, C, ...), and which targets count."""
+    valid = target != ignore
+    index = np.where(valid, target, 0)
+    places = list(np.indices(target.shape))
+    return (places[0], index, *places[1:]), valid
+
+
+def class_weights(x: Any, target: Any, weight: Any, ignore: int) -> tuple[Any, Any]:
+    index, valid = picked(target, ignore)
+    w = np.ones(target.shape, x.dtype) if weight is None else weight[index[1]]
+    return index, np.where(valid, w, 0).astype(x.dtype)
+
+
+def nll_kernel(x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+    index, w = class_weights(x, target, weight, ignore)
+    each = np.where(w == 0, np.zeros_like(w), -x[index] * w) if weight is None else -x[index] * w
+    if reduction == "none":
+        return each
+    total = each.sum(dtype=x.dtype)
+    return total if reduction == "sum" else total / w.sum(dtype=x.dtype)
+
+
+def nll_factor(x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+    """The derivative of each loss (or of their sum or mean) with respect to x, an array of its shape."""
+    index, w = class_weights(x, target, weight, ignore)
+    out = np.zeros(x.shape, x.dtype)
+    total = w.sum(dtype=x.dtype)
+    out[index] = -w if reduction != "mean" else -w / (total if total != 0 else 1)
+    return out
+
+
+def nll_grad(xp: Any, g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+    like = np.empty(tuple(x.shape), x.dtype)
+    factor = nll_factor(like, target, weight, reduction, ignore)
+    if reduction == "none":
+        g = xp.expand(xp.unsqueeze(g, 1), tuple(x.shape))
+    return xp.times_array(g, factor)
+
+
+def _nll(name: str, node: str) -> Any:
+    return op(f"{name}(self; target, weight, reduction, ignore)", nll_kernel, node=node,
+              self=d("~self", lambda xp, g, out, self, *rest: nll_grad(xp, g, self, *rest)))
+
+
+nll_record = _nll("nll_loss", "NllLossBackward0")
+nll2d_record = _nll("nll_loss2d", "NllLoss2DBackward0")
+
+
+@public("nll_loss", forms="n")
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
+    reduce: Any = None, reduction: str = "mean",
+) -> Tensor:
+    """The negative log likelihood of classes (torch.nn.functional.nll_loss).
+
+    `input` has shape (C), (N, C) or (N, C, d1, ...), `target` the same without C, of class indices.
+    """
+    reduction = reduction_named(reduction, size_average, reduce)
+    check_targets(input, target, ignore_index)
+    single = input.ndim == 1
+    if single:
+        input, target = input.unsqueeze(0), target.unsqueeze(0)
+    record = nll_record if input.ndim == 2 else nll2d_record
+    shape = tuple(target.shape)
+    if input.ndim not in (2, 4):
+        # As PyTorch: whatever is not (N, C) is brought to (N, C, H, W) first.
+        n, c = input.shape[0], input.shape[1]
+        input = input.reshape(n, c, 1, -1) if input.numel() else input
+        target = target.reshape(n, 1, -1)
+    w = None if weight is None else weight.array
+    found = record(input, target.array, w, reduction, ignore_index)
+    if reduction != "none":
+        return found  # type: ignore[no-any-return]
+    return found.squeeze(0) if single else found.view(*shape) if tuple(found.shape) != shape else found
+
+
+def check_targets(input: Tensor, target: Tensor, ignore: int) -> None:
+    """The errors that PyTorch raises for shapes, dtypes and classes out of range."""
+    if target.dtype.is_floating_point:
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_type}")
+    if not input.is_floating_point():
+        raise RuntimeError(f'"nll_loss_out_frame" not implemented for \'{input.dtype.scalar_type}\'')
+    if input.ndim < 1 or (input.ndim == 1 and target.ndim > 0):
+        if target.ndim <= 1 and input.ndim == 1:
+            raise ValueError(
+                f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+            )
+        raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
+    if input.ndim > 1 and input.shape[0] != (target.shape[0] if target.ndim else 1):
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
+            f"({target.shape[0] if target.ndim else 1})."
+        )
+    if input.ndim > 2 and tuple(input.shape[2:]) != tuple(target.shape[1:]):
+        raise RuntimeError(f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}")
+    classes = input.shape[0 if input.ndim == 1 else 1]
+    values = target.array
+    wrong = values[(values != ignore) & ((values < 0) | (values >= classes))]
+    if wrong.size:
+        raise IndexError(f"Target {int(wrong.flat[0])} is out of bounds.")
+
+
+@public("cross_entropy", forms="n")
+def cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
+    reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Tensor:
+    """Cross entropy of logits and class indices or class probabilities (torch.nn.functional.cross_entropy).
+
+    `input` has shape (C), (N, C) or (N, C, d1, ...); `target` is its shape without C (indices) or with it (floats).
+    """
+    reduction = reduction_named(reduction, size_average, reduce)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    dim = 0 if input.ndim == 1 else 1
+    logs = input.log_softmax(dim)
+    if target.is_floating_point():
+        if tuple(target.shape) != tuple(input.shape):
+            if target.ndim == input.ndim - 1:
+                raise RuntimeError("expected scalar type Long but found " + target.dtype.scalar_type)
+            raise ValueError(
+                f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+            )
+        return probabilities(logs, target, weight, reduction, label_smoothing, dim)
+    if label_smoothing:
+        return smoothed(logs, target, weight, reduction, ignore_index, label_smoothing, dim)
+    return nll_loss(logs, target, weight, None, ignore_index, None, reduction)
+
+
+def probabilities(logs: Any, target: Any, weight: Any, reduction: str, smoothing: float, dim: int) -> Tensor:
+    classes = logs.shape[dim]
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / classes
+    product = logs * target
+    if weight is not None:
+        product = product * weight.reshape(*(classes if i == dim else 1 for i in range(logs.ndim)))
+    if reduction == "none":
+        return -product.sum(dim)  # type: ignore[no-any-return]
+    total = -product.sum()
+    return total / (logs.numel() / classes) if reduction == "mean" else total  # type: ignore[no-any-return]
+
+
+def smoothed(
+    logs: Any, target: Any, weight: Any, reduction: str, ignore: int, smoothing: float, dim: int
+) -> Tensor:
+    """(1 - smoothing) of the loss of the target plus smoothing / C of the loss of each class."""
+    classes = logs.shape[dim]
+    hard = nll_loss(logs, target, weight, None, ignore, None, reduction)
+    weights = None if weight is None else weight.reshape(*(classes if i == dim else 1 for i in range(logs.ndim)))
+    every = -(logs if weights is None else logs * weights).sum(dim)
+    ignored = target == ignore
+    every = every.masked_fill(ignored, 0.0)
+    if reduction == "sum":
+        every = every.sum()
+    elif reduction == "mean":
+        if weight is None:
+            every = every.sum() / float((~ignored).sum().item())
+        else:
+            used = weight.array[np.where(ignored.array, 0, target.array)]
+            every = every.sum() / float(np.where(ignored.array, 0, used).sum())
+    return hard * (1 - smoothing) + every * (smoothing / classes)  # type: ignore[no-any-return]

@@ -16,7 +16,7 @@ LATER = (
     "shape", "index", "join", "gathering", "casts", "reduce", "softmax", "extremes", "matrix",
     "activation", "loss", "classification", "binary_loss", "conv", "norm", "special", "select",
     "random", "cumulative", "norms", "statistics", "products", "einsum", "linalg", "triangular",
-    "decompositions", "lu", "powers", "pad", "pool",
+    "decompositions", "lu", "powers", "pad", "pool", "adaptive", "unpool", "fold",
 )
 _waiting = list(LATER)
 

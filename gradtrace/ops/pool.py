@@ -51,7 +51,7 @@ def max_kernel(a: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
     for i in reversed(range(n)):
         dim = a.ndim - n + i
         one = (kernel[i], stride[i], padding[i], dilation[i])
-        out = count_windows(a.shape[dim], *one, ceil_mode)
+        out = count_windows(a.shape[dim], one, ceil_mode)
         starts = np.arange(out) * one[1] - one[2]
         first = np.where(starts < 0, starts % one[3], starts)
         taps = regular(a.shape[dim], out, *one)
@@ -63,7 +63,7 @@ def divisors(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: 
     """What the sum of each window is divided by: its cells inside the input, or inside input and padding."""
     total = np.ones((), np.int64)
     for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True):
-        starts = np.arange(count_windows(n, k, s, p, 1, ceil_mode)) * s - p
+        starts = np.arange(count_windows(n, (k, s, p, 1), ceil_mode)) * s - p
         ends = np.minimum(starts + k, n + p)
         cells = ends - starts if include_pad else np.minimum(ends, n) - np.maximum(starts, 0)
         total = total[..., None] * cells
@@ -79,9 +79,9 @@ def divided(total: Any, by: Any) -> Any:
 def plane_taps(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool) -> list[tuple[int, Taps]]:
     """For each dim the number of windows and their taps."""
     found = []
-    for n, *one in zip(sizes, kernel, stride, padding, strict=True):
-        out = count_windows(n, *one, 1, ceil_mode)
-        found.append((out, regular(n, out, *one)))
+    for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True):
+        out = count_windows(n, (k, s, p, 1), ceil_mode)
+        found.append((out, regular(n, out, k, s, p)))
     return found
 
 
@@ -182,11 +182,10 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
     check_tensor("max_pool1d", input)
     check_max_pool1d(input, kernel_size, stride, padding, dilation)
     (k,), (s,), (p,), (e,) = window("max_pool1d", 1, kernel_size, stride, padding, dilation)
-    if count_windows(input.shape[-1], k, s, p, e, ceil_mode) < 1:
-        raise RuntimeError(
-            f"max_pool1d() Invalid computed output size: {count_windows(input.shape[-1], k, s, p, e, ceil_mode)}"
-        )
-    dim = input.ndim - 2
+    out = count_windows(input.shape[-1], (k, s, p, e), ceil_mode)
+    if out < 1:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
+    dim = input.ndim - 1
     values, index = maxima[2](unsqueeze(input, dim), (1, k), (1, s), (0, p), (1, e), ceil_mode)
     return squeeze_dim(values, dim), squeeze_dim(index, dim)
 
@@ -256,16 +255,10 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
         if isinstance(value, (tuple, list)) and len(value) > 1:
             raise RuntimeError(f"avg_pool1d() argument '{argument}' should contain one int (got {len(value)})")
     (k,), (s,), (p,), _ = window("avg_pool1d", 1, kernel_size, stride, padding)
-    dim = input.ndim - 2
+    dim = input.ndim - 1
     image = unsqueeze(input, dim)
     where = ((1, k), (1, s), (0, p), (1, 1))
-    out = check_pool(image, 2, where, ceil_mode)
-    if out[1] < 1:
-        planes = input.shape[-2]
-        raise RuntimeError(
-            f"Given input size: ({planes}x1x{input.shape[-1]}). Calculated output size: ({planes}x1x{out[1]}). Output "
-            "size is too small"
-        )
+    check_room(image, 2, check_pool(image, 2, where, ceil_mode))
     return squeeze_dim(averages[2](image, *where[:3], ceil_mode, count_include_pad, None), dim)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gradtrace.engine.tensor import Tensor
@@ -23,7 +24,7 @@ WRONG = {
 def window(name: str, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any = 1) -> tuple[Ints, ...]:
     """Each as a tuple of n numbers; the stride is the kernel's size unless given."""
     given = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
-    found = {}
+    found: dict[str, Ints] = {}
     for argument, value in given.items():
         if argument == "stride" and (value is None or value == () or value == []):
             found[argument] = found["kernel_size"]
@@ -41,7 +42,7 @@ def window(name: str, n: int, kernel_size: Any, stride: Any, padding: Any, dilat
 
 def check_pool(input: Tensor, n: int, where: tuple[Ints, ...], ceil_mode: bool) -> Ints:
     """The number of windows along each dim; RuntimeError where the window does not suit the input."""
-    kernel, stride, padding, dilation = where
+    kernel, stride, _, dilation = where
     if input.ndim not in (n + 1, n + 2):
         raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
     for k, s, p, e in zip(*where, strict=True):
@@ -51,18 +52,20 @@ def check_pool(input: Tensor, n: int, where: tuple[Ints, ...], ceil_mode: bool) 
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
         if p > ((k - 1) * e + 1) // 2:
             raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={e}"
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                f"dilation={e}"
             )
     for what, letter, values in (("kernel size", "k", kernel), ("stride", "d", stride), ("dilation", "", dilation)):
         if any(v <= 0 for v in values):
             pairs = zip(AXES[n], values, strict=True)
             shown = " ".join(f"{letter}{axis}: {v}" if letter else f"dilation{axis}: {v}" for axis, v in pairs)
             raise RuntimeError(f"{what} should be greater than zero, but got {shown}")
-    return tuple(count_windows(size, *one, ceil_mode) for size, *one in zip(input.shape[-n:], *where, strict=True))
+    return tuple(count_windows(size, one, ceil_mode) for size, *one in zip(input.shape[-n:], *where, strict=True))
 
 
-def count_windows(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
-    """With ceil_mode a last window may reach beyond the padding, but must not start in it."""
+def count_windows(size: int, where: Sequence[int], ceil_mode: bool) -> int:
+    """How many windows (kernel, stride, padding, dilation) there are; with ceil_mode a last window may reach beyond the padding, but must not start in it."""
+    kernel, stride, padding, dilation = where
     room = size + 2 * padding - dilation * (kernel - 1) - 1
     count = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
     return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
@@ -77,8 +80,8 @@ def check_filled(input: Tensor, n: int) -> None:
     if n == 3:
         empty = shape[first:].index(0)
         raise RuntimeError(
-            "max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive length, "
-            f"but input has a shape of {shape} and non-batch dimension {empty} has length zero!"
+            "max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive "
+            f"length, but input has a shape of {shape} and non-batch dimension {empty} has length zero!"
         )
     raise RuntimeError(
         f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}"
@@ -111,7 +114,8 @@ def check_max_pool1d(input: Tensor, kernel_size: Any, stride: Any, padding: Any,
     shape = list(input.shape)
     if input.ndim not in (2, 3) or not all(shape[input.ndim - 2:]):
         raise RuntimeError(
-            f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}"
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
+            f"got:{shape}"
         )
     (k,), (s,), (p,), (e,) = window("max_pool1d", 1, kernel_size, stride, padding, dilation)
     for argument, value in (("kernel_size", k), ("stride", s), ("dilation", e)):

@@ -105,3 +105,15 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Alpha dropout of whole channels (torch.nn.functional.feature_alpha_dropout)."""
     return alpha_drop(input, p, training, inplace, channels=True)
+
+
+@public("gumbel_softmax", forms="n")
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of the Gumbel-softmax distribution (https://arxiv.org/abs/1611.01144); one-hot if `hard`."""
+    noise = -np.log(draw(None).exponential(size=tuple(logits.shape)))
+    soft: Any = ((logits + Tensor._wrap(noise.astype(logits.dtype.np))) / tau).softmax(dim)
+    if not hard:
+        return soft  # type: ignore[no-any-return]
+    index = soft.max(dim, keepdim=True)[1]
+    one_hot = soft.new_zeros(tuple(logits.shape)).scatter_(dim, index, 1.0)
+    return one_hot - soft.detach() + soft  # type: ignore[no-any-return]

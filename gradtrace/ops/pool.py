@@ -190,7 +190,7 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
     return squeeze_dim(values, dim), squeeze_dim(index, dim)
 
 
-def _expose_max() -> None:
+def _expose_max() -> dict[int, Any]:
     pairs = {1: (max_pool1d_with_indices, first_unless(max_pool1d_with_indices)), 2: _max_pool(2), 3: _max_pool(3)}
     for n, (with_indices, function) in pairs.items():
         name = f"max_pool{n}d"
@@ -201,9 +201,10 @@ def _expose_max() -> None:
         expose(named(function, name, doc), forms="fn", record=maxima[max(n, 2)])
         expose(named(with_indices, name + "_with_indices", doc), forms="fn" if n == 1 else "n",
                record=maxima[max(n, 2)])
+    return {n: function for n, (_, function) in pairs.items()}
 
 
-_expose_max()
+max_pools = _expose_max()
 
 
 def _average(n: int) -> Any:
@@ -263,5 +264,4 @@ def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 
 
 expose(avg_pool1d, forms="fn", record=averages[2])
-for _n in (2, 3):
-    expose(_average(_n), forms="n", record=averages[_n])
+average_pools = {1: avg_pool1d} | {n: expose(_average(n), forms="n", record=averages[n]) for n in (2, 3)}

@@ -64,7 +64,10 @@ def check_pool(input: Tensor, n: int, where: tuple[Ints, ...], ceil_mode: bool) 
 
 
 def count_windows(size: int, where: Sequence[int], ceil_mode: bool) -> int:
-    """How many windows (kernel, stride, padding, dilation) there are; with ceil_mode a last window may reach beyond the padding, but must not start in it."""
+    """How many windows (kernel, stride, padding, dilation) there are.
+
+    With ceil_mode a last window may reach beyond the padding, but must not start in it.
+    """
     kernel, stride, padding, dilation = where
     room = size + 2 * padding - dilation * (kernel - 1) - 1
     count = (room + (stride - 1 if ceil_mode else 0)) // stride + 1

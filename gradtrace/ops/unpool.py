@@ -8,10 +8,10 @@ from typing import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.api import expose, functional, named
+from gradtrace.ops.api import expose, named
 from gradtrace.ops.conv_arguments import lengths
 from gradtrace.ops.patches import Ints, size_of
-from gradtrace.ops.pool import averages  # noqa: F401 - its functions are used through `functional`
+from gradtrace.ops.pool import average_pools, max_pools
 from gradtrace.ops.shape import squeeze_dim, unsqueeze
 
 # ---- unpooling
@@ -110,11 +110,11 @@ def _power_average(n: int) -> Any:
     def function(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
                  ceil_mode: bool = False) -> Tensor:
         if math.isinf(norm_type):
-            pool, size = functional[f"max_pool{n}d"], input.abs()
+            pool, size = max_pools[n], input.abs()
             rest = (kernel_size, stride, 0, 1, ceil_mode)
             return pool(size, *rest) if norm_type > 0 else -pool(-size, *rest)
         cells = size_of(lengths(name, "kernel_size", kernel_size, n))
-        mean = functional[f"avg_pool{n}d"](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+        mean = average_pools[n](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
         return (mean.sign() * mean.abs().relu()).mul(cells).pow(1.0 / norm_type)
 
     return named(function, name, (

@@ -46,6 +46,7 @@ def _find(name: str) -> Any:
     if name in _CONSTANTS:
         return _CONSTANTS[name]
     if name in _ENGINE:
+        import_module("gradtrace.ops")  # which gives Tensor its methods
         return getattr(import_module("gradtrace.engine"), name)
     if name in _DTYPES:
         return getattr(import_module("gradtrace.engine.dtypes"), _DTYPES[name])

@@ -316,7 +316,7 @@ def test_format_of_a_scalar(value: Any, spec: str, expected: str) -> None:
 def test_format_refusals() -> None:
     with pytest.raises(TypeError, match=r"^unsupported format string passed to Tensor\.__format__$"):
         text.scalar_text(np.ones(1), ".3f")
-    with pytest.raises(ValueError, match="^Unknown format code 'd' for object of type 'float'$"):
+    with pytest.raises(ValueError, match=r"^Unknown format code 'd' for object of type 'float'$"):
         text.scalar_text(3.5, "d")
 
 

@@ -27,7 +27,6 @@ def sweep(roots: list[tuple[Node, int, Any]], keep: bool) -> None:
     heap: Heap = []
     pending: dict[Node, Any] = {}
     leaves: dict[Node, Any] = {}
-    node: Any = None
     try:
         for root, number, gradient in roots:
             receive(heap, pending, leaves, root, number, conform(gradient, root, number, None, 0))
@@ -36,7 +35,7 @@ def sweep(roots: list[tuple[Node, int, Any]], keep: bool) -> None:
             node = heappop(heap)[1]
             follow(heap, pending, leaves, node, pending.pop(node), keep)
     except BaseException:
-        drop_unfinished(leaves, roots, max((entry[1].seq for entry in heap), default=0) if node is None else node.seq)
+        drop_unfinished(leaves, roots, heap[0][1].seq if heap else 0)
         raise
     finally:
         while leaves:
@@ -61,60 +60,67 @@ def receive(heap: Heap, pending: dict[Node, Any], leaves: dict[Node, Any], node:
 
 
 def follow(heap: Heap, pending: dict[Node, Any], leaves: dict[Node, Any], node: Any, g: Any, keep: bool) -> None:
-    """Runs `node`, and then the newest node that has a gradient as long as the last one run made it ready."""
+    """Runs `node`, and then the newest node that has a gradient as long as the last one run gave it one.
+
+    After an error the first in `heap` is the node that failed.
+    """
     numpy = sys.modules.get("numpy")
     ndarray = None if numpy is None else numpy.ndarray
-    while True:
-        plan = node.plan
-        if plan is None or not plan.quick or node.rare is not None:
-            run_any(heap, pending, leaves, node, g, keep)
-            return
-        a, b, out = node.a, node.b, node.out
-        if plan.saves:
-            if a is FREED:
-                raise RuntimeError(FREED_MESSAGE)
-            if isinstance(a, Tensor):
-                if a._x is not None:
-                    check_versions(node)
-                a = a._data
-            if isinstance(b, Tensor):
-                if b._x is not None:
-                    check_versions(node)
-                b = b._data
-        xp = SCALAR if type(g) is float else ARRAY
-        candidate: Any = None
-        sent: Any = None
-        for i, rule in plan.rules:
-            target = node.nb if i else node.na
-            try:
-                value = rule(xp, g, out, a, b) if node.narrow == 2 else rule(xp, g, out, a)
-            except FLOAT_TRAPS:
-                value = apply(node, g)[i]
-            if type(value) is float:
-                if target.dtype is not None:
+    try:
+        while True:
+            plan = node.plan
+            if plan is None or not plan.quick or node.rare is not None:
+                run_any(heap, pending, leaves, node, g, keep)
+                return
+            a, b, out = node.a, node.b, node.out
+            if plan.saves:
+                if a is FREED:
+                    raise RuntimeError(FREED_MESSAGE)
+                if isinstance(a, Tensor):
+                    if a._x is not None:
+                        check_versions(node)
+                    a = a._data
+                if isinstance(b, Tensor):
+                    if b._x is not None:
+                        check_versions(node)
+                    b = b._data
+            xp = SCALAR if type(g) is float else ARRAY
+            candidate: Any = None
+            sent: Any = None
+            for i, rule in plan.rules:
+                target = node.nb if i else node.na
+                try:
+                    value = rule(xp, g, out, a, b) if node.narrow == 2 else rule(xp, g, out, a)
+                except FLOAT_TRAPS:
+                    value = apply(node, g)[i]
+                if type(value) is float:
+                    if target.dtype is not None:
+                        value = conform(value, target, 0 if node.nrs is None else node.nrs[i], node, i)
+                elif type(value) is not ndarray or value.dtype is not target.dtype or value.shape != target.shape:
                     value = conform(value, target, 0 if node.nrs is None else node.nrs[i], node, i)
-            elif type(value) is not ndarray or value.dtype is not target.dtype or value.shape != target.shape:
-                value = conform(value, target, 0 if node.nrs is None else node.nrs[i], node, i)
-            if target.is_accumulator:
-                have = leaves.get(target)
-                leaves[target] = value if have is None else have + value
-            elif target is candidate:
-                sent = sent + value
-            elif candidate is None and target.outputs == 1 and target not in pending:
-                candidate, sent = target, value
+                if target.is_accumulator:
+                    have = leaves.get(target)
+                    leaves[target] = value if have is None else have + value
+                elif target is candidate:
+                    sent = sent + value
+                elif candidate is None and target.outputs == 1 and target not in pending:
+                    candidate, sent = target, value
+                else:
+                    receive(heap, pending, leaves, target, 0 if node.nrs is None else node.nrs[i], value)
+            if plan.saves and not keep:
+                node.a = FREED
+                node.b = node.out = None
+            if candidate is None:
+                return
+            if heap and heap[0][0] < -candidate.seq:  # another one is newer
+                pending[candidate] = sent
+                node = heappushpop(heap, (-candidate.seq, candidate))[1]
+                g = pending.pop(node)
             else:
-                receive(heap, pending, leaves, target, 0 if node.nrs is None else node.nrs[i], value)
-        if plan.saves and not keep:
-            node.a = FREED
-            node.b = node.out = None
-        if candidate is None:
-            return
-        if heap and heap[0][0] < -candidate.seq:  # another one is newer
-            pending[candidate] = sent
-            node = heappushpop(heap, (-candidate.seq, candidate))[1]
-            g = pending.pop(node)
-        else:
-            node, g = candidate, sent
+                node, g = candidate, sent
+    except BaseException:
+        heap.insert(0, (-node.seq, node))
+        raise
 
 
 def run_any(heap: Heap, pending: dict[Node, Any], leaves: dict[Node, Any], node: Node, g: Any, keep: bool) -> None:

@@ -14,9 +14,10 @@ from gradtrace.ops import api, arithmetic, create, pointwise  # noqa: F401 - the
 
 LATER = (
     "shape", "index", "join", "gathering", "casts", "reduce", "softmax", "extremes", "matrix",
-    "activation", "loss", "classification", "binary_loss", "dropout", "embedding", "attention", "distance", "margin", "conv", "norm", "special", "select",
-    "random", "cumulative", "norms", "statistics", "products", "einsum", "linalg", "triangular",
-    "decompositions", "lu", "powers", "pad", "pool", "adaptive", "unpool", "fold",
+    "activation", "loss", "classification", "binary_loss", "dropout", "embedding", "attention",
+    "distance", "margin", "conv", "norm", "special", "select", "random", "cumulative", "norms",
+    "statistics", "products", "einsum", "linalg", "triangular", "decompositions", "lu", "powers",
+    "pad", "pool", "adaptive", "unpool", "fold",
 )
 _waiting = list(LATER)
 

@@ -344,7 +344,7 @@ def _with_underscore(function: Any, *forms: str) -> None:
     name = function.__name__ + "_"
 
     def call(input: Tensor, *args: Any, **options: Any) -> Tensor:
-        return function(input, *args, **options, inplace=True)  # type: ignore[no-any-return]
+        return function(input, *args, **options, inplace=True)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"In-place form of {function.__name__}."

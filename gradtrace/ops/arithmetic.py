@@ -32,8 +32,12 @@ def pow_exponent_grad(xp: Any, g: Any, self: Any, exponent: Any, out: Any) -> An
     return xp.where(flat, xp.zeros_like(g), g * (out * xp.log(self)))
 
 
+def is_bool(a: Any) -> bool:
+    return hasattr(a, "dtype") and a.dtype.kind == "b"
+
+
 def subtract(a: Any, b: Any) -> Any:
-    if getattr(a, "dtype", None) == bool and getattr(b, "dtype", None) == bool:
+    if is_bool(a) and is_bool(b):
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
@@ -42,7 +46,7 @@ def subtract(a: Any, b: Any) -> Any:
 
 
 def negate(a: Any) -> Any:
-    if getattr(a, "dtype", None) == bool or type(a) is bool:
+    if is_bool(a) or type(a) is bool:
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
             "the `~` or `logical_not()` operator instead."
@@ -125,7 +129,8 @@ sub_scaled = op("sub_scaled(self, other; alpha)", lambda a, b, alpha: subtract(a
                 scalar=lambda a, b, alpha: a - b * alpha, node="SubBackward0", **ARITH,
                 self=d("", lambda xp, g, out, self, other, alpha: g),
                 other=d("", lambda xp, g, out, self, other, alpha: -g * alpha))
-rsub_scalar = op("rsub_scalar(self, other)", reversed_subtract, scalar=lambda a, b: b - a, node="RsubBackward1", **ARITH,
+rsub_scalar = op("rsub_scalar(self, other)", reversed_subtract, scalar=lambda a, b: b - a, node="RsubBackward1",
+                 **ARITH,
                  self=d("", lambda xp, g, out, self, other: -g))
 mul = op("mul(self, other)", "multiply", scalar=py.mul, node="MulBackward0", **ARITH,
          self=d("other", lambda xp, g, out, self, other: g * other),
@@ -143,7 +148,8 @@ pow_scalar = op("pow_scalar(self; exponent)", power_scalar_kernel, scalar=scalar
                 self=d("self", lambda xp, g, out, self, exponent: pow_scalar_grad(xp, g, self, exponent)))
 pow_ = op("pow(self, exponent)", power_kernel, scalar=scalars.power, node="PowBackward1", **ARITH,
           self=d("self exponent", lambda xp, g, out, self, exponent: pow_base_grad(xp, g, self, exponent)),
-          exponent=d("self exponent out", lambda xp, g, out, self, exponent: pow_exponent_grad(xp, g, self, exponent, out)))
+          exponent=d("self exponent out", lambda xp, g, out, self, exponent: pow_exponent_grad(
+              xp, g, self, exponent, out)))
 pow_of_scalar = op("pow_of_scalar(exponent; base)", lambda exponent, base: power_kernel(base, exponent),
                    scalar=lambda exponent, base: scalars.power(base, exponent), node="PowBackward2",
                    exponent=d("exponent out", lambda xp, g, out, exponent, base: pow_of_scalar_grad(
@@ -170,7 +176,8 @@ fmax = op("fmax(self, other)", "fmax", node="FmaxBackward0", **ARITH,
 fmin = op("fmin(self, other)", "fmin", node="FminBackward0", **ARITH,
           self=d("self other", lambda xp, g, out, self, other: first_wins(xp, g, self <= other, other)),
           other=d("self other", lambda xp, g, out, self, other: xp.sub(g, first_wins(xp, g, self <= other, other))))
-where = op("where(condition, self, other)", lambda c, a, b: np.where(c, a, b), scalar=scalars.where, node="WhereBackward0",
+where = op("where(condition, self, other)", lambda c, a, b: np.where(c, a, b), scalar=scalars.where,
+           node="WhereBackward0",
            self=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, g, xp.zeros_like(g))),
            other=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, xp.zeros_like(g), g)))
 zeros_like = op("zeros_like(self)", "zeros_like", scalar=lambda x: 0.0)

@@ -118,7 +118,7 @@ def scaled_dot_product_attention(
     alike = query.ndim == key.ndim == value.ndim == 4 and query.shape[-1] == key.shape[-1] == value.shape[-1]
     same_heads = alike and query.shape[:2] == key.shape[:2] == value.shape[:2]
     if same_heads and dropout_p == 0 and (mask is None or not mask.requires_grad):
-        return fused(query, key, value, None if mask is None else mask.array, factor)  # type: ignore[no-any-return]
+        return fused(query, key, value, None if mask is None else mask.array, factor)
     return composed(query, key, value, mask, factor, dropout_p)
 
 
@@ -133,4 +133,4 @@ def composed(query: Any, key: Any, value: Any, mask: Any, scale: float, dropout_
         from gradtrace.ops.dropout import drop
 
         weights = drop(weights, dropout_p, True, False)
-    return weights @ value  # type: ignore[no-any-return]
+    return weights @ value

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine import dtypes
-from gradtrace.engine.inplace import inplace
 from gradtrace.engine.describe import device
+from gradtrace.engine.inplace import inplace
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.create import assign, cast, check_device, fill, fill_tensor, zero

@@ -86,7 +86,7 @@ def nll_loss(
     w = None if weight is None else weight.array
     found = record(input, target.array, w, reduction, ignore_index)
     if reduction != "none":
-        return found  # type: ignore[no-any-return]
+        return found
     return found.squeeze(0) if single else found.view(*shape) if tuple(found.shape) != shape else found
 
 
@@ -151,9 +151,9 @@ def probabilities(logs: Any, target: Any, weight: Any, reduction: str, smoothing
     if weight is not None:
         product = product * weight.reshape(*(classes if i == dim else 1 for i in range(logs.ndim)))
     if reduction == "none":
-        return -product.sum(dim)  # type: ignore[no-any-return]
+        return -product.sum(dim)
     total = -product.sum()
-    return total / (logs.numel() / classes) if reduction == "mean" else total  # type: ignore[no-any-return]
+    return total / (logs.numel() / classes) if reduction == "mean" else total
 
 
 def smoothed(
@@ -174,4 +174,4 @@ def smoothed(
         else:
             used = weight.array[np.where(ignored.array, 0, target.array)]
             every = every.sum() / float(np.where(ignored.array, 0, used).sum())
-    return hard * (1 - smoothing) + every * (smoothing / classes)  # type: ignore[no-any-return]
+    return hard * (1 - smoothing) + every * (smoothing / classes)

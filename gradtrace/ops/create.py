@@ -9,10 +9,10 @@ import math
 from typing import Any
 
 from gradtrace.engine import dtypes
+from gradtrace.engine.describe import CPU, device
 from gradtrace.engine.function import refuse_twice
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.op import d, op
-from gradtrace.engine.describe import CPU, device
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.ops.api import public, sizes
 
@@ -204,7 +204,7 @@ def of_fill(value: Any) -> dtypes.dtype:
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
          out: Any = None) -> Tensor:
     """A tensor filled with one value, whose type decides the dtype (torch.full)."""
-    shape = checked_sizes(sizes((size,) if not isinstance(size, int) else (size,)))
+    shape = checked_sizes(sizes((size,)))
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     return finish(np.full(shape, value, np_of(dtype, of_fill(fill_value))), requires_grad, device)
 
@@ -224,7 +224,9 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, req
 
 
 @public("new_tensor", forms="m")
-def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+) -> Tensor:
     """A new tensor from `data`, with the dtype of this tensor."""
     return tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
 

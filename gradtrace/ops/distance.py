@@ -41,7 +41,7 @@ outer_sum = op("outer_sum(g, a, b)", lambda g, a, b: np.einsum("no,ni,nj->oij", 
 @public("normalize", forms="n")
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
     """input / max(norm(input, p, dim), eps) (torch.nn.functional.normalize)."""
-    return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)  # type: ignore[no-any-return]
+    return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 
 @public("cosine_similarity", forms="fn")
@@ -58,14 +58,14 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         norm.data.clamp_(min=eps)
         return x / norm
 
-    return (unit(x1) * unit(x2)).sum(dim)  # type: ignore[no-any-return]
+    return (unit(x1) * unit(x2)).sum(dim)
 
 
 @public("pairwise_distance", forms="fn")
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """norm(x1 - x2 + eps, p) over the last dim (torch.nn.functional.pairwise_distance)."""
     difference = add_number(x1 - x2, eps)
-    return norm_of(difference, float(p), (max(x1.ndim, x2.ndim) - 1,), keepdim)  # type: ignore[no-any-return]
+    return norm_of(difference, float(p), (max(x1.ndim, x2.ndim) - 1,), keepdim)
 
 
 @public("pdist", forms="fn")
@@ -74,7 +74,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     first, second = np.triu_indices(input.shape[0], 1)
-    return pdist_record(input, float(p), first, second)  # type: ignore[no-any-return]
+    return pdist_record(input, float(p), first, second)
 
 
 def pdist_grad(xp: Any, g: Any, x: Any, out: Any, p: float, first: Any, second: Any) -> Any:
@@ -104,7 +104,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
                            f"{weight.shape[2]}")
     flat = trilinear(input1.reshape(-1, weight.shape[1]), weight, input2.reshape(-1, weight.shape[2]))
     out = flat.view(*input1.shape[:-1], weight.shape[0])
-    return out if bias is None else out + bias  # type: ignore[no-any-return]
+    return out if bias is None else out + bias
 
 
 @public("cosine_embedding_loss", forms="fn")
@@ -120,8 +120,8 @@ def cosine_embedding_loss(
     sizes = ((input1 * input1).sum(dim) + tiny) * ((input2 * input2).sum(dim) + tiny)
     cosine = across / sizes.sqrt()
     zeros = cosine.new_zeros(tuple(cosine.shape))
-    near = (1 - cosine).where(target == 1, zeros)
-    far = (cosine - margin).clamp_min(0).where(target == -1, zeros)
+    near = (1 - cosine).where(target.eq(1), zeros)
+    far = (cosine - margin).clamp_min(0).where(target.eq(-1), zeros)
     return reduced(near + far, reduction)
 
 

@@ -113,7 +113,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     noise = -np.log(draw(None).exponential(size=tuple(logits.shape)))
     soft: Any = ((logits + Tensor._wrap(noise.astype(logits.dtype.np))) / tau).softmax(dim)
     if not hard:
-        return soft  # type: ignore[no-any-return]
+        return soft
     index = soft.max(dim, keepdim=True)[1]
     one_hot = soft.new_zeros(tuple(logits.shape)).scatter_(dim, index, 1.0)
-    return one_hot - soft.detach() + soft  # type: ignore[no-any-return]
+    return one_hot - soft.detach() + soft

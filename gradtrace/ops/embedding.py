@@ -87,7 +87,7 @@ def embedding(
     indices = checked_indices(input, weight.shape[0])
     if max_norm is not None:
         renormalise(weight, indices, max_norm, norm_type)
-    return embedding_record(weight, indices, padding, scale_grad_by_freq)  # type: ignore[no-any-return]
+    return embedding_record(weight, indices, padding, scale_grad_by_freq)
 
 
 @public("embedding_bag", forms="n")

@@ -59,7 +59,8 @@ def where_(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
     if condition.dtype.category != dtypes.BOOL:
         raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_type}"
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{condition.dtype.scalar_type}"
         )
     operands = [(v._data, True) if isinstance(v, Tensor) else (v, False) for v in (input, other)]
     wanted = dtypes.result_type(*operands)

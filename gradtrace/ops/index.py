@@ -43,7 +43,8 @@ slice_ = op("slice(self; dim, start, stop, step)",
 slice_place = op("slice_place(self; shape, dim, start, stop, step)",
                  lambda g, shape, dim, start, stop, step: place(shape, dim, slice(start, stop, step), g),
                  node="SliceBackwardBackward0",
-                 self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(g, dim, start, stop, step)))
+                 self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(
+                     g, dim, start, stop, step)))
 index = op("index(self; indices)", lambda a, indices: a[indices], node="IndexBackward0",
            self=d("~self", lambda xp, g, out, self, indices: xp.index_place(g, tuple(self.shape), indices)))
 index_place = op("index_place(self; shape, indices)", lambda g, shape, indices: add_at(shape, indices, g),
@@ -63,7 +64,8 @@ gather_place = op("gather_place(self; shape, dim, index)", lambda g, shape, dim,
 scatter = op("scatter(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(a, src, dim, index),
              node="ScatterBackward0",
              self=d("", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
-             src=d("~src", lambda xp, g, out, self, src, dim, index: xp.fit(xp.gather(g, dim, index), tuple(src.shape))))
+             src=d("~src", lambda xp, g, out, self, src, dim, index: xp.fit(
+                 xp.gather(g, dim, index), tuple(src.shape))))
 scatter_value = op("scatter_value(self; dim, index, value)",
                    lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value), node="ScatterBackward1",
                    self=d("", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)))

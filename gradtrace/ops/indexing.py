@@ -51,22 +51,28 @@ def normalised(tensor: Tensor, key: Any) -> list[Any]:
     return items
 
 
-def basic_steps(tensor: Tensor, key: Any, keep_full_slices: bool) -> tuple[Tensor, list[Any]]:
-    """The views that an index asks for, and what is left for one advanced step (None: all of a dim)."""
+def basic_steps(tensor: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
+    """The views that an index asks for, and what is left for one advanced step (None: all of a dim).
+
+    A slice of everything is a step of its own only when it is the whole index, as in PyTorch.
+    """
     if key is Ellipsis or (isinstance(key, tuple) and not key):
         return alias(tensor), []
     result, dim, advanced = tensor, 0, []
     for item in normalised(tensor, key):
-        if is_advanced(item):
+        if isinstance(item, bool):
+            result = unsqueeze(result, dim)
+            advanced.append(np.array([item]))
+            dim += 1
+        elif is_advanced(item):
             advanced.append(item)
             dim += consumed(item)
-            continue
-        if item is None:
+        elif item is None:
             result = unsqueeze(result, dim)
             advanced.append(None)
             dim += 1
         elif isinstance(item, slice):
-            result = sliced(result, dim, item, keep_full_slices)
+            result = sliced(result, dim, item, keep_full=not isinstance(key, tuple))
             advanced.append(None)
             dim += 1
         else:
@@ -151,7 +157,7 @@ def check_bounds(array: Any, dim: int, n: int) -> None:
 
 def getitem(self: Tensor, key: Any) -> Tensor:
     """self[key]."""
-    result, advanced = basic_steps(self, key, keep_full_slices=not has_advanced(key))
+    result, advanced = basic_steps(self, key)
     if not advanced:
         return result if result is not self else alias(self)
     try:
@@ -162,15 +168,11 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         raise
 
 
-def has_advanced(key: Any) -> bool:
-    return any(is_advanced(item) for item in (key if isinstance(key, tuple) else (key,)))
-
-
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """self[key] = value, in place: through a view, or by index_put."""
     if not isinstance(value, (Tensor, int, float)):
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.scalar_type}Tensor")
-    target, advanced = basic_steps(self, key, keep_full_slices=False)
+    target, advanced = basic_steps(self, key)
     if advanced:
         source = value if isinstance(value, Tensor) else Tensor._wrap(np.asarray(value).astype(self.dtype.np))
         if isinstance(value, Tensor) and value.dtype is not self.dtype:

@@ -77,7 +77,7 @@ def soft_margin_share(xp: Any, x: Any, y: Any) -> Any:
 
 def bounded(name: str, node: str, kernel: Callable[..., Any], slope: Callable[..., Any]) -> Op:
     """A record "NAME(self, target; bound, reduction)" of a loss that is quadratic inside of a bound."""
-    def rule(xp: Any, g: Any, a: Any, b: Any, bound: float, reduction: str, sign: int) -> Any:
+    def rule(xp: Any, g: Any, a: Any, b: Any, sign: int, bound: float, reduction: str) -> Any:
         norm = sign / max(math.prod(a.shape), 1) if reduction == "mean" else sign
         return slope(xp, a - b, bound) * norm * g
 
@@ -85,8 +85,8 @@ def bounded(name: str, node: str, kernel: Callable[..., Any], slope: Callable[..
         f"{name}(self, target; bound, reduction)",
         lambda a, b, bound, reduction: reduce_array(kernel(np.abs(a - b), bound).astype(a.dtype), None, reduction),
         node=node, promote="arith",
-        self=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest, 1)),
-        target=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest, -1)),
+        self=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, 1, *rest)),
+        target=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, -1, *rest)),
     )
 
 

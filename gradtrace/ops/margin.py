@@ -35,8 +35,8 @@ def hinge_embedding_loss(
     """input where target is 1, max(0, margin - input) where it is -1 (torch.nn.functional.hinge_embedding_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
     zeros = input.new_zeros(tuple(input.shape))
-    far = (margin - input).clamp_min(0).where(target != 1, zeros)
-    near = input.where(target != -1, zeros)
+    far = (margin - input).clamp_min(0).where(target.ne(1), zeros)
+    near = input.where(target.ne(-1), zeros)
     return reduced(far + near, reduction)
 
 
@@ -65,7 +65,7 @@ def multi_margin_parts(x: Any, target: Any, p: int, margin: float, weight: Any) 
     z = margin - x[rows, target][:, None] + x
     z[rows, target] = 0
     active = z > 0
-    factor = (1 if weight is None else weight[target])[..., None] if weight is not None else 1
+    factor = 1 if weight is None else weight[target][:, None]
     each = np.where(active, z if p == 1 else z * z, 0) * factor / x.shape[1]
     slope = np.where(active, 1 if p == 1 else 2 * z, 0) * factor / x.shape[1]
     slope[rows, target] = -slope.sum(1)
@@ -127,7 +127,7 @@ def multi_margin_loss(
     if labels.size and (labels.min() < 0 or labels.max() >= rows.shape[1]):
         raise RuntimeError("target out of range")
     found = multi_margin(rows, labels, p, margin, None if weight is None else weight.array, reduction)
-    return found.squeeze(0) if single and reduction == "none" else found  # type: ignore[no-any-return]
+    return found.squeeze(0) if single and reduction == "none" else found
 
 
 @public("multilabel_margin_loss", forms="n")
@@ -142,4 +142,4 @@ def multilabel_margin_loss(
     if labels.size and (labels.min() < -1 or labels.max() >= rows.shape[1]):
         raise RuntimeError("Expected target value to be in range [-1, nclasses)")
     found = multilabel_margin(rows, labels, reduction)
-    return found.squeeze(0) if single and reduction == "none" else found  # type: ignore[no-any-return]
+    return found.squeeze(0) if single and reduction == "none" else found

@@ -1,4 +1,4 @@
-"""Functions of one tensor, element by element, and the clamps. One line each: the kernel, the float kernel, the rule."""
+"""Functions of one tensor, element by element, and the clamps; each has a kernel, one for floats, and its rule."""
 
 from __future__ import annotations
 

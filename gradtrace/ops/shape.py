@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtrace.engine.describe import Size
 from gradtrace.engine.inplace import repoint
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
-from gradtrace.engine.describe import Size
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, check_dims, public, sizes
 from gradtrace.ops.create import clone

@@ -17,7 +17,7 @@ TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 def elementwise(function: Callable[[float], float]) -> Callable[[Any], Any]:
     """A kernel from a float function, in the array's own dtype."""
-    return lambda a: np.frompyfunc(function, 1, 1)(np.asarray(a, np.float64)).astype(np.asarray(a).dtype)
+    return lambda a: np.asarray(np.frompyfunc(function, 1, 1)(np.asarray(a, np.float64))).astype(np.asarray(a).dtype)
 
 
 erf = op("erf(self)", elementwise(math.erf), scalar=math.erf, node="ErfBackward0", **FLOAT,
@@ -30,10 +30,12 @@ logaddexp = op("logaddexp(self, other)", "logaddexp", node="LogaddexpBackward0",
 hypot = op("hypot(self, other)", "hypot", scalar=math.hypot, node="HypotBackward0", **FLOAT,
            self=d("self out", lambda xp, g, out, self, other: g * (self / out)),
            other=d("other out", lambda xp, g, out, self, other: g * (other / out)))
-xlogy = op("xlogy(self, other)", lambda a, b: np.where(np.isnan(b), b, np.where(a == 0, np.zeros_like(a), a * np.log(b))),
+xlogy = op("xlogy(self, other)", lambda a, b: np.where(
+    np.isnan(b), b, np.where(a == 0, np.zeros_like(a), a * np.log(b))),
            node="XlogyBackward0", **FLOAT,
            self=d("self other", lambda xp, g, out, self, other: g * xp.where(
-               xp.logical_and(self == 0, other <= 0), xp.zeros_like(self + other), xp.log(other + xp.zeros_like(self)))),
+               xp.logical_and(self == 0, other <= 0), xp.zeros_like(self + other),
+               xp.log(other + xp.zeros_like(self)))),
            other=d("self other", lambda xp, g, out, self, other: g * (self / other)))
 deg2rad = op("deg2rad(self)", "deg2rad", scalar=math.radians, node="Deg2RadBackward0", **FLOAT,
              self=d("", lambda xp, g, out, self: g * (math.pi / 180)))

@@ -18,6 +18,7 @@ LATER = (
     "distance", "margin", "conv", "norm", "special", "select", "random", "cumulative", "norms",
     "statistics", "products", "einsum", "linalg", "triangular", "decompositions", "lu", "powers",
     "pad", "pool", "adaptive", "unpool", "fold",
+    "resample", "shuffle",
 )
 _waiting = list(LATER)
 

@@ -30,8 +30,8 @@ def select(xp: Any, condition: Any, a: Any, g: Any) -> Any:
 
 
 def negative_part(xp: Any, x: Any) -> Any:
-    """x where it is not positive, else 0: what may be exponentiated without overflow on the other side."""
-    return xp.where(x <= 0, x, xp.zeros_like(x))
+    """x where it is negative, else 0: what may be exponentiated without overflow on the other side."""
+    return xp.where(x < 0, x, xp.zeros_like(x))
 
 
 linked = op("linked(g, other)", lambda g, other: g, scalar=lambda g, other: g, node="LinkedBackward0",
@@ -115,12 +115,12 @@ hardtanh_record = op("hardtanh(self; low, high)", lambda x, low, high: np.clip(x
                          xp.logical_or(self <= low, self >= high), xp.zeros_like(g), g), self)))
 hardswish_record = op("hardswish(self)", lambda x: (x * np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
                       node="HardswishBackward0",
-                      self=d("self", lambda xp, g, out, self: xp.where(self >= 3, g, select(
-                          xp, self > -3, g * (self / 3 + 0.5), g))))
+                      self=d("self", lambda xp, g, out, self: xp.where(
+                          self <= -3, xp.zeros_like(g), xp.where(self < 3, g * (self / 3 + 0.5), g))))
 hardsigmoid_record = op("hardsigmoid(self)", lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
                         node="HardsigmoidBackward0",
-                        self=d("self", lambda xp, g, out, self: select(
-                            xp, xp.logical_and(self > -3, self < 3), g / 6, g)))
+                        self=d("self", lambda xp, g, out, self: xp.linked(select(
+                            xp, xp.logical_and(self > -3, self < 3), g / 6, g), self)))
 logsigmoid_record = op("log_sigmoid(self)", lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
                        node="LogSigmoidBackward0", **FLOAT,
                        self=d("self", lambda xp, g, out, self: g * xp.sigmoid(-self)))

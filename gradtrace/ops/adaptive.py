@@ -210,5 +210,6 @@ def _expose_max(n: int, both: Any) -> None:
 expose(adaptive_avg_pool1d, forms="fn", record=averages[2])
 for _n, _both in ((1, both_maxima1d), (2, both_maxima(2)), (3, both_maxima(3))):
     _expose_max(_n, _both)
-for _n in (2, 3):
-    expose(_averages(_n), forms="n", record=averages[_n])
+adaptive_avg_pools = {1: adaptive_avg_pool1d} | {
+    n: expose(_averages(n), forms="n", record=averages[n]) for n in (2, 3)
+}

@@ -9,6 +9,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.loss import reduction_named
+from gradtrace.ops.reduce import div_number
 
 # ---- negative log likelihood
 
@@ -28,6 +29,8 @@ def class_weights(x: Any, target: Any, weight: Any, ignore: int) -> tuple[Any, A
 
 
 def nll_kernel(x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+    if x.ndim == 1:
+        return nll_kernel(x[None], target.reshape(1), weight, "sum" if reduction == "none" else reduction, ignore)
     index, w = class_weights(x, target, weight, ignore)
     each = np.where(w == 0, np.zeros_like(w), -x[index] * w) if weight is None else -x[index] * w
     if reduction == "none":
@@ -38,17 +41,19 @@ def nll_kernel(x: Any, target: Any, weight: Any, reduction: str, ignore: int) ->
 
 def nll_factor(x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
     """The derivative of each loss (or of their sum or mean) with respect to x, an array of its shape."""
+    if x.ndim == 1:
+        return nll_factor(x[None], target.reshape(1), weight, reduction, ignore)[0]
     index, w = class_weights(x, target, weight, ignore)
     out = np.zeros(x.shape, x.dtype)
     total = w.sum(dtype=x.dtype)
-    out[index] = -w if reduction != "mean" else -w / (total if total != 0 else 1)
+    out[index] = 0 - w if reduction != "mean" else 0 - w / (total if total != 0 else 1)  # no -0
     return out
 
 
 def nll_grad(xp: Any, g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
     like = np.empty(tuple(x.shape), x.dtype)
     factor = nll_factor(like, target, weight, reduction, ignore)
-    if reduction == "none":
+    if reduction == "none" and len(x.shape) > 1:
         g = xp.expand(xp.unsqueeze(g, 1), tuple(x.shape))
     return xp.times_array(g, factor)
 
@@ -73,35 +78,30 @@ def nll_loss(
     """
     reduction = reduction_named(reduction, size_average, reduce)
     check_targets(input, target, ignore_index)
-    single = input.ndim == 1
-    if single:
-        input, target = input.unsqueeze(0), target.unsqueeze(0)
-    record = nll_record if input.ndim == 2 else nll2d_record
+    record = nll_record if input.ndim <= 2 else nll2d_record
     shape = tuple(target.shape)
-    if input.ndim not in (2, 4):
-        # As PyTorch: whatever is not (N, C) is brought to (N, C, H, W) first.
+    if input.ndim not in (1, 2, 4):
+        # As PyTorch: whatever has more than (N, C) is brought to (N, C, H, W) first.
         n, c = input.shape[0], input.shape[1]
         input = input.reshape(n, c, 1, -1) if input.numel() else input
         target = target.reshape(n, 1, -1)
     w = None if weight is None else weight.array
     found = record(input, target.array, w, reduction, ignore_index)
-    if reduction != "none":
-        return found
-    return found.squeeze(0) if single else found.view(*shape) if tuple(found.shape) != shape else found
+    return found.view(*shape) if reduction == "none" and tuple(found.shape) != shape and input.ndim > 1 else found
 
 
 def check_targets(input: Tensor, target: Tensor, ignore: int) -> None:
     """The errors that PyTorch raises for shapes, dtypes and classes out of range."""
     if target.dtype.is_floating_point:
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_type}")
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_type}"
+        )
     if not input.is_floating_point():
         raise RuntimeError(f'"nll_loss_out_frame" not implemented for \'{input.dtype.scalar_type}\'')
-    if input.ndim < 1 or (input.ndim == 1 and target.ndim > 0):
-        if target.ndim <= 1 and input.ndim == 1:
-            raise ValueError(
-                f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
-            )
+    if input.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
+    if input.ndim == 1 and target.numel() != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
     if input.ndim > 1 and input.shape[0] != (target.shape[0] if target.ndim else 1):
         raise ValueError(
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
@@ -127,13 +127,15 @@ def cross_entropy(
     """
     reduction = reduction_named(reduction, size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     dim = 0 if input.ndim == 1 else 1
     logs = input.log_softmax(dim)
     if target.is_floating_point():
         if tuple(target.shape) != tuple(input.shape):
             if target.ndim == input.ndim - 1:
-                raise RuntimeError("expected scalar type Long but found " + target.dtype.scalar_type)
+                raise RuntimeError(
+                    f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_type}"
+                )
             raise ValueError(
                 f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
             )
@@ -153,7 +155,7 @@ def probabilities(logs: Any, target: Any, weight: Any, reduction: str, smoothing
     if reduction == "none":
         return -product.sum(dim)
     total = -product.sum()
-    return total / (logs.numel() / classes) if reduction == "mean" else total
+    return div_number(total, logs.numel() / classes) if reduction == "mean" else total
 
 
 def smoothed(

@@ -9,8 +9,10 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.arithmetic import sub
 from gradtrace.ops.loss import reduced, reduction_named
 from gradtrace.ops.norms import norm_grad, norm_kernel
+from gradtrace.ops.shape import broadcast_tensors
 
 # A number added inside a composed function; PyTorch names its node apart.
 add_number = op("add_number(self; other)", lambda a, other: a + other, scalar=lambda a, other: a + other,
@@ -38,6 +40,11 @@ outer_sum = op("outer_sum(g, a, b)", lambda g, a, b: np.einsum("no,ni,nj->oij", 
                b=d("g a", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, xp.transpose(h, 1, 2), a)))
 
 
+def number_minus(number: float, x: Tensor) -> Tensor:
+    """number - x, the number being a 0-d tensor as in PyTorch's composed functions."""
+    return sub(Tensor._wrap(np.asarray(number, x.dtype.np)), x)
+
+
 @public("normalize", forms="n")
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
     """input / max(norm(input, p, dim), eps) (torch.nn.functional.normalize)."""
@@ -47,9 +54,8 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 @public("cosine_similarity", forms="fn")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along dim, norms at least eps (torch.nn.functional.cosine_similarity)."""
-    from gradtrace.ops.shape import broadcast_tensors
-
-    x1, x2 = broadcast_tensors(x1, x2)
+    if tuple(x1.shape) != tuple(x2.shape):
+        x1, x2 = broadcast_tensors(x1, x2)
     dim = check_dim(dim, x1.ndim)
 
     def unit(x: Any) -> Any:
@@ -120,7 +126,7 @@ def cosine_embedding_loss(
     sizes = ((input1 * input1).sum(dim) + tiny) * ((input2 * input2).sum(dim) + tiny)
     cosine = across / sizes.sqrt()
     zeros = cosine.new_zeros(tuple(cosine.shape))
-    near = (1 - cosine).where(target.eq(1), zeros)
+    near = number_minus(1, cosine).where(target.eq(1), zeros)
     far = (cosine - margin).clamp_min(0).where(target.eq(-1), zeros)
     return reduced(near + far, reduction)
 

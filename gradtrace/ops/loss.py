@@ -64,7 +64,7 @@ def huber_slope(xp: Any, x: Any, bound: Any) -> Any:
 
 mse = loss_op("mse_loss(self, target)", lambda a, b: (a - b) * (a - b), "MseLossBackward0", "self target",
               self=lambda xp, g, n, self, target: (2 / n) * (self - target) * g,
-              target=lambda xp, g, n, self, target: (-2 / n) * (self - target) * g)
+              target=lambda xp, g, n, self, target: (2 / n) * (target - self) * g)
 soft_margin = loss_op("soft_margin_loss(self, target)", lambda a, y: np.log(1 + np.exp(-y * a)),
                       "SoftMarginLossBackward0", "self target",
                       self=lambda xp, g, n, self, target: -target * soft_margin_share(xp, self, target) * g / n)
@@ -77,16 +77,16 @@ def soft_margin_share(xp: Any, x: Any, y: Any) -> Any:
 
 def bounded(name: str, node: str, kernel: Callable[..., Any], slope: Callable[..., Any]) -> Op:
     """A record "NAME(self, target; bound, reduction)" of a loss that is quadratic inside of a bound."""
-    def rule(xp: Any, g: Any, a: Any, b: Any, sign: int, bound: float, reduction: str) -> Any:
-        norm = sign / max(math.prod(a.shape), 1) if reduction == "mean" else sign
+    def rule(xp: Any, g: Any, a: Any, b: Any, bound: float, reduction: str) -> Any:
+        norm = 1 / max(math.prod(a.shape), 1) if reduction == "mean" else 1
         return slope(xp, a - b, bound) * norm * g
 
     return op(
         f"{name}(self, target; bound, reduction)",
         lambda a, b, bound, reduction: reduce_array(kernel(np.abs(a - b), bound).astype(a.dtype), None, reduction),
         node=node, promote="arith",
-        self=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, 1, *rest)),
-        target=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, -1, *rest)),
+        self=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest)),
+        target=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, target, self, *rest)),
     )
 
 

@@ -8,7 +8,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
-from gradtrace.ops.distance import add_number
+from gradtrace.ops.distance import add_number, number_minus
 from gradtrace.ops.loss import reduce_array, reduced, reduction_named
 
 
@@ -35,7 +35,7 @@ def hinge_embedding_loss(
     """input where target is 1, max(0, margin - input) where it is -1 (torch.nn.functional.hinge_embedding_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
     zeros = input.new_zeros(tuple(input.shape))
-    far = (margin - input).clamp_min(0).where(target.ne(1), zeros)
+    far = number_minus(margin, input).clamp_min(0).where(target.ne(1), zeros)
     near = input.where(target.ne(-1), zeros)
     return reduced(far + near, reduction)
 

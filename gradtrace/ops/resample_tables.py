@@ -1,0 +1,107 @@
+"""Which inputs each output of a resampling is made of along one dim, and with what weights.
+
+A table is (index, weights), both of shape (taps, outputs). The arithmetic is done in the dtype in which PyTorch does
+it, so that numbers on the border between two inputs go the same way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine.lazy import np
+
+Table = tuple[Any, Any]
+
+
+def step(n: int, out: int, corners: bool, scale: float | None) -> float:
+    """How far apart in the input the sources of neighbouring outputs are."""
+    if corners:
+        return (n - 1) / (out - 1) if out > 1 else 0.0
+    return 1 / scale if scale is not None and scale > 0 else n / out
+
+
+def nearest(n: int, out: int, corners: bool, scale: float | None, dtype: Any) -> Table:
+    return picked(n, out, scale, 0.0)
+
+
+def nearest_exact(n: int, out: int, corners: bool, scale: float | None, dtype: Any) -> Table:
+    return picked(n, out, scale, 0.5)
+
+
+def picked(n: int, out: int, scale: float | None, centre: float) -> Table:
+    source = (np.arange(out, dtype=np.float32) + np.float32(centre)) * np.float32(step(n, out, False, scale))
+    index = np.minimum(np.floor(source).astype(np.int64), n - 1)
+    return index[None], np.ones((1, out))
+
+
+def sources(n: int, out: int, corners: bool, scale: float | None, dtype: Any) -> Any:
+    outputs, width = np.arange(out, dtype=dtype), dtype.type(step(n, out, corners, scale))
+    return width * outputs if corners else width * (outputs + dtype.type(0.5)) - dtype.type(0.5)
+
+
+def linear(n: int, out: int, corners: bool, scale: float | None, dtype: Any) -> Table:
+    source = np.maximum(sources(n, out, corners, scale, dtype), 0)
+    low = np.minimum(np.floor(source).astype(np.int64), n - 1)
+    part = np.clip(source - low, 0, 1)
+    return np.stack([low, np.minimum(low + 1, n - 1)]), np.stack([1 - part, part])
+
+
+def cubic(n: int, out: int, corners: bool, scale: float | None, dtype: Any) -> Table:
+    source = sources(n, out, corners, scale, dtype)
+    low = np.floor(source).astype(np.int64)
+    index = np.clip(low + np.arange(-1, 3)[:, None], 0, n - 1)
+    return index, np.stack(cubic_weights(source - low))
+
+
+def cubic_weights(t: Any, a: float = -0.75) -> list[Any]:
+    """The weights of the four inputs around a source that lies t after the second (Keys' convolution)."""
+    near, far = cubic_near, cubic_far
+    return [far(t + 1, a), near(t, a), near(1 - t, a), far(2 - t, a)]
+
+
+def cubic_near(x: Any, a: float) -> Any:
+    return ((a + 2) * x - (a + 3)) * x * x + 1
+
+
+def cubic_far(x: Any, a: float) -> Any:
+    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+
+# ---- with antialiasing: the filter is as wide as an output's share of the input
+
+
+def triangle(x: Any) -> Any:
+    return np.maximum(1 - np.abs(x), 0)
+
+
+def keys(x: Any) -> Any:
+    x = np.abs(x)
+    return np.where(x < 1, cubic_near(x, -0.5), np.where(x < 2, cubic_far(x, -0.5), 0))
+
+
+def lanczos(x: Any) -> Any:
+    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+
+
+def smoothed(filter_: Callable[[Any], Any], radius: int) -> Callable[..., Table]:
+    def table(n: int, out: int, corners: bool, scale: float | None, dtype: Any) -> Table:
+        width = step(n, out, corners, scale)
+        reach = radius * width if width >= 1 else float(radius)
+        shrink = 1 / width if width >= 1 else 1.0
+        centre = width * (np.arange(out) + 0.5)
+        first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
+        count = np.minimum((centre + reach + 0.5).astype(np.int64), n) - first
+        taps = np.arange(int(math.ceil(reach)) * 2 + 1)[:, None]
+        weights = np.where(taps < count, filter_((taps + first - centre + 0.5) * shrink), 0)
+        index = np.clip(taps + first, 0, np.maximum(first + count - 1, 0))
+        return index, (weights / weights.sum(0)).astype(dtype)
+
+    return table
+
+
+TABLES: dict[str, Callable[..., Table]] = {
+    "nearest": nearest, "nearest_exact": nearest_exact, "linear": linear, "cubic": cubic,
+    "linear_aa": smoothed(triangle, 1), "cubic_aa": smoothed(keys, 2), "lanczos_aa": smoothed(lanczos, 3),
+}

@@ -38,8 +38,14 @@ def expose(function: Any, *names: str, forms: str = "fm", record: Op | None = No
 
 
 def public(*names: str, forms: str = "fm") -> Callable[[Any], Any]:
-    """Decorates a public function; see `expose`."""
-    return lambda function: expose(function, *names, forms=forms)
+    """Decorates a public function, which takes the first name as its own; see `expose`."""
+
+    def decorate(function: Any) -> Any:
+        if names:
+            function.__name__ = function.__qualname__ = names[0]
+        return expose(function, *names, forms=forms)
+
+    return decorate
 
 
 def named(function: Any, name: str, doc: str = "") -> Any:

@@ -150,7 +150,8 @@ pow_ = op("pow(self, exponent)", power_kernel, scalar=scalars.power, node="PowBa
           self=d("self exponent", lambda xp, g, out, self, exponent: pow_base_grad(xp, g, self, exponent)),
           exponent=d("self exponent out", lambda xp, g, out, self, exponent: pow_exponent_grad(
               xp, g, self, exponent, out)))
-pow_of_scalar = op("pow_of_scalar(exponent; base)", lambda exponent, base: power_kernel(base, exponent),
+pow_of_scalar = op("pow_of_scalar(exponent; base)", lambda exponent, base: power_kernel(
+    np.asarray(base, exponent.dtype if exponent.dtype.kind == "f" else None), exponent),
                    scalar=lambda exponent, base: scalars.power(base, exponent), node="PowBackward2",
                    exponent=d("exponent out", lambda xp, g, out, exponent, base: pow_of_scalar_grad(
                        xp, g, out, exponent, base)))

@@ -17,6 +17,8 @@ from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.ops.api import public, sizes
 
 copy = op("copy(self)", lambda a: np.array(a), node="CopyBackwards", self=d("", lambda xp, g, out, self: g))
+in_c_order = op("contiguous(self)", lambda a: np.array(a, order="C"), scalar=lambda a: a, node="CloneBackward0",
+                self=d("", lambda xp, g, out, self: g))
 clone = op("clone(self)", lambda a: np.array(a), scalar=lambda a: a, node="CloneBackward0",
            self=d("", lambda xp, g, out, self: g))
 cast = op("cast(self; np_dtype)", lambda a, np_dtype: np.asarray(a).astype(np_dtype), node="ToCopyBackward0",

@@ -284,8 +284,7 @@ def rolled(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Entries moved around along dims, those pushed out coming in again (torch.roll)."""
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     if dims is None or dims == ():
-        return reshaped(roll(reshaped(input, -1), shifts, (0,)), tuple(input.shape)) if input.ndim != 1 else roll(
-            input, shifts, (0,))
+        return roll(input, shifts, None)
     return roll(input, shifts, check_dims(dims, input.ndim))
 
 

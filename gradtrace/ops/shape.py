@@ -11,7 +11,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, check_dims, public, sizes
-from gradtrace.ops.create import clone
+from gradtrace.ops.create import clone, in_c_order
 
 INCOMPATIBLE = (
     "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
@@ -20,12 +20,10 @@ INCOMPATIBLE = (
 
 
 def view_kernel(a: Any, shape: Any) -> Any:
-    out = a.view()
     try:
-        out.shape = shape
-    except AttributeError:
+        return np.reshape(a, shape, copy=False)
+    except ValueError:
         raise RuntimeError(INCOMPATIBLE) from None
-    return out
 
 
 def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
@@ -125,7 +123,7 @@ def reshaped(input: Tensor, *shape: Any, **named: Any) -> Tensor:
 
 
 def contiguous_clone(input: Tensor) -> Tensor:
-    return clone(input)
+    return in_c_order(input)
 
 
 @public("view_as", forms="m")
@@ -295,7 +293,7 @@ def atleast_2d(input: Tensor) -> Tensor:
 @public("contiguous", forms="m")
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """Itself where it lies in C order, else a copy that does."""
-    return self if self.is_contiguous() else clone(self)
+    return self if self.is_contiguous() else in_c_order(self)
 
 
 @public("clone")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -150,3 +151,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def printed_by_gradtrace() -> Callable[[str], str]:
     return lambda expression: shown(gradtrace, expression)
+
+
+@pytest.fixture(autouse=True)
+def numbers_of_its_own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module's RNG starts anew for each test: what a test sees must not depend on which ran before it."""
+    if hasattr(request.module, "RNG"):
+        monkeypatch.setattr(request.module, "RNG", np.random.default_rng(zlib.crc32(request.node.name.encode())))

@@ -18,7 +18,7 @@ LATER = (
     "distance", "margin", "conv", "norm", "special", "select", "random", "cumulative", "norms",
     "statistics", "products", "einsum", "linalg", "triangular", "decompositions", "lu", "powers",
     "pad", "pool", "adaptive", "unpool", "fold",
-    "resample", "shuffle",
+    "resample", "shuffle", "grid", "affine",
 )
 _waiting = list(LATER)
 

@@ -32,15 +32,16 @@ from gradtrace.ops.windows import Taps, add_windows, find_maxima, regular
 
 def planes_take(a: Any, index: Any, n: int) -> Any:
     """For each place of `index`, the number of the same plane (the last n dims, flat) that it names."""
-    flat = a.reshape(*a.shape[:-n], -1)
-    return np.take_along_axis(flat, index.reshape(*index.shape[:-n], -1), -1).reshape(index.shape)
+    flat = a.reshape(*a.shape[:-n], size_of(a.shape[-n:]))
+    places = index.reshape(*index.shape[:-n], size_of(index.shape[-n:]))
+    return np.take_along_axis(flat, places, -1).reshape(index.shape)
 
 
 def planes_put(g: Any, index: Any, sizes: Ints) -> Any:
     """The transpose: planes of `sizes` with each number of g added at its place."""
     lead, plane = g.shape[: g.ndim - len(sizes)], size_of(sizes)
     count = size_of(lead)
-    places = index.reshape(count, -1) + (np.arange(count) * plane)[:, None]
+    places = index.reshape(count, size_of(index.shape[-len(sizes):])) + (np.arange(count) * plane)[:, None]
     out = np.bincount(places.reshape(-1), g.reshape(-1), count * plane)
     return out.astype(g.dtype, copy=False).reshape(*lead, *sizes)
 

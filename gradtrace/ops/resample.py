@@ -120,14 +120,15 @@ def wanted_sizes(input: Tensor, size: Any, scale_factor: Any, n: int) -> tuple[I
         outs = tuple(size) if several else (size,) * n
         if len(outs) != n:
             raise ValueError(
-                "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions "
-                f"of {given} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
-                "output size in (o1, o2, ...,oK) format."
+                "Input and output must have the same number of spatial dimensions, but got input with spatial "
+                f"dimensions of {given} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
+                "format and output size in (o1, o2, ...,oK) format."
             )
         if not all(isinstance(o, int) for o in outs):
             got = f"size with types {[type(o) for o in outs]}" if several else f"a size of type {type(size).__name__}"
             raise TypeError(
-                f"expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got {got}"
+                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got "
+                + got
             )
         return outs, (None,) * n
     if scale_factor is None:
@@ -135,9 +136,9 @@ def wanted_sizes(input: Tensor, size: Any, scale_factor: Any, n: int) -> tuple[I
     scales = tuple(scale_factor) if isinstance(scale_factor, (list, tuple)) else (scale_factor,) * n
     if len(scales) != n:
         raise ValueError(
-            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions "
-            f"of {given} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
-            "format and scale_factor in (s1, s2, ...,sK) format."
+            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+            f"dimensions of {given} and scale_factor of shape {scale_factor}. Please provide input tensor in "
+            "(N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
         )
     return tuple(int(size * float(s)) for size, s in zip(given, scales, strict=True)), tuple(map(float, scales))
 
@@ -184,27 +185,27 @@ def check_sizes(input: Tensor, outs: Ints, kind: str) -> None:
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
              align_corners: bool | None = None) -> Tensor:
     """interpolate under its old name (torch.nn.functional.upsample)."""
-    warn("upsample", "")
+    warn("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """interpolate with mode "nearest" (torch.nn.functional.upsample_nearest)."""
-    warn("upsample_nearest", "")
+    warn("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """interpolate with mode "bilinear" and aligned corners (torch.nn.functional.upsample_bilinear)."""
-    warn("upsample_bilinear", "")
+    warn("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
-def warn(name: str, more: str) -> None:
+def warn(name: str) -> None:
     import warnings
 
     warnings.warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.{more}", UserWarning,
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning,
         stacklevel=3)
 
 

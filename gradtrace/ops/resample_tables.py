@@ -93,7 +93,7 @@ def smoothed(filter_: Callable[[Any], Any], radius: int) -> Callable[..., Table]
         centre = width * (np.arange(out) + 0.5)
         first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
         count = np.minimum((centre + reach + 0.5).astype(np.int64), n) - first
-        taps = np.arange(int(math.ceil(reach)) * 2 + 1)[:, None]
+        taps = np.arange(math.ceil(reach) * 2 + 1)[:, None]
         weights = np.where(taps < count, filter_((taps + first - centre + 0.5) * shrink), 0)
         index = np.clip(taps + first, 0, np.maximum(first + count - 1, 0))
         return index, (weights / weights.sum(0)).astype(dtype)

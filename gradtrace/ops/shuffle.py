@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import expose
 from gradtrace.ops.pool_arguments import check_tensor
@@ -29,7 +29,7 @@ def to_channels(a: Any, r: int) -> Any:
 
 def between_groups(a: Any, groups: int) -> Any:
     """Channel j of group i becomes channel i of group j."""
-    split = a.reshape(a.shape[0], groups, a.shape[1] // groups, -1)
+    split = a.reshape(a.shape[0], groups, a.shape[1] // groups, *a.shape[2:])
     return np.ascontiguousarray(split.swapaxes(1, 2)).reshape(a.shape)
 
 
@@ -39,13 +39,10 @@ pixel_unshuffle_ = op("pixel_unshuffle(self; factor)", to_channels, node="PixelU
                       self=d("", lambda xp, g, out, self, factor: xp.pixel_shuffle(g, factor)))
 
 
-def channels_record(name: str, node: str) -> Op:
-    return op(f"{name}(self; groups)", between_groups, node=node, self=d("~self", lambda xp, g, out, self, groups: (
-        getattr(xp, name)(g, self.shape[1] // groups))))
-
-
-channel_shuffle_ = channels_record("channel_shuffle", "ChannelShuffleBackward0")
-native_channel_shuffle_ = channels_record("native_channel_shuffle", "NativeChannelShuffleBackward0")
+channel_shuffle_ = op("channel_shuffle(self; groups)", between_groups, node="ChannelShuffleBackward0",
+                      self=d("~self", lambda xp, g, out, self, groups: xp.channel_shuffle(
+                          g, self.shape[1] // groups)))
+native_channel_shuffle_ = op("native_channel_shuffle(self; groups)", between_groups, undefined=True)
 
 
 def check_factor(name: str, which: str, input: Tensor, factor: int) -> None:
@@ -59,13 +56,16 @@ def check_factor(name: str, which: str, input: Tensor, factor: int) -> None:
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(*, C r^2, H, W) to (*, C, H r, W r) (torch.pixel_shuffle). RuntimeError where r^2 does not divide the channels."""
+    """(*, C r^2, H, W) to (*, C, H r, W r) (torch.pixel_shuffle).
+
+    RuntimeError where r^2 does not divide the number of channels.
+    """
     check_factor("pixel_shuffle", "upscale_factor", input, upscale_factor)
     square = upscale_factor * upscale_factor
     if input.shape[-3] % square:
         raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
-            f"input.size(-3)={input.shape[-3]} is not divisible by {square}"
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={input.shape[-3]} is not divisible by {square}"
         )
     return pixel_shuffle_(input, upscale_factor)
 
@@ -101,7 +101,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """As channel_shuffle (torch.native_channel_shuffle)."""
+    """As channel_shuffle, without a derivative, as in PyTorch (torch.native_channel_shuffle)."""
     check_groups(input, groups)
     return native_channel_shuffle_(input, groups)
 

@@ -19,9 +19,9 @@ from gradtrace.ops.shape import squeeze_dim, unsqueeze
 
 def place_kernel(a: Any, index: Any, sizes: Ints) -> Any:
     """Zeros with each number at its place in the plane; of several at one place the last stays."""
-    lead = a.shape[: a.ndim - len(sizes)]
+    lead, count = a.shape[: a.ndim - len(sizes)], size_of(a.shape[-len(sizes):])
     out = np.zeros((*lead, size_of(sizes)), a.dtype)
-    np.put_along_axis(out, index.reshape(*lead, -1), a.reshape(*lead, -1), -1)
+    np.put_along_axis(out, index.reshape(*lead, count), a.reshape(*lead, count), -1)
     return out.reshape(*lead, *sizes)
 
 

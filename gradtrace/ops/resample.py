@@ -56,10 +56,8 @@ def resample_back(kind: str) -> Any:
         for i in range(n):
             index, weights = found[i]
             dim = g.ndim - n + i
-            if len(index) == 1:
-                x = take_back(x, dim, sizes[i], index[0])
-            else:
-                x = weigh_back(x, dim, sizes[i], index, weights)
+            where = (x, dim, sizes[i])
+            x = take_back(*where, index[0]) if len(index) == 1 else weigh_back(*where, index, weights)
         return x.astype(g.dtype, copy=False)
 
     return kernel
@@ -121,8 +119,8 @@ def wanted_sizes(input: Tensor, size: Any, scale_factor: Any, n: int) -> tuple[I
         if len(outs) != n:
             raise ValueError(
                 "Input and output must have the same number of spatial dimensions, but got input with spatial "
-                f"dimensions of {given} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
-                "format and output size in (o1, o2, ...,oK) format."
+                f"dimensions of {given} and output size of {size}. Please provide input tensor in "
+                "(N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
             )
         if not all(isinstance(o, int) for o in outs):
             got = f"size with types {[type(o) for o in outs]}" if several else f"a size of type {type(size).__name__}"

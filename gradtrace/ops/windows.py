@@ -70,12 +70,23 @@ def weigh_windows(a: Any, dim: int, index: Any, weights: Any) -> Any:
 
 
 def weigh_back(g: Any, dim: int, n: int, index: Any, weights: Any) -> Any:
-    """The transpose of `weigh_windows`: back to n inputs."""
-    column = (-1,) + (1,) * (g.ndim - dim - 1)
-    result = 0
-    for i, w in zip(index, weights, strict=True):
-        result = result + take_back(g * w.reshape(column), dim, n, i)
-    return result
+    """The transpose of `weigh_windows`: back to n inputs, each the weighted sum of the outputs it went to."""
+    used = weights != 0
+    source, weight = index[used], weights[used]
+    output = np.broadcast_to(np.arange(index.shape[1]), index.shape)[used]
+    order = np.argsort(source, kind="stable")
+    source, weight, output = source[order], weight[order], output[order]
+    counts = np.bincount(source, minlength=n)
+    place = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts)
+    back = np.zeros((max(int(counts.max(initial=0)), 1), n), np.int64)
+    shares = np.zeros(back.shape, weights.dtype)
+    # Where an input went to fewer outputs than others, its first output fills the row with weight 0.
+    back[:, counts > 0] = output[(np.cumsum(counts) - counts)[counts > 0]]
+    back[place, source], shares[place, source] = output, weight
+    out = weigh_windows(g, dim, back, shares)
+    if not counts.all():
+        out[at(dim, counts == 0)] = 0
+    return out
 
 
 def take_back(g: Any, dim: int, n: int, index: Any) -> Any:

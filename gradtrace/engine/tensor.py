@@ -354,6 +354,9 @@ class Tensor(Described):
     def __matmul__(self, other: Any) -> Any:
         return self.matmul(other) if isinstance(other, Tensor) else NotImplemented
 
+    def __rmatmul__(self, other: Any) -> Any:
+        return other.matmul(self) if isinstance(other, Tensor) else NotImplemented
+
     def __copy__(self) -> Tensor:
         return self.alias().requires_grad_(self._req) if self.is_leaf else self.alias()
 

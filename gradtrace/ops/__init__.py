@@ -17,8 +17,8 @@ LATER = (
     "activation", "loss", "classification", "binary_loss", "dropout", "embedding", "attention",
     "distance", "margin", "conv", "norm", "special", "select", "random", "cumulative", "norms",
     "statistics", "products", "einsum", "linalg", "triangular", "decompositions", "lu", "powers",
-    "pad", "pool", "adaptive", "unpool", "fold",
-    "resample", "shuffle", "grid", "affine",
+    "pad", "pool", "adaptive", "unpool", "fold", "resample", "shuffle", "grid", "affine",
+    "diagonals", "scatter", "combine",
 )
 _waiting = list(LATER)
 

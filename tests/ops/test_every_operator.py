@@ -1,0 +1,53 @@
+"""Every operator of tiers 1 and 2: finite differences to second order over broadcast shapes, on arrays and numbers."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradtrace as torch
+
+
+def beside(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"ops_{name}", Path(__file__).parent / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+cases, tiers = beside("cases"), beside("tiers")
+EACH = [(name, i) for name, several in cases.CASES.items() for i in range(len(several))]
+POINTWISE = [
+    "abs", "neg", "exp", "log", "log1p", "sqrt", "square", "sin", "cos", "tanh", "sigmoid", "add", "sub", "mul", "pow",
+    "maximum", "minimum", "nn.functional.relu", "atan2", "expm1", "tan", "atan", "sinh", "cosh", "erf", "reciprocal",
+    "rsqrt",
+]
+
+
+@pytest.mark.parametrize(("name", "i"), EACH, ids=[f"{name}-{i}" for name, i in EACH])
+def test_derivatives(name: str, i: int, derivatives: Any) -> None:
+    function, *arrays = cases.CASES[name][i]
+    derivatives(function, *arrays, second=name not in cases.FIRST_ORDER, tolerance=1e-5)
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+def test_derivatives_of_numbers(name: str, derivatives: Any) -> None:
+    """A float64 scalar is a Python float inside, with kernels of its own."""
+    function, *arrays = cases.CASES[name][0]
+    derivatives(function, *(np.array(a.reshape(-1)[0]) for a in arrays), tolerance=1e-5)
+
+
+def test_no_operator_is_forgotten() -> None:
+    without = {"nn.functional.one_hot"}  # an integer result
+    wanted = {*tiers.TIER_ONE, *tiers.TIER_TWO} - without
+    assert wanted - set(cases.CASES) == set()
+
+
+@pytest.mark.parametrize("name", [*tiers.TIER_ONE_WITHOUT_DERIVATIVE, *tiers.TIER_TWO_WITHOUT_DERIVATIVE])
+def test_those_without_derivative_are_there(name: str) -> None:
+    assert callable(getattr(torch.zeros(1), name, None)) or callable(getattr(torch, name, None))

@@ -17,7 +17,7 @@ def columns_kernel(a: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: 
     batch = a if a.ndim == 4 else a[None]
     out = output_sizes(batch.shape[2:], kernel, stride, padding, dilation)
     view = patches(padded(batch, padding), kernel, stride, dilation, out)
-    columns = view.reshape(len(batch), batch.shape[1] * size_of(kernel), size_of(out))
+    columns = np.array(view, order="C").reshape(len(batch), batch.shape[1] * size_of(kernel), size_of(out))
     return columns if a.ndim == 4 else columns[0]
 
 

@@ -16,7 +16,7 @@ def to_pixels(a: Any, r: int) -> Any:
     n = len(lead)
     split = a.reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return np.ascontiguousarray(split.transpose(order)).reshape(*lead, c // (r * r), h * r, w * r)
+    return np.array(split.transpose(order), order="C").reshape(*lead, c // (r * r), h * r, w * r)
 
 
 def to_channels(a: Any, r: int) -> Any:
@@ -24,13 +24,13 @@ def to_channels(a: Any, r: int) -> Any:
     n = len(lead)
     split = a.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return np.ascontiguousarray(split.transpose(order)).reshape(*lead, c * r * r, h // r, w // r)
+    return np.array(split.transpose(order), order="C").reshape(*lead, c * r * r, h // r, w // r)
 
 
 def between_groups(a: Any, groups: int) -> Any:
     """Channel j of group i becomes channel i of group j."""
     split = a.reshape(a.shape[0], groups, a.shape[1] // groups, *a.shape[2:])
-    return np.ascontiguousarray(split.swapaxes(1, 2)).reshape(a.shape)
+    return np.array(split.swapaxes(1, 2), order="C").reshape(a.shape)
 
 
 pixel_shuffle_ = op("pixel_shuffle(self; factor)", to_pixels, node="PixelShuffleBackward0",

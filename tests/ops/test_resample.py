@@ -55,3 +55,11 @@ def test_shuffles(derivatives):
     x = torch.tensor(RNG.normal(size=(2, 8, 3, 4)))
     assert F.pixel_unshuffle(F.pixel_shuffle(x, 2), 2).equal(x)
     assert F.channel_shuffle(F.channel_shuffle(x, 2), 4).equal(x)
+
+
+def test_results_have_a_storage_of_their_own():
+    x = torch.ones(1, 2, 2, 2)
+    for out in (F.pixel_shuffle(x, 1), F.pixel_unshuffle(x, 1), F.channel_shuffle(x, 1), F.unfold(x, 1),
+                F.interpolate(x, size=2), F.interpolate(x, size=2, mode="bilinear"), F.avg_pool2d(x, 1)):
+        out.zero_()
+    assert x.sum().item() == 8

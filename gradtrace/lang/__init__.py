@@ -1,8 +1,4 @@
-"""The language of expression files: a safe subset of Python that speaks PyTorch's names.
-
-`parse` reads a text into a Program, `run` executes it. Nothing of a program is ever given to exec or eval: it becomes
-closures, every attribute goes through one gate, every step is counted.
-"""
+"""The language of expression files: a safe subset of Python that speaks PyTorch's names."""
 
 from gradtrace.lang.budget import Budget
 from gradtrace.lang.parse import Input, Program, parse

@@ -1,95 +1,275 @@
-"""The one gate for attributes: what a program may read, by exact type.
+"""The one gate for attributes: what a program reads, sets and deletes passes here, and is decided by exact type.
 
-Names with a leading underscore are refused but for the few listed; the types of the library offer their public names;
-Python's own types the methods listed here. Everything else is an AttributeError with Python's words.
+A Gate belongs to one run, for it knows the run's own classes. Where the decision depends on the type alone it is kept:
+`approved(name)` is a set of types shared by all places of the program that read this name, so that the common case of
+compiled code is one look into a set.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from gradtrace.errors import UnsupportedError
+from gradtrace.engine.function import BackwardCFunction
+from gradtrace.engine.node import Node
+from gradtrace.engine.tensor import Tensor
+from gradtrace.errors import UnknownNameError
+from gradtrace.lang import allowed
+from gradtrace.lang.allowed import BY_TYPE, MAGIC, NAMED, OF_CLASS, OF_EXCEPTION, OPEN_PRIVATE
+from gradtrace.lang.values import Frozen, Function, TypeName
 
-_TEXT = """capitalize casefold center count endswith expandtabs find index isalnum isalpha isdigit isidentifier islower
-isnumeric isspace istitle isupper join ljust lower lstrip partition removeprefix removesuffix replace rfind rindex rjust
-rpartition rsplit rstrip split splitlines startswith strip swapcase title upper zfill format"""
-BY_TYPE: dict[type, frozenset[str]] = {
-    str: frozenset(_TEXT.split()),
-    int: frozenset({"bit_length", "real", "imag", "numerator", "denominator"}),
-    bool: frozenset(),
-    float: frozenset({"is_integer", "hex", "real", "imag"}),
-    list: frozenset(["append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"]),
-    tuple: frozenset({"count", "index"}),
-    dict: frozenset(["clear", "copy", "get", "items", "keys", "pop", "popitem", "setdefault", "update", "values"]),
-    set: frozenset(["add", "clear", "copy", "difference", "difference_update", "discard", "intersection", "intersection_update", "isdisjoint", "issubset", "issuperset", "pop", "remove", "symmetric_difference", "union", "update"]),
-    frozenset: frozenset(["copy", "difference", "intersection", "isdisjoint", "issubset", "issuperset", "union"]),
-    slice: frozenset({"start", "stop", "step"}),
-    range: frozenset({"start", "stop", "step", "count", "index"}),
-    type(None): frozenset(),
-}
-LISTED = frozenset({"_version", "_base", "_is_view", "_sequence_nr", "_parameters", "_buffers", "_modules"})
-DUNDERS = frozenset({"__name__", "__class__", "__doc__", "__init__", "__call__", "__len__", "__getitem__"})
+INNER = "the language keeps Python's inner parts away"
+Rule = Callable[[Any, str], bool]
 
 
-def allowed(value: Any, name: str) -> bool:
-    listed = BY_TYPE.get(type(value))
-    if listed is not None:
-        return name in listed or name in ("__class__", "__doc__")
-    if name.startswith("_"):
-        if name in DUNDERS or name in LISTED or name.startswith("_saved_"):
+class Gate:
+    """The attributes of one run. `special` gives some (type, name) another value than Python would."""
+
+    def __init__(self, special: dict[tuple[type, str], Callable[[Any], Any]]) -> None:
+        self.special = special
+        self.own: set[type] = set()  # the program's classes
+        self.rules: dict[type, Rule] = {}
+        self.known: dict[str, set[type]] = {}
+        self.type_names: dict[type, TypeName] = {}
+
+    def adopt(self, cls: type) -> None:
+        """Takes a class that the program has made."""
+        self.own.add(cls)
+
+    def approved(self, name: str) -> set[type]:
+        """The types whose attribute `name` is known to be offered."""
+        return self.known.setdefault(name, set())
+
+    # ---- reading
+
+    def get(self, value: Any, name: str) -> Any:
+        """value.name; AttributeError where it is not offered."""
+        kind = type(value)
+        if name == "__class__":
+            return self.type_of(value)
+        special = self.special.get((kind, name))
+        if special is not None:
+            return special(value)
+        rule = self.rules.get(kind)
+        if rule is None:
+            rule = self.rules[kind] = self.rule_for(kind)
+        if kind in (Function, TypeName) or issubclass(kind, (Node, type, BaseException)):
+            return self.get_odd(value, name, rule)
+        if not rule(value, name):
+            raise refusal(value, name, rule)
+        found = getattr(value, name)
+        if isinstance(found, type) and not issubclass(kind, Frozen) and not self.is_offered(found):
+            return self.type_name(found)
+        self.approved(name).add(kind)
+        return found
+
+    def get_odd(self, value: Any, name: str, rule: Rule) -> Any:
+        """Where the decision, or what is found, depends on more than the type."""
+        if isinstance(value, BackwardCFunction) and name in vars(value) and not is_inner(name):
+            return vars(value)[name]
+        if not rule(value, name):
+            raise refusal(value, name, rule)
+        return getattr(value._kind if type(value) is TypeName else value, name)
+
+    def rule_for(self, kind: type) -> Rule:
+        """What the instances of a type offer."""
+        if kind in self.own:
+            return self.rule_for_own(kind)
+        listed = BY_TYPE.get(kind)
+        if listed is None:
+            listed = allowed.LIBRARY.get(allowed.qualified(kind))
+        if listed is not None:
+            return lambda value, name: name in listed
+        if issubclass(kind, Tensor):
+            return lambda value, name: tensor_has(name)
+        if issubclass(kind, Node):
+            return lambda value, name: name in allowed.NODE or name.startswith("_saved_")
+        if issubclass(kind, type):
+            return self.class_offers
+        if kind is super:
+            return self.super_offers
+        if issubclass(kind, BaseException):
+            return lambda value, name: name in OF_EXCEPTION or not name.startswith("_")
+        if issubclass(kind, Frozen):
+            return lambda value, name: not name.startswith("_") or name in NAMED
+        if kind is Function:
+            return lambda value, name: name in NAMED or name == "__wrapped__" or name in vars(value)
+        if is_open(kind):
+            return lambda value, name: public(name) or name in OPEN_PRIVATE or name in ("__call__", "__len__")
+        if kind.__module__ == "torch.return_types":
+            fields = frozenset((*kind._fields, "count", "index"))  # type: ignore[attr-defined]
+            return lambda value, name: name in fields
+        known = python_type(kind)
+        return lambda value, name: name in known
+
+    def rule_for_own(self, kind: type) -> Rule:
+        """A class of the program: all but what its library bases keep to themselves."""
+        hidden = {n for c in kind.__mro__ if c not in self.own and c is not object for n in vars(c) if n[:1] == "_"}
+        hidden -= OPEN_PRIVATE
+        plain = all(c in self.own or c is object for c in kind.__mro__)
+
+        def rule(value: Any, name: str) -> bool:
+            if name.startswith("__") and name.endswith("__"):
+                return name in MAGIC or name in NAMED or (plain and name == "__dict__")
+            return name not in hidden
+
+        return rule
+
+    def class_offers(self, value: Any, name: str) -> bool:
+        """What a class itself offers."""
+        if name in NAMED:
             return True
-        return own_private(value, name)
-    return True
+        if value in self.own:
+            return self.rule_for_own(value)(value, name) and name != "__dict__"
+        listed = OF_CLASS.get(value)
+        if listed is not None:
+            return name in listed
+        if issubclass(value, BaseException):
+            return name in ("__init__", "__str__", "__repr__")
+        if issubclass(value, Tensor):
+            return tensor_has(name) and name not in ("numpy", "data", "grad")
+        return public(name) or name in MAGIC if self.is_offered(value) else False
+
+    def super_offers(self, value: Any, name: str) -> bool:
+        """super().name: magic methods, public names, private ones of the program's own classes."""
+        if public(name) or name in MAGIC:
+            return True
+        return any(name in vars(c) for c in self.own) and not name.endswith("__")
+
+    # ---- types
+
+    def type_of(self, value: Any) -> Any:
+        """The class of a value, if programs may construct by it; else its name alone."""
+        kind = type(value)
+        if kind is TypeName or issubclass(kind, type):
+            return self.type_name(type)
+        return kind if self.is_offered(kind) else self.type_name(kind)
+
+    def type_name(self, kind: type) -> TypeName:
+        if kind not in self.type_names:
+            self.type_names[kind] = TypeName(kind)
+        return self.type_names[kind]
+
+    def is_offered(self, kind: type) -> bool:
+        """Whether a program may have this class itself, to construct by it."""
+        if kind in OF_CLASS or kind in self.own or issubclass(kind, Tensor):
+            return True
+        if issubclass(kind, BaseException):
+            return kind.__module__ == "builtins" or kind.__name__ in ("LinAlgError", "GradcheckError")
+        return is_open(kind) or allowed.qualified(kind) in CONSTRUCTED
+
+    # ---- setting
+
+    def put(self, target: Any, name: str, value: Any) -> None:
+        """target.name = value; AttributeError where nothing can be set."""
+        kind = type(target)
+        if isinstance(target, BackwardCFunction) and not is_inner(name):
+            vars(target)[name] = value  # apart from the node's own fields, which have names like these
+        elif self.may_set(target, kind, name):
+            setattr(target, name, value)
+        elif isinstance(target, (Frozen, type)) or is_open(kind) or kind in self.own:
+            raise AttributeError(f"'{shown(target)}' object attribute '{name}' is read-only")
+        elif name in BY_TYPE.get(kind, ()):
+            raise AttributeError(f"'{kind.__name__}' object attribute '{name}' is read-only")
+        else:
+            raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
+
+    def may_set(self, target: Any, kind: type, name: str) -> bool:
+        if kind in self.own:
+            return not is_dunder(name) and self.rule(kind)(target, name)
+        if isinstance(target, type):
+            return target in self.own and (not is_dunder(name) or name in MAGIC or name in ("__doc__", "__name__"))
+        if issubclass(kind, Tensor):
+            return name in allowed.TENSOR_SETTABLE
+        if kind is Function:
+            return not name.startswith("_") or name in NAMED
+        return public(name) and (is_open(kind) or issubclass(kind, BaseException))
+
+    def rule(self, kind: type) -> Rule:
+        if kind not in self.rules:
+            self.rules[kind] = self.rule_for(kind)
+        return self.rules[kind]
+
+    def remove(self, target: Any, name: str) -> None:
+        """del target.name."""
+        if isinstance(target, BackwardCFunction) and name in vars(target) and not is_inner(name):
+            del vars(target)[name]
+        elif self.may_set(target, type(target), name):
+            delattr(target, name)
+        else:
+            raise AttributeError(name)
 
 
-def own_private(value: Any, name: str) -> bool:
-    """`self._x` of a user's own class: a single underscore, set by the program."""
-    if name.startswith("__"):
-        return hasattr(type(value), "_user_class") and name in vars(type(value))
-    return hasattr(type(value), "_user_class") or name in getattr(value, "__dict__", {})
+# Classes outside nn and optim that programs construct by.
+CONSTRUCTED = frozenset({
+    "gradtrace.engine.dtypes.dtype", "gradtrace.engine.describe.device", "gradtrace.engine.describe.Size",
+    "gradtrace.engine.modes.no_grad", "gradtrace.engine.modes.enable_grad", "gradtrace.engine.modes.inference_mode",
+    "gradtrace.engine.modes.set_grad_enabled", "gradtrace.engine.modes.set_detect_anomaly",
+    "gradtrace.engine.modes.detect_anomaly", "gradtrace.engine.function.Function", "gradtrace.autograd.Variable",
+    "gradtrace.ops.random.Generator",
+})
 
 
-def get(value: Any, name: str) -> Any:
-    """value.name through the gate."""
-    if not allowed(value, name):
-        raise refusal(value, name)
-    if name == "__class__":
-        return type(value)
-    if name == "format" and type(value) is str:
-        from gradtrace.lang.strings import formatter
-
-        return formatter(value)
-    if name == "numpy" and type(value).__name__ in ("Tensor", "Parameter"):
-        from gradtrace.lang.arrays import Array
-
-        return lambda: Array(value.numpy())
-    return getattr(value, name)
+INNER_OF_CTX = ("_dirty", "_is_tensor", "_materialize", "_non_differentiable", "_saved", "_to_save")
 
 
-def refusal(value: Any, name: str) -> Exception:
-    if name.startswith("__") and hasattr(type(value), name):
-        return UnsupportedError(f"the attribute '{name}' is not offered", "the language keeps Python's inner parts away")
-    return AttributeError(f"'{type(value).__name__}' object has no attribute '{name}'")
+def is_inner(name: str) -> bool:
+    """What the engine keeps in a ctx, and Python in every object."""
+    return is_dunder(name) or name in INNER_OF_CTX
 
 
-def put(target: Any, name: str, value: Any) -> None:
-    """target.name = value through the gate: own instances, tensors' settable parts, ctx objects."""
-    if isinstance(target, Frozen) or type(target) in BY_TYPE:
-        raise AttributeError(f"'{type(target).__name__}' object attribute '{name}' is read-only")
-    if name.startswith("__"):
-        raise UnsupportedError(f"the attribute '{name}' cannot be set", "the language keeps Python's inner parts away")
-    if isinstance(target, type) and not hasattr(target, "_user_class"):
-        raise AttributeError(f"type object '{target.__name__}' is read-only")
-    setattr(target, name, value)
+def is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
 
 
-def remove(target: Any, name: str) -> None:
-    if isinstance(target, Frozen) or name.startswith("__"):
-        raise AttributeError(name)
-    delattr(target, name)
+def public(name: str) -> bool:
+    return not name.startswith("_")
 
 
-class Frozen:
-    """Base of what the tool provides and no program may change."""
+def is_open(kind: type) -> bool:
+    return (kind.__module__ + ".").startswith(allowed.OPEN_MODULES) and issubclass(kind, object)
 
-    __slots__ = ()
+
+def tensor_has(name: str) -> bool:
+    """Methods of tensors: those listed, and what the operators expose."""
+    if name in allowed.TENSOR:
+        return True
+    if name.startswith("_"):
+        return False
+    from gradtrace import ops
+
+    return ops.find(ops.api.methods, name) is not None or (name.endswith("_") and hasattr(Tensor, name))
+
+
+def python_type(kind: type) -> frozenset[str]:
+    """Types of Python that cannot be named at import: partial objects, caches."""
+    if kind.__module__ != "functools":
+        return frozenset()
+    if kind.__name__ == "partial":
+        return allowed.words("func args keywords")
+    return allowed.words("cache_clear cache_info __wrapped__") | NAMED if "lru_cache" in kind.__name__ else frozenset()
+
+
+def shown(target: Any) -> str:
+    return target.__name__ if isinstance(target, type) else type(target).__name__
+
+
+def refusal(value: Any, name: str, rule: Rule) -> AttributeError:
+    """AttributeError with Python's words; `_gradtrace` is what to say if nobody catches it."""
+    if isinstance(value, type):
+        message = f"type object '{value.__name__}' has no attribute '{name}'"
+    else:
+        message = f"'{type(value).__name__}' object has no attribute '{name}'"
+    error = AttributeError(message)
+    if hasattr(type(value), name) or (isinstance(value, type) and hasattr(value, name)):
+        hint = INNER if is_dunder(name) else nearest(value, name, rule)
+        error._gradtrace = UnknownNameError(f"{shown(value)}.{name} is not offered", hint)  # type: ignore[attr-defined]
+    return error
+
+
+def nearest(value: Any, name: str, rule: Rule) -> str:
+    import difflib
+
+    names = [n for n in dir(value) if public(n) and n != name and rule(value, n)]
+    close = difflib.get_close_matches(name, names, 3, 0.5)
+    return f"nearest: {', '.join(close)}" if close else "the language has no such attribute"

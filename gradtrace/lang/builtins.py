@@ -1,65 +1,282 @@
-"""Python's built-in names, those that a program may have."""
+"""Python's built-in names, those that a program may have; some are its own, for they need the run's gate or meter."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from gradtrace.lang import attributes
+from gradtrace.lang.attributes import Gate
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.operators import power
+from gradtrace.lang.strings import Strings
+from gradtrace.lang.values import Frozen, Function, TypeName
 
-_EXCEPTIONS = (
-    ArithmeticError, AssertionError, AttributeError, Exception, FloatingPointError, IndexError, KeyError, LookupError,
-    MemoryError, NameError, NotImplementedError, OverflowError, RecursionError, RuntimeError, StopIteration, TypeError,
-    UnboundLocalError, ValueError, ZeroDivisionError, Warning, UserWarning, DeprecationWarning, RuntimeWarning,
+EXCEPTIONS = (
+    ArithmeticError, AssertionError, AttributeError, BaseException, BufferError, EOFError, Exception,
+    FileNotFoundError, FloatingPointError, ImportError, IndexError, KeyError, KeyboardInterrupt, LookupError,
+    MemoryError, ModuleNotFoundError, NameError, NotImplementedError, OSError, OverflowError, PermissionError,
+    RecursionError, ReferenceError, RuntimeError, StopIteration, SyntaxError, SystemExit, TimeoutError, TypeError,
+    UnboundLocalError, UnicodeError, ValueError, ZeroDivisionError,
+    Warning, DeprecationWarning, FutureWarning, ImportWarning, PendingDeprecationWarning, ResourceWarning,
+    RuntimeWarning, SyntaxWarning, UserWarning,
 )
-
-
-def type_of(value: Any, *rest: Any) -> Any:
-    if rest:
-        raise TypeError("type() takes 1 argument here")
-    return type(value)
-
-
-def has(value: Any, name: str) -> bool:
-    try:
-        attributes.get(value, name)
-    except Exception:
-        return False
-    return True
-
-
-def fetch(value: Any, name: str, *default: Any) -> Any:
-    if type(name) is not str:
-        raise TypeError("attribute name must be string")
-    try:
-        return attributes.get(value, name)
-    except AttributeError:
-        if default:
-            return default[0]
-        raise
-
-
-BUILTINS: dict[str, Any] = {
-    "abs": abs, "all": all, "any": any, "bool": bool, "callable": callable, "chr": chr, "dict": dict, "divmod": divmod,
-    "enumerate": enumerate, "filter": filter, "float": float, "format": format, "frozenset": frozenset,
-    "hash": hash, "id": id, "int": int, "isinstance": isinstance, "issubclass": issubclass, "iter": iter, "len": len,
-    "list": list, "map": map, "max": max, "min": min, "next": next, "object": object, "ord": ord, "pow": pow,
-    "property": property, "range": range, "repr": repr, "reversed": reversed, "round": round, "set": set,
-    "slice": slice, "sorted": sorted, "staticmethod": staticmethod, "classmethod": classmethod, "str": str,
-    "sum": sum, "super": super, "tuple": tuple, "zip": zip, "type": type_of, "hasattr": has, "getattr": fetch,
-    "setattr": attributes.put, "print": None, "NotImplemented": NotImplemented, "__name__": "__main__",
-    **{e.__name__: e for e in _EXCEPTIONS},
+PLAIN: dict[str, Any] = {
+    "abs": abs, "all": all, "any": any, "ascii": ascii, "bin": bin, "bool": bool, "callable": callable, "chr": chr,
+    "classmethod": classmethod, "dict": dict, "divmod": divmod, "enumerate": enumerate, "filter": filter,
+    "float": float, "frozenset": frozenset, "hash": hash, "hex": hex, "id": id, "int": int, "len": len, "list": list,
+    "map": map, "max": max, "min": min, "next": next, "object": object, "oct": oct, "ord": ord, "property": property,
+    "repr": repr, "reversed": reversed, "round": round, "set": set, "slice": slice, "sorted": sorted,
+    "staticmethod": staticmethod, "str": str, "sum": sum, "super": super, "tuple": tuple, "zip": zip,
+    "NotImplemented": NotImplemented, "Ellipsis": ..., "__name__": "__main__", "__debug__": True,
+    **{e.__name__: e for e in EXCEPTIONS},
 }
+MADE = ("delattr", "exit", "format", "getattr", "hasattr", "isinstance", "issubclass", "iter", "pow", "print", "quit",
+        "range", "setattr", "type")
+NAMES = frozenset((*PLAIN, *MADE))
+# What Python has and the language has not, with what to do instead.
+REFUSED = {
+    "__build_class__": "write a class statement", "__import__": "write an import statement",
+    "breakpoint": "print what you want to see", "bytearray": "use str or list", "bytes": "use str or list",
+    "compile": "write the code where it runs", "complex": "keep the real and imaginary parts apart",
+    "dir": "gradtrace ops lists what torch offers", "eval": "write the expression itself",
+    "exec": "write the statements themselves", "globals": "name the variable", "help": "see gradtrace --help",
+    "input": "leave a name free and give it as an option", "locals": "name the variable",
+    "memoryview": "use str or list", "open": "programs have no files; give data as an input: --x @FILE",
+    "vars": "use the attributes by name",
+}
+LONGEST_RANGE = 1 << 24  # of a range that is Python's own; the items of longer ones are counted
 
 
-def printer(stdout: Any, meter: Any) -> Callable[..., None]:
-    """print, to the run's output, counted."""
+def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams) -> dict[str, Any]:
+    """The built-in names of one run."""
+    kinds = Kinds(gate)
+    return {
+        **PLAIN,
+        "type": kinds.type_of, "isinstance": kinds.isinstance, "issubclass": kinds.issubclass,
+        "getattr": reader(gate), "hasattr": asker(gate), "setattr": setter(gate), "delattr": remover(gate),
+        "format": strings.format, "pow": powers(meter), "range": ranges(meter), "iter": iterators(meter),
+        "print": printer(streams), "exit": leave, "quit": leave,
+    }
 
-    def write(*values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False) -> None:
-        text = (" " if sep is None else sep).join([str(v) for v in values]) + ("\n" if end is None else end)
-        meter.wrote(len(text))
-        stdout.write(text)
+
+# ---- attributes by name, through the gate
+
+
+def text(name: Any) -> str:
+    if type(name) is not str:
+        raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
+    return name
+
+
+def reader(gate: Gate) -> Callable[..., Any]:
+    def getattr(value: Any, name: str, *default: Any) -> Any:
+        if not default:
+            return gate.get(value, text(name))
+        try:
+            return gate.get(value, text(name))
+        except AttributeError:
+            return default[0]
+
+    return named(getattr, "getattr")
+
+
+def asker(gate: Gate) -> Callable[[Any, str], bool]:
+    def hasattr(value: Any, name: str) -> bool:
+        try:
+            gate.get(value, text(name))
+        except AttributeError:
+            return False
+        return True
+
+    return named(hasattr, "hasattr")
+
+
+def setter(gate: Gate) -> Callable[[Any, str, Any], None]:
+    return lambda value, name, new: gate.put(value, text(name), new)
+
+
+def remover(gate: Gate) -> Callable[[Any, str], None]:
+    return lambda value, name: gate.remove(value, text(name))
+
+
+# ---- types
+
+
+class Kinds:
+    """type, isinstance and issubclass; classes that programs may not have stand as a TypeName."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self.type_of = TypeFunction(gate)
+
+    def real(self, kinds: Any) -> Any:
+        """The classes behind what a program gives as a class or a tuple of classes."""
+        if type(kinds) is tuple:
+            return tuple(self.real(kind) for kind in kinds)
+        if type(kinds) is TypeName:
+            return kinds._kind
+        return type if kinds is self.type_of else kinds
+
+    def isinstance(self, value: Any, kinds: Any) -> bool:
+        if isinstance(value, (TypeName, TypeFunction)):
+            return self.real(kinds) is type or kinds is object
+        return isinstance(value, kinds if isinstance(kinds, type) else self.real(kinds))
+
+    def issubclass(self, value: Any, kinds: Any) -> bool:
+        return issubclass(self.real(value), self.real(kinds))
+
+
+class TypeFunction(Frozen):
+    """`type`, with one argument."""
+
+    __slots__ = ("_gate",)
+    __name__ = __qualname__ = "type"
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs:
+            raise TypeError("type() takes 1 argument: classes are made by class statements")
+        return self._gate.type_of(args[0])
+
+    def __repr__(self) -> str:
+        return "<class 'type'>"
+
+
+# ---- iteration
+
+
+class Range(Frozen):
+    """A range too long to be handed to Python unmetered: the same to a program, its items counted."""
+
+    __slots__ = ("_meter", "_range")
+
+    def __init__(self, made: range, meter: Meter) -> None:
+        self._range = made
+        self._meter = meter
+
+    def __iter__(self) -> Iterator[int]:
+        return counted(self._range, self._meter)
+
+    def __len__(self) -> int:
+        return len(self._range)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self._range[key]
+        return Range(found, self._meter) if isinstance(found, range) else found
+
+    def __contains__(self, value: Any) -> bool:
+        return type(value) is int and value in self._range
+
+    def __eq__(self, other: Any) -> bool:
+        return self._range == (other._range if isinstance(other, Range) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._range)
+
+    def __repr__(self) -> str:
+        return repr(self._range)
+
+
+def counted(items: Any, meter: Meter) -> Iterator[Any]:
+    """The items, a step for each: for whatever can go on for ever without running code of the program."""
+    for item in items:
+        meter.left -= 1
+        if meter.left < 0:
+            meter.more()
+        yield item
+
+
+def ranges(meter: Meter) -> Callable[..., Any]:
+    def make(*args: Any) -> Any:
+        made = range(*args)
+        long = bool(made) and abs(made[-1] - made[0]) // abs(made.step) >= LONGEST_RANGE
+        return Range(made, meter) if long else made
+
+    return named(make, "range")
+
+
+def iterators(meter: Meter) -> Callable[..., Any]:
+    def iter_(*args: Any) -> Any:
+        if len(args) == 2 and type(args[0]) is not Function:
+            return counted(iter(*args), meter)
+        return iter(*args)
+
+    return named(iter_, "iter")
+
+
+def powers(meter: Meter) -> Callable[..., Any]:
+    two = power(pow, meter)
+
+    def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
+        return two(base, exp) if mod is None else pow(base, exp, mod)
+
+    return named(pow_, "pow")
+
+
+def named(function: Any, name: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+# ---- output
+
+
+class Streams:
+    """Where a run prints: stdout and stderr as the caller gave them, counted."""
+
+    def __init__(self, stdout: Any, stderr: Any, meter: Meter) -> None:
+        self.meter = meter
+        self.stdout = Stream("<stdout>", stdout, meter)
+        self.stderr = Stream("<stderr>", stderr, meter)
+
+
+class Stream(Frozen):
+    """sys.stdout or sys.stderr as a program sees it."""
+
+    __slots__ = ("_meter", "_stream", "name")
+
+    def __init__(self, name: str, stream: Any, meter: Meter) -> None:
+        self.name = name
+        self._stream = stream
+        self._meter = meter
+
+    def write(self, text: str) -> int:
+        if type(text) is not str:
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self._meter.wrote(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")))
+        if self._stream is not None:
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        if self._stream is not None:
+            self._stream.flush()
+
+    def isatty(self) -> bool:
+        return False
+
+
+def printer(streams: Streams) -> Callable[..., None]:
+    def print(*values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False,
+              **other: Any) -> None:
+        if other:
+            raise TypeError(f"'{next(iter(other))}' is an invalid keyword argument for print()")
+        for name, given in (("sep", sep), ("end", end)):
+            if given is not None and not isinstance(given, str):
+                raise TypeError(f"{name} must be None or a string, not {type(given).__name__}")
+        stream = streams.stdout if file is None else file
+        if not isinstance(stream, Stream) and type(getattr(type(stream), "write", None)) is not Function:
+            raise AttributeError(f"'{type(stream).__name__}' object has no attribute 'write'")
+        text = (" " if sep is None else sep).join([str(value) for value in values])
+        stream.write(text + ("\n" if end is None else end))
         if flush:
-            stdout.flush()
+            stream.flush()
 
-    return write
+    return named(print, "print")
+
+
+def leave(code: Any = None) -> None:
+    """exit(code)"""
+    raise SystemExit(code)

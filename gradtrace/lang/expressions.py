@@ -1,91 +1,70 @@
-"""Expressions to closures: each takes the frame and returns the value. Compiled once, no code object is made."""
+"""Expressions to closures: each takes the frame and returns the value.
+
+`compile_expression` looks the compiler of a node type up in a table; `calls` and `comprehensions` put theirs there too.
+Before an operation that may raise or be recorded, its place goes to `state.origin`.
+"""
 
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine.state import state
-from gradtrace.lang import attributes, strings
-from gradtrace.lang.scope import Frame, Unit
-from gradtrace.lang.source import span_of
+from gradtrace.lang import binary
+from gradtrace.lang.operators import COMPARE, NUMBERS, UNARY, Guarded
+from gradtrace.lang.unit import Code, Frame, Unit
 
-Code = Callable[[Frame], Any]
-
-BINARY: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
-    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-}
-UNARY: dict[type, Callable[[Any], Any]] = {
-    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_,
-}
-COMPARE: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-    ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
-}
+COMPILERS: dict[type, Callable[[Any, Unit], Code]] = {}
+LONG = 30  # operators in a row from which on they are evaluated in a loop
 
 
 def compile_expression(node: ast.AST, unit: Unit) -> Code:
-    return _COMPILERS[type(node)](node, unit)
+    return COMPILERS[type(node)](node, unit)
 
 
+def compiles(*kinds: type) -> Callable[[Any], Any]:
+    """Enters a compiler for node types."""
+
+    def enter(compiler: Any) -> Any:
+        COMPILERS.update(dict.fromkeys(kinds, compiler))
+        return compiler
+
+    return enter
+
+
+@compiles(ast.Constant)
 def constant(node: ast.Constant, unit: Unit) -> Code:
     value = node.value
     return lambda f: value
 
 
+@compiles(ast.Name)
 def name(node: ast.Name, unit: Unit) -> Code:
-    return unit.load(node.id, span_of(node))
+    return unit.load(node)
 
 
-def safe_binary(kind: type) -> Callable[[Any, Any], Any]:
-    """The operator, with Python's own unbounded cases held back: huge powers, repeats and formats."""
-    apply = BINARY[kind]
-    if kind is ast.Mod:
-        return lambda a, b: strings.percent(a, b) if type(a) is str else apply(a, b)
-    if kind is ast.Pow:
-        def power(a: Any, b: Any) -> Any:
-            if type(a) is int and type(b) is int and b > 0 and a.bit_length() * b > 100_000:
-                raise OverflowError("the result is too large an integer")
-            return apply(a, b)
-        return power
-    if kind is ast.LShift:
-        def shift(a: Any, b: Any) -> Any:
-            if type(a) is int and type(b) is int and b > 100_000:
-                raise OverflowError("the result is too large an integer")
-            return apply(a, b)
-        return shift
-    if kind is ast.Mult:
-        def times(a: Any, b: Any) -> Any:
-            for x, y in ((a, b), (b, a)):
-                if type(x) in (str, list, tuple) and type(y) is int and len(x) * y > 50_000_000:
-                    raise MemoryError("the repeated sequence is too large")
-            return apply(a, b)
-        return times
-    return apply
-
-
+@compiles(ast.BinOp)
 def binop(node: ast.BinOp, unit: Unit) -> Code:
-    left, right, apply = compile_expression(node.left, unit), compile_expression(node.right, unit), safe_binary(
-        type(node.op))
-    origin = unit.origin(node)
-
-    def run(f: Frame) -> Any:
-        a = left(f)
-        b = right(f)
-        state.origin = origin
-        return apply(a, b)
-
-    return run
+    row = [node]
+    while isinstance(row[-1].left, ast.BinOp):
+        row.append(row[-1].left)
+    if len(row) < LONG:
+        return binary.binary_code(unit.operator(type(node.op)), node.left, node.right, unit, unit.origin(node))
+    row.reverse()
+    first = compile_expression(row[0].left, unit)
+    rest = [(unit.operator(type(n.op)), compile_expression(n.right, unit), unit.origin(n)) for n in row]
+    return binary.chain(first, rest)
 
 
+@compiles(ast.UnaryOp)
 def unary(node: ast.UnaryOp, unit: Unit) -> Code:
-    operand, apply, origin = compile_expression(node.operand, unit), UNARY[type(node.op)], unit.origin(node)
+    apply, origin = UNARY[type(node.op)], unit.origin(node)
+    if isinstance(node.operand, ast.Constant) and type(node.operand.value) in (int, float):
+        value = apply(node.operand.value) if not isinstance(node.op, ast.Invert) else None
+        if value is not None:
+            return lambda f: value
+    operand = compile_expression(node.operand, unit)
 
     def run(f: Frame) -> Any:
         a = operand(f)
@@ -95,35 +74,38 @@ def unary(node: ast.UnaryOp, unit: Unit) -> Code:
     return run
 
 
+@compiles(ast.BoolOp)
 def boolop(node: ast.BoolOp, unit: Unit) -> Code:
-    parts = [compile_expression(v, unit) for v in node.values]
-    stop_on = isinstance(node.op, ast.Or)
+    *parts, last = [(compile_expression(v, unit), unit.origin(v)) for v in node.values]
+    final = last[0]
 
-    def run(f: Frame) -> Any:
-        value: Any = None
-        for part in parts:
+    def any_of(f: Frame) -> Any:
+        for part, origin in parts:
             value = part(f)
-            if bool(value) is stop_on:
+            state.origin = origin
+            if value:
                 return value
-        return value
+        return final(f)
 
-    return run
+    def all_of(f: Frame) -> Any:
+        for part, origin in parts:
+            value = part(f)
+            state.origin = origin
+            if not value:
+                return value
+        return final(f)
+
+    return any_of if isinstance(node.op, ast.Or) else all_of
 
 
+@compiles(ast.Compare)
 def compare(node: ast.Compare, unit: Unit) -> Code:
+    origin = unit.origin(node)
+    if len(node.ops) == 1:
+        apply = COMPARE[type(node.ops[0])]
+        return binary.binary_code(Guarded(NUMBERS, apply, apply), node.left, node.comparators[0], unit, origin)
     first = compile_expression(node.left, unit)
     rest = [(COMPARE[type(o)], compile_expression(c, unit)) for o, c in zip(node.ops, node.comparators, strict=True)]
-    origin = unit.origin(node)
-    if len(rest) == 1:
-        apply, second = rest[0]
-
-        def one(f: Frame) -> Any:
-            a = first(f)
-            b = second(f)
-            state.origin = origin
-            return apply(a, b)
-
-        return one
 
     def chain(f: Frame) -> Any:
         left, result = first(f), True
@@ -139,11 +121,20 @@ def compare(node: ast.Compare, unit: Unit) -> Code:
     return chain
 
 
+@compiles(ast.IfExp)
 def conditional(node: ast.IfExp, unit: Unit) -> Code:
     test, yes, no = (compile_expression(n, unit) for n in (node.test, node.body, node.orelse))
-    return lambda f: yes(f) if test(f) else no(f)
+    origin = unit.origin(node.test)
+
+    def run(f: Frame) -> Any:
+        value = test(f)
+        state.origin = origin
+        return yes(f) if value else no(f)
+
+    return run
 
 
+@compiles(ast.NamedExpr)
 def walrus(node: ast.NamedExpr, unit: Unit) -> Code:
     value, store = compile_expression(node.value, unit), unit.store(node.target.id)
 
@@ -155,182 +146,175 @@ def walrus(node: ast.NamedExpr, unit: Unit) -> Code:
     return run
 
 
+@compiles(ast.Attribute)
 def attribute(node: ast.Attribute, unit: Unit) -> Code:
-    owner, key, origin = compile_expression(node.value, unit), node.attr, unit.origin(node)
+    key, origin, get = node.attr, unit.origin(node), unit.gate.get
+    approved = unit.gate.approved(key)
+    name = unit.direct(node.value)
+    if name is not None:
+        missing = unit.missing(node.value)  # type: ignore[arg-type]
+
+        def of_name(f: Frame) -> Any:
+            try:
+                value = f[name]
+            except KeyError:
+                value = missing(f)
+            state.origin = origin
+            return getattr(value, key) if type(value) in approved else get(value, key)
+
+        return of_name
+    owner = compile_expression(node.value, unit)
 
     def run(f: Frame) -> Any:
         value = owner(f)
         state.origin = origin
-        return attributes.get(value, key)
+        return getattr(value, key) if type(value) in approved else get(value, key)
 
     return run
 
 
+@compiles(ast.Subscript)
 def subscript(node: ast.Subscript, unit: Unit) -> Code:
-    owner, key, origin = compile_expression(node.value, unit), compile_expression(node.slice, unit), unit.origin(node)
+    origin = unit.origin(node)
+    item = Guarded(NUMBERS, get_item, get_item)
+    return binary.binary_code(item, node.value, node.slice, unit, origin)
 
-    def run(f: Frame) -> Any:
-        value = owner(f)
-        index = key(f)
-        state.origin = origin
-        if isinstance(value, type):
-            return value  # list[int] and its like in annotations
-        return value[index]
+
+def get_item(value: Any, key: Any) -> Any:
+    return value[key]
+
+
+@compiles(ast.Slice)
+def slice_(node: ast.Slice, unit: Unit) -> Code:
+    parts = [None if n is None else compile_expression(n, unit) for n in (node.lower, node.upper, node.step)]
+    if all(n is None or isinstance(n, ast.Constant) for n in (node.lower, node.upper, node.step)):
+        value = slice(*(None if p is None else p({}) for p in parts))
+        return lambda f: value
+    return lambda f: slice(*[None if p is None else p(f) for p in parts])
+
+
+# ---- displays
+
+
+def items_of(elements: list[ast.expr], unit: Unit) -> Callable[..., list[Any]]:
+    """The elements of a display as a new list; or the positional arguments of a call, given what is called."""
+    if not any(isinstance(e, ast.Starred) for e in elements):
+        parts = [compile_expression(e, unit) for e in elements]
+        return lambda f, target=None: [part(f) for part in parts]
+    pairs = [starred_or_not(e, unit) for e in elements]
+
+    def run(f: Frame, target: Any = None) -> list[Any]:
+        found: list[Any] = []
+        for starred, part, origin in pairs:
+            value = part(f)
+            if starred:
+                state.origin = origin
+                spread(found, value, target)
+            else:
+                found.append(value)
+        return found
 
     return run
 
 
-def slice_(node: ast.Slice, unit: Unit) -> Code:
-    parts = [compile_expression(n, unit) if n else None for n in (node.lower, node.upper, node.step)]
-    return lambda f: slice(*(None if p is None else p(f) for p in parts))
+def starred_or_not(node: ast.expr, unit: Unit) -> tuple[bool, Code, int]:
+    if isinstance(node, ast.Starred):
+        return True, compile_expression(node.value, unit), unit.origin(node)
+    return False, compile_expression(node, unit), 0
 
 
-def sequence(kind: Callable[[list[Any]], Any]) -> Callable[[Any, Unit], Code]:
-    def compiler(node: Any, unit: Unit) -> Code:
-        parts = [(isinstance(e, ast.Starred), compile_expression(e.value if isinstance(e, ast.Starred) else e, unit))
-                 for e in node.elts]
-
-        def run(f: Frame) -> Any:
-            items: list[Any] = []
-            for starred, part in parts:
-                if starred:
-                    items.extend(part(f))
-                else:
-                    items.append(part(f))
-            return kind(items)
-
-        return run
-
-    return compiler
+def spread(found: list[Any], value: Any, target: Any) -> None:
+    try:
+        items = iter(value)
+    except TypeError:
+        what = "Value" if target is None else f"{full_name(target)} argument"
+        raise TypeError(f"{what} after * must be an iterable, not {type(value).__name__}") from None
+    found.extend(items)
 
 
+def full_name(target: Any) -> str:
+    """How Python's messages name what is called."""
+    name = getattr(target, "__qualname__", None)
+    if name is None:
+        return str(target)
+    module = getattr(target, "__module__", None)
+    return f"{name}()" if module in (None, "builtins") else f"{module}.{name}()"
+
+
+@compiles(ast.Tuple)
+def tuple_(node: ast.Tuple, unit: Unit) -> Code:
+    if all(isinstance(e, ast.Constant) for e in node.elts):
+        value = tuple(e.value for e in node.elts)  # type: ignore[attr-defined]
+        return lambda f: value
+    if len(node.elts) == 2 and not any(isinstance(e, ast.Starred) for e in node.elts):
+        first, second = (compile_expression(e, unit) for e in node.elts)
+        return lambda f: (first(f), second(f))
+    items = items_of(node.elts, unit)
+    return lambda f: tuple(items(f))
+
+
+@compiles(ast.List)
+def list_(node: ast.List, unit: Unit) -> Code:
+    return items_of(node.elts, unit)
+
+
+@compiles(ast.Set)
+def set_(node: ast.Set, unit: Unit) -> Code:
+    items, origin = items_of(node.elts, unit), unit.origin(node)
+
+    def run(f: Frame) -> Any:
+        found = items(f)
+        state.origin = origin
+        return set(found)
+
+    return run
+
+
+@compiles(ast.Dict)
 def dictionary(node: ast.Dict, unit: Unit) -> Code:
-    pairs = [(compile_expression(k, unit) if k else None, compile_expression(v, unit))
+    pairs = [(None if k is None else compile_expression(k, unit), compile_expression(v, unit), unit.origin(v))
              for k, v in zip(node.keys, node.values, strict=True)]
 
     def run(f: Frame) -> Any:
-        result: dict[Any, Any] = {}
-        for key, value in pairs:
-            if key is None:
-                result.update(value(f))
-            else:
-                result[key(f)] = value(f)
-        return result
+        found: dict[Any, Any] = {}
+        for key, value, origin in pairs:
+            if key is not None:
+                k = key(f)
+                v = value(f)
+                state.origin = origin
+                found[k] = v
+                continue
+            mapping = value(f)
+            state.origin = origin
+            if not hasattr(type(mapping), "keys"):
+                raise TypeError(f"'{type(mapping).__name__}' object is not a mapping")
+            found.update(mapping)
+        return found
 
     return run
 
 
-def call(node: ast.Call, unit: Unit) -> Code:
-    function = compile_expression(node.func, unit)
-    plain = [compile_expression(a, unit) for a in node.args] if not any(
-        isinstance(a, ast.Starred) for a in node.args) else None
-    spread = [(isinstance(a, ast.Starred), compile_expression(a.value if isinstance(a, ast.Starred) else a, unit))
-              for a in node.args]
-    named = [(k.arg, compile_expression(k.value, unit)) for k in node.keywords]
-    origin, meter = unit.origin(node), unit.meter
-    is_super = isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args
+# ---- f-strings
 
-    def run(f: Frame) -> Any:
-        target = function(f)
-        if is_super:
-            return unit.bare_super(f)
-        args = [p(f) for p in plain] if plain is not None else spread_arguments(spread, f)
-        kwargs: dict[str, Any] = {}
-        for key, value in named:
-            if key is None:
-                kwargs.update(value(f))
-            else:
-                kwargs[key] = value(f)
-        meter.step()
-        state.origin = origin
-        return target(*args, **kwargs)
-
-    return run
+CONVERSIONS: dict[int, Any] = {-1: None, ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
-def spread_arguments(parts: Any, f: Frame) -> list[Any]:
-    args: list[Any] = []
-    for starred, part in parts:
-        if starred:
-            args.extend(part(f))
-        else:
-            args.append(part(f))
-    return args
-
-
-def lambda_(node: ast.Lambda, unit: Unit) -> Code:
-    from gradtrace.lang.functions import function_maker
-
-    return function_maker(node, "<lambda>", unit)
-
-
+@compiles(ast.JoinedStr)
 def joined(node: ast.JoinedStr, unit: Unit) -> Code:
     parts = [compile_expression(v, unit) for v in node.values]
-    return lambda f: "".join([p(f) for p in parts])
+    return lambda f: "".join([part(f) for part in parts])
 
 
+@compiles(ast.FormattedValue)
 def formatted(node: ast.FormattedValue, unit: Unit) -> Code:
-    value = compile_expression(node.value, unit)
+    value, convert, origin = compile_expression(node.value, unit), CONVERSIONS[node.conversion], unit.origin(node.value)
     spec = compile_expression(node.format_spec, unit) if node.format_spec else None
-    convert = {-1: None, 115: str, 114: repr, 97: ascii}[node.conversion]
+    check = unit.machine.strings.check
 
     def run(f: Frame) -> str:
         shown = value(f)
-        if convert is not None:
-            shown = convert(shown)
-        return format(shown, strings.check_spec(spec(f)) if spec else "")
+        wanted = "" if spec is None else check(spec(f))
+        state.origin = origin
+        return format(shown if convert is None else convert(shown), wanted)
 
     return run
-
-
-def comprehension(build: Callable[[list[Any]], Any], pairs: bool = False) -> Callable[[Any, Unit], Code]:
-    """A comprehension runs at once, in a frame of its own; a generator expression too."""
-
-    def compiler(node: Any, unit: Unit) -> Code:
-        from gradtrace.lang.targets import store_target
-
-        inner = unit.child(set(), comprehension=True)
-        outer_iter = compile_expression(node.generators[0].iter, unit)
-        loops = []
-        for i, g in enumerate(node.generators):
-            inner.declare(g.target)
-            source = None if i == 0 else compile_expression(g.iter, inner)
-            loops.append((source, store_target(g.target, inner), [compile_expression(c, inner) for c in g.ifs]))
-        if pairs:
-            key, value = compile_expression(node.key, inner), compile_expression(node.value, inner)
-            element: Code = lambda f: (key(f), value(f))
-        else:
-            element = compile_expression(node.elt, inner)
-        meter = unit.meter
-
-        def run(f: Frame) -> Any:
-            frame = Frame(f)
-            found: list[Any] = []
-
-            def loop(depth: int, items: Any) -> None:
-                _, store, tests = loops[depth]
-                for item in items:
-                    meter.step()
-                    store(frame, item)
-                    if all(t(frame) for t in tests):
-                        if depth + 1 < len(loops):
-                            loop(depth + 1, loops[depth + 1][0](frame))
-                        else:
-                            found.append(element(frame))
-
-            loop(0, outer_iter(f))
-            return build(found)
-
-        return run
-
-    return compiler
-
-
-_COMPILERS: dict[type, Callable[[Any, Unit], Code]] = {
-    ast.Constant: constant, ast.Name: name, ast.BinOp: binop, ast.UnaryOp: unary, ast.BoolOp: boolop,
-    ast.Compare: compare, ast.IfExp: conditional, ast.NamedExpr: walrus, ast.Attribute: attribute,
-    ast.Subscript: subscript, ast.Slice: slice_, ast.Tuple: sequence(tuple), ast.List: sequence(lambda x: x),
-    ast.Set: sequence(set), ast.Dict: dictionary, ast.Call: call, ast.Lambda: lambda_, ast.JoinedStr: joined,
-    ast.FormattedValue: formatted, ast.ListComp: comprehension(lambda x: x), ast.SetComp: comprehension(set),
-    ast.GeneratorExp: comprehension(iter), ast.DictComp: comprehension(dict, pairs=True),
-}

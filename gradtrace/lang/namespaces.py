@@ -1,143 +1,182 @@
-"""The modules that a program can import, as frozen tables of the library's public names."""
+"""The modules that a program can import, as frozen tables: never a real module, and only the names that are meant.
+
+LIBRARY says where the names of torch's modules live; of these only public ones pass (a module's `__all__`, what its own
+`__getattr__` makes, what is defined in it). Python's modules are listed name by name in `python_modules`.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module as _real_import
+from importlib import import_module as real_import
 from typing import Any
 
 from gradtrace.errors import UnknownNameError
-from gradtrace.lang.attributes import Frozen
+from gradtrace.lang import python_modules, torch_modules
+from gradtrace.lang.values import Frozen
 
-# Where the names of each offered module come from. A list after the module limits them.
 LIBRARY = {
-    "torch": "gradtrace", "torch.nn": "gradtrace.nn", "torch.nn.functional": "gradtrace.nn.functional",
-    "torch.nn.init": "gradtrace.nn.init", "torch.nn.utils": "gradtrace.nn.utils",
-    "torch.autograd": "gradtrace.autograd", "torch.autograd.functional": "gradtrace.func.functional",
-    "torch.autograd.function": "gradtrace.engine.function", "torch.optim": "gradtrace.optim",
-    "torch.optim.lr_scheduler": "gradtrace.optim.lr_scheduler", "torch.func": "gradtrace.func",
-    "torch.linalg": "gradtrace.linalg", "torch.special": "gradtrace.special",
+    "torch": "gradtrace", "torch.autograd": "gradtrace.autograd", "torch.func": "gradtrace.func",
+    "torch.autograd.function": "gradtrace.engine.function", "torch.autograd.functional": "gradtrace.func.functional",
+    "torch.linalg": "gradtrace.linalg", "torch.nn": "gradtrace.nn", "torch.nn.functional": "gradtrace.nn.functional",
+    "torch.nn.init": "gradtrace.nn.init", "torch.nn.parameter": "gradtrace.nn.parameter",
+    "torch.nn.utils": "gradtrace.nn.utils", "torch.nn.utils.rnn": "gradtrace.nn.utils.rnn",
+    "torch.optim": "gradtrace.optim", "torch.optim.lr_scheduler": "gradtrace.optim.lr_scheduler",
+    "torch.special": "gradtrace.special",
 }
-PYTHON: dict[str, tuple[str, ...]] = {
-    "math": (), "functools": ("partial", "reduce"), "collections": ("OrderedDict", "defaultdict", "Counter", "deque"),
-    "copy": ("copy", "deepcopy"), "itertools": ("chain", "product", "combinations", "permutations", "accumulate",
-                                                "zip_longest", "islice", "repeat", "count"),
-    "typing": ("Any", "Optional", "Union", "List", "Dict", "Tuple", "Callable", "Sequence", "Iterable"),
-    "warnings": (), "__future__": ("annotations",),
-}
-ONLY = {"gradtrace.engine.function": ("Function", "FunctionCtx", "once_differentiable")}
-SKIPPED = frozenset({"annotations", "import_module", "Any", "Callable", "Iterator", "Sequence", "ops", "engine"})
+ONLY = {"torch.autograd.function": frozenset({"Function", "FunctionCtx", "once_differentiable"})}
+MODULE = type(real_import("sys"))
+MISSING = object()
 
 
 class Namespace(Frozen):
-    """One module as a program sees it. Attributes are fetched once; nothing can be set."""
+    """One module as a program sees it. A name is looked up once and then kept; nothing can be set."""
 
-    __slots__ = ("_found", "_name")
-
-    def __init__(self, name: str) -> None:
-        object.__setattr__(self, "_name", name)
-        object.__setattr__(self, "_found", {})
+    def __init__(self, name: str, modules: Modules) -> None:
+        self.__dict__.update(__name__=name, _modules=modules)
 
     def __getattr__(self, name: str) -> Any:
-        found = self._found
-        if name not in found:
-            found[name] = lookup(self._name, name)
-        return found[name]
+        found = lookup(self.__name__, name, self._modules)
+        self.__dict__[name] = found
+        return found
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"module '{self._name}' is read-only")
+        raise AttributeError(f"module '{self.__name__}' is read-only")
+
+    __delattr__: Any = __setattr__
 
     def __repr__(self) -> str:
-        return f"<module '{self._name}'>"
+        return f"<module '{self.__name__}'>"
 
 
-_namespaces: dict[str, Any] = {}
+class Modules:
+    """The modules of one run; those of Python's that need the run's state are made for it."""
+
+    def __init__(self, python: python_modules.Python) -> None:
+        self.python = python
+        self.made: dict[str, Namespace] = {}
 
 
-def namespace(name: str) -> Any:
-    if name not in _namespaces:
-        if name == "warnings":
-            from gradtrace.lang.warnings import Warnings
-
-            _namespaces[name] = Warnings()
-        else:
-            _namespaces[name] = Namespace(name)
-    return _namespaces[name]
+def namespace(name: str, modules: Modules) -> Namespace:
+    if name not in modules.made:
+        modules.made[name] = Namespace(name, modules)
+    return modules.made[name]
 
 
-def lookup(module: str, name: str) -> Any:
-    """A public name of an offered module; AttributeError with Python's words, and a hint for an uncaught one."""
-    inner = f"{module}.{name}"
-    if inner in LIBRARY:
-        return namespace(inner)
-    if not name.startswith("_"):
-        found = public_value(module, name)
-        if found is not _MISSING:
-            return found
+# ---- looking names up
+
+
+def lookup(module: str, name: str, modules: Modules) -> Any:
+    """A public name of an offered module; AttributeError with Python's words, and ours if nobody catches it."""
+    if offers(f"{module}.{name}"):
+        return namespace(f"{module}.{name}", modules)
+    if name in torch_modules.MODULES.get(module, ()):
+        return torch_modules.MODULES[module][name]
+    if name in python_modules.NAMES.get(module, ()):
+        return modules.python.find(module, name)
+    found: Any = public_value(module, name) if module in LIBRARY else MISSING
+    if found is not MISSING:
+        return torch_modules.adapted(name, found) if module == "torch" else found
     error = AttributeError(f"module '{module}' has no attribute '{name}'")
-    error.gradtrace_name = (module, name)  # type: ignore[attr-defined]
+    error._gradtrace = UnknownNameError(f"{module}.{name} is not offered", advice(module, name))  # type: ignore[attr-defined]
     raise error
 
 
-_MISSING = object()
-
-
 def public_value(module: str, name: str) -> Any:
-    if module in PYTHON:
-        listed = PYTHON[module]
-        if listed and name not in listed:
-            return _MISSING
-        real = _real_import(module)
-    else:
-        real = _real_import(LIBRARY[module])
-        only = ONLY.get(LIBRARY[module])
-        if name in SKIPPED or (only and name not in only):
-            return _MISSING
-    try:
+    """What torch's module offers under this name, or MISSING."""
+    if name.startswith("__") or (module in ONLY and name not in ONLY[module]):
+        return MISSING
+    real = real_import(LIBRARY[module])
+    found = MISSING
+    if name in getattr(real, "__all__", ()):
         found = getattr(real, name)
-    except AttributeError:
-        return _MISSING
-    return _MISSING if type(found).__name__ == "module" else found
+    elif "__getattr__" in vars(real):
+        try:
+            found = real.__getattr__(name)
+        except AttributeError:
+            return MISSING
+    elif getattr(getattr(real, name, None), "__module__", None) == real.__name__:
+        found = getattr(real, name)
+    return MISSING if isinstance(found, MODULE) else found
+
+
+def exported(module: str) -> list[str]:
+    """The names that `from module import *` binds; none for what is not offered."""
+    found = offered(module)
+    if found is None:
+        return []
+    if found in python_modules.NAMES:
+        return sorted(python_modules.NAMES[found])
+    if found not in LIBRARY:
+        return []
+    real = real_import(LIBRARY[found])
+    return sorted(n for n in names_of(real) if not n.startswith("_") and public_value(found, n) is not MISSING)
+
+
+def names_of(real: Any) -> list[str]:
+    return list(getattr(real, "__all__", None) or dir(real))
+
+
+# ---- importing
+
+
+def offers(name: str) -> bool:
+    return name in LIBRARY or name in python_modules.NAMES or name in torch_modules.MODULES
 
 
 def offered(name: str) -> str | None:
     """The module's name in our tables: gradtrace's names stand for torch's."""
     if name == "gradtrace" or name.startswith("gradtrace."):
-        name = "torch" + name[len("gradtrace"):]
-    return name if name in LIBRARY or name in PYTHON else None
+        name = "torch" + name[len("gradtrace") :]
+    return name if offers(name) else None
 
 
-def refused(name: str, place: Any) -> UnknownNameError:
-    import difflib
-
-    if name.split(".")[0] == "numpy":
-        hint = "torch's functions do the same here"
-    else:
-        close = difflib.get_close_matches(name, [*LIBRARY, *PYTHON], 1)
-        hint = f"did you mean '{close[0]}'?" if close else "torch and its parts, math, functools, collections are"
-    return UnknownNameError(f"the module '{name}' is not offered", hint, place)
-
-
-def import_module(name: str, place: Any, full: str | None = None) -> Any:
-    if offered(full or name) is None:
-        raise refused(full or name, place)
+def import_module(name: str, modules: Modules) -> Namespace:
     found = offered(name)
-    assert found is not None
-    return namespace(found)
+    if found is None:
+        raise absent(name)
+    return namespace(found, modules)
 
 
-def import_from(module: str, name: str, place: Any) -> Any:
+def import_from(module: str, name: str, modules: Modules) -> Any:
     found = offered(module)
     if found is None:
-        raise refused(module, place)
+        raise absent(module)
+    if module == "__future__":
+        return None
     try:
-        return getattr(namespace(found), name)
+        return getattr(namespace(found, modules), name)
     except AttributeError:
-        raise UnknownNameError(f"'{module}' does not offer '{name}'", nearest(found, name), place) from None
+        error = ImportError(f"cannot import name '{name}' from '{module}'", name=name)
+        error._gradtrace = UnknownNameError(f"'{module}' does not offer '{name}'", advice(found, name))  # type: ignore[attr-defined]
+        raise error from None
 
 
-def nearest(module: str, name: str) -> str:
+def absent(name: str) -> ImportError:
+    """ModuleNotFoundError, which a program may catch; and what to say if it does not."""
     import difflib
 
-    names = dir(_real_import(LIBRARY[module])) if module in LIBRARY else list(PYTHON[module])
-    close = difflib.get_close_matches(name, names, 3)
-    return f"nearest: {', '.join(close)}" if close else "gradtrace ops lists what there is"
+    if name.startswith("."):
+        error: ImportError = ImportError("attempted relative import with no known parent package")
+        error._gradtrace = UnknownNameError("a program is one file: it imports no others", "put it all in one")  # type: ignore[attr-defined]
+        return error
+    error = ModuleNotFoundError(f"No module named '{name}'", name=name)
+    known = [*LIBRARY, *python_modules.NAMES, *torch_modules.MODULES]
+    close = difflib.get_close_matches(name, known, 1, 0.8)
+    top = sorted({n.partition(".")[0] for n in known if not n.startswith("_")})
+    hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(top)}"
+    error._gradtrace = UnknownNameError(f"the module '{name}' is not offered", hint)  # type: ignore[attr-defined]
+    return error
+
+
+def advice(module: str, name: str) -> str:
+    """What to use instead of a name that a module has not."""
+    import difflib
+
+    if (module, name) in torch_modules.REFUSED:
+        return torch_modules.REFUSED[module, name]
+    known = sorted((*python_modules.NAMES.get(module, ()), *torch_modules.MODULES.get(module, ())))
+    if module in LIBRARY:
+        known += sorted(names_of(real_import(LIBRARY[module])))
+    close = difflib.get_close_matches(name, known, 3)
+    if close:
+        return f"nearest: {', '.join(close)}"
+    return "gradtrace ops lists what there is" if module in LIBRARY else f"there are {', '.join(known)}"

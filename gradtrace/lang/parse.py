@@ -1,126 +1,134 @@
-"""Text to Program: parsed by `ast`, each node type on a list of what the language has, inputs found.
-
-A free name (never bound, not a built-in, not offered by the mathematics) is an input. `w: leaf = 1.0` and
-`x: data = [1, 2]` at the top level are inputs with a default.
-"""
+"""Text to Program: parsed by `ast`, every node type on a list of what the language has, scopes and inputs found."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any, NamedTuple
 
-from gradtrace.errors import ParseError, UnsupportedError
-from gradtrace.lang.budget import Budget
+from gradtrace.errors import GradtraceError, ParseError, UnsupportedError
+from gradtrace.lang import checks
+from gradtrace.lang.budget import Budget, advice
+from gradtrace.lang.depth import deep
+from gradtrace.lang.inputs import Input, find_inputs
+from gradtrace.lang.scope import Scopes, analyse
 from gradtrace.lang.source import Source, Span, span_of
 
-ALLOWED = ["Module", "Expr", "Assign", "AugAssign", "AnnAssign", "For", "While", "If", "With", "withitem", "Try", "ExceptHandler", "Raise", "Assert", "Pass", "Break", "Continue", "FunctionDef", "Return", "ClassDef", "Delete", "Import", "ImportFrom", "alias", "arguments", "arg", "keyword", "Lambda", "Nonlocal", "Global", "BoolOp", "BinOp", "UnaryOp", "IfExp", "Dict", "Set", "List", "Tuple", "ListComp", "SetComp", "DictComp", "GeneratorExp", "comprehension", "NamedExpr", "Compare", "Call", "Attribute", "Subscript", "Slice", "Starred", "Name", "Constant", "JoinedStr", "FormattedValue", "Load", "Store", "Del", "And", "Or", "Add", "Sub", "Mult", "MatMult", "Div", "Mod", "Pow", "LShift", "RShift", "BitOr", "BitXor", "BitAnd", "FloorDiv", "Invert", "Not", "UAdd", "USub", "Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "Is", "IsNot", "In", "NotIn"]
-_ALLOWED = frozenset(getattr(ast, name) for name in ALLOWED)
+ALLOWED = frozenset({
+    # statements
+    ast.Module, ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.With, ast.withitem,
+    ast.Try, ast.ExceptHandler, ast.Raise, ast.Assert, ast.Pass, ast.Break, ast.Continue, ast.FunctionDef, ast.Return,
+    ast.ClassDef, ast.Delete, ast.Import, ast.ImportFrom, ast.alias, ast.arguments, ast.arg, ast.keyword, ast.Nonlocal,
+    ast.Global,
+    # expressions
+    ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Set, ast.List, ast.Tuple, ast.ListComp, ast.SetComp,
+    ast.DictComp, ast.GeneratorExp, ast.comprehension, ast.NamedExpr, ast.Compare, ast.Call, ast.Attribute,
+    ast.Subscript, ast.Slice, ast.Starred, ast.Name, ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.Lambda,
+    # contexts and operators
+    ast.Load, ast.Store, ast.Del, ast.And, ast.Or, ast.Add, ast.Sub, ast.Mult, ast.MatMult, ast.Div, ast.Mod, ast.Pow,
+    ast.LShift, ast.RShift, ast.BitOr, ast.BitXor, ast.BitAnd, ast.FloorDiv, ast.Invert, ast.Not, ast.UAdd, ast.USub,
+    ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn,
+})
 REFUSED = {
-    "Yield": "yield", "YieldFrom": "yield from", "Await": "await", "AsyncFunctionDef": "async def",
-    "AsyncFor": "async for", "AsyncWith": "async with", "Match": "match", "TryStar": "except*",
+    "Yield": ("yield", "build a list and return it"),
+    "YieldFrom": ("yield from", "build a list and return it"),
+    "Await": ("await", "call the function directly"),
+    "AsyncFunctionDef": ("async def", "write a plain def"),
+    "AsyncFor": ("async for", "write a plain for"),
+    "AsyncWith": ("async with", "write a plain with"),
+    "Match": ("match", "write it with if and elif"),
+    "TryStar": ("except*", "write a plain except"),
 }
-
-
-class Input(NamedTuple):
-    """A variable of a program. `kind`: "leaf" requires grad, "data" does not, "free" is a leaf unless told otherwise."""
-
-    name: str
-    kind: str
-    default: str | None
-    span: Span
+CONSTANTS = {bytes: ("bytes", "write a str"), complex: ("complex numbers", "keep the real and imaginary parts apart")}
 
 
 class Program(NamedTuple):
-    """A parsed program; `tree` has only node types of the language."""
+    """A parsed program; `tree` has only node types of the language, `scopes` the names of each scope in it."""
 
     source: Source
     tree: ast.Module
     inputs: tuple[Input, ...]
     imports_torch: bool
+    scopes: Scopes
 
 
 def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -> Program:
     """Reads a program. ParseError for bad syntax, UnsupportedError for what the language leaves out."""
-    source = Source(name, text)
+    source = Source.of(name, text)
     limit = (budget or Budget()).source_bytes
-    if len(text) > limit:
-        raise ParseError(f"the program is larger than {limit} bytes", "raise it with --max-source")
+    if size_of(text) > limit:
+        raise ParseError(f"the program is larger than {limit} bytes", advice("source_bytes"))
     tree = parsed(source)
     for node in ast.walk(tree):
-        if type(node) not in _ALLOWED:
-            kind = type(node).__name__
-            raise UnsupportedError(
-                f"'{REFUSED.get(kind, kind)}' is not part of the language",
-                "write it with functions, loops and comprehensions",
-                source.place(span_of(node)) if hasattr(node, "lineno") else None,
-            )
-    imports = any(
-        (alias.name if isinstance(node, ast.Import) else node.module or "").split(".")[0] in ("torch", "gradtrace")
-        for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names
-    )
-    return Program(source, tree, find_inputs(tree, source), imports)
+        if type(node) not in ALLOWED:
+            raise unsupported(node, source)
+        if type(node) is ast.Constant and type(node.value) in CONSTANTS:
+            what, instead = CONSTANTS[type(node.value)]
+            raise UnsupportedError(f"{what} are not part of the language", instead, source.place(span_of(node)))
+    scopes = analyse(tree)
+    fault = checks.first_fault(tree, scopes)
+    if fault is not None:
+        raise ParseError(f"syntax error: {fault.message}", "correct the marked place",
+                         source.place(span_of(fault.node)))
+    add_star_imports(tree, scopes)
+    return Program(source, tree, find_inputs(tree, scopes, source), imports_torch(tree), scopes)
+
+
+def size_of(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def parsed(source: Source) -> ast.Module:
     import warnings
 
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), deep():
             warnings.simplefilter("ignore")
             return ast.parse(source.text, source.name)
     except SyntaxError as error:
-        line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
-        shown = source.line(line)
-        start = len(shown[:column].encode("utf-8"))
-        end = max((error.end_offset or 0) - 1, column + 1)
-        span = Span(line, start, line, len(shown[:end].encode("utf-8")))
-        raise ParseError(f"syntax error: {error.msg}", "correct the marked place", source.place(span)) from None
+        raise syntax_error(error, source) from None
     except (RecursionError, MemoryError):
-        raise ParseError("the program is nested too deeply", "split it into several statements") from None
-    except ValueError as error:
-        raise ParseError(str(error), "remove the character") from None
+        raise too_deep() from None
+    except ValueError:  # a surrogate, or a NUL, depending on Python's version
+        raise ParseError("the program is not text", "remove the characters that no text has") from None
 
 
-def bound_names(tree: ast.AST) -> set[str]:
-    """Every name that the program binds somewhere."""
-    names: set[str] = set()
+def syntax_error(error: SyntaxError, source: Source) -> ParseError:
+    message = error.msg
+    if "null byte" in message:
+        return ParseError("the program is not text", "remove the NUL characters")
+    line, column = error.lineno or 1, max((error.offset or 1) - 1, 0)
+    shown = source.line(line)
+    width = (error.end_offset or 0) - 1 - column if error.end_lineno == line else 1
+    start, end = (len(shown[:n].encode("utf-8", "replace")) for n in (column, column + max(width, 1)))
+    return ParseError(f"syntax error: {message}", "correct the marked place",
+                      source.place(Span(line, start, line, end)))
+
+
+def too_deep() -> ParseError:
+    return ParseError("the program is nested too deeply", "split it into several statements")
+
+
+def unsupported(node: Any, source: Source) -> GradtraceError:
+    kind = type(node).__name__
+    what, instead = REFUSED.get(kind, (kind, "write it with functions, loops and comprehensions"))
+    place = source.place(span_of(node)) if hasattr(node, "lineno") else None
+    return UnsupportedError(f"'{what}' is not part of the language", instead, place)
+
+
+def imports_torch(tree: ast.Module) -> bool:
+    names: list[str] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            names.add(node.name)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            names.add(node.name)
-        elif isinstance(node, ast.alias):
-            names.add(node.asname or node.name.split(".")[0])
-    return names
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names.append(node.module or "")
+    return any(name.partition(".")[0] in ("torch", "gradtrace") for name in names)
 
 
-def find_inputs(tree: ast.Module, source: Source) -> tuple[Input, ...]:
-    from gradtrace.lang.names import is_known
+def add_star_imports(tree: ast.Module, scopes: Scopes) -> None:
+    """`from math import *` binds what the module offers."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+            from gradtrace.lang.namespaces import exported
 
-    declared = {i.name: i for node in tree.body for i in (declared_input(node, source),) if i is not None}
-    bound = bound_names(tree) - set(declared)
-    found: dict[str, Input] = {}
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    loads = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
-    for node in sorted(loads, key=lambda n: (n.lineno, n.col_offset)):
-        name = node.id
-        if name in declared or name in bound or name in found or name in ("leaf", "data"):
-            continue
-        if is_known(name) or id(node) in called:
-            continue  # a name that is called is a function's, misspelt or not
-        found[name] = Input(name, "free", None, span_of(node))
-    return (*declared.values(), *found.values())
-
-
-def declared_input(node: Any, source: Source) -> Input | None:
-    """The input that `name: leaf = value` or `name: data = value` declares."""
-    if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
-        return None
-    if not isinstance(node.annotation, ast.Name) or node.annotation.id not in ("leaf", "data"):
-        return None
-    default = None if node.value is None else ast.get_source_segment(source.text, node.value)
-    return Input(node.target.id, node.annotation.id, default, span_of(node.target))
+            scopes[tree].bound.update(exported(node.module or ""))

@@ -1,21 +1,24 @@
-"""Running a program: closures made, inputs bound, modes restored whatever happens."""
+"""Running a program: compiled to closures, its inputs bound, its error placed, and nothing global left changed."""
 
 from __future__ import annotations
 
+import ast
 import sys
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gradtrace.engine import dtypes
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
-from gradtrace.lang.budget import Budget, Meter
-from gradtrace.lang.builtins import BUILTINS, printer
-from gradtrace.lang.functions import assigned_names
-from gradtrace.lang.names import CONSTANTS, MATHEMATICS
-from gradtrace.lang.parse import Program
-from gradtrace.lang.scope import Frame, Unit
+from gradtrace.lang.budget import Budget, Meter, advice
+from gradtrace.lang.depth import deep
+from gradtrace.lang.machine import machine_for
+from gradtrace.lang.parse import Program, too_deep
+from gradtrace.lang.restore import restored
 from gradtrace.lang.source import Span
+from gradtrace.lang.statements import compile_statement, does_nothing
+from gradtrace.lang.unit import Code, Machine, Unit
 
 
 class Run(NamedTuple):
@@ -35,143 +38,118 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     """Runs a program. ProgramError for what it raises, LanguageError for what the language lacks, BudgetError.
 
     `dtype` is the default dtype of the run, by name or object; None: float64 without imports, else float32.
+    With `record` the operators that it calls are kept, as `state.recorder` gets them. SystemExit if it asks for a
+    status other than 0.
     """
-    import warnings
-
-    meter = Meter(budget or Budget())
-    spans: list[Span] = [Span(0, 0, 0, 0)]
-    records: list[Any] = []
     env = dict(inputs or {})
-    before = (state.grad_enabled, state.inference, state.origin, state.recorder, state.anomaly)
-    default = dtypes.get_default_dtype()
-    wanted = dtypes.BY_NAME[dtype] if isinstance(dtype, str) else dtype
+    records: list[Any] = []
+    meter = Meter(budget or Budget())
+    machine = machine_for(program, meter, env, stdout or sys.stdout, stderr or sys.stderr)
+    with restored(), deep(meter.budget.call_depth):
+        dtypes.set_default_dtype(default_dtype(program, dtype))
+        state.grad_enabled, state.inference, state.origin = True, False, 0
+        state.recorder = (lambda *call: records.append(call)) if record else None
+        last = execute(machine, program.tree)
+    chosen = tuple((name, chosen_output(env, name)) for name in outputs)
+    root = last if last is not None else assigned_root(program.tree, env)
+    return Run(program, env, root, chosen, records, machine.spans, dict(inputs or {}))
+
+
+def default_dtype(program: Program, dtype: Any) -> Any:
+    if dtype is None:
+        return dtypes.float32 if program.imports_torch else dtypes.float64
+    return dtypes.BY_NAME[dtype] if isinstance(dtype, str) else dtype
+
+
+def execute(machine: Machine, tree: ast.Module) -> Any:
+    """Runs the statements; returns the value of the last expression among them that is a result, or None."""
+    unit = Unit(machine, machine.module)
+    last: Any = None
     try:
-        with warnings.catch_warnings():
-            dtypes.set_default_dtype(wanted or (dtypes.float32 if program.imports_torch else dtypes.float64))
-            state.recorder = (lambda *r: records.append(r)) if record else None
-            root = execute(program, env, meter, spans, stdout or sys.stdout)
-    finally:
-        state.grad_enabled, state.inference, state.origin, state.recorder, state.anomaly = before
-        dtypes.set_default_dtype(default)
-    chosen = tuple((name, chosen_output(program, env, name)) for name in outputs)
-    return Run(program, env, root, chosen, records, spans, dict(inputs or {}))
+        for code, is_expression in compiled(tree, unit):
+            value = code(machine.env)
+            if is_expression and is_result(value):
+                last = value
+    except GradtraceError as error:
+        error.place = error.place or machine.place(state.origin)
+        raise
+    except KeyboardInterrupt:
+        raise
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            raise
+    except BaseException as error:
+        raised = failure(machine, error)
+        cause = None if type(error) in machine.gate.own else error
+        raise raised from cause
+    return last
 
 
-def chosen_output(program: Program, env: dict[str, Any], name: str) -> Tensor:
+def compiled(tree: ast.Module, unit: Unit) -> list[tuple[Code, bool]]:
+    """The top-level statements as closures, and which of them are expressions. All are compiled before any runs."""
+    try:
+        first = 1 if len(tree.body) > 1 and ast.get_docstring(tree, clean=False) is not None else 0
+        body = [node for node in tree.body[first:] if isinstance(node, ast.Expr) or not does_nothing(node)]
+        return [(compile_statement(node, unit), isinstance(node, ast.Expr)) for node in body]
+    except RecursionError:
+        raise too_deep() from None
+
+
+# ---- the root
+
+
+def is_result(value: Any) -> bool:
+    """Whether an expression's value can be what the program is about; not None, or the model that `eval()` returns."""
+    return isinstance(value, (Tensor, int, float, list, tuple, str))
+
+
+def assigned_root(tree: ast.Module, env: dict[str, Any]) -> Any:
+    """The last assigned tensor; rather not a parameter that an optimiser's step wrote to at the end."""
+    tensors = [env[name] for name in assigned_names(tree.body) if isinstance(env.get(name), Tensor)]
+    computed = [t for t in tensors if not (t.requires_grad and t.is_leaf)]
+    return (computed or tensors or [None])[-1]
+
+
+def assigned_names(body: Any) -> Iterator[str]:
+    """The names that a module assigns, in the order of the text; not those in functions and classes."""
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            continue
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        for target in targets:
+            yield from (n.id for n in ast.walk(target) if isinstance(n, ast.Name)) if target is not None else ()
+        for field in ("body", "handlers", "orelse", "finalbody"):
+            yield from assigned_names(getattr(node, field, None) or ())
+
+
+def chosen_output(env: dict[str, Any], name: str) -> Tensor:
     found = env.get(name)
     if not isinstance(found, Tensor):
         raise UnknownNameError(f"the program has no tensor named '{name}'", "choose one that it assigns")
     return found
 
 
-def execute(program: Program, env: dict[str, Any], meter: Meter, spans: list[Span], stdout: Any) -> Any:
-    """Compiles and runs the statements one by one; returns the root."""
-    from gradtrace.lang.expressions import compile_expression
-    from gradtrace.lang.statements import compile_block
-
-    tree = program.tree
-    names, _ = assigned_names(tree.body)
-    offered = {**BUILTINS, "print": printer(stdout, meter)}
-    unit = Unit(program.source, meter, spans, finder(offered, program), names | set(env))
-    frame = Frame(None)
-    frame.vars = env
-    root: Any = None
-    last: Any = None
-    try:
-        for node in tree.body:
-            kind = type(node).__name__
-            state.origin = unit.origin(node)
-            if kind == "Expr":
-                root = last = compile_expression(node.value, unit)(frame)  # type: ignore[attr-defined]
-                continue
-            compile_block([node], unit)(frame)
-            if kind in ("Assign", "AugAssign", "AnnAssign"):
-                last = assigned_tensor(node, env, last)
-    except GradtraceError as error:
-        if error.place is None:
-            error.place = program.source.place(spans[state.origin])
-        raise
-    except KeyboardInterrupt:
-        raise
-    except RecursionError:
-        raise ProgramError("RecursionError: maximum recursion depth exceeded", "", here(program, spans)) from None
-    except Exception as error:
-        raise failure(program, spans, error) from error
-    finally:
-        env.pop("  error", None)
-    return root if root is not None else last
+# ---- errors
 
 
-def assigned_tensor(node: Any, env: dict[str, Any], last: Any) -> Any:
-    targets = getattr(node, "targets", None) or [node.target]
-    for target in targets:
-        found = env.get(getattr(target, "id", ""))
-        if isinstance(found, Tensor):
-            last = found
-    return last
-
-
-def here(program: Program, spans: list[Span]) -> Any:
-    return program.source.place(spans[state.origin]) if state.origin else None
-
-
-def failure(program: Program, spans: list[Span], error: Exception) -> GradtraceError:
+def failure(machine: Machine, error: BaseException) -> GradtraceError:
     """The uncaught exception of a program as one of ours, with the place where it arose."""
-    named = getattr(error, "gradtrace", None)
-    if isinstance(named, LanguageError):
-        return named
-    where = here(program, spans)
-    module = getattr(error, "gradtrace_name", None)
-    if module is not None:
-        from gradtrace.lang.namespaces import nearest
-
-        return UnknownNameError(f"{module[0]}.{module[1]} is not offered", nearest(*module), where)
-    return ProgramError(f"{type(error).__name__}: {error}", "", where)
-
-
-def finder(offered: dict[str, Any], program: Program) -> Any:
-    """How names that the program does not bind are found; KeyError for those that are nowhere."""
-
-    def find(name: str) -> Any:
-        if program.imports_torch:
-            return offered[name]
-        if name in MATHEMATICS:
-            return mathematics(name, offered)
-        if name in CONSTANTS:
-            return CONSTANTS[name]
-        if name in offered:
-            return offered[name]
-        return module_or_error(name)
-
-    return find
+    place = machine.place(state.origin)
+    known = getattr(error, "_gradtrace", None)
+    if isinstance(known, LanguageError):
+        known.place = known.place or place
+        return known
+    hint = advice("call_depth") if isinstance(error, RecursionError) else ""
+    text = words(error)
+    name = type(error).__name__
+    return ProgramError(f"{name}: {text}" if text else name, hint, place)
 
 
-def module_or_error(name: str) -> Any:
-    from gradtrace.lang.namespaces import namespace
-
-    known = {"torch": "torch", "math": "math", "nn": "torch.nn", "F": "torch.nn.functional"}
-    return namespace(known[name])
-
-
-def mathematics(name: str, offered: dict[str, Any]) -> Any:
-    """torch's function of this name that also takes plain numbers; built-ins keep their own way with those."""
-    from gradtrace import ops
-
-    function = ops.find(ops.api.functions, name) or ops.find(ops.api.functional, name)
-    plain = offered.get(name)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        numbers = [isinstance(a, (int, float)) for a in args]
-        if not args or not numbers[0] or function.__name__ in _MAKERS:
-            if plain is not None and args and not isinstance(args[0], Tensor):
-                return plain(*args, **kwargs)
-            return function(*args, **kwargs)
-        if plain is not None and all(numbers):
-            return plain(*args, **kwargs)
-        return function(Tensor._wrap(float(args[0])), *args[1:], **kwargs)
-
-    call.__name__ = name
-    return call
-
-
-_MAKERS = frozenset(["arange", "linspace", "eye", "full", "ones", "zeros", "rand", "randn", "tensor", "ones_like", "zeros_like", "pow", "where"])
+def words(error: BaseException) -> str:
+    """str(error), which for a class of the program's is code of the program's."""
+    try:
+        return str(error)
+    except GradtraceError:
+        raise
+    except Exception:
+        return "<exception str() failed>"

@@ -1,136 +1,250 @@
-"""Frames and scopes: where the compiled program keeps its variables, and how names find them."""
+"""Which names each scope of a program binds, and where every other comes from: Python's rules, found before it runs.
+
+`analyse` walks the tree once, without recursion, and gives a Scope for the module, each function, lambda, class and
+comprehension. A name is then, seen from a scope,
+
+    "local"     a variable of its own frame
+    "cell"      the same, but an inner function uses it too: the frame holds a one-element list around it
+    "free"      a cell of an enclosing function, which the frame gets when the function is made
+    "global"    a variable of the module, or a built-in
+
+Private names of a class (`__x`) are renamed in the tree as Python renames them.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
-from gradtrace.errors import UnknownNameError
-from gradtrace.lang.budget import Meter
-from gradtrace.lang.source import Source, Span, span_of
+FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-class Frame:
-    """The variables of one call, and the frame it was defined in."""
+class Scope:
+    """The names of one scope. `kind` is "module", "function", "class" or "comprehension"."""
 
-    __slots__ = ("first", "owner", "parent", "result", "vars")
-
-    def __init__(self, parent: Frame | None) -> None:
-        self.vars: dict[str, Any] = {}
+    def __init__(self, kind: str, name: str, parent: Scope | None, private: str | None) -> None:
+        self.kind = kind
         self.parent = parent
-        self.result: Any = None
-        self.first: Any = None
-        self.owner: Any = None
+        self.private = private  # the class whose private names are renamed here
+        self.children: list[Scope] = []
+        self.bound: set[str] = set()
+        self.used: dict[str, ast.AST] = {}  # name: where it is first used
+        self.assigned: dict[str, ast.AST] = {}  # name: where it is first assigned
+        self.globals: dict[str, ast.AST] = {}
+        self.nonlocals: dict[str, ast.AST] = {}
+        self.cells: set[str] = set()
+        self.free: set[str] = set()
+        self.first_parameter: str | None = None  # which super() without arguments takes
+        self.qualname = qualified(name, parent)
+        if parent is not None:
+            parent.children.append(self)
+
+    @property
+    def is_function(self) -> bool:
+        return self.kind in ("function", "comprehension")
+
+    def kind_of(self, name: str) -> str:
+        own = name in self.bound and name not in self.globals and name not in self.nonlocals
+        if self.kind == "module" or name in self.globals:
+            return "global"
+        if self.kind == "class" and own:
+            return "local"
+        if name in self.cells:
+            return "cell"
+        if name in self.free:
+            return "free"
+        return "local" if own else "global"
+
+    def cell_key(self, name: str) -> str:
+        """Where a frame keeps a cell: in a class apart from its variables, which may have the same name."""
+        return "." + name if self.kind == "class" else name
+
+    def use(self, name: str, node: ast.AST) -> None:
+        earliest(self.used, name, node)
+
+    def bind(self, name: str, node: ast.AST) -> None:
+        self.bound.add(name)
+        earliest(self.assigned, name, node)
+
+    def mangled(self, name: str) -> str:
+        """The name as the class around it keeps it."""
+        if self.private is None or not name.startswith("__") or name.endswith("__") or "." in name:
+            return name
+        owner = self.private.lstrip("_")
+        return f"_{owner}{name}" if owner else name
+
+    def walk(self) -> Iterator[Scope]:
+        todo = [self]
+        while todo:
+            scope = todo.pop()
+            yield scope
+            todo.extend(scope.children)
 
 
-class Unit:
-    """The compile-time side of one scope: which names are its own, and what all scopes share."""
+def earliest(places: dict[str, ast.AST], name: str, node: ast.AST) -> None:
+    known = places.get(name)
+    if known is None or position(node) < position(known):
+        places[name] = node
 
-    def __init__(self, source: Source, meter: Meter, spans: list[Span], lookup: Callable[[str], Any], names: set[str],
-                 parent: Unit | None = None, kind: str = "module") -> None:
-        self.source, self.meter, self.spans, self.lookup = source, meter, spans, lookup
-        self.names, self.parent, self.kind = names, parent, kind
-        self.outer: dict[str, int] = {}  # global and nonlocal declarations
 
-    def child(self, names: set[str], comprehension: bool = False, kind: str = "function") -> Unit:
-        return Unit(self.source, self.meter, self.spans, self.lookup, names, self,
-                    "comprehension" if comprehension else kind)
+def position(node: Any) -> tuple[int, int]:
+    return (node.lineno, node.col_offset)
 
-    def declare(self, target: ast.AST) -> None:
-        self.names |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
 
-    def origin(self, node: Any) -> int:
-        self.spans.append(span_of(node))
-        return len(self.spans) - 1
+def qualified(name: str, parent: Scope | None) -> str:
+    """The qualified name of a function or class, as Python's messages give it."""
+    if parent is None or parent.kind == "module":
+        return name
+    return f"{parent.qualname}.{name}" if parent.kind == "class" else f"{parent.qualname}.<locals>.{name}"
 
-    def depth_of(self, name: str) -> int | None:
-        """How many frames up a name lives; None for a built-in or an unknown one."""
-        unit: Unit | None = self
-        depth = 0
-        while unit is not None:
-            if name in unit.names and (unit is self or unit.kind != "class"):
-                return depth + unit.outer[name] if name in unit.outer else depth
-            unit, depth = unit.parent, depth + 1
-        return None
 
-    def load(self, name: str, span: Span) -> Callable[[Frame], Any]:
-        depth = self.depth_of(name)
-        if depth is None:
-            return self.free(name, span)
-        missing = self.free(name, span)
-        if depth == 0:
-            def local(f: Frame) -> Any:
-                try:
-                    return f.vars[name]
-                except KeyError:
-                    return missing(f)
-            return local
+Scopes = dict[ast.AST, Scope]
 
-        def outer(f: Frame) -> Any:
-            frame: Any = f
-            for _ in range(depth):
-                frame = frame.parent
-            try:
-                return frame.vars[name]
-            except KeyError:
-                return missing(f)
 
-        return outer
+def analyse(tree: ast.Module) -> Scopes:
+    """The scopes of a program by their node; private names in `tree` are renamed."""
+    scopes: Scopes = {tree: Scope("module", "<module>", None, None)}
+    todo: list[tuple[Any, Scope]] = [(node, scopes[tree]) for node in tree.body]
+    while todo:
+        node, scope = todo.pop()
+        todo.extend(visit(node, scope, scopes))
+    module = scopes[tree]
+    for scope in scopes.values():
+        module.bound |= scope.bound & set(scope.globals)
+        resolve(scope)
+    return scopes
 
-    def free(self, name: str, span: Span) -> Callable[[Frame], Any]:
-        def run(f: Frame) -> Any:
-            frame: Any = f
-            while frame.parent is not None:
-                frame = frame.parent
-            if name in frame.vars:
-                return frame.vars[name]
-            try:
-                return self.lookup(name)
-            except KeyError:
-                if self.depth_of(name) is not None and self.kind == "function" and name in self.names:
-                    raise UnboundLocalError(
-                        f"cannot access local variable '{name}' where it is not associated with a value") from None
-                raise self.unknown(name, span) from None
 
-        return run
+def visit(node: Any, scope: Scope, scopes: Scopes) -> list[tuple[Any, Scope]]:
+    """Notes what one node does to the names of its scope; returns what is to be visited, and in which scope."""
+    kind = type(node)
+    if kind is ast.Name:
+        node.id = scope.mangled(node.id)
+        name(node, scope)
+        return []
+    if kind is ast.Constant:
+        return []
+    if kind in FUNCTIONS:
+        return function(node, scope, scopes)
+    if kind is ast.ClassDef:
+        return class_(node, scope, scopes)
+    if kind in COMPREHENSIONS:
+        return comprehension(node, scope, scopes)
+    if kind is ast.NamedExpr and scope.kind == "comprehension":
+        walrus(node, scope)
+        return [(node.value, scope)]
+    if kind is ast.Attribute:
+        node.attr = scope.mangled(node.attr)
+    elif kind is ast.keyword and node.arg is not None:
+        node.arg = scope.mangled(node.arg)
+    elif kind is ast.ExceptHandler and node.name is not None:
+        node.name = scope.mangled(node.name)
+        scope.bind(node.name, node)
+    elif kind is ast.alias and node.name != "*":
+        scope.bind(scope.mangled(node.asname or node.name.partition(".")[0]), node)
+    elif kind in (ast.Global, ast.Nonlocal):
+        declared = scope.globals if kind is ast.Global else scope.nonlocals
+        node.names = [scope.mangled(n) for n in node.names]
+        declared.update(dict.fromkeys(node.names, node))
+    elif kind is ast.AnnAssign:  # annotations are not evaluated
+        return [(child, scope) for child in (node.target, node.value) if child is not None]
+    return [(child, scope) for child in ast.iter_child_nodes(node)]
 
-    def unknown(self, name: str, span: Span) -> Exception:
-        import difflib
 
-        from gradtrace.lang.builtins import BUILTINS
-        from gradtrace.lang.names import CONSTANTS, MATHEMATICS
+def name(node: ast.Name, scope: Scope) -> None:
+    if not isinstance(node.ctx, ast.Load):
+        scope.bind(node.id, node)
+        return
+    scope.use(node.id, node)
+    if node.id == "super" and scope.is_function:
+        scope.use("__class__", node)  # which super() without arguments asks for
 
-        known = [*BUILTINS, *MATHEMATICS, *CONSTANTS, *self.names]
-        close = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean '{close[0]}'?" if close else "assign it before it is used"
-        error = NameError(f"name '{name}' is not defined")
-        error.gradtrace = UnknownNameError(str(error), hint, self.source.place(span))  # type: ignore[attr-defined]
-        return error
 
-    def store(self, name: str) -> Callable[[Frame, Any], None]:
-        unit: Unit = self
-        up = 0
-        while unit.kind == "comprehension" and name not in unit.names and unit.parent is not None:
-            unit, up = unit.parent, up + 1
-        up += unit.outer.get(name, 0)
-        if up == 0:
-            def local(f: Frame, value: Any) -> None:
-                f.vars[name] = value
-            return local
+def walrus(node: ast.NamedExpr, scope: Scope) -> None:
+    """In a comprehension `:=` binds in the scope around it."""
+    key = node.target.id = scope.mangled(node.target.id)
+    owner = scope
+    while owner.kind == "comprehension":
+        assert owner.parent is not None
+        if owner is not scope:
+            owner.use(key, node)
+        owner = owner.parent
+    owner.bind(key, node)
+    if owner.kind == "module" or key in owner.globals:
+        scope.globals[key] = node
+    else:
+        scope.nonlocals[key] = node
 
-        def outer(f: Frame, value: Any) -> None:
-            frame: Any = f
-            for _ in range(up):
-                frame = frame.parent
-            frame.vars[name] = value
 
-        return outer
+def function(node: Any, scope: Scope, scopes: Scopes) -> list[tuple[Any, Scope]]:
+    is_lambda = isinstance(node, ast.Lambda)
+    if not is_lambda:
+        node.name = scope.mangled(node.name)
+        scope.bind(node.name, node)
+    inner = scopes[node] = Scope("function", "<lambda>" if is_lambda else node.name, scope, scope.private)
+    a = node.args
+    for parameter in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg):
+        if parameter is not None:
+            parameter.arg = inner.mangled(parameter.arg)
+            inner.bound.add(parameter.arg)
+    inner.first_parameter = next((p.arg for p in (*a.posonlyargs, *a.args)), None)
+    outside = [*a.defaults, *(d for d in a.kw_defaults if d is not None), *getattr(node, "decorator_list", ())]
+    body = [node.body] if is_lambda else node.body
+    return [*((n, scope) for n in outside), *((n, inner) for n in body)]
 
-    def bare_super(self, f: Frame) -> Any:
-        frame: Any = f
-        while frame is not None and frame.owner is None:
-            frame = frame.parent
-        if frame is None:
-            raise RuntimeError("super(): no arguments")
-        return super(frame.owner, frame.first)
+
+def class_(node: ast.ClassDef, scope: Scope, scopes: Scopes) -> list[tuple[Any, Scope]]:
+    own = node.name
+    node.name = scope.mangled(own)
+    scope.bind(node.name, node)
+    inner = scopes[node] = Scope("class", own, scope, own)
+    outside = [*node.bases, *node.keywords, *node.decorator_list]
+    return [*((n, scope) for n in outside), *((n, inner) for n in node.body)]
+
+
+def comprehension(node: Any, scope: Scope, scopes: Scopes) -> list[tuple[Any, Scope]]:
+    """The first iterable belongs to the scope around it, all else to the comprehension."""
+    generator = isinstance(node, ast.GeneratorExp)
+    inner = scopes[node] = Scope("comprehension", "<genexpr>" if generator else "<comp>", scope, scope.private)
+    parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    first, *others = node.generators
+    parts += [first.target, *first.ifs]
+    for g in others:
+        parts += [g.target, g.iter, *g.ifs]
+    return [(first.iter, scope), *((n, inner) for n in parts)]
+
+
+def resolve(scope: Scope) -> None:
+    """Finds the enclosing function of every name that is not the scope's own, and makes cells on the way there."""
+    if scope.kind == "module":
+        return
+    own = scope.bound - set(scope.nonlocals)
+    for key in {*scope.used, *scope.bound, *scope.nonlocals}:
+        if key in own or key in scope.globals:
+            continue
+        if key == "__class__" or scope.parent is not None:
+            capture(scope, key)
+
+
+def capture(scope: Scope, key: str) -> None:
+    owner = scope.parent
+    passed = [scope]
+    while owner is not None and not binds(owner, key):
+        if key in owner.globals:
+            return
+        passed.append(owner)
+        owner = owner.parent
+    if owner is None or owner.kind == "module" or key in owner.globals:
+        return
+    owner.cells.add(key)
+    for inner in passed:
+        inner.free.add(key)
+
+
+def binds(scope: Scope, key: str) -> bool:
+    """Whether functions inside the scope may take the name from it. A class lends `__class__` alone."""
+    if scope.kind == "class":
+        return key == "__class__"
+    return key in scope.bound and key not in scope.nonlocals

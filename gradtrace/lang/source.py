@@ -25,8 +25,15 @@ class Place(NamedTuple):
 
 
 class Source(NamedTuple):
+    """A program's text, its lines ended by \\n alone, and the name that messages give it."""
+
     name: str
     text: str
+
+    @classmethod
+    def of(cls, name: str, text: str) -> Source:
+        """The text as Python's own tokenizer takes it: any line ends, a byte order mark left out."""
+        return cls(name, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
 
     def line(self, number: int) -> str:
         lines = self.text.split("\n")
@@ -35,7 +42,7 @@ class Source(NamedTuple):
     def place(self, span: Span) -> Place:
         """The place of a span, its columns turned from bytes into characters."""
         text = self.line(span.line)
-        data = text.encode("utf-8")
+        data = text.encode("utf-8", "replace")
         column = len(data[: span.column].decode("utf-8", "replace"))
         end = len(text) if span.end_line != span.line else len(data[: span.end_column].decode("utf-8", "replace"))
         return Place(self.name, span.line, column + 1, text, max(end - column, 1))

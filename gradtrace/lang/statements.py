@@ -1,35 +1,90 @@
-"""Statements to closures. Each returns None, or the signal BREAK, CONTINUE or RETURN."""
+"""Simple statements to closures, and blocks of statements.
+
+A statement returns None, or the signal that ends its block: BREAK, CONTINUE, or a tuple of one, the value of `return`.
+An expression statement in a block without signals is just its expression: nobody looks at what it returns.
+"""
 
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine.state import state
-from gradtrace.errors import BudgetError, GradtraceError
-from gradtrace.lang import attributes
-from gradtrace.lang.expressions import compile_expression, safe_binary
-from gradtrace.lang.functions import class_maker, function_maker
-from gradtrace.lang.scope import Frame, Unit
-from gradtrace.lang.targets import store_target
+from gradtrace.lang.inputs import declares_input
+from gradtrace.lang.targets import compile_delete, compile_store
+from gradtrace.lang.unit import Code, Frame, Unit
 
-BREAK, CONTINUE, RETURN = "break", "continue", "return"
-Code = Callable[[Frame], Any]
-INPLACE: dict[type, Any] = {
-    ast.Add: operator.iadd, ast.Sub: operator.isub, ast.Mult: operator.imul, ast.Div: operator.itruediv,
-    ast.FloorDiv: operator.ifloordiv, ast.Mod: operator.imod, ast.Pow: operator.ipow, ast.MatMult: operator.imatmul,
-    ast.BitAnd: operator.iand, ast.BitOr: operator.ior, ast.BitXor: operator.ixor, ast.LShift: operator.ilshift,
-    ast.RShift: operator.irshift,
-}
+BREAK, CONTINUE = "break", "continue"
+COMPILERS: dict[type, Callable[[Any, Unit], Code]] = {}
 
 
-def compile_block(body: list[Any], unit: Unit) -> Code:
-    parts = [_STATEMENTS[type(node)](node, unit) for node in body]
+def compile_block(body: list[ast.stmt], unit: Unit) -> Code:
+    """The statements of a block as one closure, which returns None or a signal."""
+    meant = [node for node in body if not does_nothing(node)]
+    parts = [compile_statement(node, unit) for node in meant]
+    if not leaves(meant):
+        return silent(parts[0]) if len(parts) == 1 and type(meant[0]) is ast.Expr else sequence(parts)
+    parts = [silent(part) if type(node) is ast.Expr else part for node, part in zip(meant, parts, strict=True)]
+    return parts[0] if len(parts) == 1 else sequence_that_leaves(parts)
+
+
+def compile_statement(node: ast.stmt, unit: Unit) -> Code:
+    return COMPILERS[type(node)](node, unit)
+
+
+def compiles(*kinds: type) -> Callable[[Any], Any]:
+    """Enters a compiler for node types."""
+
+    def enter(compiler: Any) -> Any:
+        COMPILERS.update(dict.fromkeys(kinds, compiler))
+        return compiler
+
+    return enter
+
+
+def does_nothing(node: ast.stmt) -> bool:
+    if isinstance(node, (ast.Pass, ast.Global, ast.Nonlocal)):
+        return True
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def leaves(body: list[ast.stmt]) -> bool:
+    """Whether a block has a return, break or continue of its own or further in."""
+    todo: list[Any] = list(body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Return, ast.Break, ast.Continue)):
+            return True
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            continue
+        for field in ("body", "orelse", "finalbody", "handlers"):
+            todo.extend(getattr(node, field, None) or () if isinstance(node, (ast.stmt, ast.ExceptHandler)) else ())
+    return False
+
+
+def sequence(parts: list[Code]) -> Code:
+    if not parts:
+        return lambda f: None
     if len(parts) == 1:
         return parts[0]
+    if len(parts) == 2:
+        one, two = parts
 
+        def both(f: Frame) -> None:
+            one(f)
+            two(f)
+
+        return both
+
+    def run(f: Frame) -> None:
+        for part in parts:
+            part(f)
+
+    return run
+
+
+def sequence_that_leaves(parts: list[Code]) -> Code:
     def run(f: Frame) -> Any:
         for part in parts:
             signal = part(f)
@@ -40,24 +95,44 @@ def compile_block(body: list[Any], unit: Unit) -> Code:
     return run
 
 
-def expression(node: ast.Expr, unit: Unit) -> Code:
-    value = compile_expression(node.value, unit)
-
+def silent(value: Code) -> Code:
     def run(f: Frame) -> None:
         value(f)
 
     return run
 
 
+@compiles(ast.Expr)
+def expression(node: ast.Expr, unit: Unit) -> Code:
+    return unit.compile(node.value)
+
+
+@compiles(ast.Break)
+def break_(node: ast.Break, unit: Unit) -> Code:
+    return lambda f: BREAK
+
+
+@compiles(ast.Continue)
+def continue_(node: ast.Continue, unit: Unit) -> Code:
+    return lambda f: CONTINUE
+
+
+@compiles(ast.Return)
+def return_(node: ast.Return, unit: Unit) -> Code:
+    if node.value is None:
+        return lambda f: (None,)
+    value = unit.compile(node.value)
+    return lambda f: (value(f),)
+
+
+# ---- assignment
+
+
+@compiles(ast.Assign)
 def assign(node: ast.Assign, unit: Unit) -> Code:
-    value, stores = compile_expression(node.value, unit), [store_target(t, unit) for t in node.targets]
-    if len(stores) == 1:
-        store = stores[0]
-
-        def one(f: Frame) -> None:
-            store(f, value(f))
-
-        return one
+    if len(node.targets) == 1:
+        return assign_one(node.targets[0], node.value, unit)
+    value, stores = unit.compile(node.value), [compile_store(t, unit) for t in node.targets]
 
     def run(f: Frame) -> None:
         result = value(f)
@@ -67,11 +142,15 @@ def assign(node: ast.Assign, unit: Unit) -> Code:
     return run
 
 
-def annotated(node: ast.AnnAssign, unit: Unit) -> Code:
-    declares = isinstance(node.annotation, ast.Name) and node.annotation.id in ("leaf", "data")
-    if node.value is None or (declares and unit.kind == "module"):
-        return lambda f: None  # an input: its value is there already
-    value, store = compile_expression(node.value, unit), store_target(node.target, unit)
+def assign_one(target: ast.expr, source: ast.expr, unit: Unit) -> Code:
+    value, name = unit.compile(source), unit.home(target)
+    if name is not None:
+
+        def to_name(f: Frame) -> None:
+            f[name] = value(f)
+
+        return to_name
+    store = compile_store(target, unit)
 
     def run(f: Frame) -> None:
         store(f, value(f))
@@ -79,249 +158,179 @@ def annotated(node: ast.AnnAssign, unit: Unit) -> Code:
     return run
 
 
+@compiles(ast.AnnAssign)
+def annotated(node: ast.AnnAssign, unit: Unit) -> Code:
+    if node.value is None or (declares_input(node) and unit.scope.kind == "module"):
+        return lambda f: None  # an input: its value is there already
+    return assign_one(node.target, node.value, unit)
+
+
+@compiles(ast.AugAssign)
 def augmented(node: ast.AugAssign, unit: Unit) -> Code:
-    value, apply, origin = compile_expression(node.value, unit), INPLACE[type(node.op)], unit.origin(node)
-    guard = safe_binary(type(node.op))
-
-    def change(old: Any, new: Any) -> Any:
-        state.origin = origin
-        return guard(old, new) if type(old) in (int, str, tuple) else apply(old, new)
-
     target = node.target
     if isinstance(target, ast.Name):
-        load, store = compile_expression(ast.copy_location(ast.Name(target.id, ast.Load()), target), unit), unit.store(
-            target.id)
-        return lambda f: store(f, change(load(f), value(f)))
-    owner = compile_expression(target.value, unit)
+        return augmented_name(node, target, unit)
+    plain, apply, guarded = unit.operator(type(node.op), inplace=True)
+    value, owner = unit.compile(node.value), unit.compile(target.value)
+    origin, place = unit.origin(node), unit.origin(target)
+    gate = unit.gate
     if isinstance(target, ast.Attribute):
         key = target.attr
 
         def on_attribute(f: Frame) -> None:
             holder = owner(f)
-            attributes.put(holder, key, change(attributes.get(holder, key), value(f)))
+            state.origin = place
+            old = gate.get(holder, key)
+            new = value(f)
+            state.origin = origin
+            gate.put(holder, key, apply(old, new) if type(old) in plain else guarded(old, new))
 
         return on_attribute
-    item = compile_expression(target.slice, unit)
+    item = unit.compile(target.slice)
 
     def on_item(f: Frame) -> None:
-        holder, index = owner(f), item(f)
-        holder[index] = change(holder[index], value(f))
+        holder = owner(f)
+        index = item(f)
+        state.origin = place
+        old = holder[index]
+        new = value(f)
+        state.origin = origin
+        holder[index] = apply(old, new) if type(old) in plain else guarded(old, new)
 
     return on_item
 
 
-def if_(node: ast.If, unit: Unit) -> Code:
-    test, body = compile_expression(node.test, unit), compile_block(node.body, unit)
-    other = compile_block(node.orelse, unit) if node.orelse else None
-    return lambda f: body(f) if test(f) else other(f) if other else None
+def augmented_name(node: ast.AugAssign, target: ast.Name, unit: Unit) -> Code:
+    from gradtrace.lang.binary import binary_code
 
+    load = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+    change = binary_code(unit.operator(type(node.op), inplace=True), load, node.value, unit, unit.origin(node))
+    name = unit.home(target)
+    if name is not None:
 
-def while_(node: ast.While, unit: Unit) -> Code:
-    test, body, meter = compile_expression(node.test, unit), compile_block(node.body, unit), unit.meter
-    other = compile_block(node.orelse, unit) if node.orelse else None
+        def to_name(f: Frame) -> None:
+            f[name] = change(f)
 
-    def run(f: Frame) -> Any:
-        while test(f):
-            meter.step()
-            signal = body(f)
-            if signal is BREAK:
-                return None
-            if signal is RETURN:
-                return signal
-        return other(f) if other else None
-
-    return run
-
-
-def for_(node: ast.For, unit: Unit) -> Code:
-    items, store, body = compile_expression(node.iter, unit), store_target(node.target, unit), compile_block(
-        node.body, unit)
-    other, meter = compile_block(node.orelse, unit) if node.orelse else None, unit.meter
-
-    def run(f: Frame) -> Any:
-        for item in items(f):
-            meter.step()
-            store(f, item)
-            signal = body(f)
-            if signal is BREAK:
-                return None
-            if signal is RETURN:
-                return signal
-        return other(f) if other else None
-
-    return run
-
-
-def return_(node: ast.Return, unit: Unit) -> Code:
-    value = compile_expression(node.value, unit) if node.value else None
-
-    def run(f: Frame) -> Any:
-        f.result = value(f) if value else None
-        return RETURN
-
-    return run
-
-
-def define(node: ast.FunctionDef | ast.ClassDef, unit: Unit) -> Code:
-    make: Any = class_maker(node, unit) if isinstance(node, ast.ClassDef) else function_maker(node, node.name, unit)
-    decorators = [compile_expression(d, unit) for d in node.decorator_list]
-    store = unit.store(node.name)
+        return to_name
+    store = unit.store(target.id)
 
     def run(f: Frame) -> None:
-        wrappers = [d(f) for d in decorators]
+        store(f, change(f))
+
+    return run
+
+
+@compiles(ast.Delete)
+def delete(node: ast.Delete, unit: Unit) -> Code:
+    return sequence([compile_delete(target, unit) for target in node.targets])
+
+
+# ---- raising
+
+
+@compiles(ast.Raise)
+def raise_(node: ast.Raise, unit: Unit) -> Code:
+    origin = unit.origin(node)
+    if node.exc is None:
+        return again(origin)
+    value, cause = unit.compile(node.exc), None if node.cause is None else unit.compile(node.cause)
+
+    def run(f: Frame) -> Any:
+        error = value(f)
+        if cause is None:
+            state.origin = origin
+            raise error
+        reason = cause(f)
+        state.origin = origin
+        raise error from reason
+
+    return run
+
+
+def again(origin: int) -> Code:
+    """`raise` alone: handlers run inside Python's own, so the exception being handled is the right one."""
+    import sys
+
+    def run(f: Frame) -> Any:
+        if sys.exc_info()[1] is None:
+            state.origin = origin
+            raise RuntimeError("No active exception to reraise")
+        raise
+
+    return run
+
+
+@compiles(ast.Assert)
+def assert_(node: ast.Assert, unit: Unit) -> Code:
+    test, message = unit.compile(node.test), None if node.msg is None else unit.compile(node.msg)
+    origin = unit.origin(node.test)
+
+    def run(f: Frame) -> None:
+        value = test(f)
+        state.origin = origin
+        if not value:
+            raise AssertionError(*([message(f)] if message is not None else []))
+
+    return run
+
+
+# ---- definitions and imports
+
+
+@compiles(ast.FunctionDef, ast.ClassDef)
+def define(node: Any, unit: Unit) -> Code:
+    from gradtrace.lang.classes import class_maker
+    from gradtrace.lang.functions import function_maker
+
+    decorators = [(unit.compile(d), unit.origin(d)) for d in node.decorator_list]
+    make = class_maker(node, unit) if isinstance(node, ast.ClassDef) else function_maker(node, unit)
+    store = unit.store(node.name)
+    if not decorators:
+        return lambda f: store(f, make(f))
+
+    def run(f: Frame) -> None:
+        wrappers = [(d(f), origin) for d, origin in decorators]
         made = make(f)
-        for wrapper in reversed(wrappers):
+        for wrapper, origin in reversed(wrappers):
+            state.origin = origin
             made = wrapper(made)
         store(f, made)
 
     return run
 
 
-def with_(node: ast.With, unit: Unit) -> Code:
-    items = [(compile_expression(i.context_expr, unit), store_target(i.optional_vars, unit) if i.optional_vars else None)
-             for i in node.items]
-    body = compile_block(node.body, unit)
+@compiles(ast.Import)
+def import_(node: ast.Import, unit: Unit) -> Code:
+    from gradtrace.lang import namespaces
 
-    def nested(f: Frame, depth: int) -> Any:
-        if depth == len(items):
-            return body(f)
-        manager, store = items[depth]
-        with manager(f) as value:
-            if store is not None:
-                store(f, value)
-            return nested(f, depth + 1)
-        return None
-
-    return lambda f: nested(f, 0)
-
-
-def try_(node: ast.Try, unit: Unit) -> Code:
-    body, other, last = (compile_block(b, unit) if b else None for b in (node.body, node.orelse, node.finalbody))
-    handlers = [(compile_expression(h.type, unit) if h.type else None, h.name, compile_block(h.body, unit))
-                for h in node.handlers]
-
-    def guarded(f: Frame) -> Any:
-        try:
-            signal = body(f) if body else None
-        except BudgetError:
-            raise
-        except (Exception, GradtraceError) as error:
-            if isinstance(error, GradtraceError):
-                raise
-            for kind, name, handler in handlers:
-                if kind is None or isinstance(error, kind(f)):
-                    if name:
-                        f.vars[name] = error
-                    previous = f.vars.get("  error")
-                    f.vars["  error"] = error
-                    try:
-                        return handler(f)
-                    finally:
-                        f.vars["  error"] = previous
-                        if name:
-                            f.vars.pop(name, None)
-            raise
-        return other(f) if other and signal is None else signal
-
-    def run(f: Frame) -> Any:
-        try:
-            signal = guarded(f)
-        except GradtraceError:
-            raise
-        except BaseException:
-            if last:
-                late = last(f)
-                if late is not None:
-                    return late
-            raise
-        if last:
-            late = last(f)
-            if late is not None:
-                return late
-        return signal
-
-    return run
-
-
-def raise_(node: ast.Raise, unit: Unit) -> Code:
-    value = compile_expression(node.exc, unit) if node.exc else None
-    cause = compile_expression(node.cause, unit) if node.cause else None
     origin = unit.origin(node)
+    names = [(a.name, a.asname is not None, unit.store(a.asname or a.name.partition(".")[0])) for a in node.names]
+    modules = unit.machine.modules
 
-    def run(f: Frame) -> Any:
-        if value is None:
-            frame: Any = f
-            while frame is not None and frame.vars.get("  error") is None:
-                frame = frame.parent
-            if frame is None:
-                raise RuntimeError("No active exception to reraise")
-            raise frame.vars["  error"]
-        error = value(f)
+    def run(f: Frame) -> None:
         state.origin = origin
-        if cause is not None:
-            raise error from cause(f)
-        raise error
-
-    return run
-
-
-def assert_(node: ast.Assert, unit: Unit) -> Code:
-    test, message = compile_expression(node.test, unit), compile_expression(node.msg, unit) if node.msg else None
-    origin = unit.origin(node)
-
-    def run(f: Frame) -> None:
-        if not test(f):
-            state.origin = origin
-            raise AssertionError(*([message(f)] if message else []))
-
-    return run
-
-
-def delete(node: ast.Delete, unit: Unit) -> Code:
-    actions: list[Code] = []
-    for target in node.targets:
-        if isinstance(target, ast.Name):
-            actions.append(lambda f, key=target.id: f.vars.pop(key))  # type: ignore[misc]
-        elif isinstance(target, ast.Attribute):
-            owner = compile_expression(target.value, unit)
-            actions.append(lambda f, o=owner, key=target.attr: attributes.remove(o(f), key))  # type: ignore[misc]
-        elif isinstance(target, ast.Subscript):
-            owner, item = compile_expression(target.value, unit), compile_expression(target.slice, unit)
-            actions.append(lambda f, o=owner, i=item: operator.delitem(o(f), i(f)))  # type: ignore[misc]
-
-    def run(f: Frame) -> None:
-        for action in actions:
-            action(f)
-
-    return run
-
-
-def import_(node: ast.Import | ast.ImportFrom, unit: Unit) -> Code:
-    from gradtrace.lang.namespaces import import_from, import_module
-
-    origin = unit.origin(node)
-    names = [(a.name, a.asname, unit.store(a.asname or a.name.split(".")[0])) for a in node.names if a.name != "*"]
-    module = (node.module or "") if isinstance(node, ast.ImportFrom) else None
-    place = unit.source.place(unit.spans[origin])
-
-    def run(f: Frame) -> None:
         for name, renamed, store in names:
-            if module is not None:
-                store(f, import_from(module, name, place))
-            else:
-                store(f, import_module(name if renamed else name.split(".")[0], place, name))
+            whole = namespaces.import_module(name, modules)
+            store(f, whole if renamed else namespaces.import_module(name.partition(".")[0], modules))
 
     return run
 
 
-def nothing(node: Any, unit: Unit) -> Code:
-    return lambda f: None
+@compiles(ast.ImportFrom)
+def import_from(node: ast.ImportFrom, unit: Unit) -> Code:
+    from gradtrace.lang import namespaces
 
+    origin, module, modules = unit.origin(node), "." * node.level + (node.module or ""), unit.machine.modules
+    names = [(a.name, a.asname or a.name) for a in node.names]
+    if names[0][0] == "*":
+        names = [(name, name) for name in namespaces.exported(module)]
+    stores = [(name, unit.store(own)) for name, own in names]
 
-_STATEMENTS: dict[type, Callable[[Any, Unit], Code]] = {
-    ast.Expr: expression, ast.Assign: assign, ast.AnnAssign: annotated, ast.AugAssign: augmented, ast.If: if_,
-    ast.While: while_, ast.For: for_, ast.Return: return_, ast.FunctionDef: define, ast.ClassDef: define,
-    ast.With: with_, ast.Try: try_, ast.Raise: raise_, ast.Assert: assert_, ast.Delete: delete, ast.Import: import_,
-    ast.ImportFrom: import_, ast.Pass: nothing, ast.Global: nothing, ast.Nonlocal: nothing,
-    ast.Break: lambda node, unit: lambda f: BREAK, ast.Continue: lambda node, unit: lambda f: CONTINUE,
-}
+    def run(f: Frame) -> None:
+        state.origin = origin
+        if not stores:
+            namespaces.import_module(module, modules)
+        for name, store in stores:
+            store(f, namespaces.import_from(module, name, modules))
+
+    return run

@@ -1,45 +1,136 @@
-"""Formatting of strings with values of a program: `.format` fields go through the attribute gate."""
+"""Strings made from values of a program: fields of `.format` go through the gate, sizes are reserved before."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-MAX_WIDTH = 1_000_000
+from gradtrace.lang.budget import Meter
 
 
-def check_spec(spec: str) -> str:
-    """A format specification whose width cannot fill the memory."""
-    digits = ""
-    for c in spec + " ":
-        digits = digits + c if c.isdigit() else ""
-        if len(digits) > 7 or (digits and int(digits) > MAX_WIDTH):
-            raise ValueError("Too many decimal digits in format string")
-    return spec
+class Strings:
+    """The methods and operators on strings that need a gate or a meter."""
 
+    def __init__(self, meter: Meter) -> None:
+        self.meter = meter
+        self.read: Callable[[Any, str], Any] = getattr  # set to the gate's own before a program runs
 
-def formatter(template: str) -> Callable[..., str]:
-    """template.format, with fields read through the gate."""
-    import _string
-    import string
+    def special(self) -> dict[tuple[type, str], Callable[[Any], Any]]:
+        """The methods of str that stand in for Python's, for the gate."""
+        return {
+            (str, "format"): self.formatter, (str, "join"): self.joiner, (str, "replace"): self.replacer,
+            (str, "expandtabs"): self.expander,
+            **{(str, name): self.padder(name) for name in ("center", "ljust", "rjust", "zfill")},
+        }
 
-    from gradtrace.lang.attributes import get
+    # ---- formatting
 
-    class Gated(string.Formatter):
-        def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
-            first, rest = _string.formatter_field_name_split(field_name)
-            value = self.get_value(first, args, kwargs)
-            for is_attribute, key in rest:
-                value = get(value, key) if is_attribute else value[key]
-            return value, first
+    def format(self, value: Any, spec: str = "") -> str:
+        """format(value, spec)."""
+        return format(value, self.check(spec) if type(spec) is str else spec)
 
-        def format_field(self, value: Any, format_spec: str) -> str:
-            return format(value, check_spec(format_spec))
+    def check(self, spec: str) -> str:
+        """The specification, the width and precision in it reserved."""
+        number = 0
+        for c in spec:
+            number = number * 10 + int(c) if "0" <= c <= "9" else 0
+            if number > 4096:
+                self.meter.reserve(4 * number)
+        return spec
 
-    return lambda *args, **kwargs: Gated().vformat(template, args, kwargs)
+    def formatter(self, template: str) -> Callable[..., str]:
+        """template.format, with attributes in its fields read through the gate."""
 
+        def run(*args: Any, **kwargs: Any) -> str:
+            if self.is_plain(template):
+                return template.format(*args, **kwargs)
+            return self.gated().vformat(template, args, kwargs)
 
-def percent(template: str, values: Any) -> str:
-    """template % values, widths checked."""
-    check_spec(template)
-    return template % values
+        return run
+
+    def is_plain(self, template: str) -> bool:
+        """Whether no field reads an attribute or computes its specification; the widths are reserved."""
+        from string import Formatter
+
+        try:
+            fields = list(Formatter().parse(template))
+        except ValueError:
+            return True  # and Python's own method says what is wrong
+        for _, field, spec, _ in fields:
+            if field is not None and ("." in field or "{" in (spec or "")):
+                return False
+            self.check(spec or "")
+        return True
+
+    def gated(self) -> Any:
+        # the one function of Python that takes a field's name apart; string.Formatter itself calls it
+        import _string  # type: ignore[import-not-found]
+        import string
+
+        strings, read = self, self.read
+
+        class Gated(string.Formatter):
+            def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+                first, rest = _string.formatter_field_name_split(field_name)
+                value = self.get_value(first, args, kwargs)
+                for is_attribute, key in rest:
+                    value = read(value, key) if is_attribute else value[key]
+                return value, first
+
+            def get_value(self, key: Any, args: Any, kwargs: Any) -> Any:
+                if isinstance(key, int) and key >= len(args):
+                    raise IndexError(f"Replacement index {key} out of range for positional args tuple")
+                return super().get_value(key, args, kwargs)
+
+            def format_field(self, value: Any, format_spec: str) -> str:
+                return strings.format(value, format_spec)
+
+        return Gated()
+
+    def percent(self, template: str, values: Any) -> str:
+        """template % values."""
+        self.check(template)
+        if "*" in template:
+            widths = [v for v in (values if type(values) is tuple else (values,)) if type(v) is int]
+            self.meter.reserve(4 * max(map(abs, widths), default=0))
+        return template % values
+
+    # ---- methods whose results can be much longer than what they are given
+
+    def joiner(self, separator: str) -> Callable[[Any], str]:
+        def join(parts: Any) -> str:
+            items = parts if type(parts) in (list, tuple) else list(parts)
+            if len(separator) > 64:
+                self.meter.reserve(len(separator) * len(items))
+            return separator.join(items)
+
+        return join
+
+    def replacer(self, text: str) -> Callable[..., str]:
+        def replace(old: str, new: str, count: int = -1) -> str:
+            if type(old) is str and type(new) is str and len(new) > len(old) + 16:
+                self.meter.reserve(len(text) + (len(new) - len(old)) * text.count(old))
+            return text.replace(old, new, count)
+
+        return replace
+
+    def expander(self, text: str) -> Callable[..., str]:
+        def expandtabs(tabsize: int = 8) -> str:
+            if type(tabsize) is int:
+                self.meter.reserve(len(text) + text.count("\t") * tabsize)
+            return text.expandtabs(tabsize)
+
+        return expandtabs
+
+    def padder(self, name: str) -> Callable[[str], Any]:
+        def padded(text: str) -> Callable[..., str]:
+            method: Callable[..., str] = getattr(text, name)
+
+            def pad(width: Any, *fill: str) -> str:
+                if type(width) is int:
+                    self.meter.reserve(4 * width)
+                return method(width, *fill)
+
+            return pad
+
+        return padded

@@ -1,65 +1,133 @@
-"""What stands left of an assignment: names, attributes, items, and unpacking."""
+"""What stands left of an assignment: names, attributes, items, and unpacking; what `del` removes."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 from gradtrace.engine.state import state
-from gradtrace.lang import attributes
-from gradtrace.lang.expressions import compile_expression
-from gradtrace.lang.scope import Frame, Unit
-
-Store = Callable[[Frame, Any], None]
+from gradtrace.lang.unit import Code, Frame, Store, Unit
 
 
-def store_target(node: ast.AST, unit: Unit) -> Store:
+def compile_store(node: ast.AST, unit: Unit) -> Store:
+    """A closure that takes the frame and the value."""
     if isinstance(node, ast.Name):
         return unit.store(node.id)
     if isinstance(node, ast.Attribute):
-        owner, key = compile_expression(node.value, unit), node.attr
-        return lambda f, value: attributes.put(owner(f), key, value)
+        return store_attribute(node, unit)
     if isinstance(node, ast.Subscript):
         return store_item(node, unit)
-    if isinstance(node, ast.Starred):
-        return store_target(node.value, unit)
     assert isinstance(node, (ast.Tuple, ast.List))
-    return unpacking(node, unit)
+    return unpacking(node.elts, unit, unit.origin(node))
+
+
+def store_attribute(node: ast.Attribute, unit: Unit) -> Store:
+    owner, key, origin, put = unit.compile(node.value), node.attr, unit.origin(node), unit.gate.put
+
+    def run(f: Frame, value: Any) -> None:
+        target = owner(f)
+        state.origin = origin
+        put(target, key, value)
+
+    return run
 
 
 def store_item(node: ast.Subscript, unit: Unit) -> Store:
-    owner, key, origin = compile_expression(node.value, unit), compile_expression(node.slice, unit), unit.origin(node)
+    owner, key, origin = unit.compile(node.value), unit.compile(node.slice), unit.origin(node)
 
     def run(f: Frame, value: Any) -> None:
         target = owner(f)
         index = key(f)
         state.origin = origin
-        if isinstance(target, attributes.Frozen) and not hasattr(type(target), "__setitem__"):
-            raise TypeError(f"'{type(target).__name__}' object does not support item assignment")
         target[index] = value
 
     return run
 
 
-def unpacking(node: ast.Tuple | ast.List, unit: Unit) -> Store:
-    stores = [store_target(e, unit) for e in node.elts]
-    star = next((i for i, e in enumerate(node.elts) if isinstance(e, ast.Starred)), None)
+def unpacking(elements: Sequence[ast.expr], unit: Unit, origin: int) -> Store:
+    """`a, b = value` and `a, *b = value`."""
+    star = next((i for i, e in enumerate(elements) if isinstance(e, ast.Starred)), None)
+    stores = [compile_store(e.value if isinstance(e, ast.Starred) else e, unit) for e in elements]
+    if star is not None:
+        return starred(stores, star, origin)
     n = len(stores)
 
     def run(f: Frame, value: Any) -> None:
-        items = list(value)
-        if star is None:
-            if len(items) > n:
-                raise ValueError(f"too many values to unpack (expected {n})")
-            if len(items) < n:
-                raise ValueError(f"not enough values to unpack (expected {n}, got {len(items)})")
-        else:
-            if len(items) < n - 1:
-                raise ValueError(f"not enough values to unpack (expected at least {n - 1}, got {len(items)})")
-            end = len(items) - (n - 1 - star)
-            items = [*items[:star], items[star:end], *items[end:]]
-        for store, item in zip(stores, items, strict=True):
+        if type(value) is not tuple or len(value) != n:
+            state.origin = origin
+            value = exactly(n, value)
+        for store, item in zip(stores, value):
             store(f, item)
 
     return run
+
+
+def exactly(n: int, value: Any) -> list[Any]:
+    """The n items of a value; Python's errors if there are more or fewer."""
+    found: list[Any] = []
+    for item in iterator(value):
+        if len(found) == n:
+            raise ValueError(f"too many values to unpack (expected {n})")
+        found.append(item)
+    if len(found) < n:
+        raise ValueError(f"not enough values to unpack (expected {n}, got {len(found)})")
+    return found
+
+
+def starred(stores: list[Store], star: int, origin: int) -> Store:
+    n, after = len(stores), len(stores) - 1 - star
+
+    def run(f: Frame, value: Any) -> None:
+        state.origin = origin
+        items = list(iterator(value))
+        if len(items) < n - 1:
+            raise ValueError(f"not enough values to unpack (expected at least {n - 1}, got {len(items)})")
+        end = len(items) - after
+        for store, item in zip(stores, [*items[:star], items[star:end], *items[end:]], strict=True):
+            store(f, item)
+
+    return run
+
+
+def iterator(value: Any) -> Any:
+    try:
+        return iter(value)
+    except TypeError as error:
+        if "not iterable" not in str(error):
+            raise
+        raise TypeError(f"cannot unpack non-iterable {type(value).__name__} object") from None
+
+
+def compile_delete(node: ast.AST, unit: Unit) -> Code:
+    """A closure that removes what a target of `del` names."""
+    if isinstance(node, ast.Name):
+        return unit.delete(node)
+    origin = unit.origin(node)
+    if isinstance(node, ast.Attribute):
+        owner, key, remove = unit.compile(node.value), node.attr, unit.gate.remove
+
+        def attribute(f: Frame) -> None:
+            target = owner(f)
+            state.origin = origin
+            remove(target, key)
+
+        return attribute
+    if isinstance(node, ast.Subscript):
+        owner, item = unit.compile(node.value), unit.compile(node.slice)
+
+        def element(f: Frame) -> None:
+            target = owner(f)
+            index = item(f)
+            state.origin = origin
+            del target[index]
+
+        return element
+    assert isinstance(node, (ast.Tuple, ast.List))
+    parts = [compile_delete(e, unit) for e in node.elts]
+
+    def each(f: Frame) -> None:
+        for part in parts:
+            part(f)
+
+    return each

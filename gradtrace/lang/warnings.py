@@ -1,28 +1,36 @@
-"""The `warnings` module as a program sees it, over Python's own, which the engine warns through."""
+"""The `warnings` module as a program sees it, over Python's own, which the engine warns through.
+
+The run restores all filters at its end.
+"""
 
 from __future__ import annotations
 
 import warnings as real
+from collections.abc import Callable
 from typing import Any
 
-from gradtrace.lang.attributes import Frozen
 
+def names(where: Callable[[], tuple[str, int]]) -> dict[str, Any]:
+    """What a program may have of it; `where` tells the file and line that warns."""
+    registry: dict[Any, Any] = {}
 
-class Warnings(Frozen):
-    """warn, simplefilter, filterwarnings and catch_warnings; the run restores all filters at its end."""
+    def warn(message: Any, category: Any = UserWarning, stacklevel: int = 1, source: Any = None) -> None:
+        if isinstance(message, Warning):
+            category = type(message)
+        if not (isinstance(category, type) and issubclass(category, Warning)):
+            raise TypeError(f"category must be a Warning subclass, not '{type(category).__name__}'")
+        file, line = where()
+        real.warn_explicit(message, category, file, line, registry=registry)
 
-    __slots__ = ()
+    def simplefilter(action: str, category: Any = Warning, lineno: int = 0, append: bool = False) -> None:
+        real.simplefilter(action, category, lineno, append)  # type: ignore[arg-type]
 
-    catch_warnings = real.catch_warnings
+    def filterwarnings(action: str, message: str = "", category: Any = Warning, module: str = "", lineno: int = 0,
+                       append: bool = False) -> None:
+        real.filterwarnings(action, message, category, module, lineno, append)  # type: ignore[arg-type]
 
-    def warn(self, message: Any, category: Any = UserWarning, stacklevel: int = 1) -> None:
-        real.warn(message, category, stacklevel=1)
+    def catch_warnings(*, record: bool = False) -> Any:
+        return real.catch_warnings(record=record)
 
-    def simplefilter(self, action: str, category: Any = Warning) -> None:
-        real.simplefilter(action, category)  # type: ignore[arg-type]
-
-    def filterwarnings(self, action: str, message: str = "", category: Any = Warning) -> None:
-        real.filterwarnings(action, message, category)  # type: ignore[arg-type]
-
-    def resetwarnings(self) -> None:
-        real.resetwarnings()
+    return {"catch_warnings": catch_warnings, "filterwarnings": filterwarnings, "simplefilter": simplefilter,
+            "resetwarnings": real.resetwarnings, "warn": warn}

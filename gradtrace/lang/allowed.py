@@ -1,0 +1,115 @@
+"""The names that a program may read, by exact type: tables and nothing else. What is not listed here is not offered.
+
+Left out of Python's own types is what leads to code or frames, what formats by a text of the program's (`format` has
+a gated form of its own), and bytes.
+"""
+
+from __future__ import annotations
+
+import collections
+import sys
+import warnings
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+from gradtrace.lang.words import words
+
+DICT = words("clear copy get items keys pop popitem setdefault update values")
+SET = words("""copy difference intersection isdisjoint issubset issuperset symmetric_difference union""")
+MUTABLE_SET = words("""add clear difference_update discard intersection_update pop remove symmetric_difference_update
+    update""")
+NAMED = words("__name__ __qualname__ __doc__ __module__")  # what functions and classes tell of themselves
+
+BY_TYPE: dict[type, frozenset[str]] = {
+    type(None): frozenset(),
+    type(...): frozenset(),
+    type(NotImplemented): frozenset(),
+    bool: words("real imag numerator denominator conjugate bit_length bit_count"),
+    int: words("real imag numerator denominator conjugate bit_length bit_count as_integer_ratio"),
+    float: words("real imag conjugate is_integer hex as_integer_ratio"),
+    str: words("""capitalize casefold center count endswith expandtabs find format index isalnum isalpha isascii
+        isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper join ljust lower lstrip
+        partition removeprefix removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines
+        startswith strip swapcase title upper zfill"""),
+    list: words("append clear copy count extend index insert pop remove reverse sort"),
+    tuple: words("count index"),
+    dict: DICT,
+    set: SET | MUTABLE_SET,
+    frozenset: SET,
+    slice: words("start stop step indices"),
+    range: words("start stop step count index"),
+    collections.OrderedDict: DICT | words("move_to_end"),
+    collections.defaultdict: DICT | words("default_factory"),
+    collections.Counter: DICT | words("elements most_common subtract total"),
+    collections.deque: words("""append appendleft clear copy count extend extendleft index insert maxlen pop popleft
+        remove reverse rotate"""),
+    property: words("getter setter deleter fget fset fdel __doc__"),
+    FunctionType: NAMED,
+    BuiltinFunctionType: words("__name__ __qualname__ __doc__"),
+    MethodType: NAMED,
+    type(str.upper): words("__name__ __qualname__ __doc__"),
+    type(object.__init__): words("__name__ __qualname__ __doc__"),
+    type(sys.float_info): words("dig epsilon mant_dig max max_10_exp max_exp min min_10_exp min_exp radix rounds"),
+    warnings.WarningMessage: words("category lineno message"),
+}
+
+# Of Python's classes themselves: `str.upper` as a key, `dict.fromkeys`. None is for those that only construct.
+OF_CLASS: dict[type, frozenset[str]] = {
+    str: BY_TYPE[str] - words("format join center ljust rjust zfill replace expandtabs"),
+    dict: words("fromkeys get items keys values"),
+    int: frozenset(), bool: frozenset(), float: words("fromhex is_integer"),
+    list: words("append count index pop"), tuple: words("count index"),
+    set: words("add union intersection difference issubset"), frozenset: words("union intersection difference"),
+    object: words("__init__ __repr__ __str__ __eq__ __hash__"),
+    property: frozenset(), staticmethod: frozenset(), classmethod: frozenset(), slice: frozenset(), range: frozenset(),
+    collections.OrderedDict: words("fromkeys"), collections.defaultdict: frozenset(),
+    collections.Counter: frozenset(), collections.deque: frozenset(), type(None): frozenset(),
+    type(...): frozenset(), type(NotImplemented): frozenset(),
+    enumerate: frozenset(), zip: frozenset(), map: frozenset(), filter: frozenset(), reversed: frozenset(),
+}
+OF_EXCEPTION = words("args add_note __notes__ __cause__ __context__ __suppress_context__ value name key code obj")
+
+# The methods that a class of a program may define, and that may be named.
+MAGIC = words("""__init__ __call__ __len__ __getitem__ __setitem__ __delitem__ __contains__ __iter__ __next__
+    __reversed__ __repr__ __str__ __format__ __bool__ __int__ __float__ __index__ __hash__ __enter__ __exit__
+    __getattr__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __round__
+    __add__ __radd__ __iadd__ __sub__ __rsub__ __isub__ __mul__ __rmul__ __imul__ __truediv__ __rtruediv__ __itruediv__
+    __floordiv__ __rfloordiv__ __ifloordiv__ __mod__ __rmod__ __imod__ __pow__ __rpow__ __ipow__
+    __matmul__ __rmatmul__ __imatmul__ __divmod__ __and__ __rand__ __iand__ __or__ __ror__ __ior__ __xor__ __rxor__
+    __ixor__ __lshift__ __rlshift__ __rshift__ __rrshift__""")
+# What else a class body may bind.
+CLASS_NAMES = words("__doc__ __slots__ __annotations__")
+
+TENSOR = words("""T mT H mH _base _is_view _version backward data device dim dtype element_size get_device grad grad_fn
+    is_complex is_contiguous is_cuda is_floating_point is_inference is_leaf is_signed item itemsize layout name nbytes
+    ndim ndimension nelement numel numpy output_nr register_hook register_post_accumulate_grad_hook requires_grad
+    requires_grad_ retain_grad retains_grad shape size stride tolist
+    __len__ __getitem__ __repr__ __str__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __neg__ __pow__
+    __matmul__ __eq__""")
+TENSOR_SETTABLE = words("data grad requires_grad")
+NODE = words("""_register_hook_dict _sequence_nr mark_dirty mark_non_differentiable metadata name needs_input_grad
+    next_functions register_hook register_prehook save_for_backward save_for_forward saved_tensors
+    set_materialize_grads variable""")
+
+# The library's other types, by the module and the name of their class.
+LIBRARY: dict[str, frozenset[str]] = {
+    "gradtrace.engine.dtypes.dtype": words("is_floating_point is_complex is_signed itemsize"),
+    "gradtrace.engine.describe.device": words("type index"),
+    "gradtrace.engine.describe.Size": words("numel count index"),
+    "gradtrace.engine.node.Edge": words("count index"),
+    "gradtrace.engine.node.RemovableHandle": words("id remove"),
+    "gradtrace.engine.modes._Wrapped": NAMED | {"__wrapped__"},
+    "gradtrace.engine.modes.no_grad": words("clone"),
+    "gradtrace.engine.modes.enable_grad": words("clone"),
+    "gradtrace.engine.modes.set_grad_enabled": words("clone mode"),
+    "gradtrace.engine.modes.inference_mode": words("clone mode"),
+    "gradtrace.ops.random.Generator": words("initial_seed manual_seed seed"),
+}
+# All public names of the instances of classes in these modules: layers, optimisers, schedules, transforms.
+OPEN_MODULES = ("gradtrace.nn.", "gradtrace.optim.")
+# Private names there that scripts do read.
+OPEN_PRIVATE = words("_parameters _buffers _modules _get_name _last_lr _step_count")
+
+
+def qualified(cls: Any) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"

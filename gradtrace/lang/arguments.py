@@ -1,0 +1,86 @@
+"""Putting the arguments of a call into a frame, with Python's TypeErrors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import Any
+
+from gradtrace.lang.unit import Frame
+
+
+class Parameters:
+    """The parameters of one function, as its def or lambda wrote them."""
+
+    def __init__(self, name: str, a: ast.arguments) -> None:
+        self.name = name  # qualified, for messages
+        self.positional = [p.arg for p in (*a.posonlyargs, *a.args)]
+        self.only_positional = {p.arg for p in a.posonlyargs}
+        self.by_name = {p.arg for p in (*a.args, *a.kwonlyargs)}
+        self.keyword_only = [p.arg for p in a.kwonlyargs]
+        self.rest = a.vararg.arg if a.vararg else None
+        self.extra = a.kwarg.arg if a.kwarg else None
+        self.is_plain = not (self.rest or self.extra or self.keyword_only)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], defaults: dict[str, Any]) -> Frame:
+        """The frame of a call. TypeError, with Python's words, if the arguments do not fit."""
+        frame: Frame = dict(zip(self.positional, args))
+        extra: dict[str, Any] = {}
+        for key, value in kwargs.items():
+            if key not in self.by_name:
+                extra[key] = value
+            elif key in frame:
+                raise TypeError(f"{self.name}() got multiple values for argument '{key}'")
+            else:
+                frame[key] = value
+        if extra and self.extra is None:
+            raise self.unexpected(extra)
+        if len(args) > len(self.positional) and self.rest is None:
+            raise self.too_many(args, frame, defaults)
+        self.fill(frame, defaults)
+        if self.rest is not None:
+            frame[self.rest] = args[len(self.positional) :]
+        if self.extra is not None:
+            frame[self.extra] = extra
+        return frame
+
+    def fill(self, frame: Frame, defaults: dict[str, Any]) -> None:
+        for names, kind in ((self.positional, "positional"), (self.keyword_only, "keyword-only")):
+            missing = [name for name in names if name not in frame and name not in defaults]
+            if missing:
+                s = "s" if len(missing) > 1 else ""
+                raise TypeError(f"{self.name}() missing {len(missing)} required {kind} argument{s}: {listed(missing)}")
+        for key, value in defaults.items():
+            if key not in frame:
+                frame[key] = value
+
+    def unexpected(self, extra: dict[str, Any]) -> TypeError:
+        wrong = [key for key in extra if key in self.only_positional]
+        if wrong:
+            return TypeError(f"{self.name}() got some positional-only arguments passed as keyword arguments: "
+                             f"'{', '.join(wrong)}'")
+        return TypeError(f"{self.name}() got an unexpected keyword argument '{next(iter(extra))}'")
+
+    def too_many(self, args: tuple[Any, ...], frame: Frame, defaults: dict[str, Any]) -> TypeError:
+        n, given = len(self.positional), len(args)
+        least = sum(name not in defaults for name in self.positional)
+        takes = f"from {least} to {n}" if least < n else f"{n}"
+        s = "" if n == 1 and least == n else "s"
+        keywords = [name for name in self.keyword_only if name in frame]
+        was = "was" if given == 1 and not keywords else "were"
+        also, k = "", len(keywords)
+        if keywords:
+            also = f" positional argument{plural(given)} (and {k} keyword-only argument{plural(k)})"
+        return TypeError(f"{self.name}() takes {takes} positional argument{s} but {given}{also} {was} given")
+
+
+def plural(n: int) -> str:
+    return "" if n == 1 else "s"
+
+
+def listed(names: Iterable[str]) -> str:
+    """'a', 'b', and 'c'"""
+    quoted = [f"'{name}'" for name in names]
+    if len(quoted) < 3:
+        return " and ".join(quoted)
+    return f"{', '.join(quoted[:-1])}, and {quoted[-1]}"

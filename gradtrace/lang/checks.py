@@ -1,0 +1,150 @@
+"""What Python refuses after parsing, when it compiles: return outside a function, a name twice among parameters, ...
+
+The messages are Python's. Only the first fault in the order of the text is told, as Python does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gradtrace.lang.scope import Scope, Scopes, position
+
+LOOPS = (ast.For, ast.While)
+FUTURE = frozenset({"absolute_import", "annotations", "division", "generator_stop", "generators", "nested_scopes",
+                    "print_function", "unicode_literals", "with_statement"})
+
+
+class Fault(NamedTuple):
+    """A message and the node to mark."""
+
+    message: str
+    node: Any
+
+
+def first_fault(tree: ast.Module, scopes: Scopes) -> Fault | None:
+    """The first thing wrong with a program that parses, or None."""
+    found = [*statement_faults(tree), *name_faults(scopes)]
+    return min(found, key=lambda fault: position(fault.node), default=None)
+
+
+def statement_faults(tree: ast.Module) -> Iterator[Fault]:
+    todo: list[tuple[Any, bool, bool]] = [(node, False, False) for node in tree.body]
+    first = leading_statements(tree)
+    while todo:
+        node, in_function, in_loop = todo.pop()
+        fault = fault_of(node, in_function, in_loop, first)
+        if fault is not None:
+            yield Fault(fault, node)
+        todo.extend(children(node, in_function, in_loop))
+
+
+def children(node: Any, in_function: bool, in_loop: bool) -> Iterator[tuple[Any, bool, bool]]:
+    kind = type(node)
+    for field, value in ast.iter_fields(node):
+        items = value if isinstance(value, list) else [value]
+        body = field == "body"
+        inner = (in_function, in_loop)
+        if body and kind in (ast.FunctionDef, ast.Lambda):
+            inner = (True, False)
+        elif body and kind is ast.ClassDef:
+            inner = (False, False)
+        elif body and kind in LOOPS:
+            inner = (in_function, True)
+        for item in items:
+            if isinstance(item, ast.AST):
+                yield item, *inner
+
+
+def fault_of(node: Any, in_function: bool, in_loop: bool, first: set[ast.AST]) -> str | None:
+    kind = type(node)
+    if kind is ast.Return and not in_function:
+        return "'return' outside function"
+    if kind is ast.Break and not in_loop:
+        return "'break' outside loop"
+    if kind is ast.Continue and not in_loop:
+        return "'continue' not properly in loop"
+    if kind is ast.Call or kind is ast.ClassDef:
+        return repeated_keyword(node)
+    if kind is ast.Try:
+        return "default 'except:' must be last" if any(h.type is None for h in node.handlers[:-1]) else None
+    if kind in (ast.Tuple, ast.List) and isinstance(node.ctx, ast.Store):
+        many = sum(isinstance(e, ast.Starred) for e in node.elts) > 1
+        return "multiple starred expressions in assignment" if many else None
+    if kind is ast.Assign and any(isinstance(t, ast.Starred) for t in node.targets):
+        return "starred assignment target must be in a list or tuple"
+    if kind in (ast.Assign, ast.Return, ast.Expr) and isinstance(node.value, ast.Starred):
+        return "can't use starred expression here"
+    if kind is ast.ImportFrom:
+        return import_fault(node, in_function, node in first)
+    return None
+
+
+def repeated_keyword(node: Any) -> str | None:
+    names = [k.arg for k in node.keywords if k.arg is not None]
+    twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
+    return None if twice is None else f"keyword argument repeated: {twice}"
+
+
+def import_fault(node: ast.ImportFrom, in_function: bool, leading: bool) -> str | None:
+    if in_function and any(a.name == "*" for a in node.names):
+        return "import * only allowed at module level"
+    if node.module != "__future__":
+        return None
+    unknown = next((a.name for a in node.names if a.name not in FUTURE), None)
+    if unknown is not None:
+        return f"future feature {unknown} is not defined"
+    return None if leading else "from __future__ imports must occur at the beginning of the file"
+
+
+def leading_statements(tree: ast.Module) -> set[ast.AST]:
+    """The docstring and the imports from __future__ that the program begins with."""
+    leading: set[ast.AST] = set()
+    for i, node in enumerate(tree.body):
+        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        docstring = i == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not future and not docstring:
+            break
+        leading.add(node)
+    return leading
+
+
+def name_faults(scopes: Scopes) -> Iterator[Fault]:
+    for node, scope in scopes.items():
+        parameters = list(parameters_of(node))
+        for i, parameter in enumerate(parameters):
+            if parameter.arg in [p.arg for p in parameters[:i]]:
+                yield Fault(f"duplicate argument '{parameter.arg}' in function definition", parameter)
+        names = {p.arg for p in parameters}
+        for declared, word in ((scope.globals, "global"), (scope.nonlocals, "nonlocal")):
+            for name, place in declared.items():
+                fault = declaration_fault(scope, name, word, names, place)
+                if fault is not None and not isinstance(place, ast.NamedExpr):
+                    yield Fault(fault, place)
+
+
+def parameters_of(node: Any) -> Iterator[ast.arg]:
+    a = getattr(node, "args", None)
+    if isinstance(a, ast.arguments):
+        for parameter in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg):
+            if parameter is not None:
+                yield parameter
+
+
+def declaration_fault(scope: Scope, name: str, word: str, parameters: set[str], place: Any) -> str | None:
+    if name in parameters:
+        return f"name '{name}' is parameter and {word}"
+    if word == "nonlocal" and scope.kind == "module":
+        return "nonlocal declaration not allowed at module level"
+    if word == "nonlocal" and name in scope.globals:
+        return f"name '{name}' is nonlocal and global"
+    if word == "nonlocal" and name not in scope.free:
+        return f"no binding for nonlocal '{name}' found"
+    earlier = scope.used.get(name)
+    if earlier is not None and position(earlier) < position(place):
+        return f"name '{name}' is used prior to {word} declaration"
+    assigned = scope.assigned.get(name)
+    if assigned is not None and position(assigned) < position(place):
+        return f"name '{name}' is assigned to before {word} declaration"
+    return None

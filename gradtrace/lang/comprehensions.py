@@ -1,0 +1,151 @@
+"""Comprehensions and generator expressions: each has a frame of its own, but for its first iterable."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradtrace.engine.state import state
+from gradtrace.lang.expressions import compile_expression, compiles
+from gradtrace.lang.targets import compile_store
+from gradtrace.lang.unit import UNBOUND, Code, Frame, Store, Unit
+
+Emit = Callable[[Frame], None]
+
+
+class Loop:
+    """One `for target in items if tests`; the first loop's items belong to the frame around."""
+
+    def __init__(self, node: ast.comprehension, first: bool, outer: Unit, unit: Unit) -> None:
+        self.items = compile_expression(node.iter, outer if first else unit)
+        self.target = node.target
+        self.store: Store = compile_store(node.target, unit)
+        self.tests = [compile_expression(test, unit) for test in node.ifs]
+        self.origin = unit.origin(node.iter)
+
+    def iterate(self, f: Frame) -> Iterator[Any]:
+        """The iterator, made where a fault is to be shown."""
+        items = self.items(f)
+        state.origin = self.origin
+        return iter(items)
+
+    def passes(self, f: Frame) -> bool:
+        return all(test(f) for test in self.tests)
+
+
+def new_frame(unit: Unit, outer: Unit) -> Callable[[Frame], Frame]:
+    """Makes the frame of a comprehension from the frame around it: its own cells, and those that it uses."""
+    taken = [(name, outer.scope.cell_key(name)) for name in sorted(unit.scope.free)]
+    own = sorted(unit.scope.cells)
+    if not taken and not own:
+        return lambda f: {}
+    return lambda f: {**{name: f[key] for name, key in taken}, **{name: [UNBOUND] for name in own}}
+
+
+def loops_of(node: Any, unit: Unit) -> tuple[Unit, list[Loop], Callable[[Frame], Frame]]:
+    inner = unit.child(node)
+    return inner, [Loop(g, i == 0, unit, inner) for i, g in enumerate(node.generators)], new_frame(inner, unit)
+
+
+def nested(loops: list[Loop], meter: Any, frame: Frame, emit: Emit, items: Iterator[Any], depth: int = 0) -> None:
+    """Runs the loops from `depth` on, calling `emit` for each element."""
+    loop = loops[depth]
+    store, last = loop.store, depth + 1 == len(loops)
+    for item in items:
+        meter.left -= 1
+        if meter.left < 0:
+            meter.more()
+        store(frame, item)
+        if loop.tests and not loop.passes(frame):
+            continue
+        if last:
+            emit(frame)
+        else:
+            nested(loops, meter, frame, emit, loops[depth + 1].iterate(frame), depth + 1)
+
+
+@compiles(ast.ListComp)
+def list_comprehension(node: ast.ListComp, unit: Unit) -> Code:
+    inner, loops, make = loops_of(node, unit)
+    element, meter, first = compile_expression(node.elt, inner), unit.meter, loops[0]
+    name = inner.direct(ast.Name(target.id, ast.Load())) if isinstance(target := first.target, ast.Name) else None
+    if len(loops) == 1 and name is not None and not first.tests:
+
+        def simple(f: Frame) -> list[Any]:
+            items, frame, found = first.iterate(f), make(f), []
+            for frame[name] in items:
+                meter.left -= 1
+                if meter.left < 0:
+                    meter.more()
+                found.append(element(frame))
+            return found
+
+        return simple
+
+    def run(f: Frame) -> list[Any]:
+        found: list[Any] = []
+        nested(loops, meter, make(f), lambda frame: found.append(element(frame)), first.iterate(f))
+        return found
+
+    return run
+
+
+@compiles(ast.SetComp)
+def set_comprehension(node: ast.SetComp, unit: Unit) -> Code:
+    inner, loops, make = loops_of(node, unit)
+    element, meter = compile_expression(node.elt, inner), unit.meter
+
+    def run(f: Frame) -> set[Any]:
+        found: set[Any] = set()
+        nested(loops, meter, make(f), lambda frame: found.add(element(frame)), loops[0].iterate(f))
+        return found
+
+    return run
+
+
+@compiles(ast.DictComp)
+def dict_comprehension(node: ast.DictComp, unit: Unit) -> Code:
+    inner, loops, make = loops_of(node, unit)
+    key, value, meter = compile_expression(node.key, inner), compile_expression(node.value, inner), unit.meter
+
+    def run(f: Frame) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+
+        def emit(frame: Frame) -> None:
+            k = key(frame)
+            found[k] = value(frame)
+
+        nested(loops, meter, make(f), emit, loops[0].iterate(f))
+        return found
+
+    return run
+
+
+@compiles(ast.GeneratorExp)
+def generator_expression(node: ast.GeneratorExp, unit: Unit) -> Code:
+    inner, loops, make = loops_of(node, unit)
+    element, meter = compile_expression(node.elt, inner), unit.meter
+
+    def generate(frame: Frame, items: Iterator[Any], depth: int) -> Iterator[Any]:
+        loop = loops[depth]
+        for item in items:
+            meter.left -= 1
+            if meter.left < 0:
+                meter.more()
+            loop.store(frame, item)
+            if loop.tests and not loop.passes(frame):
+                continue
+            if depth + 1 == len(loops):
+                yield element(frame)
+            else:
+                yield from generate(frame, loops[depth + 1].iterate(frame), depth + 1)
+
+    name = inner.scope.qualname
+
+    def run(f: Frame) -> Any:
+        made: Any = generate(make(f), loops[0].iterate(f), 0)
+        made.__name__, made.__qualname__ = "<genexpr>", name
+        return made
+
+    return run

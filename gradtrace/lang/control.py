@@ -1,0 +1,260 @@
+"""Compound statements to closures: if, while, for, with, try.
+
+An error of gradtrace's own (a limit reached, a construct refused) passes every handler, `finally` and `__exit__` of the
+program untouched: no program can catch or delay it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine.state import state
+from gradtrace.errors import GradtraceError
+from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compiles, leaves
+from gradtrace.lang.targets import compile_store
+from gradtrace.lang.unit import Code, Frame, Unit
+
+
+def optional_block(body: list[ast.stmt], unit: Unit) -> Code | None:
+    return compile_block(body, unit) if body else None
+
+
+@compiles(ast.If)
+def if_(node: ast.If, unit: Unit) -> Code:
+    branches, other = [], node
+    while True:
+        branches.append((unit.compile(other.test), unit.origin(other.test), other.body))
+        if len(other.orelse) != 1 or not isinstance(other.orelse[0], ast.If):
+            break
+        other = other.orelse[0]
+    last = optional_block(other.orelse, unit)
+    if len(branches) == 1:
+        return one_branch(branches[0], last, unit)
+    blocks = [(test, origin, compile_block(body, unit)) for test, origin, body in branches]
+
+    def run(f: Frame) -> Any:
+        for test, origin, body in blocks:
+            value = test(f)
+            state.origin = origin
+            if value:
+                return body(f)
+        return last(f) if last is not None else None
+
+    return run
+
+
+def one_branch(branch: tuple[Code, int, list[ast.stmt]], other: Code | None, unit: Unit) -> Code:
+    test, origin, statements = branch
+    body = compile_block(statements, unit)
+    if other is None:
+
+        def alone(f: Frame) -> Any:
+            value = test(f)
+            state.origin = origin
+            return body(f) if value else None
+
+        return alone
+
+    def either(f: Frame) -> Any:
+        value = test(f)
+        state.origin = origin
+        return body(f) if value else other(f)
+
+    return either
+
+
+@compiles(ast.While)
+def while_(node: ast.While, unit: Unit) -> Code:
+    test, origin = unit.compile(node.test), unit.origin(node.test)
+    body, meter = compile_block(node.body, unit), unit.meter
+    other, leaving = optional_block(node.orelse, unit), leaves(node.body)
+
+    def run(f: Frame) -> Any:
+        while True:
+            value = test(f)
+            state.origin = origin
+            if not value:
+                return other(f) if other is not None else None
+            meter.left -= 1
+            if meter.left < 0:
+                meter.more()
+            signal = body(f)
+            if leaving and signal is not None and signal is not CONTINUE:
+                return None if signal is BREAK else signal
+
+    return run
+
+
+@compiles(ast.For)
+def for_(node: ast.For, unit: Unit) -> Code:
+    items, origin = unit.compile(node.iter), unit.origin(node.iter)
+    body, meter = compile_block(node.body, unit), unit.meter
+    other, name = optional_block(node.orelse, unit), unit.home(node.target)
+    if name is not None and not leaves(node.body):
+        return plain_for(items, name, body, other, meter, origin)
+    store, leaving = compile_store(node.target, unit), leaves(node.body)
+
+    def run(f: Frame) -> Any:
+        found = items(f)
+        state.origin = origin
+        for item in found:
+            meter.left -= 1
+            if meter.left < 0:
+                meter.more()
+            store(f, item)
+            signal = body(f)
+            if leaving and signal is not None and signal is not CONTINUE:
+                return None if signal is BREAK else signal
+        return other(f) if other is not None else None
+
+    return run
+
+
+def plain_for(items: Code, name: str, body: Code, other: Code | None, meter: Any, origin: int) -> Code:
+    """The common loop: over a variable of the frame, with a body that always runs to its end."""
+
+    def run(f: Frame) -> Any:
+        found = items(f)
+        state.origin = origin
+        for f[name] in found:
+            meter.left -= 1
+            if meter.left < 0:
+                meter.more()
+            body(f)
+        return other(f) if other is not None else None
+
+    return run
+
+
+# ---- with
+
+
+@compiles(ast.With)
+def with_(node: ast.With, unit: Unit) -> Code:
+    run = compile_block(node.body, unit)
+    for item in reversed(node.items):
+        store = None if item.optional_vars is None else compile_store(item.optional_vars, unit)
+        run = managed(unit.compile(item.context_expr), unit.origin(item.context_expr), store, run)
+    return run
+
+
+def managed(manager: Code, origin: int, store: Any, body: Code) -> Code:
+    """One item of a `with`. What `__exit__` gets of an exception is its type and value, never a traceback."""
+
+    def run(f: Frame) -> Any:
+        context = manager(f)
+        state.origin = origin
+        enter, leave = protocol(context)
+        value = enter(context)
+        try:
+            if store is not None:
+                store(f, value)
+            signal = body(f)
+        except GradtraceError:
+            raise
+        except Exception as error:
+            place = state.origin
+            if not leave(context, type(error), error, None):
+                state.origin = place
+                raise
+            return None
+        except BaseException as error:
+            leave(context, type(error), error, None)
+            raise
+        leave(context, None, None, None)
+        return signal
+
+    return run
+
+
+def protocol(context: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    kind = type(context)
+    enter, leave = getattr(kind, "__enter__", None), getattr(kind, "__exit__", None)
+    if enter is None or leave is None:
+        missing = "" if enter is None else " (missed __exit__ method)"
+        raise TypeError(f"'{kind.__name__}' object does not support the context manager protocol{missing}")
+    return enter, leave
+
+
+# ---- try
+
+
+@compiles(ast.Try)
+def try_(node: ast.Try, unit: Unit) -> Code:
+    run = compile_block(node.body, unit)
+    if node.handlers:
+        run = handled(run, [Handler(h, unit) for h in node.handlers], optional_block(node.orelse, unit))
+    if node.finalbody:
+        run = finally_(run, compile_block(node.finalbody, unit))
+    return run
+
+
+class Handler:
+    """One `except kind as name: body`."""
+
+    def __init__(self, node: ast.ExceptHandler, unit: Unit) -> None:
+        self.kind = None if node.type is None else unit.compile(node.type)
+        self.origin = unit.origin(node.type or node)
+        self.body = compile_block(node.body, unit)
+        target = None if node.name is None else ast.copy_location(ast.Name(node.name, ast.Store()), node)
+        self.store = None if target is None else unit.store(target.id)
+        self.forget = None if target is None else unit.forget(target.id)
+
+    def takes(self, f: Frame, error: BaseException) -> bool:
+        if self.kind is None:
+            return True
+        kind = self.kind(f)
+        state.origin = self.origin
+        for one in kind if type(kind) is tuple else (kind,):
+            if not (isinstance(one, type) and issubclass(one, BaseException)):
+                raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+        return isinstance(error, kind)
+
+    def run(self, f: Frame, error: BaseException) -> Any:
+        if self.store is None or self.forget is None:
+            return self.body(f)
+        self.store(f, error)
+        try:
+            return self.body(f)
+        finally:
+            self.forget(f)
+
+
+def handled(body: Code, handlers: list[Handler], other: Code | None) -> Code:
+    def run(f: Frame) -> Any:
+        try:
+            signal = body(f)
+        except GradtraceError:
+            raise
+        except (Exception, SystemExit) as error:
+            place = state.origin
+            for handler in handlers:
+                if handler.takes(f, error):
+                    error.__traceback__ = None  # programs see no frames, and must not keep ours alive
+                    return handler.run(f, error)
+            state.origin = place
+            raise
+        return other(f) if other is not None and signal is None else signal
+
+    return run
+
+
+def finally_(body: Code, last: Code) -> Code:
+    def run(f: Frame) -> Any:
+        try:
+            signal = body(f)
+        except GradtraceError:
+            raise
+        except BaseException:
+            place = state.origin
+            late = last(f)
+            if late is not None:
+                return late
+            state.origin = place
+            raise
+        late = last(f)
+        return signal if late is None else late
+
+    return run

@@ -1,0 +1,57 @@
+"""The inputs of a program: the names it leaves free, and those it declares.
+
+A free name (used somewhere, bound nowhere, not a built-in, not offered by the mathematics) is an input.
+`w: leaf = 1.0` and `x: data = [1, 2]` at the top level declare inputs with a default.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, NamedTuple
+
+from gradtrace.lang.names import is_known
+from gradtrace.lang.scope import Scopes, position
+from gradtrace.lang.source import Source, Span, span_of
+
+KINDS = ("leaf", "data")
+
+
+class Input(NamedTuple):
+    """A variable of a program. "leaf" requires grad, "data" does not, "free" is a leaf unless told otherwise."""
+
+    name: str
+    kind: str
+    default: str | None
+    span: Span
+
+
+def find_inputs(tree: ast.Module, scopes: Scopes, source: Source) -> tuple[Input, ...]:
+    """The declared inputs, then the free names in the order of their first use."""
+    declared = {i.name: i for i in (declared_input(node, source) for node in tree.body) if i is not None}
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    bound = scopes[tree].bound
+    free: dict[str, Any] = {}
+    for scope in scopes.values():
+        for name, node in scope.used.items():
+            if name in bound or name in declared or name == "__class__" or scope.kind_of(name) != "global":
+                continue
+            if is_known(name) or name in called:
+                continue  # a name that is called is a function's, misspelt or not
+            if name not in free or position(node) < position(free[name]):
+                free[name] = node
+    found = sorted(free.items(), key=lambda item: position(item[1]))
+    return (*declared.values(), *(Input(name, "free", None, span_of(node)) for name, node in found))
+
+
+def declares_input(node: Any) -> bool:
+    """Whether a statement is `name: leaf = value` or `name: data = value`."""
+    if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+        return False
+    return isinstance(node.annotation, ast.Name) and node.annotation.id in KINDS
+
+
+def declared_input(node: Any, source: Source) -> Input | None:
+    if not declares_input(node):
+        return None
+    default = None if node.value is None else ast.get_source_segment(source.text, node.value)
+    return Input(node.target.id, node.annotation.id, default, span_of(node.target))

@@ -1,0 +1,54 @@
+"""Putting one run together: gate, strings, built-ins, modules, and the names that the program does not bind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# the first puts the operators on tensors, the others enter their compilers for the nodes of the tree
+from gradtrace import ops  # noqa: F401
+from gradtrace.engine.state import state
+from gradtrace.lang import calls, comprehensions, control, functions  # noqa: F401
+from gradtrace.lang.attributes import Gate
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.builtins import Streams, builtins
+from gradtrace.lang.namespaces import Modules
+from gradtrace.lang.operators import by_name
+from gradtrace.lang.parse import Program
+from gradtrace.lang.python_modules import Python
+from gradtrace.lang.strings import Strings
+from gradtrace.lang.unit import Frame, Machine
+
+
+def machine_for(program: Program, meter: Meter, env: Frame, stdout: Any, stderr: Any) -> Machine:
+    """What all scopes of one run share."""
+    strings = Strings(meter)
+    gate = Gate(special_attributes(strings))
+    strings.read = gate.get
+    streams = Streams(stdout, stderr, meter)
+    offered = builtins(gate, meter, strings, streams)
+
+    def where() -> tuple[str, int]:
+        return program.source.name, made.spans[state.origin].line or 1
+
+    modules = Modules(Python(gate, meter, streams, by_name(meter, strings), where))
+
+    def find(name: str) -> Any:
+        if program.imports_torch:
+            return offered[name]
+        from gradtrace.lang.mathematics import find as mathematics
+
+        return mathematics(name, offered, modules)
+
+    made = Machine(program, meter, gate, strings, env, find, modules)
+    return made
+
+
+def special_attributes(strings: Strings) -> dict[tuple[type, str], Any]:
+    """Attributes that have another value in programs than in Python."""
+    from gradtrace.engine.tensor import Tensor
+    from gradtrace.lang.arrays import Array
+
+    def numpy(tensor: Tensor) -> Any:
+        return lambda **how: Array(tensor.numpy(**how))
+
+    return {**strings.special(), (Tensor, "numpy"): numpy}

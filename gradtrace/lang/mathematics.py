@@ -1,0 +1,50 @@
+"""The mathematics of expressions without imports: torch's functions by their bare names, for tensors and numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.tensor import Tensor
+from gradtrace.lang.names import CONSTANTS, MATHEMATICS, MODULES
+
+# These take numbers as numbers, not as tensors.
+MAKERS = frozenset({
+    "arange", "eye", "full", "linspace", "ones", "ones_like", "pow", "rand", "randn", "tensor", "where", "zeros",
+    "zeros_like",
+})
+
+
+def find(name: str, builtins: dict[str, Any], modules: Any) -> Any:
+    """What a free name stands for; KeyError if for nothing."""
+    if name in MATHEMATICS:
+        return function(name, builtins.get(name))
+    if name in CONSTANTS:
+        return CONSTANTS[name]
+    if name in builtins:
+        return builtins[name]
+    from gradtrace.lang.namespaces import namespace
+
+    return namespace(MODULES[name], modules)
+
+
+def function(name: str, plain: Any) -> Any:
+    """torch's function of this name; Python's own (`plain`: abs, max, sum) keeps its way with what is no tensor."""
+    from gradtrace import ops
+
+    found = ops.find(ops.api.functions, name) or ops.find(ops.api.functional, name)
+    if found is None:
+        raise KeyError(name)
+    if name in MAKERS and plain is None:
+        return found
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not args or isinstance(args[0], Tensor):
+            return found(*args, **kwargs)
+        if plain is not None and not any(isinstance(a, Tensor) for a in args):
+            return plain(*args, **kwargs)
+        if isinstance(args[0], (int, float)) and name not in MAKERS:
+            return found(Tensor._wrap(float(args[0])), *args[1:], **kwargs)
+        return found(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    return call

@@ -1,0 +1,143 @@
+"""Python's operators on the values of a program, the unbounded ones held to the budget.
+
+Each operator is a triple `(plain, apply, guarded)`: for a left operand whose exact type is in `plain`, `apply` is
+called as it is; for any other, `guarded`, which looks at the operands first. So tensors and floats pay one look into a
+set, and strings, lists and huge integers cannot eat the memory in one step.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from gradtrace.engine.tensor import Tensor
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.strings import Strings
+
+Binary = Callable[[Any, Any], Any]
+
+BINARY: dict[type, Binary] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+INPLACE: dict[type, Binary] = {
+    ast.Add: operator.iadd, ast.Sub: operator.isub, ast.Mult: operator.imul, ast.Div: operator.itruediv,
+    ast.FloorDiv: operator.ifloordiv, ast.Mod: operator.imod, ast.Pow: operator.ipow, ast.MatMult: operator.imatmul,
+    ast.BitAnd: operator.iand, ast.BitOr: operator.ior, ast.BitXor: operator.ixor, ast.LShift: operator.ilshift,
+    ast.RShift: operator.irshift,
+}
+UNARY: dict[type, Callable[[Any], Any]] = {
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_,
+}
+COMPARE: dict[type, Binary] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+}
+
+NUMBERS = frozenset({Tensor, float, int, bool})
+SEQUENCES = frozenset({str, list, tuple})
+WORD = 8  # bytes of one element of a list
+SMALL = 1 << 64
+
+
+class Guarded(NamedTuple):
+    """An operator, the types that need no look, and the form for all others."""
+
+    plain: frozenset[type]
+    apply: Binary
+    guarded: Binary
+
+    def by(self, right: Any) -> Guarded:
+        """The operator with a constant right operand: a product with a small number needs no look."""
+        small = type(right) in (int, float) and abs(right) < SMALL
+        return self._replace(plain=NUMBERS) if small and self.apply in (operator.mul, operator.imul) else self
+
+
+def binary(kind: type, meter: Meter, strings: Strings, apply: Binary) -> Guarded:
+    """The operator of an ast node type; `apply` is Python's own, the in-place form or the other."""
+    if kind is ast.Add:
+        return Guarded(NUMBERS, apply, adding(apply, meter))
+    if kind is ast.Mult:
+        return Guarded(frozenset({Tensor, float}), apply, multiplying(apply, meter))
+    if kind is ast.Pow:
+        return Guarded(frozenset({Tensor, float}), apply, power(apply, meter))
+    if kind is ast.LShift:
+        return Guarded(frozenset({Tensor}), apply, shifting(apply, meter))
+    if kind is ast.Mod:
+        return Guarded(NUMBERS, apply, lambda a, b: strings.percent(a, b) if type(a) is str else apply(a, b))
+    return Guarded(NUMBERS, apply, apply)
+
+
+def adding(apply: Binary, meter: Meter) -> Binary:
+    def add(a: Any, b: Any) -> Any:
+        if type(a) in SEQUENCES and type(a) is type(b):
+            size = len(a) + len(b)
+            if size > 4096:
+                meter.reserve(size if type(a) is str else size * WORD)
+        return apply(a, b)
+
+    return add
+
+
+def multiplying(apply: Binary, meter: Meter) -> Binary:
+    def times(a: Any, b: Any) -> Any:
+        kinds = type(a), type(b)
+        if kinds == (int, int):
+            if not (-SMALL < a < SMALL and -SMALL < b < SMALL):
+                meter.integer(a.bit_length() + b.bit_length())
+        elif kinds[0] in SEQUENCES and kinds[1] is int:
+            meter.reserve(repeated(a, b))
+        elif kinds[1] in SEQUENCES and kinds[0] is int:
+            meter.reserve(repeated(b, a))
+        return apply(a, b)
+
+    return times
+
+
+def repeated(sequence: Any, count: int) -> int:
+    return len(sequence) * max(count, 0) * (1 if type(sequence) is str else WORD)
+
+
+def power(apply: Binary, meter: Meter) -> Binary:
+    def raised(a: Any, b: Any) -> Any:
+        if type(a) is int and type(b) is int and b > 64:
+            meter.integer(a.bit_length() * b)
+        return apply(a, b)
+
+    return raised
+
+
+def shifting(apply: Binary, meter: Meter) -> Binary:
+    def shift(a: Any, b: Any) -> Any:
+        if type(a) is int and type(b) is int and b > 64:
+            meter.integer(a.bit_length() + b)
+        return apply(a, b)
+
+    return shift
+
+
+NAMED = {"add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "truediv": ast.Div, "floordiv": ast.FloorDiv, "mod": ast.Mod,
+         "pow": ast.Pow, "matmul": ast.MatMult, "and_": ast.BitAnd, "or_": ast.BitOr, "xor": ast.BitXor}
+
+
+def by_name(meter: Meter, strings: Strings) -> Callable[[str], Any]:
+    """The operators as the `operator` module names them, through their guards; None for its other names."""
+
+    def find(name: str) -> Any:
+        kind = NAMED.get(name)
+        if kind is None:
+            return None
+        plain, apply, guarded = binary(kind, meter, strings, BINARY[kind])
+
+        def run(a: Any, b: Any) -> Any:
+            return apply(a, b) if type(a) in plain else guarded(a, b)
+
+        run.__name__ = name
+        return run
+
+    return find

@@ -1,0 +1,183 @@
+"""Of Python's modules what a program may have: NAMES lists every name; what needs the run's own state is made here.
+
+`random` has a generator of its own for each run, `sys` only its streams and constants, `time` its clocks, `itertools`
+counts the items it gives, `operator` and `math` hold to the budget, `typing` is names that say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module as real_import
+from typing import Any
+
+from gradtrace.lang import typing_names
+from gradtrace.lang.attributes import Gate
+from gradtrace.lang.budget import Meter, exceeded
+from gradtrace.lang.builtins import Streams, counted, leave
+from gradtrace.lang.values import Frozen, Function
+from gradtrace.lang.words import words
+
+NAMES: dict[str, frozenset[str]] = {
+    "__future__": words("annotations"),
+    "collections": words("Counter OrderedDict defaultdict deque namedtuple"),
+    "copy": words("copy deepcopy"),
+    "functools": words("cache lru_cache partial reduce wraps"),
+    "itertools": words("""accumulate chain combinations combinations_with_replacement compress count cycle dropwhile
+        filterfalse groupby islice pairwise permutations product repeat starmap takewhile zip_longest"""),
+    "math": words("""acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist e erf erfc exp
+        exp2 expm1 fabs factorial floor fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp
+        lgamma log log10 log1p log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt tan tanh tau
+        trunc ulp"""),
+    "operator": words("add and_ eq floordiv ge gt itemgetter le lt matmul mod mul ne neg not_ or_ pow sub truediv xor"),
+    "random": words("""betavariate choice choices expovariate gauss getrandbits normalvariate randint random randrange
+        sample seed shuffle triangular uniform"""),
+    "sys": words("argv exit float_info maxsize stderr stdout version"),
+    "time": words("monotonic perf_counter process_time sleep time"),
+    "typing": typing_names.NAMES,
+    "warnings": words("catch_warnings filterwarnings resetwarnings simplefilter warn"),
+}
+# These come as they are; the names of the other modules, and those in Python.made, have a form of their own.
+AS_THEY_ARE = words("collections copy functools math")
+
+
+class Python:
+    """Python's modules in one run. `where` gives the file and the line that is being evaluated."""
+
+    def __init__(self, gate: Gate, meter: Meter, streams: Streams, operators: Callable[[str], Any],
+                 where: Callable[[], tuple[str, int]]) -> None:
+        self.gate = gate
+        self.meter = meter
+        self.streams = streams
+        self.operators = operators
+        self.where = where
+        self.parts: dict[str, Any] = {}
+
+    def find(self, module: str, name: str) -> Any:
+        """A listed name of a listed module; AttributeError for any other."""
+        if name not in NAMES[module]:
+            raise AttributeError(name)
+        if module not in self.parts:
+            self.parts[module] = self.made(module)
+        part = self.parts[module]
+        if name in part:
+            return part[name]
+        if module in AS_THEY_ARE:
+            return getattr(real_import(module), name)
+        return part["*"](name)
+
+    def made(self, module: str) -> dict[str, Any]:
+        """The names of a module that are not Python's own; "*" makes those that are not named."""
+        if module == "functools":
+            return {"wraps": wraps}
+        if module == "collections":
+            return {"namedtuple": self.namedtuple}
+        if module == "math":
+            return {name: self.whole_number(name) for name in ("factorial", "comb", "perm")}
+        if module == "itertools":
+            return {"chain": Chain(self.meter), "*": self.iterator}
+        if module == "random":
+            return self.random()
+        if module == "time":
+            return {"sleep": self.sleep, "*": lambda name: getattr(real_import("time"), name)}
+        if module == "sys":
+            return self.sys()
+        if module == "warnings":
+            from gradtrace.lang.warnings import names
+
+            return names(self.where)
+        if module == "operator":
+            return {"*": lambda name: self.operators(name) or getattr(real_import("operator"), name)}
+        return {"*": typing_names.form} if module == "typing" else {"annotations": None}
+
+    # ---- what has a form of its own
+
+    def namedtuple(self, typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
+        """collections.namedtuple; the class is one of the program's."""
+        made = real_import("collections").namedtuple(typename, field_names, rename=rename, defaults=defaults,
+                                                     module="__main__")
+        self.gate.adopt(made)
+        return made
+
+    def whole_number(self, name: str) -> Callable[..., int]:
+        """factorial, comb and perm: numbers of some n * log2(n) bits."""
+        real, meter = getattr(real_import("math"), name), self.meter
+
+        def run(n: Any, *k: Any) -> int:
+            if type(n) is int and n > 64:
+                meter.integer(n.bit_length() * min(n, *(x for x in k if type(x) is int), n))
+            return real(n, *k)
+
+        run.__name__ = name
+        return run
+
+    def iterator(self, name: str) -> Callable[..., Any]:
+        real, meter = getattr(real_import("itertools"), name), self.meter
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return counted(real(*args, **kwargs), meter)
+
+        run.__name__ = name
+        return run
+
+    def random(self) -> dict[str, Any]:
+        """A generator of the run's own: a program cannot disturb another's, or the library's."""
+        own, meter = real_import("random").Random(), self.meter
+
+        def choices(population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> Any:
+            meter.take(max(int(k), 0))
+            return own.choices(population, weights, cum_weights=cum_weights, k=k)
+
+        def getrandbits(k: int) -> int:
+            meter.integer(int(k))
+            return own.getrandbits(k)
+
+        return {"choices": choices, "getrandbits": getrandbits, "*": lambda name: getattr(own, name)}
+
+    def sleep(self, seconds: float) -> None:
+        import time
+
+        if time.monotonic() + seconds > self.meter.deadline:
+            limit = self.meter.budget.seconds
+            raise exceeded("seconds", f"the program would sleep for longer than the {limit:g} s it has")
+        time.sleep(seconds)
+
+    def sys(self) -> dict[str, Any]:
+        import sys
+
+        return {
+            "argv": [self.where()[0]], "exit": leave, "float_info": sys.float_info, "maxsize": sys.maxsize,
+            "stdout": self.streams.stdout, "stderr": self.streams.stderr, "version": sys.version,
+        }
+
+
+class Chain(Frozen):
+    """itertools.chain, with from_iterable."""
+
+    __slots__ = ("_meter",)
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+
+    def __call__(self, *iterables: Any) -> Any:
+        return self.from_iterable(iterables)
+
+    def from_iterable(self, iterables: Any) -> Any:
+        return counted(real_import("itertools").chain.from_iterable(iterables), self._meter)
+
+
+def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[Any], Any]:
+    """functools.wraps, for functions of the program alone: nothing else may be renamed."""
+
+    def decorate(function: Any) -> Any:
+        if type(function) is not Function:
+            return function
+        for name in ("__name__", "__qualname__", "__doc__"):
+            if isinstance(found := getattr(wrapped, name, None), str):
+                setattr(function, name, found)
+        if type(wrapped) is Function:
+            own = {k: v for k, v in vars(wrapped).items() if not k.startswith("__")}
+            vars(function).update(own)
+        vars(function)["__wrapped__"] = wrapped
+        return function
+
+    return decorate

@@ -1,0 +1,65 @@
+"""What a program may change for the whole process, put back when it ends however it ends."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.state import state
+
+MODES = ("grad_enabled", "inference", "origin", "recorder", "anomaly", "anomaly_check_nan")
+
+
+@contextmanager
+def restored() -> Iterator[None]:
+    """Keeps grad mode, default dtype, print options, warning filters and the seed of random numbers.
+
+    Numbers drawn from an unseeded stream stay drawn: only seeding is undone.
+    """
+    import warnings
+
+    modes = [getattr(state, name) for name in MODES]
+    dtype, options, generator = dtypes.get_default_dtype(), print_options(), random_state()
+    try:
+        with warnings.catch_warnings():
+            yield
+    finally:
+        for name, value in zip(MODES, modes, strict=True):
+            setattr(state, name, value)
+        dtypes.set_default_dtype(dtype)
+        put_print_options(options)
+        put_random_state(generator)
+
+
+def print_options() -> dict[str, Any] | None:
+    """The options in force; None if tensors have not been printed yet, for these are the defaults."""
+    text = sys.modules.get("gradtrace.engine.text")
+    return None if text is None else text.get_printoptions()
+
+
+def put_print_options(options: dict[str, Any] | None) -> None:
+    text = sys.modules.get("gradtrace.engine.text")
+    if text is not None:
+        text.set_printoptions(**(options or {"profile": "default"}))
+
+
+def random_state() -> tuple[Any, Any] | None:
+    """The seed and the stream of the default generator; None if nobody has used it yet."""
+    random = sys.modules.get("gradtrace.ops.random")
+    if random is None:
+        return None
+    return random.default_generator._seed, random.default_generator._source
+
+
+def put_random_state(before: tuple[Any, Any] | None) -> None:
+    random = sys.modules.get("gradtrace.ops.random")
+    if random is None:
+        return
+    generator = random.default_generator
+    if before is None:
+        generator.seed()
+    elif generator._seed != before[0] or (before[1] is not None and generator._source is not before[1]):
+        generator._seed, generator._source = before

@@ -1,0 +1,249 @@
+"""What the compilers share: one Machine for a run, one Unit for each scope, and how names are read and written.
+
+A frame is a plain dict from names to values; the module's frame is the run's `env`. A variable that an inner function
+uses too lives in a cell, a list of one element, which the frames of both functions hold.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.errors import UnknownNameError
+from gradtrace.lang import operators
+from gradtrace.lang.attributes import Gate
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.operators import Guarded
+from gradtrace.lang.parse import Program
+from gradtrace.lang.scope import Scope
+from gradtrace.lang.source import Span, span_of
+from gradtrace.lang.strings import Strings
+
+Frame = dict[str, Any]
+Code = Callable[[Frame], Any]
+Store = Callable[[Frame, Any], None]
+
+UNBOUND: Any = type("Unbound", (), {"__slots__": (), "__repr__": lambda self: "<unbound>"})()
+UNBOUND_LOCAL = "cannot access local variable '{}' where it is not associated with a value"
+UNBOUND_FREE = "cannot access free variable '{}' where it is not associated with a value in enclosing scope"
+
+
+class Machine:
+    """What all scopes of one run share.
+
+    `offered` finds the names that the program does not bind: built-ins and, without imports, the mathematics;
+    `modules` what it imports.
+    """
+
+    def __init__(self, program: Program, meter: Meter, gate: Gate, strings: Strings, env: Frame,
+                 offered: Callable[[str], Any], modules: Any) -> None:
+        self.source = program.source
+        self.scopes = program.scopes
+        self.module = program.scopes[program.tree]
+        self.meter = meter
+        self.gate = gate
+        self.strings = strings
+        self.env = env
+        self.offered = offered
+        self.modules = modules
+        self.spans: list[Span] = [Span(0, 0, 0, 0)]  # number 0 is no place
+        self.operators: dict[tuple[type, bool], Guarded] = {}
+
+    def origin(self, node: Any) -> int:
+        """A number for the node's place, for `state.origin`."""
+        self.spans.append(span_of(node))
+        return len(self.spans) - 1
+
+    def place(self, origin: int) -> Any:
+        return self.source.place(self.spans[origin]) if origin else None
+
+    def is_bound(self, name: str) -> bool:
+        """Whether the name is a variable of the module, or an input."""
+        return name in self.module.bound or name in self.env
+
+
+class Unit:
+    """The compile-time side of one scope."""
+
+    def __init__(self, machine: Machine, scope: Scope) -> None:
+        self.machine = machine
+        self.scope = scope
+        self.meter = machine.meter
+        self.gate = machine.gate
+        self.origin = machine.origin
+        self.is_bound = machine.is_bound
+
+    def compile(self, node: ast.AST) -> Code:
+        """An expression as a closure."""
+        from gradtrace.lang.expressions import compile_expression
+
+        return compile_expression(node, self)
+
+    def operator(self, kind: type, inplace: bool = False) -> Guarded:
+        """The guarded operator of an ast node type."""
+        known = self.machine.operators.get((kind, inplace))
+        if known is None:
+            apply = operators.INPLACE[kind] if inplace else operators.BINARY[kind]
+            known = operators.binary(kind, self.meter, self.machine.strings, apply)
+            self.machine.operators[kind, inplace] = known
+        return known
+
+    def child(self, node: ast.AST) -> Unit:
+        return Unit(self.machine, self.machine.scopes[node])
+
+    # ---- reading
+
+    def direct(self, node: ast.AST | None) -> str | None:
+        """The name, if the node is a variable that the frame holds as it is; so that it is read without a call."""
+        if type(node) is not ast.Name:
+            return None
+        kind = self.scope.kind_of(node.id)
+        at_home = kind == "local" or (kind == "global" and self.scope.kind == "module" and self.is_bound(node.id))
+        return node.id if at_home else None
+
+    def load(self, node: ast.Name) -> Code:
+        """Reads a variable."""
+        name, kind = node.id, self.scope.kind_of(node.id)
+        missing = self.missing(node)
+        if kind in ("cell", "free"):
+            key = self.scope.cell_key(name)
+
+            def from_cell(f: Frame) -> Any:
+                value = f[key][0]
+                return missing(f) if value is UNBOUND else value
+
+            return from_cell
+        if kind == "global" and not self.is_bound(name):
+            return self.constant_or(name, missing)
+        frame = self.machine.env if kind == "global" else None
+
+        def from_frame(f: Frame) -> Any:
+            try:
+                return f[name]
+            except KeyError:
+                return missing(f)
+
+        def from_module(f: Frame) -> Any:
+            try:
+                return frame[name]  # type: ignore[index]
+            except KeyError:
+                return missing(f)
+
+        return from_frame if frame is None or self.scope.kind == "module" else from_module
+
+    def constant_or(self, name: str, missing: Code) -> Code:
+        """A built-in: the program never binds the name, so it is looked up once."""
+        try:
+            value = self.machine.offered(name)
+        except KeyError:
+            return missing
+        return lambda f: value
+
+    def missing(self, node: ast.Name) -> Code:
+        """What reading a variable comes to when it has no value: a built-in of that name, or an error."""
+        name, kind, span = node.id, self.scope.kind_of(node.id), span_of(node)
+        if kind == "free":
+            return lambda f: raise_(NameError(UNBOUND_FREE.format(name)))
+        if kind == "cell" or (kind == "local" and self.scope.kind != "class"):
+            return lambda f: raise_(UnboundLocalError(UNBOUND_LOCAL.format(name)))
+        machine = self.machine
+
+        def run(f: Frame) -> Any:
+            if name in machine.env:
+                return machine.env[name]
+            try:
+                return machine.offered(name)
+            except KeyError:
+                raise unknown(name, machine, span) from None
+
+        return run
+
+    # ---- writing
+
+    def store(self, name: str) -> Store:
+        """Writes a variable."""
+        kind = self.scope.kind_of(name)
+        if kind in ("cell", "free"):
+            key = self.scope.cell_key(name)
+
+            def to_cell(f: Frame, value: Any) -> None:
+                f[key][0] = value
+
+            return to_cell
+        env = self.machine.env
+
+        def to_module(f: Frame, value: Any) -> None:
+            env[name] = value
+
+        def to_frame(f: Frame, value: Any) -> None:
+            f[name] = value
+
+        return to_module if kind == "global" else to_frame
+
+    def home(self, node: ast.AST) -> str | None:
+        """The name, if the node is a variable that is written straight into the frame."""
+        if type(node) is not ast.Name:
+            return None
+        kind = self.scope.kind_of(node.id)
+        return node.id if kind == "local" or (kind == "global" and self.scope.kind == "module") else None
+
+    def forget(self, name: str) -> Code:
+        """Removes a variable that may be gone already."""
+        kind = self.scope.kind_of(name)
+        if kind in ("cell", "free"):
+            key = self.scope.cell_key(name)
+            return lambda f: f[key].__setitem__(0, UNBOUND)
+        env = self.machine.env
+        return (lambda f: env.pop(name, None)) if kind == "global" else (lambda f: f.pop(name, None))
+
+    def delete(self, node: ast.Name) -> Code:
+        """Removes a variable; an error if it has no value."""
+        name, kind, missing = node.id, self.scope.kind_of(node.id), self.missing(node)
+        if kind in ("cell", "free"):
+            key = self.scope.cell_key(name)
+
+            def in_cell(f: Frame) -> None:
+                if f[key][0] is UNBOUND:
+                    missing(f)
+                f[key][0] = UNBOUND
+
+            return in_cell
+        env = self.machine.env if kind == "global" else None
+
+        def in_frame(f: Frame) -> None:
+            frame = f if env is None else env
+            if name in frame:
+                del frame[name]
+            elif env is None:
+                missing(f)
+            else:
+                raise NameError(f"name '{name}' is not defined")
+
+        return in_frame
+
+
+def raise_(error: Exception) -> Any:
+    raise error
+
+
+def unknown(name: str, machine: Machine, span: Span) -> NameError:
+    """NameError with Python's words; `_gradtrace` is what to say if nobody catches it."""
+    error = NameError(f"name '{name}' is not defined", name=name)
+    error._gradtrace = told(name, machine, span)  # type: ignore[attr-defined]
+    return error
+
+
+def told(name: str, machine: Machine, span: Span) -> UnknownNameError:
+    import difflib
+
+    from gradtrace.lang.builtins import NAMES, REFUSED
+    from gradtrace.lang.names import CONSTANTS, MATHEMATICS
+
+    place = machine.source.place(span)
+    if name in REFUSED:
+        return UnknownNameError(f"'{name}' is not offered", REFUSED[name], place)
+    known = sorted({*NAMES, *MATHEMATICS, *CONSTANTS, *machine.env, *machine.module.bound})
+    close = [n for n in difflib.get_close_matches(name, known, 2) if n != name]
+    hint = f"did you mean '{close[0]}'?" if close else "assign it before it is used"
+    return UnknownNameError(f"name '{name}' is not defined", hint, place)

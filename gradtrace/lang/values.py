@@ -1,0 +1,72 @@
+"""The kinds of values that are the language's own: functions of a program, and what the tool provides frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+
+class Frozen:
+    """Base of what the tool provides and no program may change."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
+
+class Function:
+    """A function of a program. `_run(args, kwargs)` is its compiled form; attributes are the program's own."""
+
+    __slots__ = ("__dict__", "__weakref__", "_run")
+
+    __module__ = "__main__"
+
+    def __init__(self, name: str, qualname: str, doc: str | None, run: Callable[[Any, Any], Any]) -> None:
+        self._run = run
+        self.__name__ = name
+        self.__qualname__ = qualname
+        self.__doc__ = doc
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<function {self.__qualname__} at {id(self):#x}>"
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Function:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("cannot pickle 'function' object")
+
+
+Function.__name__ = Function.__qualname__ = "function"
+
+
+class TypeName(Frozen):
+    """A class as far as programs may know it: its name, and whether it is the same. Nothing is constructed by it."""
+
+    __slots__ = ("_kind",)
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+
+    def __repr__(self) -> str:
+        return f"<class '{self._kind.__name__}'>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"cannot create '{self._kind.__name__}' instances")

@@ -1,28 +1,23 @@
-"""Special functions. Where numpy has none, the math module's correctly rounded ones run element by element."""
+"""Special functions: records and public names; kernels that numpy lacks are in `special_kernels`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.api import binary, public, unary
+from gradtrace.ops import special_kernels
+from gradtrace.ops.api import binary, expose, public, unary
 
 FLOAT: Any = {"promote": "float"}
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
-def elementwise(function: Callable[[float], float]) -> Callable[[Any], Any]:
-    """A kernel from a float function, in the array's own dtype."""
-    return lambda a: np.asarray(np.frompyfunc(function, 1, 1)(np.asarray(a, np.float64))).astype(np.asarray(a).dtype)
-
-
-erf = op("erf(self)", elementwise(math.erf), scalar=math.erf, node="ErfBackward0", **FLOAT,
+erf = op("erf(self)", special_kernels.erf, scalar=math.erf, node="ErfBackward0", **FLOAT,
          self=d("self", lambda xp, g, out, self: g * (TWO_OVER_ROOT_PI * xp.exp(-(self * self)))))
-erfc = op("erfc(self)", elementwise(math.erfc), scalar=math.erfc, node="ErfcBackward0", **FLOAT,
+erfc = op("erfc(self)", special_kernels.erfc, scalar=math.erfc, node="ErfcBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: g * (-TWO_OVER_ROOT_PI * xp.exp(-(self * self)))))
 logaddexp = op("logaddexp(self, other)", "logaddexp", node="LogaddexpBackward0", **FLOAT,
                self=d("self out", lambda xp, g, out, self, other: g * xp.exp(self - out)),
@@ -57,3 +52,30 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     power = exponent.double() if isinstance(exponent, Tensor) else float(exponent)
     return base ** power
 
+
+@public("float_power_", forms="m")
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place form of float_power; RuntimeError unless this tensor is float64."""
+    if self.dtype.name != "float64":
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype.scalar_type} but the operation's result requires "
+            "dtype Double"
+        )
+    return self.pow_(exponent.double() if isinstance(exponent, Tensor) else float(exponent))
+
+
+def _from_elsewhere(name: str, own: str) -> None:
+    """torch.special.NAME: a function that PyTorch also has under its own name."""
+
+    def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
+        from gradtrace import ops
+
+        return ops.find(ops.api.functions, own)(input, *args, **options)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"torch.{own}."
+    expose(function, name, forms="s")
+
+
+for _name, _own in (("expit", "sigmoid"), ("round", "round"), ("xlogy", "xlogy")):
+    _from_elsewhere(_name, _own)

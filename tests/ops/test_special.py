@@ -23,7 +23,7 @@ def test_to_the_last_digits(function: Any, exact: Any, ulps: int) -> None:
 
 def test_at_the_ends() -> None:
     ends = torch.tensor([math.inf, -math.inf, math.nan, -0.0])
-    assert str(torch.erf(ends)) == "tensor([1., -1., nan, -0.])"
+    assert str(torch.erf(ends)) == "tensor([ 1., -1., nan, -0.])"
     assert str(torch.erfc(ends)) == "tensor([0., 2., nan, 1.])"
 
 

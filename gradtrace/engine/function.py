@@ -69,6 +69,10 @@ class Saved:
         self.version = 0 if tensor is None else tensor._version
 
 
+# The dtype of an output that is no tensor: backward gets None for it.
+NO_TENSOR = "no tensor"
+
+
 class BackwardCFunction(Node, FunctionCtx):
     """Base of the nodes of custom functions; has a `__dict__`, so users can set attributes on ctx."""
 
@@ -124,9 +128,9 @@ class BackwardCFunction(Node, FunctionCtx):
     def _incoming(self, g: Any, i: int) -> Tensor | None:
         if g is not None:
             return as_tensor(g)
-        if not self._materialize:
-            return None
         dtype = self.dtype[i]
+        if not self._materialize or dtype is NO_TENSOR:
+            return None
         return Tensor._wrap(0.0 if dtype is None else np.zeros(self.shape[i], dtype))
 
     def _checked(self, answers: tuple[Any, ...], traced: bool) -> tuple[Any, ...]:
@@ -258,7 +262,7 @@ class Function(metaclass=FunctionMeta):
         for number, (g, o) in enumerate(zip(given, outputs, strict=True)):
             if not isinstance(o, Tensor):
                 shapes.append(())
-                dtypes_.append(None)
+                dtypes_.append(NO_TENSOR)
                 continue
             shape, dtype = layout(o._data)
             shapes.append(shape)

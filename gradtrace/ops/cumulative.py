@@ -80,6 +80,8 @@ def logcumsumexp_grad(xp: Any, g: Any, self: Any, out: Any, dim: int) -> Any:
     """sum over j >= k of g[j] exp(self[k] - out[j]): through factors exp(out[k] - out[k+1]), which are at most 1."""
     if not self.ndim:
         return g
+    if not isinstance(g, Tensor) and g.itemsize < 8:  # exponents lose digits: the engine rounds once, at the end
+        g, self, out = (np.asarray(a, np.float64) for a in (g, self, out))
     before = xp.shift(out, dim, 1, -math.inf)
     fade = xp.where(before == out, xp.ones_like(out), xp.exp(before - out))  # also between equal infinities
     return xp.exp(self - out) * recurrence(xp, g, xp.shift(fade, dim, -1, 0), dim)

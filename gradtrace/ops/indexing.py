@@ -58,7 +58,8 @@ def basic_steps(tensor: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
     """
     if key is Ellipsis or (isinstance(key, tuple) and not key):
         return alias(tensor), []
-    result, dim, advanced = tensor, 0, []
+    advanced: list[Any] = []
+    result, dim = tensor, 0
     for item in normalised(tensor, key):
         if isinstance(item, bool):
             result = unsqueeze(result, dim)

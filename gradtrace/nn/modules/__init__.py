@@ -1,4 +1,4 @@
-"""The layers, one file per family; `gradtrace.nn` serves the names, and so does this package, as torch.nn.modules does."""
+"""The layers of torch.nn, a file for each family; `torch.nn` gives them their public names."""
 
 from __future__ import annotations
 

@@ -44,7 +44,10 @@ def running(ufunc: str) -> Any:
 
 
 def running_log_sum(a: Any, dim: int) -> Any:
-    return np.logaddexp.accumulate(a, axis=dim) if a.ndim else a.copy()
+    if not a.ndim:
+        return a.copy()
+    # In float32 numpy's logaddexp is off by an ulp where PyTorch's is not.
+    return np.logaddexp.accumulate(a.astype(np.float64), axis=dim).astype(a.dtype)
 
 
 # ---- rules
@@ -80,11 +83,17 @@ def logcumsumexp_grad(xp: Any, g: Any, self: Any, out: Any, dim: int) -> Any:
     """sum over j >= k of g[j] exp(self[k] - out[j]): through factors exp(out[k] - out[k+1]), which are at most 1."""
     if not self.ndim:
         return g
-    if not isinstance(g, Tensor) and g.itemsize < 8:  # exponents lose digits: the engine rounds once, at the end
-        g, self, out = (np.asarray(a, np.float64) for a in (g, self, out))
+    if not isinstance(g, Tensor):  # PyTorch's way, digit for digit; it cannot be differentiated where g is 0
+        return part(xp, g, self, out, dim) - part(xp, -g, self, out, dim)
     before = xp.shift(out, dim, 1, -math.inf)
     fade = xp.where(before == out, xp.ones_like(out), xp.exp(before - out))  # also between equal infinities
     return xp.exp(self - out) * recurrence(xp, g, xp.shift(fade, dim, -1, 0), dim)
+
+
+def part(xp: Any, g: Any, self: Any, out: Any, dim: int) -> Any:
+    """The share of the positive entries of g."""
+    logs = xp.where(g > 0, xp.log(g), np.asarray(-math.inf, g.dtype)) - out
+    return xp.exp(xp.flip(xp.logcumsumexp(xp.flip(logs, (dim,)), dim), (dim,)) + self)
 
 
 shift = op("shift(self; dim, steps, fill)", shift_kernel, node="ConstantPadNdBackward0",

@@ -1,53 +1,13 @@
-"""What a program may use, and the meter that counts it while the program runs.
-
-LIMITS is the one list of limits: the fields of Budget, the messages, and the options of the command line come from it.
-"""
+"""The meter that counts what a program uses, while it runs, against its budget."""
 
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
 
 from gradtrace.errors import BudgetError
+from gradtrace.limits import DEEPEST, Budget, advice
 
-
-class Limit(NamedTuple):
-    """One limit: its field in Budget, the option and the environment variable that change it."""
-
-    field: str
-    flag: str
-    variable: str
-    default: int | float
-    help: str
-
-
-LIMITS = (
-    Limit("source_bytes", "--max-source", "GRADTRACE_MAX_SOURCE", 1_000_000, "Bytes of source."),
-    Limit("steps", "--max-steps", "GRADTRACE_MAX_STEPS", 1_000_000_000, "Passes of loops, calls, items consumed."),
-    Limit("call_depth", "--max-depth", "GRADTRACE_MAX_DEPTH", 1000, "Calls of the program's functions in each other."),
-    Limit("memory_bytes", "--max-memory", "GRADTRACE_MAX_MEMORY", 4_000_000_000, "Bytes of one text, list or number."),
-    Limit("output_bytes", "--max-output", "GRADTRACE_MAX_OUTPUT", 100_000_000, "Bytes that the program prints."),
-    Limit("seconds", "--max-seconds", "GRADTRACE_MAX_SECONDS", 3600.0, "Seconds of running."),
-)
-BY_FIELD = {limit.field: limit for limit in LIMITS}
 LOOK = 4096  # steps between two looks at the clock
-
-
-class Budget(NamedTuple):
-    """The limits of one run."""
-
-    source_bytes: int = 1_000_000
-    steps: int = 1_000_000_000
-    call_depth: int = 1000
-    memory_bytes: int = 4_000_000_000
-    output_bytes: int = 100_000_000
-    seconds: float = 3600.0
-
-
-def advice(field: str) -> str:
-    """What to do about a limit: its option and its variable."""
-    limit = BY_FIELD[field]
-    return f"raise the limit with {limit.flag} or {limit.variable}"
 
 
 class Meter:
@@ -60,13 +20,14 @@ class Meter:
             meter.more()
     """
 
-    __slots__ = ("budget", "deadline", "depth", "left", "output", "over", "rest")
+    __slots__ = ("budget", "deadline", "deepest", "depth", "left", "output", "over", "rest")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.left = 0
         self.rest = budget.steps
         self.depth = 0
+        self.deepest = min(budget.call_depth, DEEPEST)
         self.output = 0
         self.deadline = time.monotonic() + budget.seconds
         self.over: tuple[str, str] | None = None  # the limit that was reached, and what to say

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.iteration import iterators, lazily, named, ranges
 from gradtrace.lang.operators import power
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, Function, TypeName
@@ -22,17 +23,18 @@ EXCEPTIONS = (
 )
 PLAIN: dict[str, Any] = {
     "abs": abs, "all": all, "any": any, "ascii": ascii, "bin": bin, "bool": bool, "callable": callable, "chr": chr,
-    "classmethod": classmethod, "dict": dict, "divmod": divmod, "enumerate": enumerate, "filter": filter,
+    "classmethod": classmethod, "dict": dict, "divmod": divmod,
     "float": float, "frozenset": frozenset, "hash": hash, "hex": hex, "id": id, "int": int, "len": len, "list": list,
-    "map": map, "max": max, "min": min, "next": next, "object": object, "oct": oct, "ord": ord, "property": property,
-    "repr": repr, "reversed": reversed, "round": round, "set": set, "slice": slice, "sorted": sorted,
-    "staticmethod": staticmethod, "str": str, "sum": sum, "super": super, "tuple": tuple, "zip": zip,
+    "max": max, "min": min, "next": next, "object": object, "oct": oct, "ord": ord, "property": property,
+    "repr": repr, "round": round, "set": set, "slice": slice, "sorted": sorted,
+    "staticmethod": staticmethod, "str": str, "sum": sum, "super": super, "tuple": tuple,
     "NotImplemented": NotImplemented, "Ellipsis": ..., "__name__": "__main__", "__debug__": True,
     **{e.__name__: e for e in EXCEPTIONS},
 }
+LAZY = (enumerate, filter, map, reversed, zip)
 MADE = ("delattr", "exit", "format", "getattr", "hasattr", "isinstance", "issubclass", "iter", "pow", "print", "quit",
         "range", "setattr", "type")
-NAMES = frozenset((*PLAIN, *MADE))
+NAMES = frozenset((*PLAIN, *MADE, *(make.__name__ for make in LAZY)))
 # What Python has and the language has not, with what to do instead.
 REFUSED = {
     "__build_class__": "write a class statement", "__import__": "write an import statement",
@@ -44,7 +46,6 @@ REFUSED = {
     "memoryview": "use str or list", "open": "programs have no files; give data as an input: --x @FILE",
     "vars": "use the attributes by name",
 }
-LONGEST_RANGE = 1 << 24  # of a range that is Python's own; the items of longer ones are counted
 
 
 def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams) -> dict[str, Any]:
@@ -55,7 +56,7 @@ def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams) -> di
         "type": kinds.type_of, "isinstance": kinds.isinstance, "issubclass": kinds.issubclass,
         "getattr": reader(gate), "hasattr": asker(gate), "setattr": setter(gate), "delattr": remover(gate),
         "format": strings.format, "pow": powers(meter), "range": ranges(meter), "iter": iterators(meter),
-        "print": printer(streams), "exit": leave, "quit": leave,
+        **{make.__name__: lazily(make) for make in LAZY}, "print": printer(streams), "exit": leave, "quit": leave,
     }
 
 
@@ -144,66 +145,7 @@ class TypeFunction(Frozen):
         return "<class 'type'>"
 
 
-# ---- iteration
-
-
-class Range(Frozen):
-    """A range too long to be handed to Python unmetered: the same to a program, its items counted."""
-
-    __slots__ = ("_meter", "_range")
-
-    def __init__(self, made: range, meter: Meter) -> None:
-        self._range = made
-        self._meter = meter
-
-    def __iter__(self) -> Iterator[int]:
-        return counted(self._range, self._meter)
-
-    def __len__(self) -> int:
-        return len(self._range)
-
-    def __getitem__(self, key: Any) -> Any:
-        found = self._range[key]
-        return Range(found, self._meter) if isinstance(found, range) else found
-
-    def __contains__(self, value: Any) -> bool:
-        return type(value) is int and value in self._range
-
-    def __eq__(self, other: Any) -> bool:
-        return self._range == (other._range if isinstance(other, Range) else other)
-
-    def __hash__(self) -> int:
-        return hash(self._range)
-
-    def __repr__(self) -> str:
-        return repr(self._range)
-
-
-def counted(items: Any, meter: Meter) -> Iterator[Any]:
-    """The items, a step for each: for whatever can go on for ever without running code of the program."""
-    for item in items:
-        meter.left -= 1
-        if meter.left < 0:
-            meter.more()
-        yield item
-
-
-def ranges(meter: Meter) -> Callable[..., Any]:
-    def make(*args: Any) -> Any:
-        made = range(*args)
-        long = bool(made) and abs(made[-1] - made[0]) // abs(made.step) >= LONGEST_RANGE
-        return Range(made, meter) if long else made
-
-    return named(make, "range")
-
-
-def iterators(meter: Meter) -> Callable[..., Any]:
-    def iter_(*args: Any) -> Any:
-        if len(args) == 2 and type(args[0]) is not Function:
-            return counted(iter(*args), meter)
-        return iter(*args)
-
-    return named(iter_, "iter")
+# ---- numbers
 
 
 def powers(meter: Meter) -> Callable[..., Any]:
@@ -213,11 +155,6 @@ def powers(meter: Meter) -> Callable[..., Any]:
         return two(base, exp) if mod is None else pow(base, exp, mod)
 
     return named(pow_, "pow")
-
-
-def named(function: Any, name: str) -> Any:
-    function.__name__ = function.__qualname__ = name
-    return function
 
 
 # ---- output

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradtrace.engine.state import state
 from gradtrace.lang.expressions import compile_expression, compiles
+from gradtrace.lang.iteration import depth_of, guarded
 from gradtrace.lang.targets import compile_store
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Store, Unit
 
@@ -144,8 +145,10 @@ def generator_expression(node: ast.GeneratorExp, unit: Unit) -> Code:
     name = inner.scope.qualname
 
     def run(f: Frame) -> Any:
-        made: Any = generate(make(f), loops[0].iterate(f), 0)
+        over = loops[0].items(f)
+        state.origin = loops[0].origin
+        made: Any = generate(make(f), iter(over), 0)
         made.__name__, made.__qualname__ = "<genexpr>", name
-        return made
+        return guarded(made, depth_of(over))
 
     return run

@@ -59,7 +59,7 @@ def runner(parameters: Parameters, defaults: dict[str, Any], closure: dict[str, 
     """What a call does: binds the arguments, counts the call, runs the body."""
     body, gives_value = compiled
     names, plain, bind = parameters.positional, parameters.is_plain, parameters.bind
-    n, deepest = len(names), meter.budget.call_depth
+    n, deepest = len(names), meter.deepest
     first, second = (*names, "", "")[:2]
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from gradtrace.errors import GradtraceError, ParseError, UnsupportedError
 from gradtrace.lang import checks
-from gradtrace.lang.budget import Budget, advice
 from gradtrace.lang.depth import deep
 from gradtrace.lang.inputs import Input, find_inputs
 from gradtrace.lang.scope import Scopes, analyse
 from gradtrace.lang.source import Source, Span, span_of
+from gradtrace.limits import Budget, advice
 
 ALLOWED = frozenset({
     # statements

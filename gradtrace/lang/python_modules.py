@@ -13,7 +13,8 @@ from typing import Any
 from gradtrace.lang import typing_names
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded
-from gradtrace.lang.builtins import Streams, counted, leave
+from gradtrace.lang.builtins import Streams, leave
+from gradtrace.lang.iteration import counted, depth_of, guarded, named
 from gradtrace.lang.values import Frozen, Function
 from gradtrace.lang.words import words
 
@@ -107,17 +108,15 @@ class Python:
                 meter.integer(n.bit_length() * min(n, *(x for x in k if type(x) is int), n))
             return real(n, *k)
 
-        run.__name__ = name
-        return run
+        return named(run, name)
 
     def iterator(self, name: str) -> Callable[..., Any]:
         real, meter = getattr(real_import("itertools"), name), self.meter
 
         def run(*args: Any, **kwargs: Any) -> Any:
-            return counted(real(*args, **kwargs), meter)
+            return guarded(counted(real(*args, **kwargs), meter), max(map(depth_of, args), default=0))
 
-        run.__name__ = name
-        return run
+        return named(run, name)
 
     def random(self) -> dict[str, Any]:
         """A generator of the run's own: a program cannot disturb another's, or the library's."""
@@ -159,10 +158,12 @@ class Chain(Frozen):
         self._meter = meter
 
     def __call__(self, *iterables: Any) -> Any:
-        return self.from_iterable(iterables)
+        made = counted(real_import("itertools").chain(*iterables), self._meter)
+        return guarded(made, max(map(depth_of, iterables), default=0))
 
     def from_iterable(self, iterables: Any) -> Any:
-        return counted(real_import("itertools").chain.from_iterable(iterables), self._meter)
+        made = counted(real_import("itertools").chain.from_iterable(iterables), self._meter)
+        return guarded(made, depth_of(iterables))
 
 
 def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[Any], Any]:

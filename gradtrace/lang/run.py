@@ -11,7 +11,7 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
-from gradtrace.lang.budget import Budget, Meter, advice
+from gradtrace.lang.budget import Meter
 from gradtrace.lang.depth import deep
 from gradtrace.lang.machine import machine_for
 from gradtrace.lang.parse import Program, too_deep
@@ -19,6 +19,7 @@ from gradtrace.lang.restore import restored
 from gradtrace.lang.source import Span
 from gradtrace.lang.statements import compile_statement, does_nothing
 from gradtrace.lang.unit import Code, Machine, Unit
+from gradtrace.limits import Budget, advice
 
 
 class Run(NamedTuple):
@@ -45,7 +46,7 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     records: list[Any] = []
     meter = Meter(budget or Budget())
     machine = machine_for(program, meter, env, stdout or sys.stdout, stderr or sys.stderr)
-    with restored(), deep(meter.budget.call_depth):
+    with restored(), deep(meter.deepest):
         dtypes.set_default_dtype(default_dtype(program, dtype))
         state.grad_enabled, state.inference, state.origin = True, False, 0
         state.recorder = (lambda *call: records.append(call)) if record else None

@@ -1,0 +1,147 @@
+"""Iterating built-ins: steps are counted where something can go on for ever, and lazy iterators nest only so deep.
+
+An iterator over an iterator over an iterator, a hundred thousand deep, overflows the stack of the process when it is
+asked for an item, and again when it is dropped. So `map` and its like are Python's own over ordinary values, and over
+another lazy iterator a `Lazy` that knows how deep it is.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradtrace.engine.tensor import Tensor
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.values import Frozen, Function
+
+LONGEST_RANGE = 1 << 24  # of a range that is Python's own; the items of longer ones are counted
+DEEPEST = 200  # of iterators over iterators
+GENERATOR = type(_ for _ in ())
+LAZY = {enumerate, filter, map, reversed, zip, GENERATOR}
+EAGER = {list, tuple, dict, str, set, frozenset, range, Tensor, deque, defaultdict, OrderedDict, Function, type(None)}
+
+
+class Lazy(Frozen):
+    """An iterator over another lazy iterator."""
+
+    __slots__ = ("_depth", "_items")
+
+    def __init__(self, items: Iterator[Any], depth: int) -> None:
+        self._items = items
+        self._depth = depth
+
+    def __iter__(self) -> Lazy:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+def depth_of(value: Any) -> int:
+    """How many lazy iterators deep a value is; 0 for one that holds its items."""
+    kind = type(value)
+    if kind in EAGER:
+        return 0
+    return value._depth if kind is Lazy else int(kind in LAZY)
+
+
+def guarded(made: Any, over: int) -> Any:
+    """A new iterator over values that are `over` lazy iterators deep."""
+    if over == 0:
+        return made
+    if over >= DEEPEST:
+        raise RecursionError("iterators are nested too deeply")
+    return Lazy(made, over + 1)
+
+
+def lazily(make: Callable[..., Any]) -> Callable[..., Any]:
+    """map, zip and their like, that know how deep they are."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return guarded(make(*args, **kwargs), max(map(depth_of, args), default=0))
+
+    return named(run, make.__name__)
+
+
+def counted(items: Any, meter: Meter) -> Iterator[Any]:
+    """The items, a step for each: for whatever can go on for ever without running code of the program."""
+    for item in items:
+        meter.left -= 1
+        if meter.left < 0:
+            meter.more()
+        yield item
+
+
+class Range(Frozen):
+    """A range too long to be handed to Python unmetered: the same to a program, its items counted."""
+
+    __slots__ = ("_meter", "_range")
+
+    def __init__(self, made: range, meter: Meter) -> None:
+        self._range = made
+        self._meter = meter
+
+    @property
+    def start(self) -> int:
+        return self._range.start
+
+    @property
+    def stop(self) -> int:
+        return self._range.stop
+
+    @property
+    def step(self) -> int:
+        return self._range.step
+
+    def __iter__(self) -> Iterator[int]:
+        return counted(self._range, self._meter)
+
+    def __reversed__(self) -> Iterator[int]:
+        return counted(reversed(self._range), self._meter)
+
+    def __len__(self) -> int:
+        return len(self._range)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self._range[key]
+        return Range(found, self._meter) if isinstance(found, range) else found
+
+    def __contains__(self, value: Any) -> bool:
+        return type(value) is int and value in self._range
+
+    def __eq__(self, other: Any) -> bool:
+        return self._range == (other._range if isinstance(other, Range) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._range)
+
+    def __repr__(self) -> str:
+        return repr(self._range)
+
+
+def ranges(meter: Meter) -> Callable[..., Any]:
+    def make(*args: Any) -> Any:
+        made = range(*args)
+        long = bool(made) and abs(made[-1] - made[0]) // abs(made.step) >= LONGEST_RANGE
+        return Range(made, meter) if long else made
+
+    return named(make, "range")
+
+
+def iterators(meter: Meter) -> Callable[..., Any]:
+    def iter_(*args: Any) -> Any:
+        if len(args) == 2 and type(args[0]) is not Function:
+            return counted(iter(*args), meter)
+        return iter(*args)
+
+    return named(iter_, "iter")
+
+
+def named(function: Any, name: str) -> Any:
+    """A built-in of ours under Python's name."""
+    function.__name__ = function.__qualname__ = name
+    return function

@@ -9,6 +9,7 @@ The callback of such a command gets the tool's flags by name, and besides
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import click
 
 from gradtrace.cli import argv, source
 from gradtrace.errors import GradtraceError, UsageError
+from gradtrace.limits import BY_FIELD, Budget
 
 if TYPE_CHECKING:
     from gradtrace.lang import Program
@@ -96,8 +98,9 @@ class SourceCommand(click.Command):
         self, ctx: click.Context, found: argv.Split, arity: dict[str, int], lenient: bool
     ) -> Program | None:
         forced = [values[0] for token, *values in found.options if token == "-e" and values]
+        budget = early_budget(found)
         if forced:
-            return parse(source.Source(source.EXPRESSION, forced[-1]), found.positionals)
+            return parse(source.Source(source.EXPRESSION, forced[-1]), found.positionals, budget)
         if not found.positionals:
             self.no_source(ctx, found.unknown, arity)
         first, *others = found.positionals
@@ -105,7 +108,7 @@ class SourceCommand(click.Command):
             raise click.NoSuchOption(first, ctx=ctx)
         if lenient and first == "-":
             return None
-        return parse(source.read(first, self.always_file), others)
+        return parse(source.read(first, self.always_file), others, budget)
 
     def no_source(self, ctx: click.Context, unknown: list[str], arity: dict[str, int]) -> None:
         if unknown:
@@ -150,12 +153,21 @@ def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], ar
         raise error
 
 
-def parse(found: source.Source, others: list[str]) -> Program:
+def early_budget(found: argv.Split) -> Budget:
+    """--max-source or its variable, which are needed before click reads the options; click will tell what is wrong."""
+    limit = BY_FIELD["source_bytes"]
+    given = [[*token.partition("=")[2:], *values][-1] for token, *values in found.options
+             if token.partition("=")[0] == limit.flag]
+    text = given[-1] if given else os.environ.get(limit.variable, "")
+    return Budget(source_bytes=int(text)) if text.isdecimal() else Budget()
+
+
+def parse(found: source.Source, others: list[str], budget: Budget) -> Program:
     if others:
         raise UsageError(f"unexpected extra argument '{others[0]}'", "quote the expression")
     from gradtrace import lang
 
-    return lang.parse(found.text, name=found.name)
+    return lang.parse(found.text, name=found.name, budget=budget)
 
 
 def variables(program: Program, taken: dict[str, int]) -> list[VariableOption]:

@@ -5,6 +5,7 @@ Each function gives fresh options for a command's `params`; the NamedTuple besid
     inputs()    -> Inputs       what the variables are
     backward()  -> Backward     how backward is called, as PyTorch's parameters are named
     output()                    --format and --get
+    limits()    -> Budget       what a program may use
     common()                    --color, --errors, --debug
 """
 
@@ -18,6 +19,7 @@ import click
 from gradtrace.cli import colour
 from gradtrace.cli.argv import normal
 from gradtrace.cli.command import ToolOption
+from gradtrace.limits import DEEPEST, LIMITS, Budget
 
 Record = TypeVar("Record")
 
@@ -109,6 +111,23 @@ def output(formats: tuple[str, ...] = FORMATS) -> list[click.Parameter]:
         ToolOption(["--get"], metavar="NAME.FIELD", multiple=True, section=place,
                    help="Print one bare value: w.grad, y, y.shape, w.grad[0], root.value."),
     ]
+
+
+def limits() -> list[click.Parameter]:
+    """One option for each limit, its environment variable beside it."""
+    kinds = {"seconds": click.FloatRange(min=0, min_open=True), "call_depth": click.IntRange(1, DEEPEST)}
+    defaults = Budget()._asdict()
+    return [
+        ToolOption([limit.flag, limit.field], type=kinds.get(limit.field, click.IntRange(min=0)), metavar="N",
+                   envvar=limit.variable, section="Limits", help=f"{limit.help}. Default: {defaults[limit.field]:,}.")
+        for limit in LIMITS
+    ]
+
+
+def budget(flags: dict[str, Any]) -> Budget:
+    """The limits that the flags and the environment give; takes them out of `flags`."""
+    given = {limit.field: flags.pop(limit.field) for limit in LIMITS}
+    return Budget()._replace(**{field: value for field, value in given.items() if value is not None})
 
 
 def common() -> list[click.Parameter]:

@@ -12,10 +12,11 @@ from gradtrace.errors import GradtraceError, ProgramError, UsageError
 if TYPE_CHECKING:
     from gradtrace.engine import Tensor
     from gradtrace.lang import Program
+    from gradtrace.limits import Budget
     from gradtrace.trace import Trace
 
 
-def record(program: Program, inputs: Inputs, how: Backward) -> Trace:
+def record(program: Program, inputs: Inputs, how: Backward, budget: Budget) -> Trace:
     """Runs the program, calls backward as the flags say, and returns what happened."""
     from gradtrace.trace.capture import capture
 
@@ -23,7 +24,7 @@ def record(program: Program, inputs: Inputs, how: Backward) -> Trace:
     tensors = prepare(program, inputs, dtype)
     try:
         # what the program prints goes to stderr: stdout carries the command's result alone
-        run = execute(program, tensors, dtype, sys.stderr, record=True, outputs=names(how.output))
+        run = execute(program, tensors, dtype, sys.stderr, record=True, outputs=names(how.output), budget=budget)
     except ProgramError as error:
         error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items())
         raise

@@ -32,7 +32,8 @@ def evaluate(program: Program, format: str, get: tuple[str, ...], color: str | N
 
     if get and format not in ("table", "value", "json"):
         raise UsageError(f"--get prints bare values, not {format}", "leave out --format, or take json")
-    trace = session.record(program, options.take(options.Inputs, flags), options.take(options.Backward, flags))
+    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
+    trace = session.record(program, inputs, how, options.budget(flags))
     if format == "value" and not get and not trace.outputs:
         raise UsageError("the program's value is not a tensor", "choose one with --output NAME or --get NAME")
     if get:
@@ -81,6 +82,7 @@ command = SourceCommand(
         *options.backward(),
         *options.output(),
         ToolOption(["--all"], is_flag=True, section="Output", help="Leave no unnamed result out of a long table."),
+        *options.limits(),
         *options.common(),
     ],
     HELP,

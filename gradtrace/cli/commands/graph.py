@@ -51,7 +51,8 @@ def graph(
     from gradtrace.cli import session
     from gradtrace.views import dot
 
-    trace = session.record(program, options.take(options.Inputs, flags), options.take(options.Backward, flags))
+    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
+    trace = session.record(program, inputs, how, options.budget(flags))
     look = dot.Options(style, theme, not no_legend, not no_values, not no_gradients, autograd_nodes)
     text = dot.source(trace, look)
     if output_file is None:
@@ -91,7 +92,7 @@ def picture() -> list[click.Parameter]:
 command = SourceCommand(
     "graph",
     graph,
-    [*options.source(), *picture(), *options.inputs(), *options.backward(), *options.common()],
+    [*options.source(), *picture(), *options.inputs(), *options.backward(), *options.limits(), *options.common()],
     HELP,
     EXAMPLES,
 )

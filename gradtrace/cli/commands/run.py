@@ -25,16 +25,21 @@ EXAMPLES = """Examples:
 def run(program: Program, **flags: Any) -> None:
     from gradtrace.cli import session
 
-    inputs = options.take(options.Inputs, flags)
+    inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
     dtype = session.dtype_of(program, inputs.dtype)
     tensors = session.prepare(program, inputs, dtype)
     try:
-        session.execute(program, tensors, dtype, sys.stdout)
+        session.execute(program, tensors, dtype, sys.stdout, budget=budget)
     except ProgramError as error:
         error.as_python = True  # type: ignore[attr-defined]
         raise
 
 
 command = SourceCommand(
-    "run", run, [*options.source(), *options.inputs(), *options.common()], HELP, EXAMPLES, always_file=True
+    "run",
+    run,
+    [*options.source(), *options.inputs(), *options.limits(), *options.common()],
+    HELP,
+    EXAMPLES,
+    always_file=True,
 )

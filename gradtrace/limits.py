@@ -1,0 +1,46 @@
+"""What a program may use: the one list of limits, from which messages, options and variables come.
+
+Kept apart from the language so that `--help` can name the options without loading it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Budget(NamedTuple):
+    """The limits of one run."""
+
+    source_bytes: int = 1_000_000
+    steps: int = 1_000_000_000
+    call_depth: int = 1000
+    memory_bytes: int = 4_000_000_000
+    output_bytes: int = 100_000_000
+    seconds: float = 3600.0
+
+
+class Limit(NamedTuple):
+    """One limit: its field in Budget, and the option and the environment variable that change it."""
+
+    field: str
+    flag: str
+    variable: str
+    help: str
+
+
+LIMITS = (
+    Limit("source_bytes", "--max-source", "GRADTRACE_MAX_SOURCE", "Bytes of source"),
+    Limit("steps", "--max-steps", "GRADTRACE_MAX_STEPS", "Passes of loops, calls, items"),
+    Limit("call_depth", "--max-depth", "GRADTRACE_MAX_DEPTH", "Calls within each other"),
+    Limit("memory_bytes", "--max-memory", "GRADTRACE_MAX_MEMORY", "Bytes of one text, list or number"),
+    Limit("output_bytes", "--max-output", "GRADTRACE_MAX_OUTPUT", "Bytes printed"),
+    Limit("seconds", "--max-seconds", "GRADTRACE_MAX_SECONDS", "Seconds of running"),
+)
+BY_FIELD = {limit.field: limit for limit in LIMITS}
+DEEPEST = 5000  # of call_depth: more than this, and C code under the calls could leave the process's stack
+
+
+def advice(field: str) -> str:
+    """What to do about a limit: its option and its variable."""
+    limit = BY_FIELD[field]
+    return f"raise the limit with {limit.flag} or {limit.variable}"

@@ -30,6 +30,7 @@ class Gate:
         self.own: set[type] = set()  # the program's classes
         self.rules: dict[type, Rule] = {}
         self.known: dict[str, set[type]] = {}
+        self.known_settable: dict[str, set[type]] = {}
         self.type_names: dict[type, TypeName] = {}
 
     def adopt(self, cls: type) -> None:
@@ -39,6 +40,10 @@ class Gate:
     def approved(self, name: str) -> set[type]:
         """The types whose attribute `name` is known to be offered."""
         return self.known.setdefault(name, set())
+
+    def settable(self, name: str) -> set[type]:
+        """The types whose attribute `name` is known to be the program's to set."""
+        return self.known_settable.setdefault(name, set())
 
     # ---- reading
 
@@ -167,6 +172,8 @@ class Gate:
             vars(target)[name] = value  # apart from the node's own fields, which have names like these
         elif self.may_set(target, kind, name):
             setattr(target, name, value)
+            if kind in self.own:
+                self.settable(name).add(kind)
         elif isinstance(target, (Frozen, type)) or is_open(kind) or kind in self.own:
             raise AttributeError(f"'{shown(target)}' object attribute '{name}' is read-only")
         elif name in BY_TYPE.get(kind, ()):

@@ -310,6 +310,14 @@ def formatted(node: ast.FormattedValue, unit: Unit) -> Code:
     value, convert, origin = compile_expression(node.value, unit), CONVERSIONS[node.conversion], unit.origin(node.value)
     spec = compile_expression(node.format_spec, unit) if node.format_spec else None
     check = unit.machine.strings.check
+    if spec is None and convert is None:
+
+        def plain(f: Frame) -> str:
+            shown = value(f)
+            state.origin = origin
+            return format(shown)
+
+        return plain
 
     def run(f: Frame) -> str:
         shown = value(f)

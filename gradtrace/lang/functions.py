@@ -8,7 +8,7 @@ from typing import Any
 
 from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.expressions import compiles
-from gradtrace.lang.statements import compile_block
+from gradtrace.lang.statements import compile_block, leaves, meant, sequence
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Unit
 from gradtrace.lang.values import Function
 
@@ -48,10 +48,10 @@ def compile_body(node: Any, unit: Unit) -> tuple[Code, bool]:
     """The body, and whether it returns the function's value itself, not a signal."""
     if isinstance(node, ast.Lambda):
         return unit.compile(node.body), True
-    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
-    if len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None:
-        return unit.compile(body[0].value), True
-    return compile_block(body, unit), False
+    *head, last = node.body
+    if isinstance(last, ast.Return) and last.value is not None and not leaves(head):
+        return sequence([compile_block(head, unit)] if meant(head) else [], unit.compile(last.value)), True
+    return compile_block(node.body, unit), False
 
 
 def runner(parameters: Parameters, defaults: dict[str, Any], closure: dict[str, Any], cells: list[str],
@@ -61,6 +61,7 @@ def runner(parameters: Parameters, defaults: dict[str, Any], closure: dict[str, 
     names, plain, bind = parameters.positional, parameters.is_plain, parameters.bind
     n, deepest = len(names), meter.deepest
     first, second = (*names, "", "")[:2]
+    shares = bool(closure or cells)
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if kwargs or len(args) != n or not plain:
@@ -71,10 +72,10 @@ def runner(parameters: Parameters, defaults: dict[str, Any], closure: dict[str, 
             frame = {first: args[0], second: args[1]}
         else:
             frame = dict(zip(names, args))
-        if closure:
+        if shares:
             frame.update(closure)
-        for name in cells:
-            frame[name] = [frame.get(name, UNBOUND)]
+            for name in cells:
+                frame[name] = [frame.get(name, UNBOUND)]
         meter.left -= 1
         if meter.left < 0:
             meter.more()

@@ -11,10 +11,8 @@ from gradtrace.lang import calls, comprehensions, control, functions  # noqa: F4
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Streams, builtins
-from gradtrace.lang.namespaces import Modules
 from gradtrace.lang.operators import by_name
 from gradtrace.lang.parse import Program
-from gradtrace.lang.python_modules import Python
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.unit import Frame, Machine
 
@@ -30,25 +28,30 @@ def machine_for(program: Program, meter: Meter, env: Frame, stdout: Any, stderr:
     def where() -> tuple[str, int]:
         return program.source.name, made.spans[state.origin].line or 1
 
-    modules = Modules(Python(gate, meter, streams, by_name(meter, strings), where))
+    def modules() -> Any:
+        from gradtrace.lang.namespaces import Modules
+        from gradtrace.lang.python_modules import Python
+
+        return Modules(Python(gate, meter, streams, by_name(meter, strings), where))
 
     def find(name: str) -> Any:
         if program.imports_torch:
             return offered[name]
         from gradtrace.lang.mathematics import find as mathematics
 
-        return mathematics(name, offered, modules)
+        return mathematics(name, offered, made)
 
-    made = Machine(program, meter, gate, strings, env, find, modules)
+    made = Machine(program, meter, gate, strings, env, find, modules)  # the functions above use it
     return made
 
 
 def special_attributes(strings: Strings) -> dict[tuple[type, str], Any]:
     """Attributes that have another value in programs than in Python."""
     from gradtrace.engine.tensor import Tensor
-    from gradtrace.lang.arrays import Array
 
     def numpy(tensor: Tensor) -> Any:
+        from gradtrace.lang.arrays import Array
+
         return lambda **how: Array(tensor.numpy(**how))
 
     return {**strings.special(), (Tensor, "numpy"): numpy}

@@ -14,7 +14,7 @@ MAKERS = frozenset({
 })
 
 
-def find(name: str, builtins: dict[str, Any], modules: Any) -> Any:
+def find(name: str, builtins: dict[str, Any], machine: Any) -> Any:
     """What a free name stands for; KeyError if for nothing."""
     if name in MATHEMATICS:
         return function(name, builtins.get(name))
@@ -24,7 +24,7 @@ def find(name: str, builtins: dict[str, Any], modules: Any) -> Any:
         return builtins[name]
     from gradtrace.lang.namespaces import namespace
 
-    return namespace(MODULES[name], modules)
+    return namespace(MODULES[name], machine.modules)
 
 
 def function(name: str, plain: Any) -> Any:

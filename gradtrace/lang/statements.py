@@ -21,12 +21,15 @@ COMPILERS: dict[type, Callable[[Any, Unit], Code]] = {}
 
 def compile_block(body: list[ast.stmt], unit: Unit) -> Code:
     """The statements of a block as one closure, which returns None or a signal."""
-    meant = [node for node in body if not does_nothing(node)]
-    parts = [compile_statement(node, unit) for node in meant]
-    if not leaves(meant):
-        return silent(parts[0]) if len(parts) == 1 and type(meant[0]) is ast.Expr else sequence(parts)
-    parts = [silent(part) if type(node) is ast.Expr else part for node, part in zip(meant, parts, strict=True)]
-    return parts[0] if len(parts) == 1 else sequence_that_leaves(parts)
+    nodes = meant(body)
+    parts = [compile_statement(node, unit) for node in nodes]
+    if not nodes:
+        return lambda f: None
+    *head, last = nodes
+    if not leaves(head):
+        end = silent(parts[-1]) if type(last) is ast.Expr else parts[-1]
+        return sequence(parts[:-1], end)
+    return sequence_that_leaves([silent(p) if type(n) is ast.Expr else p for n, p in zip(nodes, parts, strict=True)])
 
 
 def compile_statement(node: ast.stmt, unit: Unit) -> Code:
@@ -41,6 +44,11 @@ def compiles(*kinds: type) -> Callable[[Any], Any]:
         return compiler
 
     return enter
+
+
+def meant(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements that do something."""
+    return [node for node in body if not does_nothing(node)]
 
 
 def does_nothing(node: ast.stmt) -> bool:
@@ -63,23 +71,32 @@ def leaves(body: list[ast.stmt]) -> bool:
     return False
 
 
-def sequence(parts: list[Code]) -> Code:
+def sequence(parts: list[Code], last: Code) -> Code:
+    """One after the other; what the last returns counts."""
     if not parts:
-        return lambda f: None
+        return last
     if len(parts) == 1:
-        return parts[0]
-    if len(parts) == 2:
-        one, two = parts
+        one = parts[0]
 
-        def both(f: Frame) -> None:
+        def both(f: Frame) -> Any:
             one(f)
-            two(f)
+            return last(f)
 
         return both
+    if len(parts) == 2:
+        first, second = parts
 
-    def run(f: Frame) -> None:
+        def three(f: Frame) -> Any:
+            first(f)
+            second(f)
+            return last(f)
+
+        return three
+
+    def run(f: Frame) -> Any:
         for part in parts:
             part(f)
+        return last(f)
 
     return run
 
@@ -144,6 +161,10 @@ def assign(node: ast.Assign, unit: Unit) -> Code:
 
 def assign_one(target: ast.expr, source: ast.expr, unit: Unit) -> Code:
     value, name = unit.compile(source), unit.home(target)
+    if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        first, second = (unit.home(e) for e in target.elts)
+        if first is not None and second is not None:
+            return assign_two(first, second, value, unit.origin(target))
     if name is not None:
 
         def to_name(f: Frame) -> None:
@@ -154,6 +175,17 @@ def assign_one(target: ast.expr, source: ast.expr, unit: Unit) -> Code:
 
     def run(f: Frame) -> None:
         store(f, value(f))
+
+    return run
+
+
+def assign_two(first: str, second: str, value: Code, origin: int) -> Code:
+    """`a, b = value` for two variables of the frame; Python unpacks."""
+
+    def run(f: Frame) -> None:
+        pair = value(f)
+        state.origin = origin
+        f[first], f[second] = pair
 
     return run
 
@@ -176,14 +208,20 @@ def augmented(node: ast.AugAssign, unit: Unit) -> Code:
     gate = unit.gate
     if isinstance(target, ast.Attribute):
         key = target.attr
+        approved, settable = gate.approved(key), gate.settable(key)
 
         def on_attribute(f: Frame) -> None:
             holder = owner(f)
+            kind = type(holder)
             state.origin = place
-            old = gate.get(holder, key)
+            old = getattr(holder, key) if kind in approved else gate.get(holder, key)
             new = value(f)
             state.origin = origin
-            gate.put(holder, key, apply(old, new) if type(old) in plain else guarded(old, new))
+            result = apply(old, new) if type(old) in plain else guarded(old, new)
+            if kind in settable:
+                setattr(holder, key, result)
+            else:
+                gate.put(holder, key, result)
 
         return on_attribute
     item = unit.compile(target.slice)
@@ -222,7 +260,8 @@ def augmented_name(node: ast.AugAssign, target: ast.Name, unit: Unit) -> Code:
 
 @compiles(ast.Delete)
 def delete(node: ast.Delete, unit: Unit) -> Code:
-    return sequence([compile_delete(target, unit) for target in node.targets])
+    *parts, last = [compile_delete(target, unit) for target in node.targets]
+    return sequence(parts, last)
 
 
 # ---- raising
@@ -305,13 +344,13 @@ def import_(node: ast.Import, unit: Unit) -> Code:
 
     origin = unit.origin(node)
     names = [(a.name, a.asname is not None, unit.store(a.asname or a.name.partition(".")[0])) for a in node.names]
-    modules = unit.machine.modules
+    machine = unit.machine
 
     def run(f: Frame) -> None:
         state.origin = origin
         for name, renamed, store in names:
-            whole = namespaces.import_module(name, modules)
-            store(f, whole if renamed else namespaces.import_module(name.partition(".")[0], modules))
+            whole = namespaces.import_module(name, machine.modules)
+            store(f, whole if renamed else namespaces.import_module(name.partition(".")[0], machine.modules))
 
     return run
 
@@ -320,7 +359,7 @@ def import_(node: ast.Import, unit: Unit) -> Code:
 def import_from(node: ast.ImportFrom, unit: Unit) -> Code:
     from gradtrace.lang import namespaces
 
-    origin, module, modules = unit.origin(node), "." * node.level + (node.module or ""), unit.machine.modules
+    origin, module, machine = unit.origin(node), "." * node.level + (node.module or ""), unit.machine
     names = [(a.name, a.asname or a.name) for a in node.names]
     if names[0][0] == "*":
         names = [(name, name) for name in namespaces.exported(module)]
@@ -329,8 +368,8 @@ def import_from(node: ast.ImportFrom, unit: Unit) -> Code:
     def run(f: Frame) -> None:
         state.origin = origin
         if not stores:
-            namespaces.import_module(module, modules)
+            namespaces.import_module(module, machine.modules)
         for name, store in stores:
-            store(f, namespaces.import_from(module, name, modules))
+            store(f, namespaces.import_from(module, name, machine.modules))
 
     return run

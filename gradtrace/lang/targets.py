@@ -24,11 +24,15 @@ def compile_store(node: ast.AST, unit: Unit) -> Store:
 
 def store_attribute(node: ast.Attribute, unit: Unit) -> Store:
     owner, key, origin, put = unit.compile(node.value), node.attr, unit.origin(node), unit.gate.put
+    settable = unit.gate.settable(key)
 
     def run(f: Frame, value: Any) -> None:
         target = owner(f)
         state.origin = origin
-        put(target, key, value)
+        if type(target) in settable:
+            setattr(target, key, value)
+        else:
+            put(target, key, value)
 
     return run
 

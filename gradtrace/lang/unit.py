@@ -33,11 +33,11 @@ class Machine:
     """What all scopes of one run share.
 
     `offered` finds the names that the program does not bind: built-ins and, without imports, the mathematics;
-    `modules` what it imports.
+    `make_modules` gives what it can import, and is called only if it imports anything.
     """
 
     def __init__(self, program: Program, meter: Meter, gate: Gate, strings: Strings, env: Frame,
-                 offered: Callable[[str], Any], modules: Any) -> None:
+                 offered: Callable[[str], Any], make_modules: Callable[[], Any]) -> None:
         self.source = program.source
         self.scopes = program.scopes
         self.module = program.scopes[program.tree]
@@ -46,9 +46,17 @@ class Machine:
         self.strings = strings
         self.env = env
         self.offered = offered
-        self.modules = modules
+        self.make_modules = make_modules
+        self.made_modules: Any = None
         self.spans: list[Span] = [Span(0, 0, 0, 0)]  # number 0 is no place
         self.operators: dict[tuple[type, bool], Guarded] = {}
+
+    @property
+    def modules(self) -> Any:
+        """The modules of the run."""
+        if self.made_modules is None:
+            self.made_modules = self.make_modules()
+        return self.made_modules
 
     def origin(self, node: Any) -> int:
         """A number for the node's place, for `state.origin`."""

@@ -1,7 +1,7 @@
 """The operators: one record each, a file for each family, and the public names over them.
 
-`arithmetic`, `pointwise` and `create` are loaded at once; the other families when one of their names is first asked
-for, so that a scalar expression starts quickly.
+`arithmetic`, `comparison`, `pointwise` and `create` are loaded at once; the other families when one of their names is
+first asked for, so that a scalar expression starts quickly.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
-from gradtrace.ops import api, arithmetic, create, pointwise  # noqa: F401 - they register their operators
+from gradtrace.ops import api, arithmetic, comparison, create, pointwise  # noqa: F401 - they register their operators
 
 LATER = (
     "shape", "index", "join", "gathering", "casts", "reduce", "softmax", "extremes", "matrix",

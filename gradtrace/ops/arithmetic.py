@@ -184,24 +184,6 @@ where = op("where(condition, self, other)", lambda c, a, b: np.where(c, a, b), s
 zeros_like = op("zeros_like(self)", "zeros_like", scalar=lambda x: 0.0)
 ones_like = op("ones_like(self)", "ones_like", scalar=lambda x: 1.0)
 
-COMPARE: Any = {"promote": "compare"}
-eq = op("eq(self, other)", "equal", scalar=py.eq, **COMPARE)
-ne = op("ne(self, other)", "not_equal", scalar=py.ne, **COMPARE)
-lt = op("lt(self, other)", "less", scalar=py.lt, **COMPARE)
-le = op("le(self, other)", "less_equal", scalar=py.le, **COMPARE)
-gt = op("gt(self, other)", "greater", scalar=py.gt, **COMPARE)
-ge = op("ge(self, other)", "greater_equal", scalar=py.ge, **COMPARE)
-logical_and = op("logical_and(self, other)", "logical_and", scalar=lambda a, b: bool(a) and bool(b))
-logical_or = op("logical_or(self, other)", "logical_or", scalar=lambda a, b: bool(a) or bool(b))
-logical_xor = op("logical_xor(self, other)", "logical_xor", scalar=lambda a, b: bool(a) != bool(b))
-logical_not = op("logical_not(self)", "logical_not", scalar=lambda a: not a)
-bitwise_and = op("bitwise_and(self, other)", "bitwise_and", **ARITH)
-bitwise_or = op("bitwise_or(self, other)", "bitwise_or", **ARITH)
-bitwise_xor = op("bitwise_xor(self, other)", "bitwise_xor", **ARITH)
-bitwise_not = op("bitwise_not(self)", "invert")
-bitwise_left_shift = op("bitwise_left_shift(self, other)", "left_shift", **ARITH)
-bitwise_right_shift = op("bitwise_right_shift(self, other)", "right_shift", **ARITH)
-
 
 def pow_of_scalar_grad(xp: Any, g: Any, out: Any, exponent: Any, base: float) -> Any:
     if base == 0:
@@ -322,15 +304,7 @@ binary(mul, "multiply")
 expose(named(lambda input, other: div(input, other), "true_divide"), "true_divide")
 for record in (maximum, minimum, fmax, fmin):
     binary(record, forms="fm")
-for record, alias in ((eq, "eq"), (ne, "not_equal"), (lt, "less"), (le, "less_equal"), (gt, "greater"),
-                      (ge, "greater_equal")):
-    binary(record, alias)
-for record in (logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift,
-               bitwise_right_shift, floor_divide):
-    binary(record)
-unary(neg, "negative")
-unary(logical_not)
-unary(bitwise_not)
+binary(floor_divide)
 
 
 def _inplace_method(name: str, choose: Any) -> None:
@@ -356,12 +330,6 @@ operator("sub", sub, inplace_too=True)
 operator("mul", mul, reflected=True, inplace_too=True)
 operator("truediv", div, inplace_too=True)
 operator("floordiv", floor_divide, reflected=True, inplace_too=True)
-for dunder, record in (("and", bitwise_and), ("or", bitwise_or), ("xor", bitwise_xor)):
-    operator(dunder, record, reflected=True, inplace_too=True)
-for dunder, record in (("lshift", bitwise_left_shift), ("rshift", bitwise_right_shift)):
-    operator(dunder, record, inplace_too=True)
-for dunder, record in (("eq", eq), ("ne", ne), ("lt", lt), ("le", le), ("gt", gt), ("ge", ge)):
-    operator(dunder, record)
 
 
 def _number(b: Any) -> bool:
@@ -408,7 +376,7 @@ def _rfloordiv(a: Tensor, b: Any) -> Any:
 _DUNDERS: dict[str, Any] = {
     "__radd__": _radd, "__rmul__": _rmul, "__rsub__": _rsub, "__rtruediv__": _rtruediv, "__rdiv__": _rtruediv,
     "__pow__": _power, "__rpow__": _rpower, "__mod__": _mod, "__rmod__": _rmod, "__rfloordiv__": _rfloordiv,
-    "__neg__": lambda a: neg(a), "__pos__": lambda a: a, "__invert__": lambda a: bitwise_not(a),
+    "__neg__": unary(neg, "negative"), "__pos__": lambda a: a,
     "__ipow__": lambda a, b: a.pow_(b), "__imod__": lambda a, b: a.remainder_(b),
     "__hash__": Tensor.__hash__,
 }

@@ -64,6 +64,7 @@ SCALE = {"ms": 1e3, "us": 1e-3, "s": 1.0}
 def measure(job: Job, command: list[str]) -> list[float] | None:
     """One run: its figures, the first in the job's unit; None where the peer is not installed."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(HERE.parent)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     start = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     seconds = time.perf_counter() - start

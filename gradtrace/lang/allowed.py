@@ -67,7 +67,7 @@ OF_CLASS: dict[type, frozenset[str]] = {
     type(...): frozenset(), type(NotImplemented): frozenset(),
     enumerate: frozenset(), zip: frozenset(), map: frozenset(), filter: frozenset(), reversed: frozenset(),
 }
-OF_EXCEPTION = words("args add_note __notes__ __cause__ __context__ __suppress_context__ value name key code obj")
+OF_EXCEPTION = words("args add_note __notes__ __cause__ __context__ __suppress_context__")
 
 # The methods that a class of a program may define, and that may be named.
 MAGIC = words("""__init__ __call__ __len__ __getitem__ __setitem__ __delitem__ __contains__ __iter__ __next__

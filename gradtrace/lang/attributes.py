@@ -58,7 +58,7 @@ class Gate:
         rule = self.rules.get(kind)
         if rule is None:
             rule = self.rules[kind] = self.rule_for(kind)
-        if kind in (Function, TypeName) or issubclass(kind, (Node, type, BaseException)):
+        if kind in (Function, TypeName, super) or issubclass(kind, (Node, type, BaseException)):
             return self.get_odd(value, name, rule)
         if not rule(value, name):
             raise refusal(value, name, rule)
@@ -94,7 +94,7 @@ class Gate:
         if kind is super:
             return self.super_offers
         if issubclass(kind, BaseException):
-            return lambda value, name: name in OF_EXCEPTION or not name.startswith("_")
+            return lambda value, name: name in OF_EXCEPTION or (public(name) and name not in OBJECTS)
         if issubclass(kind, Frozen):
             return lambda value, name: not name.startswith("_") or name in NAMED
         if kind is Function:
@@ -124,6 +124,8 @@ class Gate:
         """What a class itself offers."""
         if name in NAMED:
             return True
+        if name == "mro":
+            return False
         if value in self.own:
             return self.rule_for_own(value)(value, name) and name != "__dict__"
         listed = OF_CLASS.get(value)
@@ -136,10 +138,9 @@ class Gate:
         return public(name) or name in MAGIC if self.is_offered(value) else False
 
     def super_offers(self, value: Any, name: str) -> bool:
-        """super().name: magic methods, public names, private ones of the program's own classes."""
-        if public(name) or name in MAGIC:
-            return True
-        return any(name in vars(c) for c in self.own) and not name.endswith("__")
+        """super().name: what the object itself offers."""
+        target = value.__self__
+        return target is not None and self.rule(type(target))(target, name)
 
     # ---- types
 
@@ -174,12 +175,8 @@ class Gate:
             setattr(target, name, value)
             if kind in self.own:
                 self.settable(name).add(kind)
-        elif isinstance(target, (Frozen, type)) or is_open(kind) or kind in self.own:
-            raise AttributeError(f"'{shown(target)}' object attribute '{name}' is read-only")
-        elif name in BY_TYPE.get(kind, ()):
-            raise AttributeError(f"'{kind.__name__}' object attribute '{name}' is read-only")
         else:
-            raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
+            raise read_only(target, name, self.rule(kind))
 
     def may_set(self, target: Any, kind: type, name: str) -> bool:
         if kind in self.own:
@@ -204,9 +201,11 @@ class Gate:
         elif self.may_set(target, type(target), name):
             delattr(target, name)
         else:
-            raise AttributeError(name)
+            raise read_only(target, name, self.rule(type(target)))
 
 
+# Of exceptions: an object that the library was working on, and what puts a traceback in.
+OBJECTS = frozenset({"obj", "with_traceback"})
 # Classes outside nn and optim that programs construct by.
 CONSTRUCTED = frozenset({
     "gradtrace.engine.dtypes.dtype", "gradtrace.engine.describe.device", "gradtrace.engine.describe.Size",
@@ -257,26 +256,49 @@ def python_type(kind: type) -> frozenset[str]:
     return allowed.words("cache_clear cache_info __wrapped__") | NAMED if "lru_cache" in kind.__name__ else frozenset()
 
 
-def shown(target: Any) -> str:
-    return target.__name__ if isinstance(target, type) else type(target).__name__
+# ---- refusing
+
+
+def described(value: Any) -> str:
+    """How Python's messages name the owner of an attribute."""
+    if isinstance(value, type):
+        return f"type object '{value.__name__}'"
+    if type(value).__name__ == "module":
+        return f"module '{value.__name__}'"
+    return f"'{type(value).__name__}' object"
 
 
 def refusal(value: Any, name: str, rule: Rule) -> AttributeError:
-    """AttributeError with Python's words; `_gradtrace` is what to say if nobody catches it."""
-    if isinstance(value, type):
-        message = f"type object '{value.__name__}' has no attribute '{name}'"
-    else:
-        message = f"'{type(value).__name__}' object has no attribute '{name}'"
-    error = AttributeError(message)
-    if hasattr(type(value), name) or (isinstance(value, type) and hasattr(value, name)):
-        hint = INNER if is_dunder(name) else nearest(value, name, rule)
-        error._gradtrace = UnknownNameError(f"{shown(value)}.{name} is not offered", hint)  # type: ignore[attr-defined]
+    """AttributeError with Python's words; `explain` says more of it, if nobody catches it."""
+    error = AttributeError(f"{described(value)} has no attribute '{name}'")
+    vars(error)["_refused"] = (value, name, rule)
     return error
+
+
+def explain(error: BaseException) -> tuple[UnknownNameError | None, str]:
+    """What to say of an uncaught refusal instead of its own words, and what to do. Of any other error: None, ""."""
+    if "_refused" not in vars(error):
+        return None, ""
+    value, name, rule = vars(error)["_refused"]
+    close = nearest(value, name, rule)
+    if not hasattr(type(value), name) and not (isinstance(value, type) and hasattr(value, name)):
+        return None, close
+    short = value.__name__ if isinstance(value, type) else type(value).__name__
+    hint = INNER if is_dunder(name) else close or "the language has no such attribute"
+    return UnknownNameError(f"{short}.{name} is not offered", hint), close
 
 
 def nearest(value: Any, name: str, rule: Rule) -> str:
     import difflib
 
     names = [n for n in dir(value) if public(n) and n != name and rule(value, n)]
-    close = difflib.get_close_matches(name, names, 3, 0.5)
-    return f"nearest: {', '.join(close)}" if close else "the language has no such attribute"
+    close = difflib.get_close_matches(name, names, 3)
+    return f"nearest: {', '.join(close)}" if close else ""
+
+
+def read_only(target: Any, name: str, rule: Rule) -> AttributeError:
+    if isinstance(target, type):
+        return AttributeError(f"cannot set '{name}' attribute of immutable type '{target.__name__}'")
+    if rule(target, name) or isinstance(target, Frozen):
+        return AttributeError(f"{described(target)} attribute '{name}' is read-only")
+    return AttributeError(f"{described(target)} has no attribute '{name}'")

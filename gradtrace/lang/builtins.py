@@ -40,7 +40,7 @@ REFUSED = {
     "__build_class__": "write a class statement", "__import__": "write an import statement",
     "breakpoint": "print what you want to see", "bytearray": "use str or list", "bytes": "use str or list",
     "compile": "write the code where it runs", "complex": "keep the real and imaginary parts apart",
-    "dir": "gradtrace ops lists what torch offers", "eval": "write the expression itself",
+    "dir": "use the attributes by name", "eval": "write the expression itself",
     "exec": "write the statements themselves", "globals": "name the variable", "help": "see gradtrace --help",
     "input": "leave a name free and give it as an option", "locals": "name the variable",
     "memoryview": "use str or list", "open": "programs have no files; give data as an input: --x @FILE",

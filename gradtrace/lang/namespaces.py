@@ -167,6 +167,9 @@ def absent(name: str) -> ImportError:
     return error
 
 
+Namespace.__name__ = Namespace.__qualname__ = "module"
+
+
 def advice(module: str, name: str) -> str:
     """What to use instead of a name that a module has not."""
     import difflib
@@ -176,7 +179,13 @@ def advice(module: str, name: str) -> str:
     known = sorted((*python_modules.NAMES.get(module, ()), *torch_modules.MODULES.get(module, ())))
     if module in LIBRARY:
         known += sorted(names_of(real_import(LIBRARY[module])))
-    close = difflib.get_close_matches(name, known, 3)
+    close = [n for n in difflib.get_close_matches(name, known, 4) if module not in LIBRARY or is_there(module, n)]
     if close:
-        return f"nearest: {', '.join(close)}"
-    return "gradtrace ops lists what there is" if module in LIBRARY else f"there are {', '.join(known)}"
+        return f"nearest: {', '.join(close[:3])}"
+    if module in LIBRARY:
+        return "write it with what there is"
+    return f"there are {', '.join(known)}" if len(known) < 12 else "leave it out, or write it in the program"
+
+
+def is_there(module: str, name: str) -> bool:
+    return name in torch_modules.MODULES.get(module, ()) or public_value(module, name) is not MISSING

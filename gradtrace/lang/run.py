@@ -11,6 +11,7 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
+from gradtrace.lang.attributes import explain
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.depth import deep
 from gradtrace.lang.machine import machine_for
@@ -136,11 +137,13 @@ def chosen_output(env: dict[str, Any], name: str) -> Tensor:
 def failure(machine: Machine, error: BaseException) -> GradtraceError:
     """The uncaught exception of a program as one of ours, with the place where it arose."""
     place = machine.place(state.origin)
-    known = getattr(error, "_gradtrace", None)
-    if isinstance(known, LanguageError):
-        known.place = known.place or place
-        return known
-    hint = advice("call_depth") if isinstance(error, RecursionError) else ""
+    better, hint = explain(error)
+    better = vars(error).get("_gradtrace", better)
+    if isinstance(better, LanguageError):
+        better.place = better.place or place
+        return better
+    if isinstance(error, RecursionError):
+        hint = advice("call_depth")
     text = words(error)
     name = type(error).__name__
     return ProgramError(f"{name}: {text}" if text else name, hint, place)

@@ -1,0 +1,13 @@
+# zip, map, iter, next and their like
+print(list(zip([1, 2], "abc")), list(map(str, [1, 2])), list(enumerate("ab", start=5)), dict(enumerate("ab")))
+try: list(zip([1], [1, 2], strict=True))
+except ValueError as err: print(err)
+print(sorted([("b", 1), ("a", 1), ("c", 0)], key=lambda t: t[1]), sorted("bA", key=str.lower), max("a", "b", key=ord), min([3, 1], [2, 9]))
+it = iter([1, 2, 3])
+print(next(it), list(it), next(it, None), list(it))
+vals = iter([1, 2, 0, 3])
+print(list(iter(lambda: next(vals), 0)))
+print(list(filter(lambda x: x % 2, range(5))), list(reversed({"a": 1, "b": 2})), sum([[1], [2]], []), sum((0.1, 0.2)), any(x > 2 for x in [1, 3]), all(()))
+z = zip([1], [2]); print(list(z), list(z))
+print(isinstance(5, int | str), isinstance("a", (int, (float, str))), isinstance(None, type(None)))
+print([*map(lambda a, b: a * b, [1, 2], [3, 4])], *(x for x in "ab"), sep="/")

@@ -1,0 +1,3 @@
+# Methods of strings
+print("abc" < "abd", "a" * 3, "x" in "xyz", "hello world".title(), "a,b,,c".split(","), " a  b ".split(), "a-b-c".rsplit("-", 1), "abc".partition("x"), "A".isupper(), "abc".islower(), "a1".isalnum(), "abc".isalpha(), "12".isnumeric(), " ".isspace(), "Ab".swapcase(), "abc".endswith("c"), "x=1;y=2".split(";"), "abcabc".rfind("b"), "abcabc".rindex("c"), "aaa".replace("a", "b", 2), "  x ".lstrip() + "|", "xxaxx".strip("x"), "1,2".split(",", 1), "\n".join(["a", "b"]), "é".upper(), "abc".zfill(5), "-5".zfill(4))
+print("multi\nline".splitlines(), "a\tb".expandtabs(2), "abc".find("z"), "Hello"[1:-1], "Hello"[::-2], len(""), "a".join("xyz"), "test_case".removesuffix("_case"), "abc".isidentifier(), "ab c".casefold(), "a" "b")

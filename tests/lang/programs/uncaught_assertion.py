@@ -1,0 +1,2 @@
+# An assertion that does not hold
+assert 1 == 2, "one is not two"

@@ -1,0 +1,2 @@
+# raise ... from None, at the top
+raise ValueError("x") from None

@@ -1,0 +1,4 @@
+# A set changed while it is iterated
+s = {1}
+for k in s:
+    s.add(k + 10)

@@ -86,6 +86,9 @@ class CopySlices(Node):
         if inner.nrs is not None or base._nr:
             self.nrs = (base._nr, *(inner.nrs or (0,) * len(inner.next))[1:])
 
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
+
     def apply_gradient(self, gradient: Any) -> Any:
         if gradient is None:
             return (None,) * len(self.next)

@@ -14,6 +14,7 @@ A record says everything about one operator, on one or a few lines:
   for only the shape and dtype, "out1" for one of several results). The rule is written once, in operators and in names
   of `xp`, which stands for floats, arrays or Tensors as the case is. `joint=` is one rule for all arguments,
   `rule(xp, wanted, g, out, *args)`; `no_gradient=` names the arguments (indices, pivots) that it has none for.
+- `lacks=("bi", "elu_cpu")`: the kinds of dtypes (numpy's letters) that PyTorch's kernel of that name refuses.
 - `missing="none"`: a rule of an operator with several results gets None, not zeros, for those without a gradient.
 - Broadcasting and casts are undone by the engine, never in a rule.
 
@@ -25,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import refuse_mismatch
 from gradtrace.engine.extra import Counter
 from gradtrace.engine.lazy import np
@@ -93,6 +95,7 @@ class Op:
         joint: Derivative | None = None,
         undefined: bool = False,
         missing: str = "zeros",
+        lacks: tuple[str, str] | None = None,
         no_gradient: tuple[str, ...] = (),
         **derivatives: Derivative,
     ) -> None:
@@ -110,6 +113,7 @@ class Op:
         self.differentiable = differentiable
         self.undefined = undefined
         self.missing = missing  # what a rule gets for a result without gradient: "zeros", or "none" for None
+        self.lacks = lacks  # dtype kinds (numpy's letters) that the kernel refuses, and PyTorch's name or words for it
         self.joint = joint
         self.derivatives = derivatives
         self.node_name = node
@@ -218,6 +222,8 @@ class Op:
 
     def run(self, args: tuple[Any, ...], raws: list[Any]) -> Any:
         """The kernel on raw data, on Python floats where all operands are such."""
+        if self.lacks is not None:
+            self._refuse(raws[0])
         if self.scalar is not None and type(raws[0]) in NUMBERS and self._on_numbers(raws):
             try:
                 return self.scalar(*raws)
@@ -237,6 +243,15 @@ class Op:
             if "broadcast" in str(error):
                 refuse_mismatch(raws[: self.arity])
             raise
+
+    def _refuse(self, raw: Any) -> None:
+        kinds, kernel = self.lacks  # type: ignore[misc]
+        kind = "b" if type(raw) is bool else getattr(getattr(raw, "dtype", None), "kind", "f")
+        if kind not in kinds:
+            return
+        if " " in kernel:
+            raise RuntimeError(kernel)
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of_raw(raw).scalar_type}'")
 
     def _on_numbers(self, raws: list[Any]) -> bool:
         numbers = all(type(r) in NUMBERS for r in raws[: self.arity])

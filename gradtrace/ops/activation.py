@@ -17,7 +17,6 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, expose, not_a_tensor, public
 from gradtrace.ops.pointwise import relu as relu_record
 
-FLOAT: Any = {"promote": "float"}
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 ROOT_HALF, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
 # The tanh form of gelu (Hendrycks and Gimpel, https://arxiv.org/abs/1606.08415): tanh(KAPPA (x + CUBIC x^3)).
@@ -91,40 +90,45 @@ def silu_kernel(x: Any) -> Any:
     return x * sigmoid_kernel(x)
 
 
-gelu_record = op("gelu(self; approximate)", gelu_kernel, node="GeluBackward0", **FLOAT,
+gelu_record = op("gelu(self; approximate)", gelu_kernel, node="GeluBackward0", lacks=("bi", "GeluKernelImpl"),
                  self=d("self", lambda xp, g, out, self, approximate: gelu_grad(xp, g, self, approximate)))
-silu_record = op("silu(self)", silu_kernel, node="SiluBackward0", **FLOAT,
+silu_record = op("silu(self)", silu_kernel, node="SiluBackward0", lacks=("bi", "silu_cpu"),
                  self=d("self", lambda xp, g, out, self: silu_grad(xp, g, self)))
-softplus_record = op("softplus(self; beta, threshold)", softplus_kernel, node="SoftplusBackward0", **FLOAT,
+softplus_record = op("softplus(self; beta, threshold)", softplus_kernel, node="SoftplusBackward0",
+                     lacks=("bi", "softplus_cpu"),
                      self=d("self", lambda xp, g, out, self, beta, threshold: xp.where(
                          self * beta > threshold, g, g * xp.sigmoid(self * beta))))
-mish_record = op("mish(self)", lambda x: x * np.tanh(softplus_kernel(x, 1.0, 20.0)), node="MishBackward0", **FLOAT,
+mish_record = op("mish(self)", lambda x: x * np.tanh(softplus_kernel(x, 1.0, 20.0)), node="MishBackward0",
+                 lacks=("bi", "mish_cpu"),
                  self=d("self", lambda xp, g, out, self: mish_grad(xp, g, self)))
 leaky_relu_record = op("leaky_relu(self; slope)", lambda x, slope: np.where(x > 0, x, x * slope).astype(x.dtype),
-                       node="LeakyReluBackward0", inplace_node="LeakyReluBackward1",
+                       node="LeakyReluBackward0", inplace_node="LeakyReluBackward1", lacks=("bi", "leaky_relu_cpu"),
                        self=d("self", lambda xp, g, out, self, slope: xp.linked(
                            xp.where(self > 0, g, g * slope), self)))
 elu_record = op("elu(self; alpha, scale, input_scale)", elu_kernel, node="EluBackward0", inplace_node="EluBackward1",
+                lacks=("bi", "elu_cpu"),
                 self=d("self", lambda xp, g, out, self, *numbers: elu_grad(xp, g, self, *numbers)))
 celu_record = op("celu(self; alpha)", lambda x, alpha: elu_kernel(x, alpha, 1.0, 1 / alpha), node="CeluBackward0",
-                 inplace_node="CeluBackward1",
+                 inplace_node="CeluBackward1", lacks=("bi", "elu_cpu"),
                  self=d("self", lambda xp, g, out, self, alpha: elu_grad(xp, g, self, alpha, 1.0, 1 / alpha)))
 hardtanh_record = op("hardtanh(self; low, high)", lambda x, low, high: np.clip(x, low, high).astype(x.dtype),
-                     node="HardtanhBackward0", inplace_node="HardtanhBackward1",
+                     node="HardtanhBackward0",
+                     lacks=("b", "Bool inputs not supported for hardtanh"), inplace_node="HardtanhBackward1",
                      self=d("self", lambda xp, g, out, self, low, high: xp.linked(xp.where(
                          xp.logical_or(self <= low, self >= high), xp.zeros_like(g), g), self)))
 hardswish_record = op("hardswish(self)", lambda x: (x * np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
-                      node="HardswishBackward0",
+                      node="HardswishBackward0", lacks=("bi", "hardswish_cpu"),
                       self=d("self", lambda xp, g, out, self: xp.where(
                           self <= -3, xp.zeros_like(g), xp.where(self < 3, g * (self / 3 + 0.5), g))))
 hardsigmoid_record = op("hardsigmoid(self)", lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
-                        node="HardsigmoidBackward0",
+                        node="HardsigmoidBackward0", lacks=("bi", "hardsigmoid_cpu"),
                         self=d("self", lambda xp, g, out, self: xp.linked(select(
                             xp, xp.logical_and(self > -3, self < 3), g / 6, g), self)))
 logsigmoid_record = op("log_sigmoid(self)", lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
-                       node="LogSigmoidBackward0", **FLOAT,
+                       node="LogSigmoidBackward0", lacks=("bi", "log_sigmoid_cpu"),
                        self=d("self", lambda xp, g, out, self: g * xp.sigmoid(-self)))
 prelu_record = op("prelu(self, weight)", lambda x, w: np.where(x > 0, x, x * w), node="PreluKernelBackward0",
+                  lacks=("bi", "prelu_cpu"),
                   promote="arith",
                   self=d("self weight", lambda xp, g, out, self, weight: xp.where(self > 0, g, g * weight)),
                   weight=d("self", lambda xp, g, out, self, weight: select(xp, self <= 0, g * self, g)))
@@ -135,11 +139,12 @@ threshold_record = op("threshold(self; threshold, value)",
                           xp.where(self <= threshold, xp.zeros_like(g), g), self)))
 softshrink_record = op("softshrink(self; lambd)", lambda x, lambd: np.where(
     x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0)).astype(x.dtype), node="SoftshrinkBackward0",
+    lacks=("bi", "softshrink_cpu"),
     self=d("self", lambda xp, g, out, self, lambd: shrink_grad(xp, g, self, lambd)))
 hardshrink_record = op("hardshrink(self; lambd)", lambda x, lambd: np.where(
-    (x >= -lambd) & (x <= lambd), np.zeros_like(x), x), node="HardshrinkBackward0",
+    (x >= -lambd) & (x <= lambd), np.zeros_like(x), x), node="HardshrinkBackward0", lacks=("bi", "hardshrink_cpu"),
     self=d("self", lambda xp, g, out, self, lambd: shrink_grad(xp, g, self, lambd)))
-glu_record = op("glu(self; dim)", lambda x, dim: glu_kernel(x, dim), node="GluBackward0",
+glu_record = op("glu(self; dim)", lambda x, dim: glu_kernel(x, dim), node="GluBackward0", lacks=("bi", "glu_cpu"),
                 self=d("self", lambda xp, g, out, self, dim: glu_grad(xp, g, self, dim)))
 
 
@@ -174,7 +179,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @public("gelu", forms="n")
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """x * Phi(x), or its tanh approximation (torch.nn.functional.gelu)."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")

@@ -45,6 +45,10 @@ def subtract(a: Any, b: Any) -> Any:
     return np.subtract(a, b)
 
 
+def scaled(b: Any, alpha: Any) -> Any:
+    return np.logical_and(b, alpha) if b.dtype.kind == "b" else np.multiply(b, alpha)
+
+
 def negate(a: Any) -> Any:
     if is_bool(a) or type(a) is bool:
         raise RuntimeError(
@@ -57,10 +61,16 @@ def negate(a: Any) -> Any:
 def power_kernel(a: Any, b: Any) -> Any:
     a, b = np.asarray(a), np.asarray(b)
     if a.dtype.kind in "iu" and b.dtype.kind in "iu" and bool((b < 0).any()):
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
+        return integer_power(a, b)
     if a.dtype.kind == "f" and b.ndim == 0 and b == 2:
         return a * a
     return np.power(a, b)
+
+
+def integer_power(a: Any, b: Any) -> Any:
+    """Integer powers where some exponents are negative: only 1 and -1 have an inverse, all others give 0."""
+    out = np.power(a, np.abs(b))
+    return np.where((b < 0) & (np.abs(a) != 1), 0, out).astype(out.dtype)
 
 
 def power_scalar_kernel(a: Any, exponent: Any) -> Any:
@@ -114,24 +124,31 @@ def rounded_division(a: Any, b: Any, mode: str) -> Any:
 
 
 ARITH: Any = {"promote": "arith"}
+NO_BOOL = (
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+    "`~` or `logical_not()` operator instead."
+)
 
 add = op("add(self, other)", "add", scalar=py.add, node="AddBackward0", **ARITH,
          self=d("", lambda xp, g, out, self, other: g),
          other=d("", lambda xp, g, out, self, other: g))
-add_scaled = op("add_scaled(self, other; alpha)", lambda a, b, alpha: np.add(a, np.multiply(b, alpha)),
+add_scaled = op("add_scaled(self, other; alpha)", lambda a, b, alpha: np.add(a, scaled(b, alpha)),
                 scalar=lambda a, b, alpha: a + b * alpha, node="AddBackward0", **ARITH,
                 self=d("", lambda xp, g, out, self, other, alpha: g),
                 other=d("", lambda xp, g, out, self, other, alpha: g * alpha))
 sub = op("sub(self, other)", subtract, scalar=py.sub, node="SubBackward0", **ARITH,
          self=d("", lambda xp, g, out, self, other: g),
          other=d("", lambda xp, g, out, self, other: -g))
-sub_scaled = op("sub_scaled(self, other; alpha)", lambda a, b, alpha: subtract(a, np.multiply(b, alpha)),
+sub_scaled = op("sub_scaled(self, other; alpha)", lambda a, b, alpha: subtract(a, scaled(b, alpha)),
                 scalar=lambda a, b, alpha: a - b * alpha, node="SubBackward0", **ARITH,
                 self=d("", lambda xp, g, out, self, other, alpha: g),
                 other=d("", lambda xp, g, out, self, other, alpha: -g * alpha))
 rsub_scalar = op("rsub_scalar(self, other)", reversed_subtract, scalar=lambda a, b: b - a, node="RsubBackward1",
-                 **ARITH,
+                 **ARITH, lacks=("b", NO_BOOL),
                  self=d("", lambda xp, g, out, self, other: -g))
+rsub_tensor = op("rsub(self, other; alpha)", lambda a, b, alpha: subtract(b, scaled(a, alpha)), node="RsubBackward0",
+                 **ARITH, self=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
+                 other=d("", lambda xp, g, out, self, other, alpha: g))
 mul = op("mul(self, other)", "multiply", scalar=py.mul, node="MulBackward0", **ARITH,
          self=d("other", lambda xp, g, out, self, other: g * other),
          other=d("self", lambda xp, g, out, self, other: g * self))
@@ -147,6 +164,7 @@ neg = op("neg(self)", negate, scalar=py.neg, node="NegBackward0", promote="arith
 pow_scalar = op("pow_scalar(self; exponent)", power_scalar_kernel, scalar=scalars.power, node="PowBackward0",
                 self=d("self", lambda xp, g, out, self, exponent: pow_scalar_grad(xp, g, self, exponent)))
 pow_ = op("pow(self, exponent)", power_kernel, scalar=scalars.power, node="PowBackward1", **ARITH,
+          lacks=("b", "pow"),
           self=d("self exponent", lambda xp, g, out, self, exponent: pow_base_grad(xp, g, self, exponent)),
           exponent=d("self exponent out", lambda xp, g, out, self, exponent: pow_exponent_grad(
               xp, g, self, exponent, out)))
@@ -156,11 +174,12 @@ pow_of_scalar = op("pow_of_scalar(exponent; base)", lambda exponent, base: power
                    exponent=d("exponent out", lambda xp, g, out, exponent, base: pow_of_scalar_grad(
                        xp, g, out, exponent, base)))
 remainder = op("remainder(self, other)", python_remainder, scalar=scalars.remainder, node="RemainderBackward1", **ARITH,
+               lacks=("b", "remainder_cpu"),
                self=d("", lambda xp, g, out, self, other: g),
                other=d("self other", lambda xp, g, out, self, other: -g * xp.floor(self / other)))
 remainder_scalar = op("remainder_scalar(self, other)", python_remainder, scalar=scalars.remainder,
                       node="RemainderBackward0", **ARITH, self=d("", lambda xp, g, out, self, other: g))
-fmod = op("fmod(self, other)", "fmod", node="FmodBackward1", **ARITH,
+fmod = op("fmod(self, other)", "fmod", node="FmodBackward1", **ARITH, lacks=("b", "fmod_cpu"),
           self=d("", lambda xp, g, out, self, other: g),
           other=d("self other", lambda xp, g, out, self, other: -g * xp.trunc(self / other)))
 fmod_scalar = op("fmod_scalar(self, other)", "fmod", node="FmodBackward0", **ARITH,
@@ -225,7 +244,7 @@ def sub_(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
 def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """other - alpha * input (torch.rsub)."""
     if isinstance(other, Tensor):
-        return sub_(other, input, alpha=alpha)
+        return rsub_tensor(input, other, alpha)
     return rsub_scalar(input, other) if alpha == 1 else rsub_scalar(mul(input, alpha), other)
 
 

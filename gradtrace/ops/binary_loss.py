@@ -17,19 +17,19 @@ def log_sigmoid(x: Any) -> Any:
 bce = loss_op(
     "binary_cross_entropy(self, target)",
     lambda x, t: (t - 1) * np.maximum(np.log1p(-x), -100) - t * np.maximum(np.log(x), -100),
-    "BinaryCrossEntropyBackward0", "self target",
+    "BinaryCrossEntropyBackward0", "self target", "binary_cross_entropy",
     self=lambda xp, g, n, self, target: g * (self - target) / xp.clamp_min((1 - self) * self, 1e-12) / n,
     target=lambda xp, g, n, self, target: g * (xp.log1p(-self) - xp.log(self)) / n)
 bce_logits = loss_op(
     "binary_cross_entropy_with_logits(self, target)",
     lambda x, t: (1 - t) * x - log_sigmoid(x),
-    "BinaryCrossEntropyWithLogitsBackward0", "self target",
+    "BinaryCrossEntropyWithLogitsBackward0", "self target", "log_sigmoid_cpu",
     self=lambda xp, g, n, self, target: (xp.sigmoid(self) - target) * g / n,
     target=lambda xp, g, n, self, target: -self * g / n)
 bce_pos_weight = loss_op(
     "binary_cross_entropy_with_pos_weight(self, target, pos_weight)",
     lambda x, t, p: (1 - t) * x - (1 + (p - 1) * t) * log_sigmoid(x),
-    "BinaryCrossEntropyWithLogitsBackward0", "self target pos_weight",
+    "BinaryCrossEntropyWithLogitsBackward0", "self target pos_weight", "log_sigmoid_cpu",
     self=lambda xp, g, n, self, target, pos_weight: (
         (1 - target + pos_weight * target) * xp.sigmoid(self) - pos_weight * target) * g / n,
     target=lambda xp, g, n, self, target, pos_weight: (
@@ -48,9 +48,10 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size."
         )
-    x = input.array
-    if x.size and not bool(((x >= 0) & (x <= 1)).all()):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    for name, tensor in (("input", input), ("target", target)):
+        x = tensor.array
+        if input.is_floating_point() and x.size and not bool(((x >= 0) & (x <= 1)).all()):
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     return bce(input, target, None if weight is None else weight.array, reduction)
 
 

@@ -85,6 +85,10 @@ def nll_loss(
         n, c = input.shape[0], input.shape[1]
         input = input.reshape(n, c, 1, -1) if input.numel() else input
         target = target.reshape(n, 1, -1)
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(
+            f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}"
+        )
     w = None if weight is None else weight.array
     found = record(input, target.array, w, reduction, ignore_index)
     return found.view(*shape) if reduction == "none" and tuple(found.shape) != shape and input.ndim > 1 else found
@@ -97,7 +101,7 @@ def check_targets(input: Tensor, target: Tensor, ignore: int) -> None:
             f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_type}"
         )
     if not input.is_floating_point():
-        raise RuntimeError(f'"nll_loss_out_frame" not implemented for \'{input.dtype.scalar_type}\'')
+        raise NotImplementedError(f'"nll_loss_out_frame" not implemented for \'{input.dtype.scalar_type}\'')
     if input.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
     if input.ndim == 1 and target.numel() != 1:

@@ -9,7 +9,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, check_dims, expose_inplace, public, sizes
-from gradtrace.ops.create import cast
+from gradtrace.ops.create import cast, in_c_order
 from gradtrace.ops.index import index_select, select, slice_
 from gradtrace.ops.shape import expand, reshaped, unsqueeze, view
 
@@ -257,7 +257,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         wide = unsqueeze(input, dim + 1)
         shape = tuple(input.shape)
         grown = expand(wide, (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
-        return reshaped(grown, *shape[:dim], shape[dim] * repeats, *shape[dim + 1 :])
+        return view(in_c_order(grown), (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
     return index_select(input, dim, np.repeat(np.arange(input.shape[dim]), repeats.shared()))
 
 

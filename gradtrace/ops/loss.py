@@ -36,7 +36,8 @@ def reduce_array(each: Any, weight: Any, reduction: str) -> Any:
     return each if reduction == "none" else each.sum(dtype=each.dtype) if reduction == "sum" else each.mean()
 
 
-def loss_op(signature: str, each: Callable[..., Any], node: str, needs: str, **rules: Callable[..., Any]) -> Op:
+def loss_op(signature: str, each: Callable[..., Any], node: str, needs: str, kernel_name: str,
+            **rules: Callable[..., Any]) -> Op:
     """A record "NAME(operands; weight, reduction)": the losses `each(*operands)`, weighted and reduced."""
     name, _, operands = signature.rstrip(")").partition("(")
     n = len(operands.split(","))
@@ -54,7 +55,8 @@ def loss_op(signature: str, each: Callable[..., Any], node: str, needs: str, **r
         return d(needs, of_reduced)
 
     made = {argument: derivative(rule) for argument, rule in rules.items()}
-    return op(f"{name}({operands}; weight, reduction)", kernel, node=node, promote="arith", **made)
+    return op(f"{name}({operands}; weight, reduction)", kernel, node=node, promote="arith", lacks=("bi", kernel_name),
+              **made)
 
 
 def huber_slope(xp: Any, x: Any, bound: Any) -> Any:
@@ -62,11 +64,11 @@ def huber_slope(xp: Any, x: Any, bound: Any) -> Any:
     return xp.where(xp.abs(x) < bound, x, xp.sign(x) * bound)
 
 
-mse = loss_op("mse_loss(self, target)", lambda a, b: (a - b) * (a - b), "MseLossBackward0", "self target",
+mse = loss_op("mse_loss(self, target)", lambda a, b: (a - b) * (a - b), "MseLossBackward0", "self target", "mse_cpu",
               self=lambda xp, g, n, self, target: (2 / n) * (self - target) * g,
               target=lambda xp, g, n, self, target: (2 / n) * (target - self) * g)
 soft_margin = loss_op("soft_margin_loss(self, target)", lambda a, y: np.log(1 + np.exp(-y * a)),
-                      "SoftMarginLossBackward0", "self target",
+                      "SoftMarginLossBackward0", "self target", "log_vml_cpu",
                       self=lambda xp, g, n, self, target: -target * soft_margin_share(xp, self, target) * g / n)
 
 
@@ -75,7 +77,7 @@ def soft_margin_share(xp: Any, x: Any, y: Any) -> Any:
     return z / (1 + z)
 
 
-def bounded(name: str, node: str, kernel: Callable[..., Any], slope: Callable[..., Any]) -> Op:
+def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], slope: Callable[..., Any]) -> Op:
     """A record "NAME(self, target; bound, reduction)" of a loss that is quadratic inside of a bound."""
     def rule(xp: Any, g: Any, a: Any, b: Any, bound: float, reduction: str) -> Any:
         norm = 1 / max(math.prod(a.shape), 1) if reduction == "mean" else 1
@@ -84,16 +86,16 @@ def bounded(name: str, node: str, kernel: Callable[..., Any], slope: Callable[..
     return op(
         f"{name}(self, target; bound, reduction)",
         lambda a, b, bound, reduction: reduce_array(kernel(np.abs(a - b), bound).astype(a.dtype), None, reduction),
-        node=node, promote="arith",
+        node=node, promote="arith", lacks=("bi", kernel_name),
         self=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest)),
         target=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, target, self, *rest)),
     )
 
 
-smooth_l1 = bounded("smooth_l1_loss", "SmoothL1LossBackward0",
+smooth_l1 = bounded("smooth_l1_loss", "SmoothL1LossBackward0", "smooth_l1_cpu",
                     lambda z, beta: np.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta),
                     lambda xp, x, beta: xp.where(xp.abs(x) < beta, x / beta, xp.sign(x)))
-huber = bounded("huber_loss", "HuberLossBackward0",
+huber = bounded("huber_loss", "HuberLossBackward0", "huber_cpu",
                 lambda z, delta: np.where(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta)), huber_slope)
 
 
@@ -179,6 +181,8 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, re
 def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
            log_target: bool = False) -> Tensor:
     """target * (log target - input) (torch.nn.functional.kl_div); `input` holds log-probabilities."""
+    if not (input.is_floating_point() and target.is_floating_point()):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     if reduction == "batchmean":
         return kl_div(input, target, reduction="sum", log_target=log_target) / input.shape[0]
     reduction = reduction_named(reduction, size_average, reduce)

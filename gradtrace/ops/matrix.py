@@ -24,7 +24,8 @@ def product(a: Any, b: Any) -> Any:
     if a.dtype.itemsize == 2 and a.dtype.kind == "f":
         return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if a.dtype.kind == "b":
-        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+        kernel = ("dot", "addmv_impl_cpu")[a.ndim - 1] if b.ndim == 1 else "bmm" if a.ndim == 3 else "addmm_impl_cpu_"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
     return a.dot(b) if a.ndim < 3 else np.matmul(a, b)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, op, records
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
 from gradtrace.ops.api import expose_inplace, public, unary
@@ -31,9 +32,10 @@ def zero(xp: Any, g: Any, *_: Any) -> Any:
     return xp.zeros_like(g)
 
 
-abs_ = op("abs(self)", "abs", scalar=abs, node="AbsBackward0", promote="arith",
+abs_ = op("abs(self)", "abs", scalar=abs, node="AbsBackward0", promote="arith", lacks=("b", "abs_cpu"),
           self=d("self", lambda xp, g, out, self: g * xp.sign(self)))
-sign = op("sign(self)", "sign", scalar=scalars.sign, node="SignBackward0", self=d("", zero))
+sign = op("sign(self)", lambda x: x.copy() if x.dtype.kind == "b" else np.sign(x), scalar=scalars.sign,
+          node="SignBackward0", self=d("", zero))
 exp = op("exp(self)", "exp", scalar=math.exp, node="ExpBackward0", **FLOAT,
          self=d("out", lambda xp, g, out, self: g * out))
 exp2 = op("exp2(self)", "exp2", scalar=lambda x: 2.0 ** x, node="Exp2Backward0", **FLOAT,
@@ -84,15 +86,20 @@ atanh = op("atanh(self)", "arctanh", scalar=math.atanh, node="AtanhBackward0", i
 sigmoid = op("sigmoid(self)", sigmoid_kernel, scalar=scalars.sigmoid, node="SigmoidBackward0", **FLOAT,
              self=d("out", lambda xp, g, out, self: g * ((1 - out) * out)))
 relu = op("relu(self)", lambda x: np.where(x <= 0, np.zeros_like(x), x), scalar=scalars.relu, node="ReluBackward0",
+          lacks=("b", "Boolean inputs not supported for relu"),
           self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)))
 # An operator of its own, as in PyTorch: its result requires grad because relu's does, though that gradient is 0.
 relu_grad = op("relu_grad(g, result)", lambda g, result: np.where(result <= 0, np.zeros_like(g), g),
                scalar=lambda g, result: 0.0 if result <= 0 else g, node="ThresholdBackwardBackward0",
                g=d("result", lambda xp, gg, out, g, result: xp.relu_grad(gg, result)), result=d("", zero))
-floor = op("floor(self)", "floor", scalar=scalars.floor, node="FloorBackward0", self=d("", zero))
-ceil = op("ceil(self)", "ceil", scalar=scalars.ceil, node="CeilBackward0", self=d("", zero))
-trunc = op("trunc(self)", "trunc", scalar=scalars.trunc, node="TruncBackward0", self=d("", zero))
-round_ = op("round(self)", "rint", scalar=scalars.round_half_even, node="RoundBackward0", self=d("", zero))
+floor = op("floor(self)", "floor", scalar=scalars.floor, node="FloorBackward0",
+           lacks=("b", "floor_vml_cpu"), self=d("", zero))
+ceil = op("ceil(self)", "ceil", scalar=scalars.ceil, node="CeilBackward0",
+          lacks=("b", "ceil_vml_cpu"), self=d("", zero))
+trunc = op("trunc(self)", "trunc", scalar=scalars.trunc, node="TruncBackward0",
+           lacks=("b", "trunc_vml_cpu"), self=d("", zero))
+round_ = op("round(self)", lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(), scalar=scalars.round_half_even,
+            node="RoundBackward0", lacks=("b", "round_vml_cpu"), self=d("", zero))
 round_to = op("round_to(self; decimals)", round_decimals, node="RoundBackward1", self=d("", zero))
 frac = op("frac(self)", lambda x: x - np.trunc(x), scalar=lambda x: x - math.trunc(x), node="FracBackward0",
           self=d("", lambda xp, g, out, self: g))
@@ -105,6 +112,7 @@ clamp_max = op("clamp_max(self; max)", lambda x, high: clamp_kernel(x, None, hig
                scalar=lambda x, high: scalars.clamp(x, None, high), node="ClampMaxBackward0",
                self=d("self", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)))
 clamp_tensor = op("clamp_tensor(self, min, max)", lambda x, low, high: clamp_kernel(x, low, high), promote="arith",
+                  lacks=("b", "clamp_cpu"),
                   node="ClampBackward0",
                   self=d("self min max", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)),
                   min=d("self min max", lambda xp, g, out, self, min, max: bound_grad(
@@ -200,7 +208,7 @@ def arctan2(input: Tensor, other: Any) -> Tensor:
 def clamped(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """input limited to [min, max]; the bounds may be tensors, one may be None (torch.clamp)."""
     record, rest = choose_clamp(input, min, max)
-    return record(input, *rest)
+    return record(in_bounds_dtype(input, min, max), *rest)
 
 
 def choose_clamp(input: Tensor, low: Any, high: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -211,16 +219,25 @@ def choose_clamp(input: Tensor, low: Any, high: Any) -> tuple[Any, tuple[Any, ..
     return clamp, (low, high)
 
 
+def in_bounds_dtype(input: Tensor, *bounds: Any) -> Tensor:
+    """The input in the dtype that it has in common with bounds that are numbers."""
+    if input.is_floating_point():
+        return input
+    numbers = [b for b in bounds if isinstance(b, (int, float)) and not isinstance(b, bool)]
+    common = dtypes.result_type((input._data, True), *((b, False) for b in numbers))
+    return input if common is input.dtype else records["cast"](input, common.np)
+
+
 @public("clamp_min")
 def clamped_below(input: Tensor, min: Any) -> Tensor:
     """input, at least `min` (torch.clamp_min)."""
-    return clamp_min_tensor(input, min) if isinstance(min, Tensor) else clamp_min(input, min)
+    return clamp_min_tensor(input, min) if isinstance(min, Tensor) else clamp_min(in_bounds_dtype(input, min), min)
 
 
 @public("clamp_max")
 def clamped_above(input: Tensor, max: Any) -> Tensor:
     """input, at most `max` (torch.clamp_max)."""
-    return clamp_max_tensor(input, max) if isinstance(max, Tensor) else clamp_max(input, max)
+    return clamp_max_tensor(input, max) if isinstance(max, Tensor) else clamp_max(in_bounds_dtype(input, max), max)
 
 
 @public("nan_to_num")

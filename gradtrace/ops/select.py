@@ -84,6 +84,8 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
 @public("topk")
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest (or smallest) of a dim: (values, indices) (torch.topk)."""
+    if input.dtype.name == "bool":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     dim = check_dim(dim, input.ndim)
     if k > input.shape[dim]:
         raise RuntimeError("selected index k out of range")

@@ -141,7 +141,8 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
                   (lambda x, v: x.index_put((index(0, 0), index(2, 2)), v, accumulate=True), X, away(2))],
     "fill": [(lambda x: (x * 1).fill_(2.0) + x, X)], "zero_": [(lambda x: (x * 1).zero_() + x, X)],
     # layers
-    "nn.functional.relu": [(F.relu, X)], "nn.functional.gelu": [(F.gelu, X), (lambda x: F.gelu(x, "tanh"), X)],
+    "nn.functional.relu": [(F.relu, X)],
+    "nn.functional.gelu": [(F.gelu, X), (lambda x: F.gelu(x, approximate="tanh"), X)],
     "nn.functional.linear": [(F.linear, X, away(4, 3), away(4)), (F.linear, Y, away(2, 3))],
     "nn.functional.conv2d": [
         (F.conv2d, IMAGE, away(3, 2, 2, 2), away(3)),
@@ -171,7 +172,8 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (lambda x, t: F.binary_cross_entropy_with_logits(x, t), X, positive(2, 3)),
         (lambda x, t: F.binary_cross_entropy_with_logits(x, t, pos_weight=torch.tensor(2.0).double()), X,
          positive(2, 3))],
-    "nn.functional.binary_cross_entropy": [(F.binary_cross_entropy, RNG.uniform(0.2, 0.8, (2, 3)), positive(2, 3))],
+    "nn.functional.binary_cross_entropy": [(F.binary_cross_entropy, RNG.uniform(0.2, 0.8, (2, 3)),
+                                            RNG.uniform(0.2, 0.8, (2, 3)))],
     "nn.functional.l1_loss": [(F.l1_loss, X, X + 0.3)],
     "nn.functional.smooth_l1_loss": [
         (lambda a, b: F.smooth_l1_loss(a, b, beta=0.5), X, X + np.array([0.3, 0.9, -1.2]))],

@@ -54,7 +54,7 @@ def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
             z = record.kernel(x)
         else:
             return general(input)
-        if type(z) is not float and type(z) is not bool:
+        if type(z) is not type(x) and type(z) is not bool:
             z = normalise(z)
         out: Any = new(Tensor)
         out._data = z
@@ -118,7 +118,10 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
                 if other.odd:
                     return general(a, b)
                 versioned = versioned or other.counter is not None
-            if (type(x) is not float or type(y) is not float) and not same_floats(x, y):
+            if type(x) is float:
+                if type(y) is not float:
+                    return general(a, b)
+            elif type(x) is bool or type(y) in PYTHON or x.dtype is not y.dtype or x.dtype.kind != "f":
                 return general(a, b)
             mask = (1 if a._req else 0) + (2 if b._req else 0)
         else:
@@ -127,7 +130,7 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
             z: Any = scalar(x, y) if type(x) is float else record.kernel(x, y)
         except FLOAT_TRAPS:  # also shapes that do not broadcast, which the record refuses in PyTorch's words
             return general(a, b)
-        if type(z) is not float and type(z) is not bool:
+        if type(z) is not type(x) and type(z) is not bool:
             z = normalise(z)
         out: Any = new(Tensor)
         out._data = z
@@ -175,11 +178,6 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
         return out
 
     return call
-
-
-def same_floats(x: Any, y: Any) -> bool:
-    """Whether both are arrays of one floating dtype."""
-    return type(x) not in PYTHON and type(y) not in PYTHON and x.dtype is y.dtype and x.dtype.kind == "f"
 
 
 def no_kernel(*operands: float) -> float:

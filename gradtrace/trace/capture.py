@@ -46,8 +46,9 @@ def capture(
     starts = roots or [run.root] if isinstance(run.root, Tensor) else roots
     history = History(run.records or ())
     history.add_inputs(given)
-    history.read()
-    history.add_names(bound_names(run.env))
+    bound = list(bound_names(run.env))
+    history.read(bound)
+    history.add_names(bound)
     for tensor in (*starts, *outputs):
         history.entry(tensor)
     history.find_functions()
@@ -66,7 +67,7 @@ def freeze(
         entry.id = i
     calls = [call for call in history.calls if any(out.id >= 0 for out in call.outputs)]
     source = labels.SourceText(run)
-    texts = labels.label_all(kept, calls, source)
+    texts = labels.label_all(kept, calls, source, run.env)
     found = functions.walk(entry.fn for entry in kept)
     call_ids = {id(call): i for i, call in enumerate(calls)}
     facts = Facts(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs})
@@ -213,11 +214,11 @@ def call_operands(call: Call) -> Iterator[Operand]:
         for tensor in tensors:
             yield Operand(call.inputs[id(tensor)].id, "", place, name)
             place += 1
-        if tensors and isinstance(value, Tensor):
+        if tensors and operands.all_tensors(value):
             continue
         if operands.is_option(name, position, arity):
-            if not operands.is_silent(value):
-                yield Operand(None, f"{name}={operands.constant_text(value)}", place, name)
+            if not operands.is_silent(name, value):
+                yield Operand(None, operands.option_text(name, value), place, name)
                 place += 1
         elif not tensors and value is not None:
             yield Operand(None, operands.constant_text(value), place, name)

@@ -55,6 +55,7 @@ class History:
         self.entries: list[Entry] = []
         self.calls: list[Call] = []
         self.current: dict[int, Entry] = {}  # by id() of the tensor: its latest version
+        self.arrays: dict[int, Tensor] = {}  # by id() of its ndarray: the tensor
 
     def entry(self, tensor: Tensor) -> Entry:
         """The tensor's latest version, entered now if it is new."""
@@ -83,11 +84,16 @@ class History:
         for name, tensor in pairs:
             self.entry(tensor).names.append(name)
 
-    def read(self) -> None:
-        """Goes through the recorded calls."""
+    def read(self, bound: Iterable[tuple[str, Tensor]] = ()) -> None:
+        """Goes through the recorded calls; `bound` are the tensors that variables hold."""
+        for _, tensor in bound:
+            self._note_array(tensor)
         for name, args, out, origin in self.records:
+            args = self._with_tensors(args)
             used = operands.tensors_in(args)
             made = operands.tensors_in(out)
+            for tensor in made:
+                self._note_array(tensor)
             if not used:
                 continue  # a tensor out of nothing (randn, ones): it is entered where it is used
             call = Call(name, args, origin)
@@ -96,6 +102,17 @@ class History:
                 self._result(call, tensor)
             if call.outputs:
                 self.calls.append(call)
+
+    def _note_array(self, tensor: Tensor) -> None:
+        raw = tensor._data
+        if type(raw) is not float and type(raw) is not bool:
+            self.arrays.setdefault(id(raw), tensor)
+
+    def _with_tensors(self, args: Any) -> Any:
+        """The arguments with tensors for those arrays (targets, indices, masks) that are a tensor's own data."""
+        if type(args) is tuple:
+            return tuple(self._with_tensors(arg) for arg in args)
+        return self.arrays.get(id(args), args) if type(args).__name__ == "ndarray" else args
 
     def _result(self, call: Call, tensor: Tensor) -> None:
         before = self.current.get(id(tensor))
@@ -119,7 +136,7 @@ class History:
         """Gives every entry its node, and enters the leaves that only the graph still knows."""
         for entry in self.entries:
             if entry.last:
-                entry.fn = entry.tensor.grad_fn
+                entry.fn = node_of(entry.tensor)
         self._find_earlier_functions()
         for leaf in functions.walk(entry.fn for entry in self.entries).variables:
             self.entry(leaf)
@@ -132,6 +149,16 @@ class History:
             if later is not None:
                 entry.fn = _function_before(later)
             after[id(entry.tensor)] = entry
+
+
+def node_of(tensor: Tensor) -> Node | None:
+    """The node that a tensor was computed by.
+
+    Reading grad_fn would give a view of a parameter that an optimiser has changed since (`weight.t()`) a new one.
+    """
+    view = None if tensor._x is None else tensor._x.view
+    stepped = view is not None and view.base._fn is None and tensor._fn is not None
+    return tensor._fn if stepped else tensor.grad_fn
 
 
 def _function_before(later: Entry) -> Node | None:

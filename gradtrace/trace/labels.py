@@ -1,12 +1,14 @@
-"""What a tensor is called: its variable, the text of the expression that made it, or its number.
+"""What a tensor is called: its variable, or the text of the expression that made it.
 
 Where one expression made several tensors (a call that is several operators inside), the result takes the text and the
 inner ones take their operator's name beside it; where it made one tensor again and again (a loop), they are numbered.
+A tensor out of nothing (`torch.ones(3)` within a line) takes the text of the operand that it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtrace.trace.operands import public_name
@@ -51,18 +53,19 @@ class SourceText:
         return " ".join(b" ".join(lines).decode("utf-8", "replace").split())
 
 
-def label_all(kept: Sequence[Entry], calls: Sequence[Call], source: SourceText) -> list[str]:
+def label_all(kept: Sequence[Entry], calls: Sequence[Call], source: SourceText, env: Mapping[str, Any]) -> list[str]:
     """The label of every kept entry."""
     texts = expression_texts(calls, source)
-    plain = [_label(entry, texts) for entry in kept]
+    constants = constant_texts(kept, calls, texts, source, env)
+    plain = [_label(entry, texts, constants) for entry in kept]
     counts: dict[str, int] = {}
     for entry, text in zip(kept, plain, strict=True):
-        if not entry.names:
+        if not entry.names and entry.call is not None:
             counts[text] = counts.get(text, 0) + 1
     numbers: dict[str, int] = {}
     labels = []
     for entry, text in zip(kept, plain, strict=True):
-        if entry.names or counts[text] == 1:
+        if entry.names or entry.call is None or counts[text] == 1:
             labels.append(text)
             continue
         numbers[text] = numbers.get(text, 0) + 1
@@ -70,9 +73,11 @@ def label_all(kept: Sequence[Entry], calls: Sequence[Call], source: SourceText) 
     return _versioned(kept, labels)
 
 
-def _label(entry: Entry, texts: dict[int, str]) -> str:
+def _label(entry: Entry, texts: dict[int, str], constants: dict[int, str]) -> str:
     if entry.names:
         return entry.names[0]
+    if entry.call is None:
+        return constants.get(id(entry), "constant")
     return texts.get(id(entry.call), "") or f"%{entry.id}"
 
 
@@ -85,11 +90,14 @@ def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:
     ]
 
 
+# ---- results
+
+
 def expression_texts(calls: Sequence[Call], source: SourceText) -> dict[int, str]:
     """By id(call): the text that its result goes by.
 
-    Calls in a row with one origin are one expression, or a loop over it: those of the last call's operator take the
-    text, the others were steps within.
+    Calls in a row with one origin are one expression, whose last call takes the text and whose others were steps
+    within, or a loop over it, which shows in their names as a pattern that repeats.
     """
     texts: dict[int, str] = {}
     start = 0
@@ -98,9 +106,79 @@ def expression_texts(calls: Sequence[Call], source: SourceText) -> dict[int, str
         while end < len(calls) and calls[end].origin == calls[start].origin:
             end += 1
         text = source.excerpt(calls[start].origin)
-        last = calls[end - 1].name
-        for call in calls[start:end]:
-            if text:
-                texts[id(call)] = text if call.name == last else f"{public_name(call.name)} in {text}"
+        if text:
+            every = period([call.name for call in calls[start:end]])
+            for i, call in enumerate(calls[start:end], 1):
+                texts[id(call)] = f"{public_name(call.name)} in {text}" if i % every else text
         start = end
     return texts
+
+
+def period(names: list[str]) -> int:
+    """The length of the shortest pattern that `names` is a repetition of."""
+    total = len(names)
+    for length in range(1, total // 2 + 1):
+        if total % length == 0 and all(names[i] == names[i - length] for i in range(length, total)):
+            return length
+    return total
+
+
+# ---- constants
+
+
+def constant_texts(
+    kept: Sequence[Entry], calls: Sequence[Call], texts: dict[int, str], source: SourceText, env: Mapping[str, Any]
+) -> dict[int, str]:
+    """By id(entry): what unnamed tensors that no call made are called, after the operand they first stand for."""
+    wanted = {id(entry) for entry in kept if entry.call is None and not entry.names}
+    found: dict[int, str] = {}
+    for call in calls if wanted else ():
+        text = source.excerpt(call.origin)
+        used = [(i, call.inputs[id(value)]) for i, value in enumerate(call.args) if id(value) in call.inputs]
+        unknown = [(i, entry) for i, entry in used if id(entry) in wanted and id(entry) not in found]
+        if not unknown or texts.get(id(call)) != text:
+            continue
+        written = operand_texts(text, env)
+        if any(entry.names and (i >= len(written) or written[i] not in entry.names) for i, entry in used):
+            continue  # the operator's arguments are not those of the expression, one by one
+        for i, entry in unknown:
+            # the 0.5 of dropout(x, 0.5) is not the mask that it multiplies by
+            if i < len(written) and not (entry.tensor.ndim and is_number(written[i])):
+                found[id(entry)] = written[i]
+    return found
+
+
+def operand_texts(text: str, env: Mapping[str, Any]) -> list[str]:
+    """The operands as written: of `a + 1` a and 1, of `x.mul(2)` x and 2, of `torch.cat([a, b])` a and b.
+
+    `env` tells modules (`torch.where`) from tensors (`x.where`).
+    """
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    parts: list[ast.expr] = []
+    if isinstance(node, ast.BinOp):
+        parts = [node.left, node.right]
+    elif isinstance(node, ast.Compare):
+        parts = [node.left, *node.comparators]
+    elif isinstance(node, ast.Call):
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        parts = [*([owner] if owner is not None and not _is_module(owner, env) else []), *node.args]
+        if len(node.args) == 1 and isinstance(node.args[0], (ast.List, ast.Tuple)):
+            parts = node.args[0].elts
+    return [ast.get_source_segment(text, part) or "" for part in parts]
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_module(node: ast.expr, env: Mapping[str, Any]) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and type(env.get(node.id)).__name__ == "module"

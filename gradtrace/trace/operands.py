@@ -21,6 +21,20 @@ PUBLIC = {
 SUFFIXES = ("_scalar", "_scaled", "_tensor", "_dim", "_number", "_ex")
 # Records whose first argument stands right of the sign: `2 - x` is rsub_scalar(x, 2).
 REVERSED = frozenset({"rsub_scalar", "pow_of_scalar"})
+# Options whose names in the records differ from the public ones.
+OPTIONS = {
+    "np_dtype": "dtype", "ignore": "ignore_index", "dims": "dim", "sizes": "split_size", "kernel": "kernel_size",
+    "slope": "negative_slope",
+}
+INTERNAL = frozenset({"order", "seen", "over", "others"})  # what an operator works out for itself
+# What options say when nobody has set them, by the option's name.
+ONES: tuple[Any, ...] = (1, (1,), (1, 1), (1, 1, 1))
+ZEROS: tuple[Any, ...] = (0, (0,), (0, 0), (0, 0, 0))
+DEFAULTS: dict[str, tuple[Any, ...]] = {
+    "alpha": (1,), "approximate": ("none",), "beta": (1,), "correction": (1,), "dilation": ONES, "eps": (1e-5,),
+    "groups": (1,), "ignore": (-100,), "input_scale": (1,), "ord": (2,), "output_padding": ZEROS,
+    "padding": (-1, *ZEROS), "reduction": ("mean",), "scale": (1,), "step": (1,), "stride": ONES, "threshold": (20,),
+}
 LONGEST = 24
 
 
@@ -55,7 +69,7 @@ def reading_order(name: str, args: tuple[Any, ...]) -> list[int]:
 
 def is_option(name: str, position: int, arity: int) -> bool:
     """Whether an argument is written with its name: dim=0, but the 2 of pow(x, 2) is an operand."""
-    return position >= arity and name not in ("exponent", "base", "alpha", "value")
+    return position >= arity and name not in ("exponent", "base", "value")
 
 
 def tensors_in(value: Any) -> list[Tensor]:
@@ -67,9 +81,23 @@ def tensors_in(value: Any) -> list[Tensor]:
     return []
 
 
-def is_silent(value: Any) -> bool:
-    """Whether an option says nothing worth a place in a label."""
-    return value is None or value is False
+def all_tensors(value: Any) -> bool:
+    """Whether an argument is a tensor, or nothing but tensors."""
+    return isinstance(value, Tensor) or (isinstance(value, (tuple, list)) and all(map(all_tensors, value)))
+
+
+def is_silent(name: str, value: Any) -> bool:
+    """Whether an option says nothing worth a place in a label: it is off, or what it is by default."""
+    if value is None or value is False or name in INTERNAL:
+        return True
+    return isinstance(value, (int, float, str, tuple)) and value in DEFAULTS.get(name, ())
+
+
+def option_text(name: str, value: Any) -> str:
+    """An option as the source may have it: "dim=0"."""
+    if name in ("dim", "dims") and isinstance(value, tuple) and len(value) == 1:
+        value = value[0]
+    return f"{OPTIONS.get(name, name)}={constant_text(value)}"
 
 
 def constant_text(value: Any) -> str:
@@ -90,7 +118,7 @@ def _text(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         inner = ", ".join("tensor" if isinstance(item, Tensor) else _text(item) for item in value)
         return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if len(value) == 1 else f"({inner})"
-    if hasattr(value, "shape"):
+    if type(value).__name__ == "ndarray":
         return f"array{tuple(value.shape)}"
     return getattr(value, "name", None) or getattr(value, "__name__", None) or type(value).__name__
 

@@ -77,7 +77,7 @@ class TensorRecord(NamedTuple):
 
     id: int
     name: str | None  # the first variable it was bound to
-    label: str  # the name, or the text of the expression that made it, or "%id"
+    label: str  # the name, or the text of the expression that made it
     kind: str  # one of KINDS
     op: str | None  # the operation that made it ("mul"); None for a tensor that none made
     grad_fn: str | None  # "MulBackward0"

@@ -8,6 +8,7 @@ from statements import leaf, run, trace
 import gradtrace
 from gradtrace.engine import Function
 from gradtrace.trace.capture import capture
+from gradtrace.trace.labels import operand_texts, period
 from gradtrace.trace.record import FunctionEdge, Operand
 
 
@@ -117,7 +118,7 @@ def test_retained_gradients():
 def test_kinds_of_leaves():
     t = trace("y = x * d * torch.tensor(2.0)", x=leaf(1.0), d=leaf(1.0, requires_grad=False))
     assert {tensor.label: tensor.kind for tensor in t.tensors if tensor.op is None} == {
-        "x": "leaf", "d": "data", "%3": "constant",
+        "x": "leaf", "d": "data", "torch.tensor(2.0)": "constant",
     }
 
 
@@ -225,6 +226,71 @@ def test_repeated_expressions_are_numbered():
     shown = labels(t)
     assert shown[0] == "x" and shown[-2:] == ["t", "y"]
     assert shown[1].endswith("#1") and shown[2].endswith("#2")
+
+
+def test_steps_within_a_call_are_not_its_result():
+    t = trace("y = f(x)\nz = y.sum()", x=leaf(1.0), f=lambda a: (a * 2 + 1) * 3)
+    assert labels(t) == ["x", "mul in f(x)", "add in f(x)", "y", "z"]
+
+
+@pytest.mark.parametrize(
+    ("names", "length"), [("a", 1), ("aaa", 1), ("abab", 2), ("aba", 3), ("abcabc", 3), ("aabaab", 3), ("tarta", 5)]
+)
+def test_a_loop_shows_as_a_pattern(names, length):
+    assert period(list(names)) == length
+
+
+@pytest.mark.parametrize(
+    ("text", "operands"),
+    [("a + 1", ["a", "1"]), ("x.mul(torch.ones(2))", ["x", "torch.ones(2)"]),
+     ("torch.where(m, x, 0.)", ["m", "x", "0."]), ("torch.nn.functional.relu(x)", ["x"]), ("torch.cat([a, f(b)])", ["a", "f(b)"]), ("x[i]", []), ("(", [])],
+)
+def test_operands_as_written(text, operands):
+    assert operand_texts(text, {"torch": type("module", (), {})(), "x": leaf(1.0)}) == operands
+
+
+def test_constants_take_the_operands_text():
+    t = trace("y = (x > 0).sum() * x.sum() * torch.tensor(3.0)", x=leaf([1.0, -1.0]))
+    assert labels(t)[-2:] == ["torch.tensor(3.0)", "y"]
+    dropped = trace("y = torch.nn.functional.dropout(x, 0.5)", backward=False, x=leaf([1.0, 2.0]))
+    assert labels(dropped) == ["x", "constant", "y"]
+
+
+def test_targets_indices_and_masks_are_operands():
+    t = trace(
+        "logits = x[i]\nmasked = x.masked_fill(m, 0.0)\nloss = torch.nn.functional.cross_entropy(logits, goal)\n"
+        "y = loss + masked.sum()",
+        x=leaf([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), i=gradtrace.tensor([0, 2]), goal=gradtrace.tensor([1, 0]),
+        m=gradtrace.tensor([[True, False], [False, True], [False, False]]),
+    )
+    used = {op.name: [t.tensors[o.tensor].label for o in op.inputs if o.tensor is not None] for op in t.operations}
+    assert used["index"] == ["x", "i"]
+    assert used["masked_fill"] == ["x", "m"]
+    assert used["nll_loss"][1] == "goal"
+    assert {op.name: op.label for op in t.operations}["nll_loss"] == "nll_loss"
+
+
+def test_a_step_after_backward_leaves_the_graph_as_it_was():
+    model, x = gradtrace.nn.Linear(2, 1), leaf([[1.0, 2.0]], dtype=gradtrace.float32)
+    done = run("y = model(x).sum()", model=model, x=x)
+    done.root.backward()
+    gradtrace.optim.SGD(model.parameters(), lr=0.1).step()
+    t = capture(done, [done.root], 1)
+    assert [f.name for f in t.functions] == [
+        "TBackward0", "AddmmBackward0", "SumBackward0", "AccumulateGrad", "AccumulateGrad", "AccumulateGrad",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [("y = torch.addmm(b, x, x)", "addmm"), ("y = torch.add(x, x, alpha=2)", "add alpha=2"),
+     ("y = x.softmax(-1)", "softmax dim=1"), ("y = x.to(torch.float32)", "to dtype=float32"), ("y = x.std()", "std"),
+     ("y = x.reshape(4)", "view shape=(4,)"), ("y = x.sort(dim=0).values", "sort dim=0"),
+     ("y = x[:, k]", "index indices=(:, tensor)")],
+)
+def test_labels_leave_defaults_out(text, label):
+    t = trace(text, backward=False, x=leaf([[1.0, 2.0], [3.0, 4.0]]), b=leaf([1.0, 1.0]), k=gradtrace.tensor([0]))
+    assert t.operations[-1].label == label
 
 
 def test_the_gradient_of_create_graph_has_a_grad_fn():

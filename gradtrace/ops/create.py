@@ -29,8 +29,9 @@ assign = op("assign(self, source)", lambda a, b: np.broadcast_to(b, np.shape(a))
             self=d("", lambda xp, g, out, self, source: xp.zeros_like(g)),
             source=d("", lambda xp, g, out, self, source: g))
 fill = op("fill(self; value)", lambda a, value: np.full_like(a, value), node="FillBackward0",
-          inplace_node="FillBackward1", self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)))
-fill_tensor = op("fill_tensor(self, value)", lambda a, value: np.full_like(a, value), node="FillBackward2",
+          inplace_node="FillBackward2", self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)))
+fill_tensor = op("fill_tensor(self, value)", lambda a, value: np.full_like(a, value), node="FillBackward1",
+                 inplace_node="FillBackward3",
                  self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)),
                  value=d("", lambda xp, g, out, self, value: g))
 zero = op("zero(self)", lambda a: np.zeros_like(a), node="ZeroBackward0",

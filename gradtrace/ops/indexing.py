@@ -7,7 +7,7 @@ from typing import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.create import assign, fill, from_nested
+from gradtrace.ops.create import assign, fill_tensor, from_nested
 from gradtrace.ops.index import index, index_put, select, slice_
 from gradtrace.ops.shape import alias, unsqueeze
 
@@ -187,7 +187,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     elif isinstance(value, Tensor):
         inplace(assign, target, fitting(value, target))
     else:
-        inplace(fill, target, value)
+        inplace(fill_tensor, target, Tensor._wrap(np.asarray(value).astype(self.dtype.np)))
 
 
 def fitting(value: Tensor, target: Tensor) -> Tensor:

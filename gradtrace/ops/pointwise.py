@@ -248,6 +248,12 @@ def without_nan(input: Tensor, nan: float = 0.0, posinf: float | None = None, ne
 
 def _clamp_inplace(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     record, rest = choose_clamp(self, min, max)
+    common = in_bounds_dtype(self, min, max).dtype
+    if common.category > self.dtype.category:
+        kept = "long int" if self.dtype.name == "int64" else self.dtype.c_name
+        raise RuntimeError(
+            f"result type {common.scalar_type} can't be cast to the desired output type {kept}"
+        )
     return inplace(record, self, *rest)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine.describe import Size
-from gradtrace.engine.inplace import repoint
+from gradtrace.engine.inplace import refuse_untrackable, repoint
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
@@ -340,6 +340,8 @@ def _inplace_view(function: Any, node: str) -> Any:
     """In-place forms of views: the tensor itself takes the new shape."""
 
     def method(self: Tensor, *args: Any) -> Tensor:
+        if self.requires_grad and state.grad_enabled:
+            refuse_untrackable(self)
         out = function(self, *args)
         self._data = out._data
         self.counter().n += 1

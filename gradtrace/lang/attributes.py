@@ -96,7 +96,7 @@ class Gate:
         if issubclass(kind, BaseException):
             return lambda value, name: name in OF_EXCEPTION or (public(name) and name not in OBJECTS)
         if issubclass(kind, Frozen):
-            return lambda value, name: not name.startswith("_") or name in NAMED
+            return lambda value, name: public(name) or name in NAMED or name == "__version__"
         if kind is Function:
             return lambda value, name: name in NAMED or name == "__wrapped__" or name in vars(value)
         if is_open(kind):

@@ -37,6 +37,9 @@ def statement_faults(tree: ast.Module) -> Iterator[Fault]:
         fault = fault_of(node, in_function, in_loop, first)
         if fault is not None:
             yield Fault(fault, node)
+        for handler in getattr(node, "handlers", ())[:-1]:
+            if handler.type is None:
+                yield Fault("default 'except:' must be last", handler)
         todo.extend(children(node, in_function, in_loop))
 
 
@@ -67,8 +70,6 @@ def fault_of(node: Any, in_function: bool, in_loop: bool, first: set[ast.AST]) -
         return "'continue' not properly in loop"
     if kind is ast.Call or kind is ast.ClassDef:
         return repeated_keyword(node)
-    if kind is ast.Try:
-        return "default 'except:' must be last" if any(h.type is None for h in node.handlers[:-1]) else None
     if kind in (ast.Tuple, ast.List) and isinstance(node.ctx, ast.Store):
         many = sum(isinstance(e, ast.Starred) for e in node.elts) > 1
         return "multiple starred expressions in assignment" if many else None
@@ -137,7 +138,7 @@ def declaration_fault(scope: Scope, name: str, word: str, parameters: set[str], 
         return f"name '{name}' is parameter and {word}"
     if word == "nonlocal" and scope.kind == "module":
         return "nonlocal declaration not allowed at module level"
-    if word == "nonlocal" and name in scope.globals:
+    if name in scope.globals and name in scope.nonlocals:
         return f"name '{name}' is nonlocal and global"
     if word == "nonlocal" and name not in scope.free:
         return f"no binding for nonlocal '{name}' found"

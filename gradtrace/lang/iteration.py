@@ -104,6 +104,7 @@ class Range(Frozen):
         return counted(reversed(self._range), self._meter)
 
     def __len__(self) -> int:
+        self._meter.reserve(8 * len(self._range))  # a list of it asks for the length first, and allocates
         return len(self._range)
 
     def __getitem__(self, key: Any) -> Any:
@@ -111,7 +112,8 @@ class Range(Frozen):
         return Range(found, self._meter) if isinstance(found, range) else found
 
     def __contains__(self, value: Any) -> bool:
-        return type(value) is int and value in self._range
+        whole = int(value) if type(value) is float and value.is_integer() else value
+        return type(whole) in (int, bool) and whole in self._range
 
     def __eq__(self, other: Any) -> bool:
         return self._range == (other._range if isinstance(other, Range) else other)

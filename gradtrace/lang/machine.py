@@ -13,6 +13,7 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Streams, builtins
 from gradtrace.lang.operators import by_name
 from gradtrace.lang.parse import Program
+from gradtrace.lang.source import Span
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.unit import Frame, Machine
 
@@ -25,24 +26,23 @@ def machine_for(program: Program, meter: Meter, env: Frame, stdout: Any, stderr:
     streams = Streams(stdout, stderr, meter)
     offered = builtins(gate, meter, strings, streams)
 
-    def where() -> tuple[str, int]:
-        return program.source.name, made.spans[state.origin].line or 1
-
-    def modules() -> Any:
+    def modules(spans: list[Span]) -> Any:
         from gradtrace.lang.namespaces import Modules
         from gradtrace.lang.python_modules import Python
 
+        def where() -> tuple[str, int]:
+            return program.source.name, spans[state.origin].line or 1
+
         return Modules(Python(gate, meter, streams, by_name(meter, strings), where))
 
-    def find(name: str) -> Any:
+    def find(name: str, machine: Machine) -> Any:
         if program.imports_torch:
             return offered[name]
         from gradtrace.lang.mathematics import find as mathematics
 
-        return mathematics(name, offered, made)
+        return mathematics(name, offered, machine)
 
-    made = Machine(program, meter, gate, strings, env, find, modules)  # the functions above use it
-    return made
+    return Machine(program, meter, gate, strings, env, find, modules)
 
 
 def special_attributes(strings: Strings) -> dict[tuple[type, str], Any]:

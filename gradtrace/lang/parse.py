@@ -35,6 +35,7 @@ REFUSED = {
     "AsyncFunctionDef": ("async def", "write a plain def"),
     "AsyncFor": ("async for", "write a plain for"),
     "AsyncWith": ("async with", "write a plain with"),
+    "comprehension": ("async for", "write a plain for"),
     "Match": ("match", "write it with if and elif"),
     "TryStar": ("except*", "write a plain except"),
 }
@@ -59,11 +60,14 @@ def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -
         raise ParseError(f"the program is larger than {limit} bytes", advice("source_bytes"))
     tree = parsed(source)
     for node in ast.walk(tree):
-        if type(node) not in ALLOWED:
+        if type(node) not in ALLOWED or (type(node) is ast.comprehension and node.is_async):
             raise unsupported(node, source)
         if type(node) is ast.Constant and type(node.value) in CONSTANTS:
             what, instead = CONSTANTS[type(node.value)]
             raise UnsupportedError(f"{what} are not part of the language", instead, source.place(span_of(node)))
+        if type(node) is ast.ClassDef and node.keywords:
+            raise UnsupportedError("class keywords are not part of the language", "leave them out",
+                                   source.place(span_of(node.keywords[0])))
     scopes = analyse(tree)
     fault = checks.first_fault(tree, scopes)
     if fault is not None:
@@ -111,7 +115,8 @@ def too_deep() -> ParseError:
 def unsupported(node: Any, source: Source) -> GradtraceError:
     kind = type(node).__name__
     what, instead = REFUSED.get(kind, (kind, "write it with functions, loops and comprehensions"))
-    place = source.place(span_of(node)) if hasattr(node, "lineno") else None
+    marked = node.target if isinstance(node, ast.comprehension) else node
+    place = source.place(span_of(marked)) if hasattr(marked, "lineno") else None
     return UnsupportedError(f"'{what}' is not part of the language", instead, place)
 
 

@@ -112,16 +112,18 @@ def assigned_root(tree: ast.Module, env: dict[str, Any]) -> Any:
     return (computed or tensors or [None])[-1]
 
 
-def assigned_names(body: Any) -> Iterator[str]:
+def assigned_names(body: list[Any]) -> Iterator[str]:
     """The names that a module assigns, in the order of the text; not those in functions and classes."""
-    for node in body:
+    todo = list(reversed(body))
+    while todo:
+        node = todo.pop()
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             continue
         targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
         for target in targets:
             yield from (n.id for n in ast.walk(target) if isinstance(n, ast.Name)) if target is not None else ()
-        for field in ("body", "handlers", "orelse", "finalbody"):
-            yield from assigned_names(getattr(node, field, None) or ())
+        for field in ("finalbody", "orelse", "handlers", "body"):
+            todo.extend(reversed(getattr(node, field, None) or ()))
 
 
 def chosen_output(env: dict[str, Any], name: str) -> Tensor:

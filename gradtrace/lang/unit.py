@@ -32,12 +32,12 @@ UNBOUND_FREE = "cannot access free variable '{}' where it is not associated with
 class Machine:
     """What all scopes of one run share.
 
-    `offered` finds the names that the program does not bind: built-ins and, without imports, the mathematics;
-    `make_modules` gives what it can import, and is called only if it imports anything.
+    `find` gives the names that the program does not bind: built-ins and, without imports, the mathematics;
+    `make_modules` what it can import, and is called only if it imports anything.
     """
 
     def __init__(self, program: Program, meter: Meter, gate: Gate, strings: Strings, env: Frame,
-                 offered: Callable[[str], Any], make_modules: Callable[[], Any]) -> None:
+                 find: Callable[[str, Machine], Any], make_modules: Callable[[list[Span]], Any]) -> None:
         self.source = program.source
         self.scopes = program.scopes
         self.module = program.scopes[program.tree]
@@ -45,7 +45,7 @@ class Machine:
         self.gate = gate
         self.strings = strings
         self.env = env
-        self.offered = offered
+        self.find = find
         self.make_modules = make_modules
         self.made_modules: Any = None
         self.spans: list[Span] = [Span(0, 0, 0, 0)]  # number 0 is no place
@@ -55,8 +55,12 @@ class Machine:
     def modules(self) -> Any:
         """The modules of the run."""
         if self.made_modules is None:
-            self.made_modules = self.make_modules()
+            self.made_modules = self.make_modules(self.spans)
         return self.made_modules
+
+    def offered(self, name: str) -> Any:
+        """What a name that the program does not bind stands for; KeyError if for nothing."""
+        return self.find(name, self)
 
     def origin(self, node: Any) -> int:
         """A number for the node's place, for `state.origin`."""

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
+from gradtrace.engine.state import state
+
 
 class Frozen:
     """Base of what the tool provides and no program may change."""
@@ -36,7 +38,11 @@ class Function:
         self.__doc__ = doc
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._run(args, kwargs)
+        """How the library calls it: a hook, a key, a forward. What it goes on to do belongs to where it was before."""
+        origin = state.origin
+        result = self._run(args, kwargs)
+        state.origin = origin
+        return result
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)

@@ -1,0 +1,161 @@
+"""Budgets: every limit has its message, and no program catches or delays one."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from gradtrace import lang
+from gradtrace.errors import BudgetError
+from gradtrace.lang import Budget
+from gradtrace.limits import BY_FIELD, LIMITS
+
+
+def stopped(text: str, budget: Budget) -> tuple[BudgetError, str]:
+    """The limit that a program reaches, and what it has printed until then."""
+    out = io.StringIO()
+    with pytest.raises(BudgetError) as raised:
+        lang.run(lang.parse(text, "p.py"), stdout=out, budget=budget)
+    return raised.value, out.getvalue()
+
+
+LONG = Budget(steps=20_000)
+WITHOUT_END = [
+    "while True: pass", "while 1:\n    x = 1", "for i in range(10**15): pass",
+    "for i in range(10**15):\n    if i < 0: break",
+    "[i for i in range(10**15)]", "sum(i for i in range(10**15))", "{i: i for i in range(10**15)}",
+    "sum(range(10**15))", "max(range(10**15))",
+    "import itertools\nfor i in itertools.count(): pass", "import itertools\nlist(itertools.count())",
+    "import itertools\nlist(itertools.repeat(1))", "import itertools\nset(itertools.cycle([1]))",
+    "import itertools\nlist(itertools.product(range(1000), repeat=5))", "import itertools\n1 in itertools.repeat(0)",
+    "import itertools\nlist(zip(itertools.count(), itertools.count()))", "list(iter(int, 1))",
+    "def f(): f2()\ndef f2(): pass\nwhile True: f()", "def f(n):\n    while True:\n        n += 1\nf(1)",
+    "class A:\n    def __iter__(self): return self\n    def __next__(self): return 1\nlist(A())",
+    "class A:\n    def __getitem__(self, i): return i\nlist(A())",
+    "while True:\n    try:\n        1 / 0\n    except ZeroDivisionError:\n        pass",
+    "f = lambda: f()\ndef g():\n    while True:\n        try: f()\n        except RecursionError: pass\ng()",
+    "x = [1]\nfor i in x: x.append(1)", "any(False for _ in iter(int, 1))",
+]
+
+
+@pytest.mark.parametrize("text", WITHOUT_END)
+def test_steps(text: str) -> None:
+    error, _ = stopped(text, LONG)
+    assert error.message == "the program took more than 20000 steps"
+    assert "--max-steps" in error.hint and "GRADTRACE_MAX_STEPS" in error.hint
+    assert error.place is not None
+
+
+SMALL = Budget(steps=1_000_000, memory_bytes=1_000_000)
+LARGE = [
+    "list(range(10**15))", "sorted(range(10**15))", "tuple(range(10**9))",
+    "'a' * 10**7", "10**7 * 'a'", "[0] * 10**6", "(0,) * 10**6", "x = 'a'\nwhile True: x += x",
+    "x = 'a'\nwhile True: x = x + x",
+    "x = [1]\nwhile True: x += x", "x = [1]\nwhile True: x *= 2", "2 ** 10**9", "10 ** 10 ** 10", "1 << 10**9",
+    "x = 3\nwhile True: x *= x",
+    "x = 3\nwhile True: x = x * x", "pow(7, 10**9)", "'a'.ljust(10**7)", "'a'.center(10**7)", "'5'.zfill(10**7)",
+    "f'{1:>10000000}'",
+    "w = 10**7\nf'{1:{w}}'", "'{:10000000}'.format(1)", "'{:{}}'.format(1, 10**7)", "'%10000000d' % 1",
+    "'%*d' % (10**7, 1)",
+    "format(1, '10000000')", "('a' * 10**4).replace('a', 'b' * 10**4)", "('x' * 10**5).join(['a'] * 10**4)",
+    "('\\t' * 1000).expandtabs(10**6)",
+    "import math\nmath.factorial(10**7)", "import math\nmath.comb(10**9, 5 * 10**8)",
+    "import operator\noperator.mul('a', 10**7)",
+    "import functools, operator\nfunctools.reduce(operator.mul, [10**1000] * 5000)",
+    "import random\nrandom.getrandbits(10**9)",
+]
+
+
+@pytest.mark.parametrize("text", LARGE)
+def test_memory(text: str) -> None:
+    error, _ = stopped(text, SMALL)
+    assert "is larger than 1000000" in error.message or "steps" in error.message
+    assert "--max-" in error.hint
+
+
+@pytest.mark.parametrize("text", ["while True: print('x' * 99)", "print('x' * 2000)",
+"import sys\nsys.stderr.write('x' * 2000)", "print('é' * 600)"])
+def test_output(text: str) -> None:
+    error, said = stopped(text, Budget(output_bytes=1000))
+    assert error.message == "the program printed more than 1000 bytes" and "--max-output" in error.hint
+    assert len(said.encode()) <= 1000
+
+
+@pytest.mark.parametrize("text", ["while True: pass", "import time\ntime.sleep(1000)",
+"def f():\n    while True: pass\nf()"])
+def test_seconds(text: str) -> None:
+    error, _ = stopped(text, Budget(seconds=0.05))
+    assert "0.05 s" in error.message and "--max-seconds" in error.hint
+
+
+# Each runs a loop without end where LOOP stands.
+ESCAPES = [
+    "try: LOOP\nexcept: print('caught')",
+    "try: LOOP\nexcept Exception: print('caught')",
+    "try: LOOP\nexcept BaseException as err: print('caught')",
+    "try: LOOP\nfinally: print('late')",
+    "class A:\n def __enter__(self): pass\n def __exit__(self, *a):\n  print('late')\n  return True\nwith A(): LOOP",
+    "def f():\n try: LOOP\n finally: return 1\nf()",
+    "class A:\n def __eq__(self, other): LOOP\ntry: A() in [1]\nexcept: print('caught')",
+    "class A:\n def __repr__(self): LOOP\ntry: print(A())\nexcept: print('caught')",
+    "class A:\n @property\n def p(self): LOOP\nhasattr(A(), 'p')\nprint('late')",
+    "class A:\n def __getattr__(self, name): LOOP\ngetattr(A(), 'p', 1)\nprint('late')",
+    "def key(x): LOOP\ntry: sorted([1, 2], key=key)\nexcept: print('caught')",
+    "import torch\nx = torch.ones(1, requires_grad=True)\ndef hook(g): LOOP\nx.register_hook(hook)\n"
+    "try: x.sum().backward()\nexcept: print('caught')",
+    "import torch\nclass M(torch.nn.Module):\n def forward(self, x): LOOP\ntry: M()(1)\nexcept: print('caught')",
+]
+
+
+@pytest.mark.parametrize("text", ESCAPES)
+def test_no_program_catches_a_limit(text: str) -> None:
+    error, said = stopped(text.replace("LOOP", "[0 for _ in iter(int, 1)]"), LONG)
+    assert "steps" in error.message and said == ""
+
+
+def test_call_depth() -> None:
+    out = io.StringIO()
+    text = "def f(n):\n    return 0 if n == 0 else 1 + f(n - 1)\nprint(f({}))"
+    lang.run(lang.parse(text.format(990)), stdout=out)
+    assert out.getvalue() == "990\n"
+    text = "def f(n): return f(n + 1)\ntry: f(0)\nexcept RecursionError: print('deep')"
+    lang.run(lang.parse(text), stdout=out, budget=Budget(call_depth=50))
+    assert out.getvalue() == "990\ndeep\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class A:\n    def __add__(self, other): return self + other\nA() + 1",
+        "class A:\n    def __repr__(self): return repr(self)\nrepr(A())",
+        "class A:\n    def __eq__(self, other): return self == other\nA() == A()",
+        "def f(x): return sorted([1, 2], key=f)\nf(1)",
+        "class A:\n    def __getattr__(self, name): return getattr(self, name + 'x')\nA().y",
+        "def f(*a, **k): return f(*a, **k)\nf()",
+        "f = lambda x: list(map(f, [x]))\nf(1)", "x = []\nfor _ in range(200000): x = [x]\nrepr(x)",
+        "it = iter([1])\nfor _ in range(100000): it = (x for x in it)\nnext(it)",
+        "it = [1]\nfor _ in range(100000): it = map(abs, it)\nnext(it)",
+        "x = {}\nfor _ in range(200000): x = {1: x}\nrepr(x)",
+        "x = y = []\nfor _ in range(200000): x, y = [x], [y]\nx == [y]",
+        "import copy\nx = []\nfor _ in range(200000): x = [x]\ncopy.deepcopy(x)",
+        "import itertools\nit = [1]\nfor _ in range(100000): it = itertools.chain(it)\nnext(it)",
+    ],
+)
+def test_deep_recursion_is_an_exception(text: str) -> None:
+    out = io.StringIO()
+    lines = "\n".join("    " + line for line in text.split("\n"))
+    lang.run(lang.parse(f"try:\n{lines}\nexcept RecursionError:\n    print('deep')"), stdout=out)
+    assert out.getvalue() == "deep\n"
+
+
+def test_the_list_of_limits_is_whole() -> None:
+    assert set(BY_FIELD) == set(Budget._fields)
+    assert all(limit.variable == "GRADTRACE_" + limit.flag[2:].upper().replace("-", "_") for limit in LIMITS)
+
+
+def test_ordinary_programs_stay_within() -> None:
+    budget = Budget(steps=2_000, memory_bytes=10_000, output_bytes=100)
+    text = "s = 0\nfor i in range(1500):\n    s += i\nx = 'a' * 5000\ny = 2 ** 100\ns"
+    run = lang.run(lang.parse(text), budget=budget)
+    assert run.root == 1500 * 1499 // 2

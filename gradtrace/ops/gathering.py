@@ -27,6 +27,8 @@ masked_select = op("masked_select(self; mask)", lambda a, mask: np.broadcast_arr
     self=d("~self", lambda xp, g, out, self, mask: xp.index_place(g, np.broadcast_shapes(
         tuple(self.shape), tuple(mask.shape)), (np.broadcast_to(plain(mask), np.broadcast_shapes(
             tuple(self.shape), tuple(mask.shape))),))))
+take_record = op("take(self; index)", lambda a, index: a.reshape(-1)[index], node="TakeBackward0",
+                 self=d("~self", lambda xp, g, out, self, index: xp.place_flat(g, index, tuple(self.shape))))
 index_add = op("index_add(self, source; dim, index, alpha)", lambda a, source, dim, i, alpha: index_add_kernel(
     a, source, dim, i, alpha), node="IndexAddBackward0",
     self=d("", lambda xp, g, out, self, source, dim, index, alpha: g),
@@ -196,7 +198,9 @@ def masked_selected(input: Tensor, mask: Tensor) -> Tensor:
 @public("take")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Elements by flat position (torch.take)."""
-    return globals()["index"](input.reshape(-1), (as_index(index),))
+    positions, n = long_index("take", index), input.numel()
+    check_bounds(positions, 0, n)
+    return take_record(input, positions % max(n, 1))
 
 
 @public("nonzero")

@@ -60,6 +60,8 @@ def numel(input: Tensor) -> int:
 
 def order_of(a: Any, dim: int, descending: bool) -> Any:
     """Stable positions in order; nan counts as the largest."""
+    if not a.ndim:
+        return np.zeros((), np.int64)
     if not descending:
         return np.argsort(a, axis=dim, kind="stable")
     reversed_ = np.flip(a, dim)
@@ -77,6 +79,8 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
     """A dim in order: (values, indices) (torch.sort)."""
     dim = check_dim(dim, input.ndim)
     order = order_of(input.shared(), dim, descending).copy()
+    if not input.ndim:
+        return values_and_indices("sort", (input.clone(), Tensor._wrap(order)))
     values = (sort_stable if stable else sort_by)(input, dim, order)
     return values_and_indices("sort", (values, Tensor._wrap(order)))
 
@@ -87,7 +91,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     if input.dtype.name == "bool":
         raise RuntimeError("topk does not support bool dtypes on CPU")
     dim = check_dim(dim, input.ndim)
-    if k > input.shape[dim]:
+    if not input.ndim and k <= 1:
+        return values_and_indices("topk", (input.clone(), Tensor._wrap(np.zeros((), np.int64))))
+    if not input.ndim or k > input.shape[dim]:
         raise RuntimeError("selected index k out of range")
     order = np.take(order_of(input.shared(), dim, largest), np.arange(k), dim)
     return values_and_indices("topk", (topk_by(input, dim, order), Tensor._wrap(order)))

@@ -1,0 +1,218 @@
+"""Sets, counts and places: unique, histograms, searching in sorted values, index tables, the k-th value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.results import result_type, values_and_indices
+from gradtrace.ops.select import order_of
+
+kth = op("kthvalue(self; dim, index)", lambda a, dim, index: np.take_along_axis(a, index, dim).squeeze(dim),
+         node="KthvalueBackward0",
+         self=d("~self", lambda xp, g, out, self, dim, index: xp.gather_place(
+             xp.unsqueeze(g, dim), tuple(self.shape), dim, index)))
+
+
+def wrap(array: Any) -> Tensor:
+    return Tensor._wrap(np.asarray(array))
+
+
+def raw_of(value: Any) -> Any:
+    return value.array if isinstance(value, Tensor) else value
+
+
+@public("kthvalue")
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The k-th smallest value of a dim and its index (torch.kthvalue)."""
+    dim = check_dim(dim, input.ndim)
+    n = input.shape[dim] if input.ndim else 1
+    if not 1 <= k <= n:
+        raise RuntimeError("selected number k out of range for dimension " + str(dim))
+    if not input.ndim:
+        return values_and_indices("kthvalue", (input.clone(), wrap(np.int64(0))))
+    index = np.take(order_of(input.array, dim, False), [k - 1], dim)
+    values, found = kth(input, dim, index), wrap(index.squeeze(dim))
+    pair = (values.unsqueeze(dim), found.unsqueeze(dim)) if keepdim else (values, found)
+    return values_and_indices("kthvalue", pair)
+
+
+@public("unique")
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The distinct elements (or slices of a dim) in order, with inverse indices and counts if asked (torch.unique)."""
+    axis = None if dim is None else check_dim(dim, input.ndim)
+    values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True, axis=axis)
+    shape = input.shape if dim is None else (input.shape[axis],)
+    found = [wrap(values)]
+    found += [wrap(inverse.reshape(tuple(shape)).astype(np.int64))] if return_inverse else []
+    found += [wrap(counts.astype(np.int64))] if return_counts else []
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@public("unique_consecutive")
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The first of each run of equal elements (or slices of a dim) (torch.unique_consecutive)."""
+    axis = 0 if dim is None else check_dim(dim, input.ndim)
+    array = input.array.reshape(-1) if dim is None else np.moveaxis(input.array, axis, 0)
+    rows = array.reshape(len(array), -1)
+    starts = np.ones(len(array), bool)
+    starts[1:] = (rows[1:] != rows[:-1]).any(1)
+    values = np.moveaxis(array[starts], 0, axis) if dim is not None else array[starts]
+    inverse = np.cumsum(starts) - 1
+    found = [wrap(np.ascontiguousarray(values))]
+    found += [wrap(inverse.reshape(tuple(input.shape)) if dim is None else inverse)] if return_inverse else []
+    found += [wrap(np.diff(np.append(np.flatnonzero(starts), len(array))))] if return_counts else []
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@public("bincount")
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each non-negative integer occurs (torch.bincount)."""
+    if input.ndim != 1 or input.dtype.category != 1 or (input.numel() and int(input.array.min()) < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    counts = np.bincount(input.array, None if weights is None else weights.array, minlength)
+    return wrap(counts if weights is None else counts.astype(weights.dtype.np))
+
+
+def bounds_of(array: Any, low: float, high: float) -> tuple[float, float]:
+    if low == high == 0 and array.size:
+        low, high = float(array.min()), float(array.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    return low, high
+
+
+@public("histc")
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """Counts in equal bins between min and max, by default the data's own (torch.histc)."""
+    if bins <= 0:
+        raise RuntimeError("bins must be > 0")
+    counts, _ = np.histogram(input.array, bins, bounds_of(input.array, min, max))
+    return wrap(counts.astype(input.dtype.np))
+
+
+@public("histogram")
+def histogram(
+    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    """Counts (or densities) and the edges of the bins (torch.histogram)."""
+    edges = raw_of(bins)
+    limits = None if not isinstance(bins, int) else bounds_of(input.array, *(range or (0, 0)))
+    counts, edges = np.histogram(input.array, edges, limits, weights=raw_of(weight), density=density)
+    kind = input.dtype.np
+    return result_type("histogram", "hist", "bin_edges")((wrap(counts.astype(kind)), wrap(edges.astype(kind))))
+
+
+def search(boundaries: Any, values: Any, right: bool, out_int32: bool) -> Tensor:
+    side: Any = "right" if right else "left"
+    sorted_, at = raw_of(boundaries), np.asarray(raw_of(values))
+    if sorted_.ndim == 1:
+        found = np.searchsorted(sorted_, at, side)
+    else:
+        rows = sorted_.reshape(-1, sorted_.shape[-1])
+        parts = [np.searchsorted(r, v, side) for r, v in zip(rows, at.reshape(len(rows), -1), strict=True)]
+        found = np.stack(parts).reshape(at.shape)
+    return wrap(np.asarray(found).astype(np.int32 if out_int32 else np.int64))
+
+
+@public("searchsorted", forms="f")
+def searchsorted(
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where each value would be put into the sorted last dim (torch.searchsorted)."""
+    if sorter is not None:
+        sorted_sequence = wrap(np.take_along_axis(sorted_sequence.array, sorter.array, -1))
+    return search(sorted_sequence, input, right or side == "right", out_int32)
+
+
+@public("bucketize", forms="f")
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The index of the bucket of each value, between sorted boundaries (torch.bucketize)."""
+    return search(boundaries, input, right, out_int32)
+
+
+@public("isin", forms="f")
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Which elements are among the test elements (torch.isin)."""
+    return wrap(np.isin(raw_of(elements), raw_of(test_elements), assume_unique, invert))
+
+
+def _triangle(name: str, indices: Any) -> None:
+    def function(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+        found = np.stack(indices(row, offset, col))
+        return wrap(found.astype(np.int64 if dtype is None else dtype.np))
+
+    function.__doc__ = f"The row and column indices of the triangle, as a 2 x N tensor (torch.{name})."
+    public(name, forms="f")(function)
+
+
+_triangle("tril_indices", lambda n, k, m: np.tril_indices(n, k, m))
+_triangle("triu_indices", lambda n, k, m: np.triu_indices(n, k, m))
+
+
+@public("unravel_index", forms="f")
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Flat positions as one index tensor a dim (torch.unravel_index)."""
+    return tuple(wrap(i) for i in np.unravel_index(indices.array, (shape,) if isinstance(shape, int) else tuple(shape)))
+
+
+@public("argwhere")
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the non-zero elements, a row for each (torch.argwhere)."""
+    return wrap(np.argwhere(input.array))
+
+
+@public("nonzero_static")
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """argwhere cut or filled up to `size` rows (torch.nonzero_static)."""
+    found = np.full((size, input.ndim), fill_value, np.int64)
+    rows = np.argwhere(input.array)[:size]
+    found[: len(rows)] = rows
+    return wrap(found)
+
+
+def strided(a: Any, size: Any, stride: Any, offset: int) -> Any:
+    """A view of a contiguous array with other sizes and strides; nothing outside of the array can be reached."""
+    if not a.flags.c_contiguous:
+        raise RuntimeError("as_strided is offered for contiguous tensors only; call .contiguous() first")
+    last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else offset
+    if min((*size, *stride), default=0) < 0 or offset < 0 or last >= max(a.size, 1):
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+            f"{a.itemsize} are out of bounds for storage of size {a.nbytes}"
+        )
+    return np.lib.stride_tricks.as_strided(a.reshape(-1)[offset:], size, [s * a.itemsize for s in stride])
+
+
+def strided_back(g: Any, shape: Any, size: Any, stride: Any, offset: int) -> Any:
+    out = np.zeros(int(np.prod(shape)), g.dtype)
+    where = np.full((), offset, np.int64)
+    for n, s in zip(size, stride, strict=True):
+        where = where[..., None] + np.arange(n) * s
+    np.add.at(out, where, g)
+    return out.reshape(shape)
+
+
+as_strided_record = op("as_strided(self; size, stride, offset)", strided, node="AsStridedBackward0", view=True,
+                       self=d("~self", lambda xp, g, out, self, *rest: xp.as_strided_place(
+                           g, tuple(self.shape), *rest)))
+as_strided_place = op("as_strided_place(self; shape, size, stride, offset)", strided_back,
+                      node="AsStridedBackwardBackward0",
+                      self=d("", lambda xp, g, out, self, shape, *rest: xp.as_strided(g, *rest)))
+
+
+@public("as_strided")
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view with the given sizes and strides, in elements; RuntimeError outside of the storage (torch.as_strided)."""
+    return as_strided_record(input, tuple(size), tuple(stride), storage_offset or 0)

@@ -136,9 +136,14 @@ def tensor(raw: Any, dtype: str, floating: bool) -> Tensor:
     if isinstance(raw, bool):
         return Tensor._wrap(raw)
     if isinstance(raw, list):
-        return Tensor._wrap(array(raw, dtype))
+        return Tensor._wrap(array(raw, "bool" if not floating and all_bools(raw) else dtype))
     keep = not floating and raw.dtype.kind in "iub"
     return Tensor._wrap(array(raw, raw.dtype if keep else dtype))
+
+
+def all_bools(data: Any) -> bool:
+    """Whether nested lists hold True and False and nothing else, but do hold something."""
+    return isinstance(data, bool) or (isinstance(data, list) and bool(data) and all(map(all_bools, data)))
 
 
 def whole(number: int) -> Any:

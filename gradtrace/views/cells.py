@@ -63,6 +63,14 @@ def clip(text: str, columns: int, ellipsis: str = "…") -> str:
     return "".join(kept) + ellipsis
 
 
+def clip_middle(text: str, columns: int, ellipsis: str = "…") -> str:
+    """At most `columns` wide, cut in the middle, where source text matters least."""
+    if width(text) <= columns:
+        return text
+    room = columns - width(ellipsis)
+    return clip(text, (room + 1) // 2, "") + ellipsis + clip(text[::-1], room // 2, "")[::-1]
+
+
 def pad(text: str, columns: int, right: bool = False) -> str:
     """`text` filled with spaces to `columns`, at its left if `right` aligned."""
     space = " " * (columns - width(text))

@@ -4,8 +4,8 @@
                into its leaf
     autograd   nodes are the backward graph's functions as PyTorch keeps them, edges its next_functions
 
-Inputs stand left and outputs right in both. Node names come from the trace's ids (t0, o0, f0), so the text is the same
-byte for byte from run to run; it needs no renderer.
+Inputs stand left and outputs right in both, or above and below. Node names come from the trace's ids (t0, o0, f0), so
+the text is the same byte for byte from run to run; it needs no renderer.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from graphviz import Digraph
 
 STYLES = ("data", "autograd")
+DIRECTIONS = {"right": "LR", "down": "TB"}
 
 
 class Options(NamedTuple):
@@ -34,6 +35,12 @@ class Options(NamedTuple):
     gradients: bool = True
     accumulate: bool = False  # in the data style: show each leaf's AccumulateGrad node
     derivatives: Mapping[tuple[int, int], str] = {}
+    direction: str = "right"
+
+    @property
+    def ports(self) -> tuple[str, str]:
+        """The sides of a node where wires leave and enter it."""
+        return ("e", "w") if self.direction == "right" else ("s", "n")
 
 
 def source(trace: Trace, options: Options = Options()) -> str:
@@ -45,7 +52,9 @@ def source(trace: Trace, options: Options = Options()) -> str:
     if options.theme not in THEMES:
         raise UsageError(f"unknown theme '{options.theme}'", f"use one of: {', '.join(THEMES)}")
     theme = THEMES[options.theme]
-    graph = canvas(theme)
+    if options.direction not in DIRECTIONS:
+        raise UsageError(f"unknown direction '{options.direction}'", f"use one of: {', '.join(DIRECTIONS)}")
+    graph = canvas(theme, DIRECTIONS[options.direction])
     draw = dot_data.draw if options.style == "data" else dot_autograd.draw
     used = draw(graph, trace, options, theme)
     if options.legend:
@@ -53,12 +62,12 @@ def source(trace: Trace, options: Options = Options()) -> str:
     return graph.source
 
 
-def canvas(theme: Theme) -> Digraph:
+def canvas(theme: Theme, direction: str = "LR") -> Digraph:
     """An empty graph with the settings that all nodes and edges share."""
     from graphviz import Digraph
 
     settings = {
-        "rankdir": "LR",
+        "rankdir": direction,
         "bgcolor": theme.background,
         "nodesep": "0.2",
         "ranksep": "0.32",
@@ -74,7 +83,7 @@ def canvas(theme: Theme) -> Digraph:
 
 
 def legend(graph: Digraph, used: list[Look], theme: Theme) -> None:
-    """A column at the far left with one sample of each look in use."""
+    """A column at the far left (a row at the top of a graph that goes down) with one sample of each look in use."""
     with graph.subgraph() as key:
         key.attr(rank="source")
         key.attr("node", fontsize=f"{SMALL_SIZE:g}", fontcolor=theme.faint, width="1.75", height="0.22")

@@ -15,18 +15,23 @@ if TYPE_CHECKING:
 
     from gradtrace.views.dot import Options
 
-SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "matmul": "@", "mm": "@", "pow": "^"}
-ORDERED = frozenset({"sub", "div", "pow", "matmul", "mm", "bmm", "mv", "atan2", "floor_divide", "remainder"})
+SIGNS = {
+    "add": "+", "sub": "−", "mul": "×", "div": "÷", "pow": "^", "matmul": "@", "mm": "@", "mv": "@", "bmm": "@",
+    "lt": "<", "le": "≤", "gt": ">", "ge": "≥", "eq": "=", "ne": "≠",
+}
+ORDERED = frozenset({
+    "sub", "div", "pow", "matmul", "mm", "bmm", "mv", "lt", "le", "gt", "ge", "atan2", "floor_divide", "remainder",
+})
 
 
 def draw(graph: Digraph, trace: Trace, options: Options, theme: Theme) -> list[Look]:
     """Adds the whole data graph; returns the looks in use, in the legend's order."""
-    bad = first_bad(trace)
+    bad, where = first_bad(trace)
     roles = set()
     for tensor in trace.tensors:
         role = role_of(tensor)
         roles.add(role)
-        tensor_node(graph, tensor, theme.looks[role], options, theme, marked=tensor.id == bad)
+        tensor_node(graph, tensor, theme.looks[role], options, theme, bad=where if tensor.id == bad else "")
         if options.accumulate and tensor.kind == "leaf" and tensor.function is not None:
             accumulate_node(graph, tensor, theme)
     for operation in trace.operations:
@@ -44,12 +49,22 @@ def role_of(tensor: TensorRecord) -> str:
     return tensor.kind
 
 
-def first_bad(trace: Trace) -> int | None:
-    """The first tensor, in creation order, that holds a NaN or an infinity."""
+def first_bad(trace: Trace) -> tuple[int | None, str]:
+    """The tensor that holds the first NaN or infinity, and what to say of it: in a value, else in a gradient.
+
+    Values come in the order of creation, gradients the other way round.
+    """
     for tensor in trace.tensors:
-        if tensor.value is not None and tensor.value.is_float and not _finite(tensor.value):
-            return tensor.id
-    return None
+        if _is_bad(tensor.value):
+            return tensor.id, "first NaN or Inf" + (f", line {tensor.span.line}" if tensor.span else "")
+    for tensor in reversed(trace.tensors):
+        if _is_bad(tensor.grad):
+            return tensor.id, "first NaN or Inf in a gradient"
+    return None, ""
+
+
+def _is_bad(value: Value | None) -> bool:
+    return value is not None and value.is_float and not _finite(value)
 
 
 def _finite(value: Value) -> bool:
@@ -60,20 +75,29 @@ def _finite(value: Value) -> bool:
 
 
 def tensor_node(
-    graph: Digraph, tensor: TensorRecord, look: Look, options: Options, theme: Theme, *, marked: bool
+    graph: Digraph, tensor: TensorRecord, look: Look, options: Options, theme: Theme, *, bad: str
 ) -> None:
     lines = heading(tensor, theme)
-    if options.values:
+    if options.values and not says_itself(tensor):
         lines += quantity("value", tensor.value, "overwritten", theme.ink, theme.spark, theme)
     if options.gradients and (tensor.requires_grad or tensor.grad is not None):
         lines += quantity("grad", tensor.grad, "None", theme.gradient, theme.gradient_spark, theme)
     attributes = look.attributes()
-    if marked:
+    if bad:
         attributes.update(color=theme.bad, penwidth="3")
-        where = f", line {tensor.span.line}" if tensor.span else ""
-        lines.append(wide(font(text(f"first NaN or Inf{where}"), color=theme.bad, size=SMALL_SIZE, bold=True)))
+        lines.append(wide(font(text(bad), color=theme.bad, size=SMALL_SIZE, bold=True)))
     node = f"t{tensor.id}"
     graph.node(node, label(lines), id=node, tooltip=plain(facts(tensor)), **attributes)
+
+
+def says_itself(tensor: TensorRecord) -> bool:
+    """Whether the name is the value: the 2.0 of sqrt(2.0)."""
+    if tensor.kind != "constant" or tensor.value is None or tensor.value.shape:
+        return False
+    try:
+        return bool(float(tensor.label) == tensor.value.data)
+    except ValueError:
+        return False
 
 
 def heading(tensor: TensorRecord, theme: Theme) -> list[str]:
@@ -117,7 +141,8 @@ def extent(value: Value) -> str:
     known = numbers.stats(value)
     parts = []
     if known.low is not None and known.high is not None:
-        parts.append(f"{numbers.number(known.low, 3)} … {numbers.number(known.high, 3)}")
+        low, high = numbers.number(known.low, 3), numbers.number(known.high, 3)
+        parts.append(f"all {low}" if known.low == known.high and not known.nan and not known.inf else f"{low} … {high}")
     parts += [f"{count} {name}" for count, name in ((known.nan, "NaN"), (known.inf, "Inf")) if count]
     return ", ".join(parts) or "empty"
 
@@ -172,7 +197,7 @@ def wires(graph: Digraph, trace: Trace, operation: Operation, options: Options, 
     operands = [operand for operand in operation.inputs if operand.tensor is not None]
     for operand in operands:
         flows = operation.grad_fn is not None and trace.tensors[operand.tensor or 0].requires_grad
-        attributes = {"arrowhead": "none", **({} if flows else idle)}
+        attributes = {"arrowhead": "none", "tailport": options.ports[0], **({} if flows else idle)}
         derivative = options.derivatives.get((operation.id, operand.position))
         if derivative:
             attributes["label"] = f"<{font(text(derivative), size=SMALL_SIZE, color=theme.gradient)}>"
@@ -182,4 +207,4 @@ def wires(graph: Digraph, trace: Trace, operation: Operation, options: Options, 
             attributes["labeldistance"] = "1.6"
         graph.edge(f"t{operand.tensor}", node, **attributes)
     for made in operation.outputs:
-        graph.edge(node, f"t{made}", **({} if operation.grad_fn else idle))
+        graph.edge(node, f"t{made}", headport=options.ports[1], **({} if operation.grad_fn else idle))

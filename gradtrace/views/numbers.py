@@ -93,9 +93,13 @@ def _nested(items: Any, digits: int) -> str:
 
 
 def summary(value: Value) -> str:
-    """Range, mean and the bad elements: "-0.31..0.42  mean 0.0012  2 NaN"."""
+    """Range, mean and the bad elements: "-0.31..0.42  mean 0.0012  2 NaN", "all 1"; for booleans "3 of 8 True"."""
     facts = stats(value)
+    if value.dtype == "bool" and value.shape and value.numel:
+        return f"{value.data.sum()} of {value.numel} True"
     parts = []
+    if facts.low is not None and facts.low == facts.high and not facts.nan and not facts.inf:
+        return f"all {number(facts.low, 4)}"
     if facts.low is not None and facts.high is not None and facts.mean is not None:
         parts += [f"{number(facts.low, 4)}..{number(facts.high, 4)}", f"mean {number(facts.mean, 4)}"]
     parts += [f"{facts.nan} NaN"] if facts.nan else []

@@ -77,13 +77,13 @@ LIGHT = Theme(
         "nonleaf": Look("computed", "box", "#ffffff", "#404040"),
         "result": Look("computed, no grad", "box", "#f7f7f7", "#8c8c8c", 1.0, "filled,dashed"),
         "retained": Look("computed, grad retained", "box", "#dff3e4", "#00664a", 1.0, "filled", 2),
-        "output": Look("output", "cds", "#fde3b8", "#9c4a00", 2.2, margin="0.15,0.15"),
+        "output": Look("output", "cds", "#fde3b8", "#9c4a00", 2.2, margin="0.2,0.15"),
     },
     functions={
         "accumulate": Look("AccumulateGrad of a leaf", "box", "#d3e6f8", "#005a9c", 2.2, "rounded,filled"),
         "function": Look("function", "box", "#ffffff", "#404040"),
         "freed": Look("function, freed", "box", "#f0f0f0", "#8c8c8c", 1.0, "filled,dashed"),
-        "root": Look("root: backward starts here", "cds", "#fde3b8", "#9c4a00", 2.2, margin="0.15,0.15"),
+        "root": Look("root: backward starts here", "cds", "#fde3b8", "#9c4a00", 2.2, margin="0.2,0.15"),
     },
 )
 
@@ -105,13 +105,13 @@ DARK = Theme(
         "nonleaf": Look("computed", "box", "#14171c", "#c8ccd2"),
         "result": Look("computed, no grad", "box", "#1d2127", "#8f959d", 1.0, "filled,dashed"),
         "retained": Look("computed, grad retained", "box", "#0f3a2c", "#5fd3a6", 1.0, "filled", 2),
-        "output": Look("output", "cds", "#553008", "#f5a748", 2.2, margin="0.15,0.15"),
+        "output": Look("output", "cds", "#553008", "#f5a748", 2.2, margin="0.2,0.15"),
     },
     functions={
         "accumulate": Look("AccumulateGrad of a leaf", "box", "#12395c", "#6db6f2", 2.2, "rounded,filled"),
         "function": Look("function", "box", "#14171c", "#c8ccd2"),
         "freed": Look("function, freed", "box", "#23272d", "#8f959d", 1.0, "filled,dashed"),
-        "root": Look("root: backward starts here", "cds", "#553008", "#f5a748", 2.2, margin="0.15,0.15"),
+        "root": Look("root: backward starts here", "cds", "#553008", "#f5a748", 2.2, margin="0.2,0.15"),
     },
 )
 

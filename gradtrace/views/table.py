@@ -1,63 +1,21 @@
 """Trace -> a table of its tensors, for people to read.
 
-One line for each tensor where the width allows it:
-
     name         value  shape  dtype    is_leaf  requires_grad  grad_fn       grad
     ──────────────────────────────────────────────────────────────────────────────
     x                2  ()     float64  True     True           None             2
 
-and two lines where it does not (arrays on a terminal of 80 columns): name, value and gradient above, the rest below.
-Colour is a matter of a few escape codes on the same text, so neither form needs rich. Why a gradient is None stands
-in a footnote.
+Here is what stands in the cells; `layout` fits them to the terminal. Colour is a matter of a few escape codes on the
+same text, so rich is not needed. Why a gradient is None stands in a footnote.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradtrace.trace.record import DATA, LEAF, TensorRecord, Trace
-from gradtrace.views import cells, numbers
+from gradtrace.views import cells, layout, numbers
+from gradtrace.views.layout import Cell, Column, Options, paint
 
-GAP = "  "
 MANY = 50  # tensors above which unnamed intermediate results are left out
-LONGEST_NAME = 40
-FACTS = ("shape", "dtype", "is_leaf", "requires_grad", "grad_fn")
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-class Options(NamedTuple):
-    """How to draw it. `width` None means as wide as it gets (a pipe)."""
-
-    width: int | None = None
-    color: bool = False
-    ascii: bool = False
-    all: bool = False
-
-
-class Cell(NamedTuple):
-    text: str
-    style: str = ""
-    right: bool = False
-
-    @property
-    def missing(self) -> bool:
-        return self.text.startswith(("None", "("))
-
-
-class Column(NamedTuple):
-    title: str
-    cells: list[Cell]
-
-    @property
-    def width(self) -> int:
-        """What its widest line takes; the title may be folded over two."""
-        head = max(map(cells.width, self.title.split("\n")))
-        return max(head, *(cells.width(cell.text) for cell in self.cells))
-
-    @property
-    def right(self) -> bool:
-        """Numbers stand right, if there is nothing but numbers and None."""
-        return any(cell.right for cell in self.cells) and all(cell.right or cell.missing for cell in self.cells)
 
 
 def render(trace: Trace, options: Options = Options()) -> str:
@@ -66,14 +24,10 @@ def render(trace: Trace, options: Options = Options()) -> str:
     if not shown:
         return ""
     notes: list[str] = []
-    columns = [column for column in build(shown, notes, options) if column.cells]
-    if options.width is None or total(columns) <= options.width:
-        lines = single(columns, options)
-    elif total(folded(columns)) <= options.width:
-        lines = single(folded(columns), options)
-    else:
-        lines = stacked(columns, options.width, options)
+    lines, common = layout.lay_out(build(shown, notes, options), options)
     foot = [f"{mark(i, options)} {note}" for i, note in enumerate(notes, 1)]
+    if common:
+        foot.append(f"in every row: {common}")
     if hidden:
         foot.append(f"{hidden} unnamed intermediate results are not shown (--all)")
     if foot:
@@ -95,7 +49,7 @@ def chosen(trace: Trace, everything: bool) -> tuple[list[TensorRecord], int]:
 def build(shown: list[TensorRecord], notes: list[str], options: Options) -> list[Column]:
     """The columns; `notes` collects the footnotes. The gradients' own grad_fn gets a column only if there is one."""
     columns = [
-        Column("name", [name(t, options) for t in shown]),
+        Column("name", [name(t) for t in shown]),
         Column("value", [value(t) for t in shown]),
         Column("shape", [shape(t) for t in shown]),
         Column("dtype", [Cell(t.value.dtype if t.value else "") for t in shown]),
@@ -109,9 +63,9 @@ def build(shown: list[TensorRecord], notes: list[str], options: Options) -> list
     return columns
 
 
-def name(t: TensorRecord, options: Options) -> Cell:
+def name(t: TensorRecord) -> Cell:
     style = {LEAF: "green", DATA: "blue"}.get(t.kind, "bold" if t.is_output or t.is_root else "")
-    return Cell(cells.clip(cells.visible(t.label), LONGEST_NAME, dots(options)), style)
+    return Cell(cells.visible(t.label), style)
 
 
 def value(t: TensorRecord) -> Cell:
@@ -155,112 +109,3 @@ def grad(t: TensorRecord, notes: list[str], options: Options) -> Cell:
 
 def mark(number: int, options: Options) -> str:
     return f"[{number}]" if options.ascii else str(number).translate(SUPERSCRIPTS)
-
-
-def dots(options: Options) -> str:
-    return "..." if options.ascii else "…"
-
-
-def paint(text: str, style: str, options: Options) -> str:
-    return cells.paint(text, style) if options.color else text
-
-
-# ---- layout
-
-
-def total(columns: list[Column]) -> int:
-    return sum(c.width for c in columns) + len(GAP) * (len(columns) - 1)
-
-
-def folded(columns: list[Column]) -> list[Column]:
-    """The same with the long titles over two lines."""
-    short = {"is_leaf": "is_\nleaf", "requires_grad": "requires_\ngrad", "grad.grad_fn": "grad.\ngrad_fn"}
-    return [Column(short.get(c.title, c.title), c.cells) for c in columns]
-
-
-def single(columns: list[Column], options: Options) -> list[str]:
-    """One line for each tensor, below a header."""
-    widths = [c.width for c in columns]
-    columns = [aligned(c) for c in columns]
-    lines = header(columns, widths, options)
-    lines.append(rule(total(columns), options))
-    for row in zip(*(c.cells for c in columns), strict=True):
-        lines.append(joined([fit(cell, width, options) for cell, width in zip(row, widths, strict=True)]))
-    return lines
-
-
-def aligned(column: Column) -> Column:
-    return Column(column.title, [Cell(cell.text, cell.style, column.right) for cell in column.cells])
-
-
-def header(columns: list[Column], widths: list[int], options: Options) -> list[str]:
-    titles = [c.title.split("\n") for c in columns]
-    height = max(map(len, titles))
-    lines = []
-    for i in range(height):
-        parts = [title[i - height + len(title)] if i >= height - len(title) else "" for title in titles]
-        padded = [Cell(part, "bold", c.right) for part, c in zip(parts, columns, strict=True)]
-        lines.append(joined([fit(cell, width, options) for cell, width in zip(padded, widths, strict=True)]))
-    return lines
-
-
-def stacked(columns: list[Column], limit: int, options: Options) -> list[str]:
-    """Two lines or more for each tensor: name, value and gradient; below them what it is."""
-    by_title = {c.title: c for c in columns}
-    first = min(by_title["name"].width, max(8, limit // 4))
-    room = limit - first - len(GAP)
-    below = packed([by_title[title] for title in (*FACTS, "grad.grad_fn") if title in by_title], room)
-    rest = max(20, room - len(GAP))
-    left, right = shares(by_title["value"].width, by_title["grad"].width, rest)
-    above = [by_title["name"], by_title["value"], by_title["grad"]]
-    above = [aligned(c) for c in above]
-    widths = [first, left, right]
-    indent = " " * (first + len(GAP))
-    lines = header(above, widths, options)
-    lines += [indent + line for group in below for line in header(group, [c.width for c in group], options)]
-    length = first + len(GAP) + max(left + len(GAP) + right, *(total(group) for group in below))
-    lines.append(rule(min(limit, length), options))
-    for i, top in enumerate(zip(*(c.cells for c in above), strict=True)):
-        lines.append(joined([fit(cell, width, options) for cell, width in zip(top, widths, strict=True)]))
-        lines += [indent + joined([fit(faint(c.cells[i]), c.width, options) for c in group]) for group in below]
-    return lines
-
-
-def packed(columns: list[Column], room: int) -> list[list[Column]]:
-    """The columns in as few groups as fit into `room`."""
-    groups = [[columns[0]]]
-    for column in columns[1:]:
-        if total([*groups[-1], column]) <= room:
-            groups[-1].append(column)
-        else:
-            groups.append([column])
-    return groups
-
-
-def faint(cell: Cell) -> Cell:
-    return Cell(cell.text, cell.style or "dim")
-
-
-def shares(left: int, right: int, room: int) -> tuple[int, int]:
-    """Two widths within `room`: each what it wants, or half and half, or one the rest of the other."""
-    if left + right <= room:
-        return left, right
-    half = room // 2
-    if left <= half:
-        return left, room - left
-    return (room - right, right) if right <= half else (half, room - half)
-
-
-def fit(cell: Cell, width: int, options: Options) -> str:
-    text = cells.clip(cell.text, width, dots(options))
-    padding = " " * (width - cells.width(text))
-    painted = paint(text, cell.style, options)
-    return padding + painted if cell.right else painted + padding
-
-
-def joined(parts: list[str]) -> str:
-    return GAP.join(parts).rstrip()
-
-
-def rule(length: int, options: Options) -> str:
-    return paint(("-" if options.ascii else "─") * length, "dim", options)

@@ -243,7 +243,8 @@ def test_a_loop_shows_as_a_pattern(names, length):
 @pytest.mark.parametrize(
     ("text", "operands"),
     [("a + 1", ["a", "1"]), ("x.mul(torch.ones(2))", ["x", "torch.ones(2)"]),
-     ("torch.where(m, x, 0.)", ["m", "x", "0."]), ("torch.nn.functional.relu(x)", ["x"]), ("torch.cat([a, f(b)])", ["a", "f(b)"]), ("x[i]", []), ("(", [])],
+     ("torch.where(m, x, 0.)", ["m", "x", "0."]), ("torch.nn.functional.relu(x)", ["x"]),
+     ("torch.cat([a, f(b)])", ["a", "f(b)"]), ("x[i]", []), ("(", [])],
 )
 def test_operands_as_written(text, operands):
     assert operand_texts(text, {"torch": type("module", (), {})(), "x": leaf(1.0)}) == operands

@@ -107,6 +107,43 @@ def test_first_bad_tensor_is_marked_with_its_line():
     assert sum("first NaN" in word for word in shown) == 1
 
 
+def test_a_bad_gradient_is_marked_where_backward_met_it_first():
+    b = samples.Builder()
+    x = b.leaf("x", 0.0, float("nan"))
+    a = b.op("sqrt", "SqrtBackward0", [x], "a", 0.0, float("inf"), retains=True)
+    b.op("mul", "MulBackward0", [a, a], "y", 0.0, 1.0, output=True)
+    trace = b.trace()
+    assert [word for word in words(picture(trace)) if "first NaN" in word] == ["first NaN or Inf in a gradient"]
+    assert "first NaN" in node_line(dot.source(trace), f"t{a}")
+
+
+def test_a_number_as_a_constant_says_its_value_once():
+    b = samples.Builder()
+    two = b.leaf("2.0", 2.0, requires_grad=False, kind="constant")
+    b.op("sqrt", None, [two], "y", 1.5, output=True)
+    assert words(picture(b.trace(), legend=False)).count("2") == 0
+    assert ">2.0<" in node_line(dot.source(b.trace()), "t0")
+
+
+def test_comparisons_have_signs():
+    b = samples.Builder()
+    b.op("gt", None, [b.leaf("x", 1.0), "0"], "y", True, output=True)
+    assert "> 0" in words(picture(b.trace()))
+
+
+def test_the_graph_may_go_down():
+    source = dot.source(samples.notes(), Options(direction="down"))
+    assert "rankdir=TB" in source and "tailport=s" in source and "headport=n" in source
+    with pytest.raises(UsageError, match="unknown direction 'up'"):
+        dot.source(samples.square(), Options(direction="up"))
+
+
+def test_equal_elements_are_told_once():
+    b = samples.Builder()
+    b.leaf("x", [1.0] * 20, requires_grad=False)
+    assert "all 1" in words(picture(b.trace()))
+
+
 def test_wires_without_a_gradient_are_dashed():
     b = samples.Builder()
     x = b.leaf("x", 1.0, requires_grad=False)

@@ -47,7 +47,8 @@ def test_stats_when_nothing_is_finite():
 def test_integers_and_booleans():
     assert numbers.short(value([1, 2], "int64")) == "[1, 2]"
     assert numbers.full(value([True, False], "bool")) == "[True, False]"
-    assert numbers.short(value(np.ones(20), "bool")) == "(20,)  True..True  mean 1"
+    assert numbers.short(value(np.ones(20), "bool")) == "(20,)  20 of 20 True"
+    assert numbers.short(value(np.ones(20))) == "(20,)  all 1"
 
 
 @given(st.lists(st.floats(), min_size=1, max_size=5))

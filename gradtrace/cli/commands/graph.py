@@ -41,6 +41,7 @@ def graph(
     output_file: str | None,
     style: str,
     theme: str,
+    direction: str,
     no_legend: bool,
     no_values: bool,
     no_gradients: bool,
@@ -53,7 +54,8 @@ def graph(
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
     trace = session.record(program, inputs, how, options.budget(flags))
-    look = dot.Options(style, theme, not no_legend, not no_values, not no_gradients, autograd_nodes)
+    look = dot.Options(style, theme, not no_legend, not no_values, not no_gradients, autograd_nodes,
+                       direction=direction)
     text = dot.source(trace, look)
     if output_file is None:
         output.write(text)
@@ -81,6 +83,8 @@ def picture() -> list[click.Parameter]:
                    help="Tensors and operations (the default), or the graph of Functions as PyTorch keeps it."),
         ToolOption(["--theme"], type=click.Choice(("light", "dark")), default="light", metavar="light|dark",
                    section=place, help="Default: light."),
+        ToolOption(["--direction"], type=click.Choice(("right", "down")), default="right", metavar="right|down",
+                   section=place, help="Where the graph goes. Default: right."),
         ToolOption(["--no-legend"], is_flag=True, section=place, help="Leave out the legend."),
         ToolOption(["--no-values"], is_flag=True, section=place, help="Leave out the values."),
         ToolOption(["--no-gradients"], is_flag=True, section=place, help="Leave out the gradients."),

@@ -1,0 +1,188 @@
+"""Columns of cells -> lines, as wide as they get or fitted to a terminal.
+
+One line for each row as long as that fits: with the long titles over two lines; then without the columns that say the
+same in every row (they are told below); then with shortened names. Where even that is too wide (arrays on a terminal of
+80 columns), two lines for each row: name, value and gradient above, the rest below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gradtrace.views import cells
+
+GAP = "  "
+LONGEST_NAME = 40  # on a terminal
+SHORTEST_NAME = 20
+SHORT = {"is_leaf": "is_\nleaf", "requires_grad": "requires_\ngrad", "grad.grad_fn": "grad.\ngrad_fn"}
+CONSTANT = ("shape", "dtype")  # columns that may be told below the table
+BELOW = ("shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad.grad_fn")
+
+
+class Options(NamedTuple):
+    """How to draw it. `width` None means as wide as it gets (a pipe)."""
+
+    width: int | None = None
+    color: bool = False
+    ascii: bool = False
+    all: bool = False
+
+
+class Cell(NamedTuple):
+    text: str
+    style: str = ""
+    right: bool = False
+
+    @property
+    def missing(self) -> bool:
+        return self.text.startswith(("None", "("))
+
+
+class Column(NamedTuple):
+    title: str
+    cells: list[Cell]
+
+    @property
+    def width(self) -> int:
+        """What its widest line takes; the title may be folded over two."""
+        head = max(map(cells.width, self.title.split("\n")))
+        return max(head, *(cells.width(cell.text) for cell in self.cells))
+
+    @property
+    def right(self) -> bool:
+        """Numbers stand right, if there is nothing but numbers and None."""
+        return any(cell.right for cell in self.cells) and all(cell.right or cell.missing for cell in self.cells)
+
+
+def lay_out(columns: list[Column], options: Options) -> tuple[list[str], str]:
+    """The lines of the table, and what holds of every row if that is left out of it ("shape (), dtype float64")."""
+    limit = options.width
+    if limit is None:
+        return single(columns, options), ""
+    columns = [shortened(column, LONGEST_NAME, options) for column in columns]
+    short = [Column(SHORT.get(c.title, c.title), c.cells) for c in columns]
+    for choice in (columns, short):
+        if total(choice) <= limit:
+            return single(choice, options), ""
+    few, common = without_constants(short)
+    room = limit - total([c for c in few if c.title != "name"]) - len(GAP)
+    if room >= SHORTEST_NAME or total(few) <= limit:
+        return single([shortened(column, room, options) for column in few], options), common
+    return stacked(columns, limit, options), ""
+
+
+def shortened(column: Column, longest: int, options: Options) -> Column:
+    """The column of names with none longer than that; any other column as it is."""
+    if column.title != "name":
+        return column
+    texts = (cells.clip_middle(cell.text, longest, dots(options)) for cell in column.cells)
+    return Column("name", [cell._replace(text=text) for cell, text in zip(column.cells, texts, strict=True)])
+
+
+def without_constants(columns: list[Column]) -> tuple[list[Column], str]:
+    """The columns but for those that say one thing, and what that is."""
+    same = {c.title: c.cells[0].text for c in columns if c.title in CONSTANT and len({x.text for x in c.cells}) == 1}
+    return [c for c in columns if c.title not in same], ", ".join(f"{title} {text}" for title, text in same.items())
+
+
+def total(columns: list[Column]) -> int:
+    return sum(c.width for c in columns) + len(GAP) * (len(columns) - 1)
+
+
+# ---- one line for each row
+
+
+def single(columns: list[Column], options: Options) -> list[str]:
+    widths = [c.width for c in columns]
+    columns = [aligned(c) for c in columns]
+    lines = header(columns, widths, options)
+    lines.append(rule(total(columns), options))
+    return lines + [line(row, widths, options) for row in zip(*(c.cells for c in columns), strict=True)]
+
+
+def aligned(column: Column) -> Column:
+    return Column(column.title, [Cell(cell.text, cell.style, column.right) for cell in column.cells])
+
+
+def header(columns: list[Column], widths: list[int], options: Options) -> list[str]:
+    """The titles, their last lines side by side."""
+    titles = [c.title.split("\n") for c in columns]
+    height = max(map(len, titles))
+    filled = [[""] * (height - len(title)) + title for title in titles]
+    rows = zip(*filled, strict=True)
+    return [line([Cell(part, "bold", c.right) for part, c in zip(row, columns, strict=True)], widths, options)
+            for row in rows]
+
+
+# ---- two lines for each row
+
+
+def stacked(columns: list[Column], limit: int, options: Options) -> list[str]:
+    """Name, value and gradient; below them what the tensor is."""
+    by_title = {c.title: c for c in columns}
+    facts = [by_title[title] for title in BELOW if title in by_title]
+    first = min(by_title["name"].width, max(SHORTEST_NAME, limit - len(GAP) - total(facts)))
+    room = limit - first - len(GAP)
+    below = packed(facts, room)
+    left, right = shares(by_title["value"].width, by_title["grad"].width, max(20, room - len(GAP)))
+    above = [aligned(c) for c in (shortened(by_title["name"], first, options), by_title["value"], by_title["grad"])]
+    widths = [first, left, right]
+    indent = " " * (first + len(GAP))
+    lines = header(above, widths, options)
+    lines += [indent + title for group in below for title in header(group, [c.width for c in group], options)]
+    length = first + len(GAP) + max(left + len(GAP) + right, *(total(group) for group in below))
+    lines.append(rule(min(limit, length), options))
+    for i, top in enumerate(zip(*(c.cells for c in above), strict=True)):
+        lines.append(line(top, widths, options))
+        for group in below:
+            row = [cell._replace(style=cell.style or "dim") for cell in (c.cells[i] for c in group)]
+            lines.append(indent + line(row, [c.width for c in group], options))
+    return lines
+
+
+def packed(columns: list[Column], room: int) -> list[list[Column]]:
+    """The columns in as few groups as fit into `room`."""
+    groups = [[columns[0]]]
+    for column in columns[1:]:
+        if total([*groups[-1], column]) <= room:
+            groups[-1].append(column)
+        else:
+            groups.append([column])
+    return groups
+
+
+def shares(left: int, right: int, room: int) -> tuple[int, int]:
+    """Two widths within `room`: each what it wants, or half and half, or one the rest of the other."""
+    if left + right <= room:
+        return left, right
+    half = room // 2
+    if left <= half:
+        return left, room - left
+    return (room - right, right) if right <= half else (half, room - half)
+
+
+# ---- lines
+
+
+def line(row: Iterable[Cell], widths: list[int], options: Options) -> str:
+    return GAP.join(fit(cell, width, options) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def fit(cell: Cell, width: int, options: Options) -> str:
+    text = cells.clip(cell.text, width, dots(options))
+    padding = " " * (width - cells.width(text))
+    painted = paint(text, cell.style, options)
+    return padding + painted if cell.right else painted + padding
+
+
+def paint(text: str, style: str, options: Options) -> str:
+    return cells.paint(text, style) if options.color else text
+
+
+def dots(options: Options) -> str:
+    return "..." if options.ascii else "…"
+
+
+def rule(length: int, options: Options) -> str:
+    return paint(("-" if options.ascii else "─") * length, "dim", options)

@@ -32,7 +32,17 @@ DETACH_HINT = (
 )
 
 
-class Tensor(Described):
+class TensorType(type):
+    """Finds methods on the class too (`Tensor.softmax`), loading the family that has them."""
+
+    def __getattr__(cls, name: str) -> Any:
+        method = resolve_method(name)
+        if method is None:
+            raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+        return method
+
+
+class Tensor(Described, metaclass=TensorType):
     """A multi-dimensional array that records its history (https://pytorch.org/docs/stable/tensors.html)."""
 
     __slots__ = ("__weakref__", "_data", "_fn", "_nr", "_req", "_x")

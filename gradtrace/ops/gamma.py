@@ -1,0 +1,118 @@
+"""The gamma function's logarithm and its derivatives: lgamma, digamma, polygamma, mvlgamma.
+
+Kernels for arrays: recurrences up to arguments where the asymptotic (Stirling) series has full precision, and the
+reflection formula below 1/2 (Abramowitz and Stegun, 6.1 and 6.3 to 6.4). numpy has none of these.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import expose, public, unary
+
+# Bernoulli numbers B2, B4, ... of the asymptotic series.
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+FAR = 16.0  # from here on ten terms of the series are exact to double precision
+
+
+def wide(kernel: Any) -> Any:
+    """The kernel in float64, the result in the input's dtype."""
+    return lambda x, *rest: np.asarray(kernel(np.asarray(x, np.float64), *rest)).astype(x.dtype)
+
+
+def shifted(x: Any) -> tuple[Any, Any]:
+    """x + n >= FAR, and the integers n."""
+    n = np.maximum(np.ceil(FAR - x), 0)
+    return x + n, n
+
+
+def lgamma_kernel(x: Any) -> Any:
+    return np.asarray(np.frompyfunc(log_gamma, 1, 1)(x), np.float64)
+
+
+def log_gamma(x: float) -> float:
+    if x == -math.inf or (x <= 0 and x == math.floor(x)):
+        return math.inf
+    return math.lgamma(x)
+
+
+def digamma_kernel(x: Any) -> Any:
+    """psi(x) = log z - 1/(2z) - sum B2k / (2k z^2k) - sum 1/(x + i), z = x + n; reflected for x < 0."""
+    reflect = x < 0
+    y = np.where(reflect, 1 - x, x)
+    z, n = shifted(y)
+    total = np.log(z) - 0.5 / z
+    power = 1 / (z * z)
+    term = power
+    for k, b in enumerate(BERNOULLI, 1):
+        total = total - b / (2 * k) * term
+        term = term * power
+    for i in range(int(FAR)):
+        total = total - np.where(i < n, 1 / np.where(i < n, y + i, 1.0), 0.0)
+    turned = total - math.pi / np.tan(math.pi * (x - np.floor(x)))
+    out = np.where(reflect, turned, total)
+    pole = (x <= 0) & (x == np.floor(x))
+    return np.where(pole, np.where(x == 0, -np.copysign(np.inf, x), np.nan), out)
+
+
+def zeta_kernel(s: int, x: Any) -> Any:
+    """The Hurwitz zeta function sum 1/(x + i)^s for x > 0, by Euler's and Maclaurin's sum."""
+    z, n = shifted(x)
+    total = z ** (1 - s) / (s - 1) + 0.5 * z ** -s
+    factor, power = float(s), z ** (-s - 1)
+    for k, b in enumerate(BERNOULLI, 1):
+        total = total + b / math.factorial(2 * k) * factor * power
+        factor *= (s + 2 * k - 1) * (s + 2 * k)
+        power = power / (z * z)
+    for i in range(int(FAR)):
+        total = total + np.where(i < n, np.where(i < n, x + i, 1.0) ** -s, 0.0)
+    return total
+
+
+def polygamma_kernel(x: Any, n: int) -> Any:
+    if n == 0:
+        return digamma_kernel(x)
+    return (-1.0) ** (n + 1) * math.factorial(n) * zeta_kernel(n + 1, np.where(x > 0, x, np.nan))
+
+
+digamma = op("digamma(self)", wide(digamma_kernel), node="DigammaBackward0", promote="float",
+             self=d("self", lambda xp, g, out, self: g * xp.polygamma(self, 1)))
+lgamma = op("lgamma(self)", wide(lgamma_kernel), node="LgammaBackward0", promote="float",
+            self=d("self", lambda xp, g, out, self: g * xp.digamma(self)))
+polygamma_record = op("polygamma(self; n)", wide(polygamma_kernel), node="PolygammaBackward0", promote="float",
+                      self=d("self", lambda xp, g, out, self, n: g * xp.polygamma(self, n + 1)))
+
+unary(digamma)
+unary(lgamma)
+expose(unary(digamma, forms=""), "digamma", "psi", forms="s")
+expose(unary(lgamma, forms=""), "gammaln", forms="s")
+
+
+def polygamma_of(n: int, input: Tensor) -> Tensor:
+    """The n-th derivative of digamma, at positive inputs (torch.polygamma)."""
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return polygamma_record(input, n)
+
+
+public("polygamma", forms="fs")(polygamma_of)
+public("polygamma", forms="m")(lambda self, n: polygamma_of(n, self))
+
+
+def multivariate(input: Tensor, p: int) -> Tensor:
+    """log of the multivariate gamma function of dimension p (torch.mvlgamma)."""
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    terms = [(input - i / 2).lgamma() for i in range(p)]
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total + p * (p - 1) / 4 * math.log(math.pi)
+
+
+public("mvlgamma", forms="fm")(multivariate)
+public("multigammaln", forms="s")(lambda input, p: multivariate(input, p))

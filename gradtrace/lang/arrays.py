@@ -1,20 +1,64 @@
-"""What `tensor.numpy()` gives a program: a wrapper that prints as numpy does and shares the tensor's memory."""
+"""numpy's arrays as a program has them: from `tensor.numpy()` and from the functions in `numpy_module`.
+
+An Array keeps the ndarray inside. What goes into numpy passes `inside`, which takes exact numeric types, lists and
+tuples of them, tensors and Arrays, and nothing else; what comes out passes `outside`.
+"""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
+from gradtrace.engine.lazy import np
+from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.values import Frozen
+from gradtrace.lang.words import words
+
+# Methods that are numpy's own, with their arguments through `inside`.
+METHODS = words("""all any argmax argmin argsort astype clip copy cumsum diagonal dot fill flatten item max mean min
+    nonzero prod ravel repeat reshape round sort squeeze std sum swapaxes tolist transpose var""")
+NUMBERS = (bool, int, float)
+ELEMENT_TYPES = words("bool int8 int16 int32 int64 uint8 float16 float32 float64")
+
+
+class DType(Frozen):
+    """An element type: `np.float32`, `array.dtype`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return self.name == (other.name if isinstance(other, DType) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __call__(self, value: Any = 0) -> Any:
+        return outside(np.dtype(self.name).type(inside(value)))
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"dtype('{self.name}')"
 
 
 class Array(Frozen):
-    """An ndarray kept inside; programs see its text, shape, dtype name, elements and a few sums."""
+    """An ndarray, or one of its scalars that Python's numbers cannot stand for."""
 
     __slots__ = ("_array",)
-    __name__ = "ndarray"
+    __module__ = "numpy"
 
     def __init__(self, array: Any) -> None:
         self._array = array
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in METHODS:
+            raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
+        return wrapped(getattr(self._array, name), name)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -29,42 +73,27 @@ class Array(Frozen):
         return int(self._array.size)
 
     @property
-    def dtype(self) -> str:
-        return str(self._array.dtype)
+    def dtype(self) -> DType:
+        return DType(str(self._array.dtype))
 
-    def tolist(self) -> Any:
-        return self._array.tolist()
-
-    def item(self) -> Any:
-        return self._array.item()
-
-    def copy(self) -> Array:
-        return Array(self._array.copy())
-
-    def sum(self) -> Any:
-        return self._array.sum().item()
-
-    def mean(self) -> Any:
-        return self._array.mean().item()
-
-    def max(self) -> Any:
-        return self._array.max().item()
-
-    def min(self) -> Any:
-        return self._array.min().item()
+    @property
+    def T(self) -> Array:
+        return Array(self._array.T)
 
     def __len__(self) -> int:
         return len(self._array)
 
     def __getitem__(self, key: Any) -> Any:
-        found = self._array[index(key)]
-        return Array(found) if getattr(found, "ndim", 0) else found.item()
+        return outside(self._array[index(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._array[index(key)] = number(value)
+        self._array[index(key)] = inside(value)
 
     def __iter__(self) -> Any:
-        return (self[i] for i in range(len(self)))
+        return (outside(item) for item in self._array)
+
+    def __contains__(self, value: Any) -> bool:
+        return inside(value) in self._array
 
     def __float__(self) -> float:
         return float(self._array)
@@ -72,18 +101,33 @@ class Array(Frozen):
     def __int__(self) -> int:
         return int(self._array)
 
+    def __index__(self) -> int:
+        return operator.index(self._array)
+
     def __bool__(self) -> bool:
         return bool(self._array)
+
+    def __hash__(self) -> int:
+        return hash(self._array)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._array, spec)
 
     def __str__(self) -> str:
         from gradtrace.engine.text import array_text
 
-        return array_text(self._array)
+        return array_text(self._array) if self.ndim else str(self._array)
 
     def __repr__(self) -> str:
         from gradtrace.engine.text import array_repr
 
-        return array_repr(self._array)
+        return array_repr(self._array) if type(self._array) is np.ndarray else repr(self._array)
+
+
+Array.__name__ = Array.__qualname__ = "ndarray"
+
+
+# ---- in and out
 
 
 def raw(array: Array) -> Any:
@@ -91,27 +135,119 @@ def raw(array: Array) -> Any:
     return array._array
 
 
-def index(key: Any) -> Any:
-    """An index of exact types alone: what else a program could give would be asked by numpy in ways of its own."""
-    if type(key) is tuple:
-        return tuple(index(part) for part in key)
-    if type(key) is Array:
-        return key._array
-    if type(key) is slice:
-        return slice(*(None if p is None else int(p) for p in (key.start, key.stop, key.step)))
-    if key is None or key is ... or type(key) in (int, bool):
-        return key
-    if type(key) is list:
-        return [index(part) for part in key]
-    raise IndexError("only integers, slices, `...`, None and lists of these are valid indices")
-
-
-def number(value: Any) -> Any:
-    """A value to be written into an array."""
-    if type(value) is Array:
+def inside(value: Any) -> Any:
+    """What a program gave, for numpy: numbers, lists of them and arrays, by exact type. TypeError for all else."""
+    kind = type(value)
+    if kind is Array:
         return value._array
-    if type(value) in (int, float, bool):
+    if kind in NUMBERS or value is None:
         return value
-    if type(value) is list:
-        return [number(item) for item in value]
-    raise TypeError(f"an array cannot hold a '{type(value).__name__}'")
+    if kind is list or kind is tuple:
+        return kind(map(inside, value))
+    if kind is DType:
+        return np.dtype(value.name)
+    if isinstance(value, Tensor):
+        return value.numpy()
+    if kind is range:
+        return value
+    raise TypeError(f"arrays are made of numbers here, not of '{kind.__name__}'")
+
+
+def argument(value: Any, is_word: bool) -> Any:
+    """An argument of numpy's: an element type may be Python's, or be named; other texts only where `is_word`."""
+    if type(value) is type and value in NUMBERS:
+        return value
+    if type(value) is str and (is_word or value in ELEMENT_TYPES):
+        return value
+    return inside(value)
+
+
+def outside(value: Any) -> Any:
+    """What numpy gave, for a program: Python's own numbers where these print and count the same."""
+    if isinstance(value, np.ndarray):
+        return Array(value)
+    if isinstance(value, (np.float64, np.int64, np.bool_)):
+        return value.item()
+    if isinstance(value, np.generic):
+        return Array(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(outside, value))
+    return value
+
+
+def wrapped(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A function or method of numpy's for a program."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        texts = name == "einsum"
+        named = {key: argument(value, key != "dtype") for key, value in kwargs.items()}
+        return outside(function(*(argument(value, texts) for value in args), **named))
+
+    run.__name__ = run.__qualname__ = name
+    return run
+
+
+def index(key: Any) -> Any:
+    """An index of exact types alone."""
+    kind = type(key)
+    if kind is tuple:
+        return tuple(map(index, key))
+    if kind is slice:
+        return slice(*(None if part is None else operator.index(part) for part in (key.start, key.stop, key.step)))
+    if key is None or key is ... or kind in (int, bool):
+        return key
+    if kind in (list, Array) or isinstance(key, Tensor):
+        return inside(key)
+    raise IndexError("only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+                     "arrays are valid indices")
+
+
+# ---- operators
+
+
+def binary(name: str) -> Callable[[Array, Any], Any]:
+    apply = getattr(operator, name)
+
+    def run(self: Array, other: Any) -> Any:
+        if type(other) not in (Array, *NUMBERS):
+            return NotImplemented
+        return outside(apply(self._array, inside(other)))
+
+    return run
+
+
+def reflected(name: str) -> Callable[[Array, Any], Any]:
+    apply = getattr(operator, name)
+
+    def run(self: Array, other: Any) -> Any:
+        return outside(apply(other, self._array)) if type(other) in NUMBERS else NotImplemented
+
+    return run
+
+
+def inplace(name: str) -> Callable[[Array, Any], Any]:
+    apply = getattr(operator, name)
+
+    def run(self: Array, other: Any) -> Any:
+        if type(other) not in (Array, *NUMBERS):
+            return NotImplemented
+        self._array = apply(self._array, inside(other))
+        return self
+
+    return run
+
+
+def unary(name: str) -> Callable[[Array], Any]:
+    apply = getattr(operator, name)
+    return lambda self: outside(apply(self._array))
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor"):
+    _plain = _name.rstrip("_")
+    setattr(Array, f"__{_plain}__", binary(_name))
+    setattr(Array, f"__r{_plain}__", reflected(_name))
+    setattr(Array, f"__i{_plain}__", inplace(f"i{_plain}"))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Array, f"__{_name}__", binary(_name))
+for _name in ("neg", "pos", "abs", "invert"):
+    setattr(Array, f"__{_name}__", unary(_name))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import import_module as real_import
 from typing import Any
 
-from gradtrace.lang import typing_names
+from gradtrace.lang import numpy_module, typing_names
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded
 from gradtrace.lang.builtins import Streams, leave
@@ -35,6 +35,7 @@ NAMES: dict[str, frozenset[str]] = {
     "sys": words("argv exit float_info maxsize stderr stdout version"),
     "time": words("monotonic perf_counter process_time sleep time"),
     "typing": typing_names.NAMES,
+    **numpy_module.NAMES,
     "warnings": words("catch_warnings filterwarnings resetwarnings simplefilter warn"),
 }
 # These come as they are; the names of the other modules, and those in Python.made, have a form of their own.
@@ -86,6 +87,8 @@ class Python:
             from gradtrace.lang.warnings import names
 
             return names(self.where)
+        if module in numpy_module.NAMES:
+            return numpy_module.find(module, self.meter)
         if module == "operator":
             return {"*": lambda name: self.operators(name) or getattr(real_import("operator"), name)}
         return {"*": typing_names.form} if module == "typing" else {"annotations": None}

@@ -72,7 +72,8 @@ class TypeName(Frozen):
         self._kind = kind
 
     def __repr__(self) -> str:
-        return f"<class '{self._kind.__name__}'>"
+        kind = self._kind
+        return f"<class 'numpy.{kind.__name__}'>" if kind.__module__ == "numpy" else f"<class '{kind.__name__}'>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"cannot create '{self._kind.__name__}' instances")

@@ -12,7 +12,7 @@ from gradtrace.errors import GradtraceError, ProgramError, UnknownNameError
 
 IMPORTS = (
     "import torch, math, functools, collections, random, sys, warnings, itertools, copy, time, typing, operator\n"
-    "import torch.nn as nn\nimport torch.nn.functional as F\n"
+    "import numpy as np\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
     "x = torch.ones(2, requires_grad=True)\nlin = nn.Linear(2, 1)\nopt = torch.optim.SGD(lin.parameters(), lr=0.1)\n"
     "def f(a): return a\nclass A:\n    def m(self): return 1\na = A()\ng = (i for i in [1])\n"
 )
@@ -57,7 +57,10 @@ def test_nor_by_format(text: str) -> None:
         "__builtins__",
         "super(str, 'x').format", "import os", "from torch import os", "import gradtrace.cli",
         "import gradtrace.engine",
-        "from gradtrace import lang", "import numpy.lib", "from sys import modules", "from builtins import open",
+        "from gradtrace import lang", "import numpy.lib", "np.array(['a'])", "np.array([a])",
+        "np.array([1], dtype='O')", "np.zeros(1, 'V99')",
+        "np.array([[1]], dtype=object)", "np.ones(2)[a]", "np.ones(2).astype('object')", "np.ones(2) + 'a'",
+         "from sys import modules", "from builtins import open",
     ],
 )
 def test_what_would_make_or_reach_more(text: str) -> None:

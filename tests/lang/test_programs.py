@@ -23,7 +23,7 @@ def told(text: str) -> str:
 
 def in_python(path: Path) -> tuple[str, str]:
     """What Python prints, and the last line of its traceback."""
-    done = subprocess.run([sys.executable, "-W", "ignore", path], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-P", "-W", "ignore", path], capture_output=True, text=True, check=False)
     last = done.stderr.splitlines()[-1] if done.returncode else ""
     return told(done.stdout), told(last)
 

@@ -1,0 +1,86 @@
+"""`import numpy as np`, as far as scripts around PyTorch use it: arrays, element-wise functions, sums, random numbers.
+
+The functions are numpy's own, on the ndarrays inside the program's Arrays. `np.random` is a generator of the run's own,
+with numpy's stream for a seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.lang.arrays import Array, DType, wrapped
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.values import TypeName
+from gradtrace.lang.words import words
+
+DTYPES = {"float16": "float16", "float32": "float32", "float64": "float64", "int8": "int8", "int16": "int16",
+          "int32": "int32", "int64": "int64", "uint8": "uint8", "bool_": "bool", "double": "float64",
+          "single": "float32"}
+CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}
+MAKERS = words("arange eye full linspace ones zeros")
+FUNCTIONS = words("""abs absolute add all allclose amax amin any arccos arcsin arctan arctan2 argmax argmin argsort
+    array array_equal asarray around atleast_1d atleast_2d broadcast_to ceil clip column_stack concatenate copy
+    cos cosh cross cumprod cumsum deg2rad diag diff divide dot einsum equal exp expand_dims expm1
+    flip floor full_like greater hstack hypot identity isclose isfinite isinf isnan less log log10 log1p
+    log2 logical_and logical_not logical_or logspace matmul max maximum mean median meshgrid min minimum mod
+    multiply negative nonzero ones_like outer power prod ravel reciprocal repeat reshape roll round sign sin
+    sinh size sort split sqrt square squeeze stack std subtract sum swapaxes tan tanh tensordot tile trace
+    transpose tril triu unique var vstack where zeros_like""")
+RANDOM = words("""choice exponential normal permutation rand randint randn random random_sample seed shuffle
+    standard_normal uniform""")
+LINALG = words("det eigvalsh inv matrix_rank norm solve")
+NAMES = {
+    "numpy": frozenset(DTYPES) | frozenset(CONSTANTS) | MAKERS | FUNCTIONS | {"ndarray"},
+    "numpy.random": RANDOM,
+    "numpy.linalg": LINALG,
+}
+
+
+def find(module: str, meter: Meter) -> dict[str, Any]:
+    """The names of a module in one run; "*" makes those that are not in the table."""
+    if module == "numpy.random":
+        source = np.random.RandomState()
+        return {"shuffle": shuffle(source), "*": lambda name: wrapped(getattr(source, name), name)}
+    if module == "numpy.linalg":
+        return {"*": lambda name: wrapped(getattr(np.linalg, name), name)}
+    fixed = {**CONSTANTS, **{name: DType(kind) for name, kind in DTYPES.items()}, "ndarray": TypeName(Array)}
+    return {**fixed, "*": lambda name: reserved(name, meter) if name in MAKERS else wrapped(getattr(np, name), name)}
+
+
+def reserved(name: str, meter: Meter) -> Callable[..., Any]:
+    """A function that makes an array as large as its arguments say."""
+    make = wrapped(getattr(np, name), name)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        meter.reserve(8 * elements(name, args, kwargs))
+        return make(*args, **kwargs)
+
+    run.__name__ = run.__qualname__ = name
+    return run
+
+
+def elements(name: str, args: Any, kwargs: Any) -> int:
+    """How many elements a maker makes; 0 where its arguments are wrong, for then it will say so."""
+    numbers = [a for a in (*args, *kwargs.values()) if type(a) in (int, float)]
+    if name == "arange":
+        low, high, step = ((0, *args, 1) if len(args) == 1 else (*args, 1, 1))[:3]
+        plain = all(type(a) in (int, float) for a in (low, high, step)) and step
+        return max(0, int((high - low) / step)) if plain else 0
+    if name == "linspace":
+        return int(kwargs.get("num", args[2] if len(args) > 2 else 50))
+    if name == "eye":
+        return int(math.prod((*numbers[:2], *numbers[:1])[:2]))
+    shape = kwargs.get("shape", args[0] if args else 0)
+    sizes = shape if isinstance(shape, (list, tuple)) else (shape,)
+    return math.prod(size for size in sizes if type(size) is int)
+
+
+def shuffle(source: Any) -> Callable[[Any], None]:
+    def run(x: Any) -> None:
+        source.shuffle(x._array if type(x) is Array else x)
+
+    run.__name__ = run.__qualname__ = "shuffle"
+    return run

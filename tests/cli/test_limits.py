@@ -1,0 +1,42 @@
+"""Each limit has an option and a variable, and its message names both."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradtrace.limits import LIMITS
+
+# a program that goes beyond a small limit, and that limit
+BEYOND = {
+    "source_bytes": ("y = x + 1 # " + "x" * 100, "50"),
+    "steps": ("y = x\nwhile True:\n    y = y + 1", "50"),
+    "call_depth": ("def f(n):\n    return f(n)\ny = f(x)", "50"),
+    "memory_bytes": ("y = x\ns = 'a' * 1000", "50"),
+    "output_bytes": ("y = x\nprint('a' * 1000)", "50"),
+    "seconds": ("y = x\nwhile True: pass", "0.01"),
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: limit.field)
+@pytest.mark.parametrize("command", ["eval", "run", "graph"])
+def test_options_and_variables(refusal, answer, here, monkeypatch, limit, command):
+    text, value = BEYOND[limit.field]
+    (here / "p.txt").write_text(text)
+    for args in ([limit.flag, value], [f"{limit.flag}={value}"]):
+        code, said = refusal(command, "p.txt", "--x", "1", *args)
+        assert code == (2 if limit.field == "source_bytes" else 1)
+        assert limit.flag in said and limit.variable in said
+    monkeypatch.setenv(limit.variable, value)
+    assert limit.flag in refusal(command, "p.txt", "--x", "1")[1]
+
+
+def test_help_lists_them(answer):
+    said = answer("run", "--help")
+    assert all(limit.flag in said for limit in LIMITS) and "1,000,000,000" in said
+
+
+def test_a_value_that_is_none(refusal, here):
+    (here / "p.txt").write_text("x*x")
+    for value in ("-1", "many", ""):
+        code, said = refusal("run", "p.txt", "--x", "1", "--max-steps", value)
+        assert code == 2 and "--max-steps" in said

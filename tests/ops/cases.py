@@ -65,7 +65,12 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
               (lambda x, low, high: torch.clamp(x, low, high), X, np.full(3, -0.45), np.full((2, 1), 0.4))],
     "lgamma": [(torch.lgamma, positive(3))], "digamma": [(torch.digamma, positive(3))],
     "polygamma": [(lambda x: torch.polygamma(2, x), positive(3))],
+    "logit": [(torch.logit, RNG.uniform(0.2, 0.8, 3)), (lambda x: torch.logit(x, 0.1), RNG.uniform(0.2, 0.8, 3))],
+    "erfinv": [(torch.erfinv, inside(3))], "sinc": [(torch.sinc, X)],
+    "special.entr": [(torch.special.entr, positive(3))], "special.ndtr": [(torch.special.ndtr, X)],
     # two tensors
+    "logaddexp2": [(torch.logaddexp2, X, Y)], "copysign": [(lambda x, y: torch.copysign(x, y.detach()), X, Y)],
+    "ldexp": [(torch.ldexp, X, Y)], "special.xlog1py": [(torch.special.xlog1py, X, positive(3))],
     "add": [(torch.add, X, Y), (lambda a, b: torch.add(a, b, alpha=3), COLUMN, Y)], "sub": [(torch.sub, X, Y)],
     "mul": [(torch.mul, X, Y), (torch.mul, COLUMN, Y)],
     "div": [(torch.div, X, positive(3)), (torch.div, Y, positive(2, 1)),

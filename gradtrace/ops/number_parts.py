@@ -1,0 +1,75 @@
+"""Signs, mantissas and divisors of numbers: copysign, heaviside, ldexp, frexp, gcd, lcm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import binary, public
+from gradtrace.ops.results import result_type
+
+
+def copysign_grad(xp: Any, g: Any, out: Any, x: Any) -> Any:
+    # At 0 the sign cannot be taken from out / x: PyTorch gives 0 there.
+    ratio = out / xp.where(x == 0, xp.ones_like(x), x)
+    return g * xp.where(x == 0, xp.zeros_like(ratio), ratio)
+
+
+copysign = op("copysign(self, other)", "copysign", node="CopysignBackward0", promote="float",
+              self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self)),
+              other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)))
+heaviside = op("heaviside(self, values)", "heaviside", promote="arith", undefined=True)
+gcd = op("gcd(self, other)", "gcd", promote="arith")
+lcm = op("lcm(self, other)", "lcm", promote="arith")
+ldexp_record = op("ldexp(self, other)", lambda a, b: a * np.exp2(b), node="LdexpBackward0", promote="float",
+                  self=d("other", lambda xp, g, out, self, other: g * xp.exp2(other)),
+                  other=d("out", lambda xp, g, out, self, other: g * out * float(np.log(2.0))))
+frexp_record = op("frexp(self)", lambda a: np.frexp(a), node="FrexpBackward0", outputs=2, differentiable=(0,),
+                  self=d("out1", lambda xp, g, out, self: mantissa_grad(xp, g[0], out[1])))
+
+
+def mantissa_grad(xp: Any, g: Any, exponent: Any) -> Any:
+    raw = exponent.array if isinstance(exponent, Tensor) else exponent
+    return xp.times_array(g, np.exp2(-np.asarray(raw, np.float64)))
+
+
+binary(copysign)
+binary(gcd)
+binary(lcm)
+
+
+@public("heaviside")
+def heaviside_(input: Tensor, values: Tensor) -> Tensor:
+    """0 below 0, 1 above, `values` at 0 (torch.heaviside)."""
+    if input.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return heaviside(input, values)
+
+
+@public("heaviside_", forms="m")
+def heaviside_inplace(self: Tensor, values: Tensor) -> Tensor:
+    """In-place form of heaviside."""
+    return inplace(heaviside, self, values)
+
+
+@public("ldexp")
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """input * 2 ** other (torch.ldexp)."""
+    return ldexp_record(input, other)
+
+
+@public("ldexp_", forms="m")
+def ldexp_inplace(self: Tensor, other: Tensor) -> Tensor:
+    """In-place form of ldexp."""
+    return inplace(ldexp_record, self, other)
+
+
+@public("frexp")
+def frexp(input: Tensor) -> Any:
+    """Mantissa, within [1/2, 1), and exponent (torch.frexp)."""
+    if not input.is_floating_point():
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    return result_type("frexp", "mantissa", "exponent")(frexp_record(input))

@@ -1,0 +1,99 @@
+"""Special functions of probability and information: logit, erfinv, the normal distribution, entropies; sinc."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops import special_kernels
+from gradtrace.ops.api import binary, expose, public, unary
+
+FLOAT: Any = {"promote": "float"}
+ROOT_HALF, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
+
+
+def erfinv_kernel(x: Any) -> Any:
+    """An initial guess (Winitzki's), then Newton's steps of third order on erf; inf at the ends, nan beyond."""
+    y = np.asarray(x, np.float64)
+    inner = np.where(np.abs(y) < 1, y, 0.0)
+    a = 0.147
+    log = np.log1p(-inner * inner)
+    b = 2 / (math.pi * a) + log / 2
+    z = np.copysign(np.sqrt(np.sqrt(b * b - log / a) - b), inner)
+    for _ in range(4):
+        # Near 1 the difference is formed of the complements, which keep their digits.
+        above = np.where(np.abs(inner) < 0.5, special_kernels.erf(z) - inner,
+                         np.sign(inner) * ((1 - np.abs(inner)) - special_kernels.erfc(np.abs(z))))
+        step = above * (math.sqrt(math.pi) / 2) * np.exp(z * z)
+        z = z - step / (1 + z * step)
+    ends = np.where(np.abs(y) == 1, np.copysign(np.inf, y), np.nan)
+    return np.where(np.abs(y) < 1, z, ends).astype(np.asarray(x).dtype)
+
+
+def sinc_grad(xp: Any, g: Any, x: Any) -> Any:
+    y = x * math.pi
+    safe = xp.where(x == 0, xp.ones_like(y), y)
+    slope = (safe * xp.cos(safe) - xp.sin(safe)) / (safe * safe) * math.pi
+    return xp.where(x == 0, xp.zeros_like(g), g * slope)
+
+
+def entr_kernel(x: Any) -> Any:
+    logs = np.log(np.where(x > 0, x, 1.0))
+    return np.where(np.isnan(x), x, np.where(x > 0, -x * logs, np.where(x == 0, 0.0, -np.inf))).astype(x.dtype)
+
+
+def logit_kernel(x: Any, eps: Any) -> Any:
+    z = x if eps is None else np.clip(x, eps, 1 - eps)
+    return np.log(z / (1 - z)).astype(x.dtype)
+
+
+def logit_grad(xp: Any, g: Any, x: Any, eps: Any) -> Any:
+    slope = g / (x * (1 - x))
+    if eps is None:
+        return xp.where(xp.logical_or(x < 0, x > 1), slope * math.nan, slope)
+    return xp.where(xp.logical_or(x < eps, x > 1 - eps), xp.zeros_like(g), slope)
+
+
+logit_record = op("logit(self; eps)", logit_kernel, node="LogitBackward0", **FLOAT,
+                  self=d("self", lambda xp, g, out, self, eps: logit_grad(xp, g, self, eps)))
+erfinv = op("erfinv(self)", erfinv_kernel, node="ErfinvBackward0", **FLOAT,
+            self=d("out", lambda xp, g, out, self: g * (0.5 * math.sqrt(math.pi)) * xp.exp(out * out)))
+sinc = op("sinc(self)", "sinc", node="SincBackward0", **FLOAT,
+          self=d("self", lambda xp, g, out, self: sinc_grad(xp, g, self)))
+logaddexp2 = op("logaddexp2(self, other)", "logaddexp2", node="Logaddexp2Backward0", **FLOAT,
+                self=d("self out", lambda xp, g, out, self, other: g * xp.exp2(self - out)),
+                other=d("other out", lambda xp, g, out, self, other: g * xp.exp2(other - out)))
+entr = op("entr(self)", entr_kernel, node="SpecialEntrBackward0", **FLOAT,
+          self=d("self", lambda xp, g, out, self: g * (-xp.log(self) - 1)))
+ndtr = op("ndtr(self)", lambda x: (0.5 * special_kernels.erfc(-x.astype(np.float64) * ROOT_HALF)).astype(x.dtype),
+          node="MulBackward1", **FLOAT,
+          self=d("self", lambda xp, g, out, self: g * (xp.exp(self * self * -0.5) / ROOT_TWO_PI)))
+xlog1py = op("xlog1py(self, other)", lambda a, b: np.where(
+    np.isnan(b), b, np.where(a == 0, np.zeros_like(a), a * np.log1p(b))), node="SpecialXlog1PyBackward0", **FLOAT,
+    self=d("self other", lambda xp, g, out, self, other: xp.where(
+        xp.logical_and(self == 0, other <= -1), xp.zeros_like(g), g * xp.log1p(other))),
+    other=d("self other", lambda xp, g, out, self, other: g * self / (other + 1)))
+
+for _record in (erfinv, sinc):
+    unary(_record)
+    unary(_record, forms="s")
+binary(logaddexp2, forms="fm")
+for _record in (entr, ndtr):
+    unary(_record, forms="s")
+expose(lambda input, other: xlog1py(input, other), "xlog1py", forms="s")
+
+
+@public("logit", forms="fms")
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """log(x / (1 - x)), x kept within eps of 0 and 1 if given (torch.logit)."""
+    return logit_record(input, eps)
+
+
+@public("logit_", forms="m")
+def logit_inplace(self: Tensor, eps: float | None = None) -> Tensor:
+    """In-place form of logit."""
+    return inplace(logit_record, self, eps)

@@ -54,7 +54,7 @@ def logit_kernel(x: Any, eps: Any) -> Any:
 def logit_grad(xp: Any, g: Any, x: Any, eps: Any) -> Any:
     slope = g / (x * (1 - x))
     if eps is None:
-        return xp.where(xp.logical_or(x < 0, x > 1), slope * math.nan, slope)
+        return xp.where(xp.logical_or(x < 0, x > 1), xp.ones_like(slope) * math.nan, slope)
     return xp.where(xp.logical_or(x < eps, x > 1 - eps), xp.zeros_like(g), slope)
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from gradtrace.lang.scope import Scope, Scopes, position
 
 LOOPS = (ast.For, ast.While)
+STARS = {(ast.Tuple, "elts"), (ast.List, "elts"), (ast.Set, "elts"), (ast.Call, "args"), (ast.ClassDef, "bases")}
 FUTURE = frozenset({"absolute_import", "annotations", "division", "generator_stop", "generators", "nested_scopes",
                     "print_function", "unicode_literals", "with_statement"})
 
@@ -40,6 +41,7 @@ def statement_faults(tree: ast.Module) -> Iterator[Fault]:
         for handler in getattr(node, "handlers", ())[:-1]:
             if handler.type is None:
                 yield Fault("default 'except:' must be last", handler)
+        yield from misplaced_stars(node)
         todo.extend(children(node, in_function, in_loop))
 
 
@@ -73,13 +75,19 @@ def fault_of(node: Any, in_function: bool, in_loop: bool, first: set[ast.AST]) -
     if kind in (ast.Tuple, ast.List) and isinstance(node.ctx, ast.Store):
         many = sum(isinstance(e, ast.Starred) for e in node.elts) > 1
         return "multiple starred expressions in assignment" if many else None
-    if kind is ast.Assign and any(isinstance(t, ast.Starred) for t in node.targets):
-        return "starred assignment target must be in a list or tuple"
-    if kind in (ast.Assign, ast.Return, ast.Expr) and isinstance(node.value, ast.Starred):
-        return "can't use starred expression here"
     if kind is ast.ImportFrom:
         return import_fault(node, in_function, node in first)
     return None
+
+
+def misplaced_stars(node: Any) -> Iterator[Fault]:
+    """`*x` elsewhere than in a display, an unpacking or a call."""
+    for field, value in ast.iter_fields(node):
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, ast.Starred) and (type(node), field) not in STARS:
+                stored = isinstance(item.ctx, ast.Store)
+                yield Fault("starred assignment target must be in a list or tuple" if stored else
+                            "can't use starred expression here", item)
 
 
 def repeated_keyword(node: Any) -> str | None:

@@ -10,7 +10,9 @@ from gradtrace.engine.function import Function as Differentiable
 from gradtrace.engine.state import state
 from gradtrace.errors import UnsupportedError
 from gradtrace.lang import allowed, attributes
+from gradtrace.lang.expressions import items_of
 from gradtrace.lang.statements import compile_block
+from gradtrace.lang.typing_names import Form
 from gradtrace.lang.unit import UNBOUND, Frame, Unit
 
 BASES = "a class may derive from the program's own, nn.Module and its like, autograd.Function, optimisers and Exception"
@@ -20,7 +22,7 @@ def class_maker(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
     """A closure that makes the class in a frame."""
     inner = unit.child(node)
     refuse_methods(node, unit)
-    bases = [(unit.compile(b), unit.origin(b)) for b in node.bases]
+    bases, origins = items_of(node.bases, unit), [unit.origin(b) for b in node.bases]
     body = compile_block(node.body, inner)
     doc, qualname = ast.get_docstring(node, clean=False), inner.scope.qualname
     taken = [(inner.scope.cell_key(name), unit.scope.cell_key(name)) for name in sorted(inner.scope.free)]
@@ -28,7 +30,9 @@ def class_maker(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
     gate, origin, place = unit.gate, unit.origin(node), unit.machine.place
 
     def make(f: Frame) -> Any:
-        parents = tuple(base(gate, code(f), where, place) for code, where in bases) or (object,)
+        found = [b for b in bases(f) if not (type(b) is Form and b.is_base)]
+        where = origins if len(origins) == len(found) else [origin] * len(found)
+        parents = tuple(base(gate, p, o, place) for p, o in zip(found, where)) or (object,)
         frame: Frame = {key: f[outer] for key, outer in taken}
         frame[cell] = [UNBOUND]
         body(frame)

@@ -66,9 +66,10 @@ def default_dtype(program: Program, dtype: Any) -> Any:
 def execute(machine: Machine, tree: ast.Module) -> Any:
     """Runs the statements; returns the value of the last expression among them that is a result, or None."""
     unit = Unit(machine, machine.module)
+    statements = compiled(tree, unit)
     last: Any = None
     try:
-        for code, is_expression in compiled(tree, unit):
+        for code, is_expression in statements:
             value = code(machine.env)
             if is_expression and is_result(value):
                 last = value

@@ -221,7 +221,8 @@ class Unit:
                 f[key][0] = UNBOUND
 
             return in_cell
-        env = self.machine.env if kind == "global" else None
+        machine, span = self.machine, span_of(node)
+        env = machine.env if kind == "global" else None
 
         def in_frame(f: Frame) -> None:
             frame = f if env is None else env
@@ -230,7 +231,7 @@ class Unit:
             elif env is None:
                 missing(f)
             else:
-                raise NameError(f"name '{name}' is not defined")
+                raise unknown(name, machine, span)
 
         return in_frame
 

@@ -95,7 +95,12 @@ def public_value(module: str, name: str) -> Any:
             return MISSING
     elif getattr(getattr(real, name, None), "__module__", None) == real.__name__:
         found = getattr(real, name)
-    return MISSING if isinstance(found, MODULE) else found
+    if not isinstance(found, MODULE):
+        return found
+    # gradtrace.trace is a package of ours; what a program means is PyTorch's function.
+    from gradtrace import ops
+
+    return ops.find(ops.api.functions, name) or MISSING
 
 
 def exported(module: str) -> list[str]:

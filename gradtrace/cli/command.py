@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -102,7 +102,7 @@ class SourceCommand(click.Command):
         if forced:
             return parse(source.Source(source.EXPRESSION, forced[-1]), found.positionals, budget)
         if not found.positionals:
-            self.no_source(ctx, found.unknown, arity)
+            self.no_source(ctx, found, arity)
         first, *others = found.positionals
         if others and len(first) == 2 and first != "--" and first[0] == "-":
             raise click.NoSuchOption(first, ctx=ctx)
@@ -110,14 +110,18 @@ class SourceCommand(click.Command):
             return None
         return parse(source.read(first, self.always_file), others, budget)
 
-    def no_source(self, ctx: click.Context, unknown: list[str], arity: dict[str, int]) -> None:
-        if unknown:
-            from difflib import get_close_matches
+    def no_source(self, ctx: click.Context, found: argv.Split, arity: dict[str, int]) -> NoReturn:
+        """Nothing is left for a source: it is missing, or a mistyped flag has taken it for its value."""
+        from difflib import get_close_matches
 
-            raise click.NoSuchOption(unknown[0], possibilities=get_close_matches(unknown[0], arity), ctx=ctx)
+        unknown = [option for option in found.options if option[0].partition("=")[0] in found.unknown]
+        close = get_close_matches(unknown[0][0].partition("=")[0], arity) if unknown else []
+        if close:
+            raise click.NoSuchOption(unknown[0][0].partition("=")[0], possibilities=close, ctx=ctx)
+        taken = next((f"; '{option[1]}' is the value of {option[0]}" for option in unknown if len(option) > 1), "")
         if self.always_file:
-            raise click.UsageError("no FILE given", ctx)
-        raise UsageError("no SOURCE given", "give an expression, a file, or - for stdin")
+            raise UsageError(f"no FILE given{taken}", f"see {ctx.command_path} --help")
+        raise UsageError(f"no SOURCE given{taken}", "give an expression, a file, or - for stdin")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {VariableOption.section: []}

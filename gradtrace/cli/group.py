@@ -31,6 +31,12 @@ EPILOG = "Ask a command for more, with a source to see its variables too: gradtr
 class Tool(click.Group):
     """`gradtrace`: commands from the table, our errors and exit codes."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            report.write(ctx.get_help())
+            ctx.exit(Exit.USAGE)
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 
+CHUNK = 8192  # characters at a time: an unbuffered stream does not tell that it wrote only a part of a long text
+
 
 def write(text: str) -> None:
     """`text` as it is; where stdout is not UTF-8, what it cannot encode is escaped."""
     stream = sys.stdout
     if stream is None:
         return
-    try:
-        stream.write(text)
-    except UnicodeEncodeError:
-        encoding = stream.encoding or "ascii"
-        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    for start in range(0, len(text), CHUNK):
+        part = text[start : start + CHUNK]
+        try:
+            stream.write(part)
+        except UnicodeEncodeError:
+            encoding = stream.encoding or "ascii"
+            stream.write(part.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def speaks_unicode() -> bool:

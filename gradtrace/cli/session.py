@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gradtrace.cli import hints, values
+from gradtrace.cli import backward, hints, values
 from gradtrace.cli.options import Backward, Inputs, names
 from gradtrace.errors import GradtraceError, ProgramError, UsageError
 
@@ -17,21 +17,39 @@ if TYPE_CHECKING:
 
 
 def record(program: Program, inputs: Inputs, how: Backward, budget: Budget) -> Trace:
-    """Runs the program, calls backward as the flags say, and returns what happened."""
+    """Runs the program, calls backward as the flags say, and returns what happened.
+
+    UsageError if the program is empty, or makes no tensor.
+    """
     from gradtrace.trace.capture import capture
 
+    if not program.tree.body:
+        what = f"{program.source.name} holds nothing to evaluate"
+        raise UsageError(what, "give an expression, a file, or - for stdin")
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype)
+    done: list[tuple[Any, list[Tensor], int]] = []
+
+    def differentiate(run: Any) -> None:
+        run = boxed(run)
+        roots = roots_of(run)
+        vectors = [values.read(text, "--grad-tensors", evaluator(dtype)) for text in how.grad_tensors]
+        done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how)))
+
     try:
         # what the program prints goes to stderr: stdout carries the command's result alone
-        run = execute(program, tensors, dtype, sys.stderr, record=True, outputs=names(how.output), budget=budget)
+        execute(program, tensors, dtype, sys.stderr, record=True, outputs=names(how.output), budget=budget,
+                then=differentiate)
     except ProgramError as error:
         error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items())
         raise
-    run = boxed(run)
-    roots = roots_of(run)
-    count = differentiate(run, roots, tensors, how, dtype)
-    return capture(run, roots, count, inputs=tensors)
+    if not done:
+        raise ProgramError("the program ended itself while backward ran", "leave out exit()")
+    run, roots, count = done[0]
+    trace = capture(run, roots, count, inputs=tensors)
+    if not trace.tensors:
+        raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to show")
+    return trace
 
 
 def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: Any, **options: Any) -> Any:
@@ -145,7 +163,7 @@ def evaluator(dtype: str) -> values.Evaluate:
         try:
             program = lang.parse(text, name=option)
             if program.inputs:
-                raise UsageError(f"'{program.inputs[0].name}' is not known there")
+                raise UsageError(f"name '{program.inputs[0].name}' is not defined")
             return execute(program, {}, dtype, sys.stderr).root
         except GradtraceError as error:
             raise values.wrong(option, text, error) from error
@@ -158,103 +176,3 @@ def lacking(program: Program, missing: list[Any], own: set[str]) -> UsageError:
     ways = [f"--{m.name} VALUE" if m.name in own else f"-s {m.name}=VALUE" for m in missing]
     what = f"no value for {', '.join(m.name for m in missing)}"
     return UsageError(what, f"give {' '.join(ways)}", program.source.place(missing[0].span))
-
-
-# ---- backward
-
-
-def differentiate(run: Any, roots: list[Tensor], tensors: dict[str, Tensor], how: Backward, dtype: str) -> int:
-    """Calls backward as the flags say, and returns how often. ProgramError, with a hint, if the engine refuses."""
-    asked = how.backward is not None
-    if how.no_backward or not roots:
-        return 0
-    known = {**tensors, **tensors_of(run.env)}
-    made = [*known.values(), *results(run)]
-    if not asked and (any(has_grad(t) for t in made) or not any(t.requires_grad for t in roots)):
-        return 0  # the program has called it itself, or there is nothing to differentiate
-    vectors = [vector(text, roots, i, dtype) for i, text in enumerate(how.grad_tensors)]
-    targets = [named(known, name, "--inputs") for name in names(how.inputs)]
-    try:
-        for tensor in retained(known, made, names(how.retain_grad)):
-            tensor.retain_grad()
-        for i in range(how.backward or 1):
-            if i and how.zero_grad:
-                clear(made)
-            call(roots, vectors or None, targets or None, how)
-    except (RuntimeError, TypeError, ValueError, IndexError) as error:
-        raise refused(run, error) from error
-    return how.backward or 1
-
-
-def call(roots: list[Tensor], vectors: list[Tensor] | None, targets: list[Tensor] | None, how: Backward) -> None:
-    import warnings
-
-    from gradtrace.engine import backward
-
-    with warnings.catch_warnings():
-        # its advice on create_graph and memory is for processes that live on
-        warnings.simplefilter("ignore", UserWarning)
-        backward(roots, vectors, True if how.retain_graph else None, how.create_graph, inputs=targets)
-
-
-def vector(text: str, roots: list[Tensor], position: int, dtype: str) -> Tensor:
-    raw = values.read(text, "--grad-tensors", evaluator(dtype))
-    root = roots[min(position, len(roots) - 1)]
-    return values.tensor(raw, root.dtype.name, floating=True)
-
-
-def tensors_of(env: dict[str, Any]) -> dict[str, Tensor]:
-    from gradtrace.engine import Tensor
-
-    return {name: value for name, value in env.items() if isinstance(value, Tensor)}
-
-
-def results(run: Any) -> list[Tensor]:
-    """Every tensor that an operation made."""
-    from gradtrace.engine import Tensor
-
-    found: list[Tensor] = []
-    for _, _, out, _ in run.records or ():
-        found += [t for t in (out if isinstance(out, (list, tuple)) else (out,)) if isinstance(t, Tensor)]
-    return found
-
-
-def has_grad(tensor: Tensor) -> bool:
-    """Asked without the warning that `.grad` of a non-leaf gives."""
-    return tensor._x is not None and tensor._x.grad is not None
-
-
-def named(known: dict[str, Tensor], name: str, option: str) -> Tensor:
-    if name in known:
-        return known[name]
-    from gradtrace.views.pick import close
-
-    raise UsageError(f"{option}: no tensor '{name}'", close(name, known) or f"there are {', '.join(known)}")
-
-
-def retained(known: dict[str, Tensor], made: list[Tensor], wanted: tuple[str, ...]) -> list[Tensor]:
-    """The tensors of --retain-grad: those named, or all that were computed."""
-    if "all" in wanted and "all" not in known:
-        return [t for t in made if t.requires_grad and not t.is_leaf]
-    return [named(known, name, "--retain-grad") for name in wanted]
-
-
-def clear(made: list[Tensor]) -> None:
-    for tensor in made:
-        if has_grad(tensor):
-            del tensor.grad
-
-
-def refused(run: Any, error: Exception) -> ProgramError:
-    """An error of a backward that the tool called, placed at the expression that it started from."""
-    span = root_span(run)
-    place = None if span is None else run.program.source.place(span)
-    return ProgramError(str(error), hints.of_backward(str(error)), place)
-
-
-def root_span(run: Any) -> Any:
-    from gradtrace.engine import Tensor
-
-    fn = run.root.grad_fn if isinstance(run.root, Tensor) else None
-    origin = 0 if fn is None else fn.origin
-    return run.spans[origin] if 0 < origin < len(run.spans) else None

@@ -37,13 +37,10 @@ def read(argument: str, always_file: bool = False) -> Source:
     if argument == "-":
         return Source(STDIN, decode(read_stdin("the source", LONGEST), STDIN))
     if always_file or is_file(argument):
-        return read_file(argument.removeprefix("@"))
+        name = argument.removeprefix("@")
+        hint = "" if always_file else "an expression that looks like a file's name is given with -e"
+        return Source(name, decode(read_bytes(name, LONGEST, hint), name))
     return Source(EXPRESSION, argument)
-
-
-def read_file(name: str) -> Source:
-    content = read_bytes(name, LONGEST, "an expression that looks like a file's name is given with -e")
-    return Source(name, decode(content, name))
 
 
 def read_bytes(name: str, longest: int = -1, hint: str = "", who: str = "") -> bytes:

@@ -82,8 +82,8 @@ def plain(value: Any, option: str, text: str) -> Any:
         return scalar_or_array(value)
     if isinstance(value, (list, tuple)):
         return check_even(nested(value, option, text), option)
-    what = "has no value" if value is None else f"is a {type(value).__name__}"
-    raise UsageError(f"{option}: '{text}' {what}, not a number or a tensor", f"a value is {NUMBERS}")
+    what = "" if value is None else f"a {type(value).__name__}, "
+    raise UsageError(f"{option}: '{text}' is {what}not a number or a tensor", f"a value is {NUMBERS}")
 
 
 def nested(value: Any, option: str, text: str) -> Any:

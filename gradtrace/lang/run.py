@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from gradtrace.engine import dtypes
@@ -36,12 +37,14 @@ class Run(NamedTuple):
 
 
 def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Budget | None = None, stdout: Any = None,
-        stderr: Any = None, record: bool = False, outputs: Any = (), dtype: Any = None) -> Run:
+        stderr: Any = None, record: bool = False, outputs: Any = (), dtype: Any = None,
+        then: Callable[[Run], None] | None = None) -> Run:
     """Runs a program. ProgramError for what it raises, LanguageError for what the language lacks, BudgetError.
 
     `dtype` is the default dtype of the run, by name or object; None: float64 without imports, else float32.
-    With `record` the operators that it calls are kept, as `state.recorder` gets them. SystemExit if it asks for a
-    status other than 0.
+    With `record` the operators that it calls are kept, as `state.recorder` gets them. `then` gets the run before what
+    held during it (dtype, limits, places of errors) ends: backward may call code of the program. SystemExit if it asks
+    for a status other than 0.
     """
     env = dict(inputs or {})
     records: list[Any] = []
@@ -52,9 +55,14 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
         state.grad_enabled, state.inference, state.origin = True, False, 0
         state.recorder = (lambda *call: records.append(call)) if record else None
         last = execute(machine, program.tree)
-    chosen = tuple((name, chosen_output(env, name)) for name in outputs)
-    root = last if last is not None else assigned_root(program.tree, env)
-    return Run(program, env, root, chosen, records, machine.spans, dict(inputs or {}))
+        chosen = tuple((name, chosen_output(env, name)) for name in outputs)
+        root = last if last is not None else assigned_root(program.tree, env)
+        done = Run(program, env, root, chosen, records, machine.spans, dict(inputs or {}))
+        if then is not None:
+            state.recorder, state.origin = None, 0
+            with explained(machine):
+                then(done)
+    return done
 
 
 def default_dtype(program: Program, dtype: Any) -> Any:
@@ -68,11 +76,19 @@ def execute(machine: Machine, tree: ast.Module) -> Any:
     unit = Unit(machine, machine.module)
     statements = compiled(tree, unit)
     last: Any = None
-    try:
+    with explained(machine):
         for code, is_expression in statements:
             value = code(machine.env)
             if is_expression and is_result(value):
                 last = value
+    return last
+
+
+@contextmanager
+def explained(machine: Machine) -> Iterator[None]:
+    """Turns what a program raises into errors of ours with a place; a wish to exit with status 0 is no error."""
+    try:
+        yield
     except GradtraceError as error:
         error.place = error.place or machine.place(state.origin)
         raise
@@ -85,7 +101,6 @@ def execute(machine: Machine, tree: ast.Module) -> Any:
         raised = failure(machine, error)
         cause = None if type(error) in machine.gate.own else error
         raise raised from cause
-    return last
 
 
 def compiled(tree: ast.Module, unit: Unit) -> list[tuple[Code, bool]]:

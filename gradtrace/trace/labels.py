@@ -25,9 +25,22 @@ class SourceText:
         source = getattr(run.program, "source", "")
         self.text: str = source if isinstance(source, str) else source.text
         self.name: str = str(getattr(source, "name", "") or getattr(run.program, "name", ""))
+        self.root: Any = run.root
         self.spans: Sequence[Any] = run.spans
         self._lines: list[bytes] = self.text.encode("utf-8", "replace").splitlines()
         self._known: dict[int, str] = {}
+
+    @property
+    def last(self) -> str:
+        """The program's last statement, if it is an expression."""
+        try:
+            body = ast.parse(self.text).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return ""
+        last = body[-1] if body else None
+        if not isinstance(last, ast.Expr):
+            return ""
+        return self._cut(Span(last.lineno, last.col_offset, last.end_lineno or 0, last.end_col_offset or 0))
 
     def span(self, origin: int) -> Span | None:
         """The stretch of source that `origin` stands for; None for 0."""
@@ -145,7 +158,10 @@ def constant_texts(
             # the 0.5 of dropout(x, 0.5) is not the mask that it multiplies by
             if i < len(written) and not (entry.tensor.ndim and is_number(written[i])):
                 found[id(entry)] = written[i]
-    return found
+    for entry in kept:
+        if id(entry) in wanted and entry.tensor is source.root:  # "2+3" is a number, made a tensor afterwards
+            found.setdefault(id(entry), source.last)
+    return {entry: text for entry, text in found.items() if text}
 
 
 def operand_texts(text: str, env: Mapping[str, Any]) -> list[str]:

@@ -100,8 +100,9 @@ def test_unknown_names(refusal):
 
 def test_usage_errors(refusal):
     for args, words in [
-        (["eval"], "no SOURCE given"),
-        (["run"], "no FILE given"),
+        (["eval"], "no SOURCE given; give an expression, a file, or - for stdin"),
+        (["eval", "--x", "2"], "no SOURCE given; '2' is the value of --x; give an expression"),
+        (["run"], "no FILE given; see gradtrace run --help"),
         (["eval", "x", "y"], "unexpected extra argument 'y'"),
         (["eval", "-e", "x", "y"], "unexpected extra argument 'y'"),
         (["eval", "x", "--x"], "'--x' requires an argument"),
@@ -207,3 +208,8 @@ def test_completion_knows_the_variables():
     found = {item.value for item in complete.get_completions(["eval", "weight*x"], "--we")}
     assert found == {"--weight"}
     assert {item.value for item in complete.get_completions([], "e")} == {"eval"}
+
+
+def test_no_arguments_show_the_help_and_are_a_mistake(refusal, answer):
+    code, said = refusal()
+    assert (code, said) == (2, answer("--help"))

@@ -118,3 +118,58 @@ def test_endless_recursion(refusal, here):
     (here / "e.txt").write_text("def f(a):\n    return f(a) + 1\ny = f(x)\n")
     code, said = refusal("eval", "e.txt", "--x", "1")
     assert code == 1 and len(said.splitlines()) <= 3
+
+
+BACKWARD = """import torch
+class Odd(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return {}
+y = Odd.apply(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("{}['k']", "s.py:8:16: KeyError: 'k'"),
+        ("g * nothing()", "s.py:8:20: name 'nothing' is not defined"),
+        ("1 / 0", "s.py:8:16: ZeroDivisionError: division by zero"),
+        ("g.view(7)", "s.py:8:16: RuntimeError: shape '[7]' is invalid for input of size 1"),
+    ],
+)
+def test_errors_of_the_programs_own_backward_have_their_place(refusal, here, body, said):
+    (here / "s.py").write_text(BACKWARD.replace("{}", body))
+    _, lines = refusal("eval", "s.py", "--x", "1")
+    assert lines.startswith(said), lines
+
+
+def test_the_programs_own_backward_runs_in_the_dtype_of_the_run(answer, here):
+    (here / "s.py").write_text(BACKWARD.replace("{}", "g * torch.tensor(0.1)"))
+    assert answer("eval", "s.py", "--x", "1", "--dtype", "float64", "--get", "x.grad") == "0.1\n"
+
+
+@pytest.mark.parametrize("source", ["", "  ", "# nothing", "pass"])
+def test_nothing_to_evaluate(refusal, source):
+    code, said = refusal("eval", source)
+    assert code == 2 and said.startswith("gradtrace: <expression> ") and len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("source", ["'text'", "lambda: 1", "def f():\n    pass"])
+@pytest.mark.parametrize("command", ["eval", "graph"])
+def test_no_tensor_to_show(refusal, command, source):
+    assert refusal(command, source) == (
+        2, "gradtrace: <expression> makes no tensor, so there is nothing to show\n"
+    )
+
+
+def test_a_leaf_as_the_output_has_a_place_too(refusal):
+    assert refusal("eval", "x", "--x", "1,2")[1].startswith("<expression>:1:1: RuntimeError: grad can be implicitly")
+
+
+def test_missing_files(refusal):
+    assert refusal("run", "none.py") == (2, "gradtrace: no such file: 'none.py'\n")
+    assert "an expression that looks like a file's name is given with -e" in refusal("eval", "none.py")[1]

@@ -224,3 +224,23 @@ def test_values_overwritten_in_place(answer, here):
     said = answer("eval", "e.txt", "--x", "1")
     assert rows(said)["a"][0] == "3"
     assert "(overwritten)" in said
+
+
+def test_a_plain_number_goes_by_its_text(answer):
+    assert list(rows(answer("eval", "2+3"))) == ["2+3"]
+
+
+def test_flags_that_come_too_late_are_told(gt, here):
+    (here / "s.py").write_text("import torch\nw = torch.tensor(3., requires_grad=True)\ny = w*w\ny.backward()\n")
+    result = gt("eval", "s.py", "--retain-grad", "all", "--create-graph", "--get", "w.grad")
+    assert (result.exit_code, result.stdout) == (0, "6.0\n")
+    assert result.stderr == (
+        "gradtrace: the program calls backward itself: --create-graph, --retain-grad have no effect; "
+        "--backward 1 calls it all the same\n"
+    )
+    assert "the output does not require grad" in gt("eval", "x+1", "--x", "1", "--no-grad", "x", "--zero-grad").stderr
+
+
+def test_booleans_stay_booleans_in_data(answer, here):
+    (here / "m.txt").write_text("m: data = [True, False]\nx: leaf = [1, 2]\ny = x[m].sum()\n")
+    assert answer("eval", "m.txt", "--get", "m.dtype", "--get", "x.grad") == "bool\n[1.0, 0.0]\n"

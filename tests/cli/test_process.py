@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,14 +17,73 @@ def test_the_main_job(process):
     assert (done.returncode, done.stdout, done.stderr) == (0, "5.0\n", "")
 
 
-def test_values_from_a_pipe(process):
-    assert process("eval", "x*x", "--x", "@-", "--get", "root", input="2\n").stdout == "4.0\n"
+@pytest.fixture
+def shell(clean, here):
+    """shell("gradtrace eval ... | head") -> the same in bash; `$?` is the first failure in the pipe."""
+
+    def run(line):
+        line = re.sub(r"\bgradtrace\b(?!/)", f"{shlex.quote(sys.executable)} -m gradtrace", line)
+        command = ["bash", "-o", "pipefail", "-c", line]
+        return subprocess.run(command, env=clean(), capture_output=True, text=True, timeout=60, encoding="utf-8")
+
+    return run
 
 
-def test_exit_codes(process):
-    assert process("eval", "x*", "--x", "1").returncode == 2
-    assert process("eval", "x*x", "--x", "1,2").returncode == 1
-    assert process("--version").returncode == 0
+E = 'gradtrace eval "(x+w)*(w+1)" --x 2 --w 1'
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"w=$({E} --get w.grad); echo $w", "5.0\n"),
+        (f"{E} --retain-grad all --get '(x+w).grad' --get w+1.grad", "2.0\n3.0\n"),
+        (f"{E} --backward 2 --retain-graph --get w.grad", "10.0\n"),
+        (f"{E} --format json | {sys.executable} -m json.tool | grep -c schema", "1\n"),
+        ("echo 2 | gradtrace eval 'x*x' --x @- --get x.grad", "4.0\n"),
+        ("echo 'y = x*x' | gradtrace eval - --x 3 --get y", "9.0\n"),
+        ("gradtrace eval 'x*w' --x 2 --w -1e-3 --get x.grad", "-0.001\n"),
+        ("gradtrace eval --w=-1 'x*w' --x 2 --get x.grad", "-1.0\n"),
+        ("gradtrace eval 'x*w' --x 2,3 --w 1,1 --grad-tensors 1,1 --get w.grad", "[2.0, 3.0]\n"),
+        ("printf '1,2\\n3,4\\n' > d.csv; gradtrace eval '(x*x).sum()' --x @d.csv --get x.grad[1]", "[6.0, 8.0]\n"),
+        ("echo '{\"x\": 2, \"w\": [1, 3]}' > p.json; gradtrace eval 'x*w' --params p.json --no-backward --format value",
+         "[2.0, 6.0]\n"),
+        ("printf 'a = x + w\\nb = w + 1\\ny = a * b\\n' > e.txt; gradtrace graph e.txt --x 2 --w 1 | head -1",
+         "digraph {\n"),
+        ("gradtrace eval 'randn(2).sum()' --seed 1 --format value > a; gradtrace eval 'randn(2).sum()' --seed 1 "
+         "--format value | cmp a -", ""),
+    ],
+)  # fmt: skip
+def test_lines_for_the_shell(shell, line, said):
+    done = shell(line)
+    assert (done.stdout, done.stderr, done.returncode) == (said, "", 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("gradtrace eval 'x*' --x 1", 2, ["<expression>:1:3: syntax error"]),
+        ("gradtrace eval 'x*w' --x 1", 2, ["<expression>:1:3: no value for w; give --w VALUE"]),
+        ("gradtrace eval 'x*x' --x 1 --retian-graph", 2, ["did you mean --retain-graph?"]),
+        ("gradtrace eval 'x*w' --x 2,3 --w 1,1", 1, ["grad can be implicitly created only for scalar outputs"]),
+        (f"{E} --backward 2", 1, ["Trying to backward through the graph a second time (or", "hint: --retain-graph"]),
+        ("gradtrace eval 'x+w' --x 2,3 --w 1,2,3", 1, ["The size of tensor a (2) must match the size of tensor b (3)"]),
+        ("gradtrace", 2, ["Usage: gradtrace"]),
+        ("gradtrace eval ''", 2, ["<expression> holds nothing to evaluate"]),
+    ],
+)  # fmt: skip
+def test_refusals_in_the_shell(shell, line, code, words):
+    done = shell(line)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert all(word in done.stderr for word in words), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_head_ends_a_long_output_in_silence(shell, here, monkeypatch, unbuffered):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    (here / "loop.txt").write_text("y = x\nfor i in range(2000):\n    y = sin(y)\n")
+    done = shell("gradtrace graph loop.txt --x 1 | head -1; echo ${PIPESTATUS[0]}")
+    assert (done.stdout, done.stderr) == ("digraph {\n141\n", "")
 
 
 def test_a_closed_pipe_is_silent(start):
@@ -144,48 +204,3 @@ def test_ascii_terminals(process):
     assert "None [1]" in said and "[1] non-leaf" in said
     done = process("eval", "λ*2", "--λ", "1", env={"PYTHONIOENCODING": "ascii"}, encoding="ascii")
     assert done.returncode == 0 and "\\u03bb" in done.stdout
-
-
-# ---- what is imported
-
-
-def imported(environment, args):
-    """The modules that a command loads: the outermost packages, and all."""
-    code = (
-        "import sys, runpy; sys.argv = ['gradtrace'] + sys.argv[1:]\n"
-        "try: runpy.run_module('gradtrace', run_name='__main__')\n"
-        "except SystemExit: pass\n"
-        "print(*sys.modules, file=sys.stderr)"
-    )
-    command = [sys.executable, "-c", code, *args]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-    return {name.split(".")[0] for name in done.stderr.split()}, set(done.stderr.split())
-
-
-HEAVY = {"numpy", "rich", "graphviz", "pygraphviz", "json", "csv", "dataclasses", "difflib", "traceback", "tempfile"}
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
-        NOTES,
-        (*NOTES, "--get", "w.grad"),
-        (*NOTES, "--retain-grad", "all"),
-        ("eval", "exp(x)*sin(x)", "--x", "-1e-3"),
-    ],
-)
-def test_a_scalar_eval_imports_no_numpy(clean, args):
-    bare, _ = imported(clean(), ("--version",))
-    top, _ = imported(clean(), args)
-    assert "click" in top
-    assert not (top - bare) & HEAVY
-    assert not top & {"numpy", "rich", "graphviz", "pygraphviz"}
-
-
-@pytest.mark.parametrize("args", [("--help",), ("--version",), ("eval", "--help")])
-def test_help_imports_click_alone(clean, args):
-    top, full = imported(clean(), args)
-    assert not top & {"numpy", "rich", "graphviz", "pygraphviz"}
-    assert not any(
-        name.startswith(("gradtrace.engine", "gradtrace.ops", "gradtrace.lang", "gradtrace.trace")) for name in full
-    )

@@ -1,0 +1,128 @@
+"""Calling backward on a run as the flags say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.cli import hints, values
+from gradtrace.cli.options import Backward, names
+from gradtrace.errors import ProgramError, UsageError
+
+if TYPE_CHECKING:
+    from gradtrace.engine import Tensor
+
+
+def differentiate(run: Any, roots: list[Tensor], tensors: dict[str, Tensor], vectors: list[Any], how: Backward) -> int:
+    """Calls backward as the flags say, and returns how often. ProgramError, with a hint, if the engine refuses.
+
+    `vectors` is raw data, one for each of the --grad-tensors. What code of the program raises passes through.
+    """
+    from gradtrace.engine.state import state
+
+    asked = how.backward is not None
+    if how.no_backward or not roots:
+        return 0
+    known = {**tensors, **tensors_of(run.env)}
+    made = [*known.values(), *results(run)]
+    if not asked and any(has_grad(t) for t in made):
+        return left_out(how, "the program calls backward itself")
+    if not asked and not any(t.requires_grad for t in roots):
+        return left_out(how, "the output does not require grad")
+    grads = [values.tensor(raw, roots[min(i, len(roots) - 1)].dtype.name, True) for i, raw in enumerate(vectors)]
+    targets = [named(known, name, "--inputs") for name in names(how.inputs)]
+    try:
+        for tensor in retained(known, made, names(how.retain_grad)):
+            tensor.retain_grad()
+        for i in range(how.backward or 1):
+            if i and how.zero_grad:
+                clear(made)
+            call(roots, grads or None, targets or None, how)
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        if state.origin:
+            raise  # it came up in code of the program, which is its place
+        raise refused(run, error) from error
+    return how.backward or 1
+
+
+def left_out(how: Backward, why: str) -> int:
+    """Backward is not called: a note if flags ask for something of it. How often it was called: 0."""
+    flags = ("retain_graph", "create_graph", "grad_tensors", "inputs", "retain_grad", "zero_grad")
+    idle = [f"--{flag.replace('_', '-')}" for flag in flags if getattr(how, flag)]
+    if idle:
+        from gradtrace.cli import report
+
+        verb = "has" if len(idle) == 1 else "have"
+        report.write(f"gradtrace: {why}: {', '.join(idle)} {verb} no effect; --backward 1 calls it all the same")
+    return 0
+
+
+def call(roots: list[Tensor], vectors: list[Tensor] | None, targets: list[Tensor] | None, how: Backward) -> None:
+    import warnings
+
+    from gradtrace.engine import backward
+    from gradtrace.engine.state import state
+
+    state.origin = 0
+    with warnings.catch_warnings():
+        # its advice on create_graph and memory is for processes that live on
+        warnings.simplefilter("ignore", UserWarning)
+        backward(roots, vectors, True if how.retain_graph else None, how.create_graph, inputs=targets)
+
+
+def tensors_of(env: dict[str, Any]) -> dict[str, Tensor]:
+    from gradtrace.engine import Tensor
+
+    return {name: value for name, value in env.items() if isinstance(value, Tensor)}
+
+
+def results(run: Any) -> list[Tensor]:
+    """Every tensor that an operation made."""
+    from gradtrace.engine import Tensor
+
+    found: list[Tensor] = []
+    for _, _, out, _ in run.records or ():
+        found += [t for t in (out if isinstance(out, (list, tuple)) else (out,)) if isinstance(t, Tensor)]
+    return found
+
+
+def has_grad(tensor: Tensor) -> bool:
+    """Asked without the warning that `.grad` of a non-leaf gives."""
+    return tensor._x is not None and tensor._x.grad is not None
+
+
+def named(known: dict[str, Tensor], name: str, option: str) -> Tensor:
+    if name in known:
+        return known[name]
+    from gradtrace.views.pick import close
+
+    raise UsageError(f"{option}: no tensor '{name}'", close(name, known) or f"there are {', '.join(known)}")
+
+
+def retained(known: dict[str, Tensor], made: list[Tensor], wanted: tuple[str, ...]) -> list[Tensor]:
+    """The tensors of --retain-grad: those named, or all that were computed."""
+    if "all" in wanted and "all" not in known:
+        return [t for t in made if t.requires_grad and not t.is_leaf]
+    return [named(known, name, "--retain-grad") for name in wanted]
+
+
+def clear(made: list[Tensor]) -> None:
+    for tensor in made:
+        if has_grad(tensor):
+            del tensor.grad
+
+
+def refused(run: Any, error: Exception) -> ProgramError:
+    """An error of a backward that the tool called, placed at the expression that it started from."""
+    span = root_span(run)
+    place = None if span is None else run.program.source.place(span)
+    return ProgramError(str(error), hints.of_backward(str(error)), place)
+
+
+def root_span(run: Any) -> Any:
+    from gradtrace.engine import Tensor
+    from gradtrace.lang.source import span_of
+
+    fn = run.root.grad_fn if isinstance(run.root, Tensor) else None
+    if fn is not None and 0 < fn.origin < len(run.spans):
+        return run.spans[fn.origin]
+    return span_of(run.program.tree.body[-1])

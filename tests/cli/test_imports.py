@@ -1,0 +1,91 @@
+"""What each command imports: a guard of the start-up time, by package."""
+
+import subprocess
+import sys
+
+import pytest
+
+NOTES = ("eval", "(x+w)*(w+1)", "--x", "2", "--w", "1")
+ARRAYS = ("eval", "(x@w).sum()", "--x", "1,2;3,4", "--w", "1,2;3,4")
+CORE = {"cli", "engine", "errors", "lang", "limits", "ops", "trace", "views"}
+# Standard modules that take milliseconds and that a table of numbers has no use for.
+SLOW = {
+    "json", "csv", "dataclasses", "difflib", "traceback", "tempfile", "subprocess", "logging", "shutil", "unicodedata",
+}
+CODE = """
+import sys, runpy
+before = set(sys.modules)
+sys.argv = ['gradtrace', *sys.argv[1:]]
+try:
+    runpy.run_module('gradtrace', run_name='__main__')
+except SystemExit as end:
+    assert not end.code, end.code
+print(*set(sys.modules) - before, file=sys.stderr)
+"""
+
+
+@pytest.fixture
+def imported(clean, here):
+    """imported(...) -> the modules that the command loads."""
+
+    def run(*args):
+        command = [sys.executable, "-c", CODE, *args]
+        done = subprocess.run(command, env=clean(), capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return set(done.stderr.split())
+
+    return run
+
+
+def foreign(modules):
+    """The packages that come neither with Python nor with gradtrace."""
+    return {name.partition(".")[0] for name in modules} - set(sys.stdlib_module_names) - {"gradtrace"}
+
+
+def own(modules):
+    """The parts of gradtrace."""
+    return {name.split(".")[1] for name in modules if name.startswith("gradtrace.")}
+
+
+@pytest.mark.parametrize("args", [("--help",), ("--version",), ("eval", "--help"), ("graph", "--help")])
+def test_help_loads_click_and_the_command_line_alone(imported, args):
+    modules = imported(*args)
+    assert foreign(modules) == {"click"}
+    assert own(modules) <= {"cli", "errors", "limits", "views"}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        NOTES,
+        (*NOTES, "--get", "w.grad"),
+        (*NOTES, "--retain-grad", "all"),
+        (*NOTES, "--backward", "2", "--retain-graph"),
+        ("eval", "exp(x)*sin(x)", "--x", "-1e-3"),
+        ("eval", "log(x/w)", "--x", "2", "--w", "3", "--format", "value"),
+    ],
+)
+def test_a_scalar_eval_loads_no_numpy(imported, args):
+    modules = imported(*args)
+    assert foreign(modules) == {"click"}
+    assert own(modules) == CORE
+    assert not modules & SLOW
+
+
+def test_an_eval_of_arrays_loads_numpy_besides(imported):
+    modules = imported(*ARRAYS)
+    assert foreign(modules) == {"click", "numpy"}
+    assert own(modules) == CORE
+    assert not {name for name in modules if name.startswith(("numpy.random", "numpy.fft", "numpy.ma."))}
+
+
+def test_a_graph_loads_graphviz_and_a_picture_its_renderer(imported):
+    assert foreign(imported("graph", *NOTES[1:])) == {"click", "graphviz"}
+    assert {"click", "graphviz", "pygraphviz"} <= foreign(imported("graph", *NOTES[1:], "-o", "g.svg"))
+
+
+def test_a_script_loads_what_it_uses(imported, here):
+    (here / "s.py").write_text("import torch\nx = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()\n")
+    modules = imported("run", "s.py")
+    assert foreign(modules) == {"click", "numpy"}
+    assert not own(modules) & {"func", "nn", "optim", "trace"}

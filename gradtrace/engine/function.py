@@ -69,6 +69,9 @@ class Saved:
         self.version = 0 if tensor is None else tensor._version
 
 
+ENGINE_NAMES = frozenset(Node.__slots__) | {
+    "args", "freed", "hooks", "is_accumulator", "narrow", "next", "op", "outputs",
+}
 # The dtype of an output that is no tensor: backward gets None for it.
 NO_TENSOR = "no tensor"
 
@@ -78,6 +81,39 @@ class BackwardCFunction(Node, FunctionCtx):
 
     function: type[Function]
     needs_input_grad: tuple[bool, ...] = ()
+
+    # `ctx.shape = ...` is common, and the engine has a `shape` of its own here: while the user's code runs, such names
+    # mean the user's attributes, which live in the `__dict__` beside the slots.
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ENGINE_NAMES:
+            own = object.__getattribute__(self, "__dict__")
+            if own.get("_user_code") and name in own:
+                return own[name]
+        return object.__getattribute__(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ENGINE_NAMES and self.__dict__.get("_user_code"):
+            self.__dict__[name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    # What other nodes have from their class must be properties here: an entry of `__dict__` does not hide those.
+    op = property(lambda self: None)
+    narrow = property(lambda self: 0)
+    is_accumulator = property(lambda self: False)
+
+    @property
+    def outputs(self) -> int:  # type: ignore[override]
+        return self.__dict__.get("_outputs", 1)
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Runs a piece of the user's code that has this ctx."""
+        self.__dict__["_user_code"] = True
+        try:
+            return function(*args)
+        finally:
+            self.__dict__["_user_code"] = False
 
     def name(self) -> str:
         return type(self).__name__
@@ -121,7 +157,7 @@ class BackwardCFunction(Node, FunctionCtx):
         backward = self.function.backward
         if backward is Function.backward and self.function.vjp is not Function.vjp:
             backward = self.function.vjp
-        answer = backward(self, *given)
+        answer = self.call(backward, self, *given)
         answers = answer if isinstance(answer, tuple) else (answer,)
         return self._checked(answers, traced)
 
@@ -219,9 +255,9 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     def _run_forward(cls, ctx: BackwardCFunction, args: tuple[Any, ...]) -> Any:
         if cls.setup_context is Function.setup_context:
-            return cls.forward(ctx, *args)
+            return ctx.call(cls.forward, ctx, *args)
         output = cls.forward(*args)
-        cls.setup_context(ctx, args, output)
+        ctx.call(cls.setup_context, ctx, args, output)
         return output
 
     @classmethod
@@ -280,7 +316,7 @@ class Function(metaclass=FunctionMeta):
             o._fn, o._nr, o._req = ctx, number, True
         ctx.shape, ctx.dtype = shapes, dtypes_
         # Several outputs are told apart by their number, so the gradient of even one comes in as a dict.
-        ctx.outputs = len(shapes) if len(shapes) != 1 else 0
+        ctx.__dict__["_outputs"] = len(shapes) if len(shapes) != 1 else 0
 
 
 def position(saved: Any, given: list[Any], outputs: list[Any]) -> int | None:

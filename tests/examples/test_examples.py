@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,9 +19,11 @@ EXAMPLES = HERE.parents[1] / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
 
 
-def gradtrace(*arguments: str) -> str:
+def gradtrace(*arguments: str, folder: Path = EXAMPLES.parent) -> str:
     command = [sys.executable, "-m", "gradtrace", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=EXAMPLES.parent)
+    paths = os.pathsep.join(filter(None, [str(EXAMPLES.parent), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=folder,
+                          env={**os.environ, "PYTHONPATH": paths})
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -80,7 +86,30 @@ def test_nan() -> None:
     assert found["x.grad"] == ["NaN", 0.25]
 
 
+LISTED = re.findall(r"^\| \[(.+?)\]\((.+?)\) \| (.+?) \| `gradtrace (.+?)` \|$",
+                    (EXAMPLES / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+
 def test_every_example_is_listed() -> None:
-    listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    for path in [*SCRIPTS, *EXAMPLES.glob("*.txt")]:
-        assert f"]({path.name})" in listed
+    files = sorted(path.name for path in [*SCRIPTS, *EXAMPLES.glob("*.txt")])
+    assert sorted(name for name, *_ in LISTED) == files
+    for name, link, _, command in LISTED:
+        assert link == name and f"examples/{name}" in command
+
+
+def commands() -> list[str]:
+    """What README and the files themselves tell to try, but for the scripts that run above."""
+    told = [command for *_, command in LISTED]
+    for path in EXAMPLES.glob("*.txt"):
+        told += re.findall(r"^#     gradtrace (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return sorted({command for command in told if not command.startswith("run ")})
+
+
+@pytest.mark.parametrize("command", commands())
+def test_commands_to_try(command: str, tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    arguments = shlex.split(command)
+    said = gradtrace(*arguments, folder=tmp_path)
+    pictures = [tmp_path / name for option, name in zip(arguments, arguments[1:]) if option == "-o"]
+    assert said or pictures
+    assert all(picture.stat().st_size > 1000 for picture in pictures)

@@ -1,0 +1,108 @@
+"""Every option of every command has a help text and does something. (`test_limits` tries the limits.)"""
+
+import pytest
+
+from gradtrace.cli.group import COMMANDS, cli
+from gradtrace.limits import LIMITS
+
+NOTES = ("(x+w)*(w+1)", "--x", "2", "--w", "1")
+LOOP = "y = x\nfor i in range(60):\n    y = y + x * i\n"
+
+# option: (the command without it, what is added); the two differ in what they say or in their exit code
+SHARED = {
+    "-e": (("--x", "1"), ("-e", "x*2")),
+    "--set": (("x*2", "--x", "1"), ("--set", "x=3", "--x", "3")),
+    "--params": (("w*2",), ("--params", "p.json")),
+    "--no-grad": (NOTES, ("--no-grad", "w")),
+    "--dtype": (NOTES, ("--dtype", "float32")),
+    "--seed": (("randn(2).sum()", "--seed", "1"), ("--seed", "2")),
+    "--errors": (("x*",), ("--errors", "json")),
+    "--color": (("x*",), ("--color", "always")),
+    "--debug": (("x*",), ("--debug",)),
+}
+BACKWARD = {
+    "--output": (("loop.txt", "--x", "1"), ("--output", "x")),
+    "--backward": (("x+1", "--x", "1"), ("--backward", "3")),
+    "--no-backward": (NOTES, ("--no-backward",)),
+    "--retain-graph": ((*NOTES, "--backward", "2"), ("--retain-graph",)),
+    "--create-graph": (NOTES, ("--create-graph",)),
+    "--grad-tensors": (NOTES, ("--grad-tensors", "2")),
+    "--inputs": (NOTES, ("--inputs", "w")),
+    "--retain-grad": (NOTES, ("--retain-grad", "all")),
+    "--zero-grad": ((*NOTES, "--backward", "2", "--retain-graph"), ("--zero-grad",)),
+}
+OWN = {
+    "eval": {
+        **BACKWARD,
+        "--format": (NOTES, ("--format", "csv")),
+        "--get": (NOTES, ("--get", "w.grad")),
+        "--all": (("loop.txt", "--x", "1"), ("--all",)),
+    },
+    "graph": {
+        **BACKWARD,
+        "-o": (NOTES, ("-o", "g.svg")),
+        "--style": (NOTES, ("--style", "autograd")),
+        "--theme": (NOTES, ("--theme", "dark")),
+        "--direction": (NOTES, ("--direction", "down")),
+        "--no-legend": (NOTES, ("--no-legend",)),
+        "--no-values": (NOTES, ("--no-values",)),
+        "--no-gradients": (NOTES, ("--no-gradients",)),
+        "--autograd-nodes": (NOTES, ("--autograd-nodes",)),
+        "--dpi": ((*NOTES, "-o", "/dev/stdout.png"), ("--dpi", "0")),
+    },
+    "run": {},
+}
+# what `run` runs to show an option; with the arguments of SHARED
+SCRIPTS = {
+    "--set": "print(x)", "--params": "print(w)", "--no-grad": "y = x + w\nprint(w)", "--dtype": "print(x, w.dtype)",
+    "--seed": "print(randn(2))", "--errors": "x*", "--color": "x*", "--debug": "x*",
+}  # fmt: skip
+
+
+@pytest.fixture
+def compare(gt, here):
+    """compare(args, added): the two command lines differ, and neither shows a fault of ours."""
+    (here / "loop.txt").write_text(LOOP)
+    (here / "p.json").write_text('{"w": 3}')
+
+    def check(args, added):
+        before, after = gt(*args), gt(*args, *added)
+        assert 70 not in (before.exit_code, after.exit_code), before.stderr + after.stderr
+        assert (before.exit_code, before.stdout, before.stderr) != (after.exit_code, after.stdout, after.stderr)
+
+    return check
+
+
+def options(command):
+    """The options of a command by their longest name."""
+    params = cli.get_command(None, command).params
+    return {max(param.opts, key=len): param for param in params if param.param_type_name == "option"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
+    known = options(command)
+    assert set(known) == {*SHARED, *OWN[command], *(limit.flag for limit in LIMITS)}
+    said = answer(command, "--help")
+    for name, option in known.items():
+        assert option.help and option.help[0].isupper(), name
+        assert f"  {name}" in said or f", {name}" in said
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [(command, option) for command in ("eval", "graph") for option in {**SHARED, **OWN[command]}]
+)
+def test_every_option_makes_a_difference(compare, command, option):
+    args, added = {**SHARED, **OWN[command]}[option]
+    compare((command, *args), added)
+
+
+@pytest.mark.parametrize("option", SCRIPTS)
+def test_every_option_of_run_makes_a_difference(compare, here, option):
+    (here / "script").write_text(SCRIPTS[option])
+    args, added = SHARED[option]
+    compare(("run", "script", *args[1:]), added)
+
+
+def test_run_takes_an_expression(answer):
+    assert answer("run", "-e", "print(1 + 1)") == "2\n"

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,6 @@ def test_commands_to_try(command: str, tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "examples")
     arguments = shlex.split(command)
     said = gradtrace(*arguments, folder=tmp_path)
-    pictures = [tmp_path / name for option, name in zip(arguments, arguments[1:]) if option == "-o"]
+    pictures = [tmp_path / name for option, name in pairwise(arguments) if option == "-o"]
     assert said or pictures
     assert all(picture.stat().st_size > 1000 for picture in pictures)

@@ -23,6 +23,7 @@ FORMATS = ("svg", "png", "pdf")
 IN_PROCESS = 200  # nodes
 TIME_LIMIT = 120.0  # seconds
 PNG_DPI = 144
+LARGEST = 32_767  # pixels of a PNG's side
 
 _lock = threading.Lock()
 _font_folder: Any = None
@@ -43,6 +44,12 @@ def render(source: str, format: str, *, dpi: int | None = None, time_limit: floa
     else:
         picture = _child(source, format, resolution, time_limit)
     return undated(picture) if format == "pdf" else picture
+
+
+def is_shrunk(picture: bytes) -> bool:
+    """Whether a PNG has been scaled down because the graph is larger than cairo can draw."""
+    sides = (picture[16:20], picture[20:24]) if picture.startswith(b"\x89PNG") else ()
+    return any(int.from_bytes(side, "big") >= LARGEST for side in sides)
 
 
 def node_count(source: str) -> int:

@@ -54,6 +54,17 @@ def test_output_files_that_are_refused(refusal, expr, here):
     assert not (here / "g.jpg").exists()
 
 
+def test_a_picture_that_had_to_shrink_is_told(gt, here):
+    (here / "loop.txt").write_text("y = x\nfor i in range(150):\n    y = sin(y)\n")
+    result = gt("graph", "loop.txt", "--x", "1", "-o", "g.png")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == (
+        "gradtrace graph: scaled down to 32,767 pixels, more than that no PNG has here; an .svg keeps its size\n"
+    )
+    assert gt("graph", "loop.txt", "--x", "1", "-o", "g.png", "--dpi", "50").stderr == ""
+    assert gt("graph", "loop.txt", "--x", "1", "-o", "g.svg").stderr == ""
+
+
 # ---- run
 
 

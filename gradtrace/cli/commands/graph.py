@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradtrace.cli import options, output
+from gradtrace.cli import options, output, report
 from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.errors import UsageError
 
@@ -70,7 +70,11 @@ def drawn(text: str, suffix: str, dpi: int | None) -> bytes:
         return text.encode()
     from gradtrace.views import image
 
-    return image.render(text, suffix, dpi=dpi)
+    picture = image.render(text, suffix, dpi=dpi)
+    if image.is_shrunk(picture):
+        report.write(f"gradtrace graph: scaled down to {image.LARGEST:,} pixels, more than that no PNG has here; "
+                     "an .svg keeps its size")
+    return picture
 
 
 def picture() -> list[click.Parameter]:

@@ -29,9 +29,9 @@ def differentiate(run: Any, roots: list[Tensor], tensors: dict[str, Tensor], vec
     if not asked and not any(t.requires_grad for t in roots):
         return left_out(how, "the output does not require grad")
     grads = [values.tensor(raw, roots[min(i, len(roots) - 1)].dtype.name, True) for i, raw in enumerate(vectors)]
-    targets = [named(known, name, "--inputs") for name in names(how.inputs)]
+    targets = [named(run, known, name, "--inputs") for name in names(how.inputs)]
     try:
-        for tensor in retained(known, made, names(how.retain_grad)):
+        for tensor in retained(run, known, made, names(how.retain_grad)):
             tensor.retain_grad()
         for i in range(how.backward or 1):
             if i and how.zero_grad:
@@ -90,19 +90,26 @@ def has_grad(tensor: Tensor) -> bool:
     return tensor._x is not None and tensor._x.grad is not None
 
 
-def named(known: dict[str, Tensor], name: str, option: str) -> Tensor:
+def named(run: Any, known: dict[str, Tensor], name: str, option: str) -> Tensor:
+    """The tensor of a variable, or of an expression by its text, as the table shows it."""
     if name in known:
         return known[name]
-    from gradtrace.views.pick import close
+    from gradtrace.engine import Tensor
+    from gradtrace.trace.labels import SourceText
+    from gradtrace.views.pick import bare, close
 
+    source, wanted = SourceText(run), bare(name)
+    for _, _, out, origin in reversed(run.records):
+        if isinstance(out, Tensor) and bare(source.excerpt(origin)) == wanted:
+            return out
     raise UsageError(f"{option}: no tensor '{name}'", close(name, known) or f"there are {', '.join(known)}")
 
 
-def retained(known: dict[str, Tensor], made: list[Tensor], wanted: tuple[str, ...]) -> list[Tensor]:
+def retained(run: Any, known: dict[str, Tensor], made: list[Tensor], wanted: tuple[str, ...]) -> list[Tensor]:
     """The tensors of --retain-grad: those named, or all that were computed."""
     if "all" in wanted and "all" not in known:
         return [t for t in made if t.requires_grad and not t.is_leaf]
-    return [named(known, name, "--retain-grad") for name in wanted]
+    return [named(run, known, name, "--retain-grad") for name in wanted]
 
 
 def clear(made: list[Tensor]) -> None:

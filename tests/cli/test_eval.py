@@ -108,6 +108,7 @@ def test_retain_grad(answer, refusal, here):
     said = answer("eval", "e.txt", "--x", "1", "--retain-grad", "a,b", "--get", "b.grad")
     assert said == "2.0\n"
     assert "no tensor 'q'" in refusal("eval", "e.txt", "--x", "1", "--retain-grad", "q")[1]
+    assert answer("eval", *NOTES, "--retain-grad", "(x + w)", "--get", "x+w.grad", "--get", "w+1.grad") == "2.0\nNone\n"
 
 
 def test_second_backward(refusal, answer):

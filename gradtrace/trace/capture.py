@@ -127,7 +127,7 @@ class Facts:
             requires_grad=requires_grad,
             retains_grad=retains,
             is_output=entry.id in self.outputs,
-            is_parameter=any(cls.__name__ == "Parameter" for cls in type(tensor).__mro__),
+            is_parameter=type(tensor) is not Tensor and any(c.__name__ == "Parameter" for c in type(tensor).__mro__),
             value=value_of(tensor) if last else None,
             grad=None if grad is None else value_of(grad),
             grad_fn_of_grad=None if grad is None or grad.grad_fn is None else functions.display_name(grad.grad_fn),
@@ -206,7 +206,7 @@ def _split(call: Call) -> bool:
 
 def call_operands(call: Call) -> Iterator[Operand]:
     """The operands as the source shows them: tensors (each as often as it is used), then constants worth showing."""
-    names, arity = operands.parameters(call.name, call.args)
+    names, arity = operands.parameters(call.name, len(call.args))
     place = 0
     for position in operands.reading_order(call.name, call.args):
         value, name = call.args[position], names[position]

@@ -18,6 +18,8 @@ from gradtrace.engine import Tensor
 from gradtrace.engine.node import Node
 from gradtrace.trace import functions, operands
 
+PLAIN = frozenset((Tensor, float, int, bool, str, type(None)))  # types of arguments that hold no array
+
 
 class Call:
     """One recorded operator call, with the entries it used and made."""
@@ -111,6 +113,8 @@ class History:
     def _with_tensors(self, args: Any) -> Any:
         """The arguments with tensors for those arrays (targets, indices, masks) that are a tensor's own data."""
         if type(args) is tuple:
+            if PLAIN.issuperset(map(type, args)):
+                return args
             return tuple(self._with_tensors(arg) for arg in args)
         return self.arrays.get(id(args), args) if type(args).__name__ == "ndarray" else args
 

@@ -6,6 +6,7 @@ the operator that the program wrote.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from gradtrace.engine import Tensor
@@ -38,6 +39,7 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
 LONGEST = 24
 
 
+@cache
 def public_name(name: str) -> str:
     """The operator's public name: "pow_scalar" is "pow", an in-place form keeps its underscore."""
     inplace = name.endswith("_") and not name.startswith("_")
@@ -49,14 +51,15 @@ def public_name(name: str) -> str:
     return shown + "_" if inplace else shown
 
 
-def parameters(name: str, args: tuple[Any, ...]) -> tuple[list[str], int]:
-    """The arguments' names, and how many of them are operands (the rest are options such as dim)."""
+@cache
+def parameters(name: str, count: int) -> tuple[tuple[str, ...], int]:
+    """The names of `count` arguments, and how many of them are operands (the rest are options such as dim)."""
     record = records.get(name) or records.get(name.removesuffix("_"))
     if record is None:
-        return [f"arg{i}" for i in range(len(args))], len(args)
+        return tuple(f"arg{i}" for i in range(count)), count
     names = [n.lstrip("*") for n in record.tensor_names + record.plain_names]
-    names += [f"arg{i}" for i in range(len(names), len(args))]
-    return names, record.arity
+    names += [f"arg{i}" for i in range(len(names), count)]
+    return tuple(names), record.arity
 
 
 def reading_order(name: str, args: tuple[Any, ...]) -> list[int]:

@@ -16,18 +16,20 @@ if TYPE_CHECKING:
     from gradtrace.trace import Trace
 
 
-def record(program: Program, inputs: Inputs, how: Backward, budget: Budget) -> Trace:
-    """Runs the program, calls backward as the flags say, and returns what happened.
+def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, watched: bool = False) -> Trace:
+    """Runs the program, calls backward as the flags say, and returns what happened; `watched`, with backward's steps.
 
     UsageError if the program is empty, or makes no tensor.
     """
     from gradtrace.trace.capture import capture
+    from gradtrace.trace.steps import Watch
 
     if not program.tree.body:
         what = f"{program.source.name} holds nothing to evaluate"
         raise UsageError(what, "give an expression, a file, or - for stdin")
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype)
+    watch = Watch() if watched else None
     done: list[tuple[Any, list[Tensor], int]] = []
 
     def differentiate(run: Any) -> None:
@@ -39,14 +41,14 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget) -> T
     try:
         # what the program prints goes to stderr: stdout carries the command's result alone
         execute(program, tensors, dtype, sys.stderr, record=True, outputs=names(how.output), budget=budget,
-                then=differentiate)
+                watcher=watch, then=differentiate)
     except ProgramError as error:
         error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items())
         raise
     if not done:
         raise ProgramError("the program ended itself while backward ran", "leave out exit()")
     run, roots, count = done[0]
-    trace = capture(run, roots, count, inputs=tensors)
+    trace = capture(run, roots, count, inputs=tensors, watch=watch)
     if not trace.tensors:
         raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to show")
     return trace

@@ -36,7 +36,7 @@ def run(
     before = state.grad_enabled
     state.grad_enabled = create_graph
     try:
-        if wanted is None and not (create_graph or state.user_code or state.anomaly):
+        if wanted is None and not (create_graph or state.user_code or state.anomaly or state.watcher is not None):
             from gradtrace.engine.sweep import sweep
 
             sweep(roots, keep_graph)
@@ -60,6 +60,9 @@ def _run(
             heappush(ready, (-node.seq, ticket(), node))
         put(buffers, node, number, conform(gradient, node, number, None, 0))
     captured_nodes = {node for node, _ in capture}
+    watcher = state.watcher
+    if watcher is not None:
+        watcher.begin()
     while ready:
         node = heappop(ready)[2]
         gradient = buffers.pop(node, None)
@@ -71,6 +74,8 @@ def _run(
             results: Any = (None,) * len(node.next)
         else:
             results = visit(node, gradient)
+            if watcher is not None:
+                watcher.step(node, gradient, results, not keep)
             if not keep:
                 node.release()
         numbers = node.nrs

@@ -1,7 +1,8 @@
 """The modes that are in force, in one object that the engine and the language read.
 
 `origin` is the number of the source span being evaluated (0: none); the engine copies it into every node and knows
-nothing of text. `recorder`, when set, is called after every operator: `recorder(op_name, args, out, origin)`.
+nothing of text. `recorder`, when set, is called after every operator: `recorder(op_name, args, out, origin)`;
+`scope` and `watcher` are what else a recorded run notes (`engine/watch.py`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 class State:
     __slots__ = (
-        "_inference", "_recorder", "anomaly", "anomaly_check_nan", "depth", "grad_enabled", "origin", "seq", "special",
-        "user_code",
+        "_inference", "_recorder", "anomaly", "anomaly_check_nan", "depth", "grad_enabled", "origin", "scope", "seq",
+        "special", "user_code", "watcher",
     )
 
     def __init__(self) -> None:
@@ -26,6 +27,8 @@ class State:
         self.depth = 0
         self.seq = 0  # of the newest node; backward runs the ready node with the highest
         self.user_code = False  # whether a backward pass may call a hook or a custom Function: then its order shows
+        self.scope: Any = None  # see engine/watch.py
+        self.watcher: Any = None
         self._inference = False
         self._recorder: Recorder | None = None
         self.special = False  # whether every call of an operator must look closer: inference mode, or a recorder

@@ -12,6 +12,7 @@ from typing import Any
 
 from gradtrace.engine.state import state
 from gradtrace.errors import GradtraceError
+from gradtrace.lang.places import counted, header, noted
 from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compiles, leaves
 from gradtrace.lang.targets import compile_store
 from gradtrace.lang.unit import Code, Frame, Unit
@@ -65,10 +66,19 @@ def one_branch(branch: tuple[Code, int, list[ast.stmt]], other: Code | None, uni
     return either
 
 
+def loop_body(node: ast.For | ast.While, unit: Unit) -> Code:
+    body = compile_block(node.body, unit)
+    return counted(body) if unit.machine.recording else body
+
+
+def as_loop(node: ast.For | ast.While, run: Code, unit: Unit) -> Code:
+    return noted("loop", header(node, unit), run) if unit.machine.recording else run
+
+
 @compiles(ast.While)
 def while_(node: ast.While, unit: Unit) -> Code:
     test, origin = unit.compile(node.test), unit.origin(node.test)
-    body, meter = compile_block(node.body, unit), unit.meter
+    body, meter = loop_body(node, unit), unit.meter
     other, leaving = optional_block(node.orelse, unit), leaves(node.body)
 
     def run(f: Frame) -> Any:
@@ -84,16 +94,16 @@ def while_(node: ast.While, unit: Unit) -> Code:
             if leaving and signal is not None and signal is not CONTINUE:
                 return None if signal is BREAK else signal
 
-    return run
+    return as_loop(node, run, unit)
 
 
 @compiles(ast.For)
 def for_(node: ast.For, unit: Unit) -> Code:
     items, origin = unit.compile(node.iter), unit.origin(node.iter)
-    body, meter = compile_block(node.body, unit), unit.meter
+    body, meter = loop_body(node, unit), unit.meter
     other, name = optional_block(node.orelse, unit), unit.home(node.target)
     if name is not None and not leaves(node.body):
-        return plain_for(items, name, body, other, meter, origin)
+        return as_loop(node, plain_for(items, name, body, other, meter, origin), unit)
     store, leaving = compile_store(node.target, unit), leaves(node.body)
 
     def run(f: Frame) -> Any:
@@ -109,7 +119,7 @@ def for_(node: ast.For, unit: Unit) -> Code:
                 return None if signal is BREAK else signal
         return other(f) if other is not None else None
 
-    return run
+    return as_loop(node, run, unit)
 
 
 def plain_for(items: Code, name: str, body: Code, other: Code | None, meter: Any, origin: int) -> Code:

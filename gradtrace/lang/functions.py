@@ -8,6 +8,7 @@ from typing import Any
 
 from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.expressions import compiles
+from gradtrace.lang.places import noted
 from gradtrace.lang.statements import compile_block, leaves, meant, sequence
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Unit
 from gradtrace.lang.values import Function
@@ -23,7 +24,9 @@ def function_maker(node: Any, unit: Unit) -> Callable[[Frame], Function]:
     parameters = Parameters(scope.qualname, a)
     name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
     doc = None if isinstance(node, ast.Lambda) else ast.get_docstring(node, clean=False)
-    body = compile_body(node, inner)
+    body, gives_value = compile_body(node, inner)
+    if unit.machine.recording:
+        body = noted("function", scope.qualname, body)
     defaults = default_codes(a, unit)
     taken = [(key, unit.scope.cell_key(key)) for key in sorted(scope.free)]
     own = sorted(scope.cells)
@@ -32,7 +35,7 @@ def function_maker(node: Any, unit: Unit) -> Callable[[Frame], Function]:
     def make(f: Frame) -> Function:
         closure = {key: f[cell] for key, cell in taken}
         values = {key: code(f) for key, code in defaults}
-        return Function(name, scope.qualname, doc, runner(parameters, values, closure, own, body, meter))
+        return Function(name, scope.qualname, doc, runner(parameters, values, closure, own, (body, gives_value), meter))
 
     return make
 

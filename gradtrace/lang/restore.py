@@ -10,7 +10,7 @@ from typing import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.state import state
 
-MODES = ("grad_enabled", "inference", "origin", "recorder", "anomaly", "anomaly_check_nan")
+MODES = ("grad_enabled", "inference", "origin", "recorder", "scope", "watcher", "anomaly", "anomaly_check_nan")
 
 
 @contextmanager

@@ -34,35 +34,49 @@ class Run(NamedTuple):
     records: list[Any]
     spans: list[Span]
     inputs: dict[str, Tensor]
+    scopes: list[Any] = []  # for each record: the innermost Scope that it was called in, or None
 
 
 def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Budget | None = None, stdout: Any = None,
-        stderr: Any = None, record: bool = False, outputs: Any = (), dtype: Any = None,
+        stderr: Any = None, record: bool = False, outputs: Any = (), dtype: Any = None, watcher: Any = None,
         then: Callable[[Run], None] | None = None) -> Run:
     """Runs a program. ProgramError for what it raises, LanguageError for what the language lacks, BudgetError.
 
     `dtype` is the default dtype of the run, by name or object; None: float64 without imports, else float32.
-    With `record` the operators that it calls are kept, as `state.recorder` gets them. `then` gets the run before what
+    With `record` the operators that it calls are kept, as `state.recorder` gets them; `watcher` looks on at backward
+    (`engine/watch.py`). `then` gets the run before what
     held during it (dtype, limits, places of errors) ends: backward may call code of the program. SystemExit if it asks
     for a status other than 0.
     """
     env = dict(inputs or {})
     records: list[Any] = []
+    scopes: list[Any] = []
     meter = Meter(budget or Budget())
     machine = machine_for(program, meter, env, stdout or sys.stdout, stderr or sys.stderr)
     with restored(), deep(meter.deepest):
         dtypes.set_default_dtype(default_dtype(program, dtype))
         state.grad_enabled, state.inference, state.origin = True, False, 0
-        state.recorder = (lambda *call: records.append(call)) if record else None
+        state.recorder = recorder_of(records, scopes) if record else None
+        state.scope, state.watcher, machine.recording = None, watcher, record
         last = execute(machine, program.tree)
         chosen = tuple((name, chosen_output(env, name)) for name in outputs)
         root = last if last is not None else assigned_root(program.tree, env)
-        done = Run(program, env, root, chosen, records, machine.spans, dict(inputs or {}))
+        done = Run(program, env, root, chosen, records, machine.spans, dict(inputs or {}), scopes)
         if then is not None:
             state.recorder, state.origin = None, 0
             with explained(machine):
                 then(done)
     return done
+
+
+def recorder_of(records: list[Any], scopes: list[Any]) -> Callable[..., None]:
+    """Keeps every call, and beside it where in the program it was made."""
+
+    def keep(*call: Any) -> None:
+        records.append(call)
+        scopes.append(state.scope)
+
+    return keep
 
 
 def default_dtype(program: Program, dtype: Any) -> Any:

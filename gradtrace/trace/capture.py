@@ -26,6 +26,8 @@ from gradtrace.trace.record import (
     Trace,
     Value,
 )
+from gradtrace.trace.scopes import Scopes
+from gradtrace.trace.steps import Watch
 
 
 def capture(
@@ -35,16 +37,18 @@ def capture(
     *,
     inputs: Mapping[str, Tensor] | None = None,
     everything: bool = False,
+    watch: Watch | None = None,
 ) -> Trace:
     """Freezes `run` (run with `record=True`) after whatever backward passes there were.
 
     `roots` are the tensors that backward started from; `inputs` the run's named input tensors, which come first.
     Kept are the tensors that the roots, the outputs and the variables were computed from, or all with `everything`.
+    `watch` is what looked on at backward, for the trace's steps.
     """
     given = inputs if inputs is not None else getattr(run, "inputs", None) or {}
     outputs = [tensor for _, tensor in run.outputs if isinstance(tensor, Tensor)]
     starts = roots or [run.root] if isinstance(run.root, Tensor) else roots
-    history = History(run.records or ())
+    history = History(run.records or (), getattr(run, "scopes", ()))
     history.add_inputs(given)
     bound = list(bound_names(run.env))
     history.read(bound)
@@ -53,14 +57,17 @@ def capture(
         history.entry(tensor)
     history.find_functions()
     ends = [history.entry(tensor) for tensor in (*starts, *outputs)]
+    if watch is not None:  # loss_fn(...).backward(): backward began at a tensor that has no name
+        ends += [entry for entry in history.entries if entry.fn in watch.starts]
     kept = history.entries if everything else relevant(history, ends)
     wanted = [history.entry(tensor) for tensor in starts]
     shown = [history.entry(tensor) for tensor in outputs] or wanted
-    return freeze(run, history, kept, wanted, shown, backward_runs)
+    return freeze(run, history, kept, wanted, shown, backward_runs, watch)
 
 
 def freeze(
-    run: Any, history: History, kept: list[Entry], roots: list[Entry], outputs: list[Entry], backward_runs: int
+    run: Any, history: History, kept: list[Entry], roots: list[Entry], outputs: list[Entry], backward_runs: int,
+    watch: Watch | None = None,
 ) -> Trace:
     """The records of the kept entries."""
     for i, entry in enumerate(kept):
@@ -72,6 +79,7 @@ def freeze(
     call_ids = {id(call): i for i, call in enumerate(calls)}
     facts = Facts(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs})
     facts.backward_ran = backward_runs > 0 or any(_grad_of(entry.tensor) is not None for entry in kept)
+    scopes = facts.scopes = Scopes(source, run.env)
     tensors = tuple(facts.tensor(entry, text) for entry, text in zip(kept, texts, strict=True))
     return Trace(
         source.name,
@@ -84,11 +92,15 @@ def freeze(
         tuple(dict.fromkeys(entry.id for entry in outputs)),
         backward_runs,
         tuple((name, entry.id) for entry in kept for name in entry.names),
+        tuple(scopes.records),
+        () if watch is None else watch.records(found.ids),
     )
 
 
 class Facts:
     """What the records of one trace refer to: ids of functions and calls, the source, the roots."""
+
+    scopes: Scopes
 
     def __init__(
         self,
@@ -156,10 +168,10 @@ class Facts:
 
     def operation(self, call: Call) -> Operation:
         name = operands.public_name(call.name)
-        inputs = tuple(call_operands(call))
-        constants = [operand.text for operand in inputs if operand.tensor is None]
         made = [out for out in call.outputs if out.id >= 0]
         fn = next((out.fn for out in made if out.fn is not None), None)
+        inputs = tuple(call_operands(call, edges_of(call, fn)))
+        constants = [operand.text for operand in inputs if operand.tensor is None]
         return Operation(
             id=self.calls[id(call)],
             name=name,
@@ -170,6 +182,7 @@ class Facts:
             function=None if fn is None else self.found.ids[id(fn)],
             span=self.source.span(call.origin),
             text=self.source.excerpt(call.origin),
+            scope=self.scopes.number(call.scope),
         )
 
     def functions(self, kept: list[Entry]) -> tuple[functions.FunctionRecord, ...]:
@@ -204,15 +217,28 @@ def _split(call: Call) -> bool:
     return any(not used.last for used in call.inputs.values())
 
 
-def call_operands(call: Call) -> Iterator[Operand]:
+def edges_of(call: Call, fn: Node | None) -> dict[int, int]:
+    """The places in next_functions of a call's arguments, by position; of a sequence of tensors, of its first one."""
+    if fn is None:
+        return {}
+    if fn.op is None:  # a custom Function has an edge for each tensor
+        tensors = [i for i, value in enumerate(call.args) if isinstance(value, Tensor)]
+        return {position: place for place, position in enumerate(tensors)}
+    if fn.op.name != call.name.removesuffix("_"):
+        return {}
+    return {0: 0} if fn.op.variadic else {position: position for position in range(fn.op.arity)}
+
+
+def call_operands(call: Call, edges: Mapping[int, int] = {}) -> Iterator[Operand]:
     """The operands as the source shows them: tensors (each as often as it is used), then constants worth showing."""
     names, arity = operands.parameters(call.name, len(call.args))
     place = 0
     for position in operands.reading_order(call.name, call.args):
         value, name = call.args[position], names[position]
         tensors = operands.tensors_in(value)
-        for tensor in tensors:
-            yield Operand(call.inputs[id(tensor)].id, "", place, name)
+        first = edges.get(position)
+        for i, tensor in enumerate(tensors):
+            yield Operand(call.inputs[id(tensor)].id, "", place, name, None if first is None else first + i)
             place += 1
         if tensors and operands.all_tensors(value):
             continue

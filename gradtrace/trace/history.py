@@ -12,6 +12,7 @@ that is not part of the computation that backward sees.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from gradtrace.engine import Tensor
@@ -24,12 +25,13 @@ PLAIN = frozenset((Tensor, float, int, bool, str, type(None)))  # types of argum
 class Call:
     """One recorded operator call, with the entries it used and made."""
 
-    __slots__ = ("args", "inputs", "name", "origin", "outputs")
+    __slots__ = ("args", "inputs", "name", "origin", "outputs", "scope")
 
-    def __init__(self, name: str, args: tuple[Any, ...], origin: int) -> None:
+    def __init__(self, name: str, args: tuple[Any, ...], origin: int, scope: Any = None) -> None:
         self.name = name
         self.args = args
         self.origin = origin
+        self.scope = scope
         self.inputs: dict[int, Entry] = {}  # by id() of the tensor: the version that the call read
         self.outputs: list[Entry] = []
 
@@ -52,8 +54,11 @@ class Entry:
 class History:
     """The entries and calls of a run, in the order of creation."""
 
-    def __init__(self, records: Iterable[tuple[str, tuple[Any, ...], Any, int]]) -> None:
+    def __init__(
+        self, records: Iterable[tuple[str, tuple[Any, ...], Any, int]], scopes: Iterable[Any] = ()
+    ) -> None:
         self.records = records
+        self.scopes = scopes  # for each record: where it was called, as far as that is known
         self.entries: list[Entry] = []
         self.calls: list[Call] = []
         self.current: dict[int, Entry] = {}  # by id() of the tensor: its latest version
@@ -90,7 +95,7 @@ class History:
         """Goes through the recorded calls; `bound` are the tensors that variables hold."""
         for _, tensor in bound:
             self._note_array(tensor)
-        for name, args, out, origin in self.records:
+        for (name, args, out, origin), scope in zip_longest(self.records, self.scopes):
             args = self._with_tensors(args)
             used = operands.tensors_in(args)
             made = operands.tensors_in(out)
@@ -98,7 +103,7 @@ class History:
                 self._note_array(tensor)
             if not used:
                 continue  # a tensor out of nothing (randn, ones): it is entered where it is used
-            call = Call(name, args, origin)
+            call = Call(name, args, origin, scope)
             call.inputs = {id(tensor): self.entry(tensor) for tensor in used}
             for tensor in made:
                 self._result(call, tensor)

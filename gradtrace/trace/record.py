@@ -4,7 +4,9 @@
     ├── tensors      TensorRecord, ids 0, 1, 2, ... in creation order (inputs first)
     ├── operations   Operation, in execution order: Operand tensors in, tensor ids out
     ├── functions    FunctionRecord: the backward graph's nodes, in creation order, AccumulateGrad nodes last
-    └── function_edges   FunctionEdge, as PyTorch's next_functions: from a function to its inputs' functions
+    ├── function_edges   FunctionEdge, as PyTorch's next_functions: from a function to its inputs' functions
+    ├── scopes       ScopeRecord: the modules, functions, loops and passes that operations were called in
+    └── steps        BackwardStep, in the engine's order, if the run was watched
 
 `tensors[i].id == i`, and likewise for operations and functions, so an id is an index. Nothing here refers to a live
 tensor, to the terminal or to an address: the same program and inputs give an equal Trace, and so the same bytes in
@@ -108,6 +110,7 @@ class Operand(NamedTuple):
     text: str
     position: int
     name: str = ""
+    edge: int | None = None  # its place in the function's next_functions (FunctionEdge.input_index)
 
 
 class Operation(NamedTuple):
@@ -122,6 +125,7 @@ class Operation(NamedTuple):
     function: int | None
     span: Span | None
     text: str = ""
+    scope: int | None = None  # the innermost ScopeRecord; None at the top of the program
 
 
 class Saved(NamedTuple):
@@ -154,6 +158,36 @@ class FunctionEdge(NamedTuple):
     output_nr: int
 
 
+class ScopeRecord(NamedTuple):
+    """One call of a module or a function, one loop, or one pass of a loop; `parent` is the scope around it.
+
+    `kind` is "module", "function", "loop", "pass" or "backward" (the derivative's own operations, --create-graph).
+    """
+
+    id: int
+    parent: int | None
+    kind: str
+    name: str  # "net.layers.0", "f", "for i in range(3)"
+    detail: str  # of a module its class: "Linear"
+    turn: int | None  # which pass of its loop, from 0
+    span: Span | None  # the loop's first line, or the call
+
+
+class BackwardStep(NamedTuple):
+    """One visit of a function by backward.
+
+    `upstream` is what it got, for each output; `downstream` what it sent and `local` the derivative of its output, for
+    each input (FunctionEdge.input_index). None stands for no gradient; `local` is known where it is elementwise.
+    """
+
+    number: int  # of the backward pass, from 0
+    function: int
+    upstream: tuple[Value | None, ...]
+    downstream: tuple[Value | None, ...]
+    local: tuple[Value | None, ...]
+    freed: bool  # its saved values were let go then
+
+
 class Trace(NamedTuple):
     """A run, frozen."""
 
@@ -167,6 +201,8 @@ class Trace(NamedTuple):
     outputs: tuple[int, ...]
     backward_runs: int
     names: tuple[tuple[str, int], ...]
+    scopes: tuple[ScopeRecord, ...] = ()
+    steps: tuple[BackwardStep, ...] = ()
 
     def tensor(self, name: str) -> TensorRecord:
         """The tensor bound to the variable `name`; KeyError if there is none."""

@@ -23,7 +23,7 @@ def test_the_notes_example():
     assert [tensor.value.data for tensor in t.tensors] == [2.0, 1.0, 3.0, 2.0, 6.0]
     assert [tensor.grad and tensor.grad.data for tensor in t.tensors] == [2.0, 5.0, None, None, None]
     assert [op.label for op in t.operations] == ["add", "add 1", "mul"]
-    assert t.operations[1].inputs == (Operand(1, "", 0, "self"), Operand(None, "1", 1, "other"))
+    assert t.operations[1].inputs == (Operand(1, "", 0, "self", 0), Operand(None, "1", 1, "other"))
     assert [f.name for f in t.functions] == ["AddBackward0", "AddBackward0", "MulBackward0"] + ["AccumulateGrad"] * 2
     assert [(e.source, e.target) for e in t.function_edges] == [(0, 3), (0, 4), (1, 4), (2, 0), (2, 1)]
     assert t.roots == t.outputs == (4,)

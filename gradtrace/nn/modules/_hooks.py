@@ -14,6 +14,7 @@ from typing import Any
 from gradtrace.engine.node import RemovableHandle, add_hook
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.watch import within
 
 Hook = Callable[..., Any]
 
@@ -100,6 +101,11 @@ class Hooked:
     # ---- the call
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if state.recorder is not None:
+            return within("module", self, self._call_directly, *args, **kwargs)
+        return self._call_directly(*args, **kwargs)
+
+    def _call_directly(self, *args: Any, **kwargs: Any) -> Any:
         own = self.__dict__
         if not (
             own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]

@@ -1,0 +1,51 @@
+"""Notes, while a run is recorded, in which function, loop and pass of it an operator is called (`state.scope`).
+
+Only the compilers of a recorded run put these around what they compile: nothing else pays for them.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from gradtrace.engine.state import state
+from gradtrace.engine.watch import Scope
+from gradtrace.lang.source import Span
+from gradtrace.lang.unit import Code, Frame, Unit
+
+
+def noted(kind: str, what: Any, code: Code) -> Code:
+    """`code` with a scope around each of its runs."""
+
+    def run(f: Frame) -> Any:
+        outer = state.scope
+        state.scope = Scope(outer, kind, what)
+        try:
+            return code(f)
+        finally:
+            state.scope = outer
+
+    return run
+
+
+def counted(body: Code) -> Code:
+    """A loop's body, whose runs are the passes of the loop around it."""
+
+    def run(f: Frame) -> Any:
+        loop = state.scope
+        state.scope = Scope(loop, "pass", loop.what, loop.count)
+        loop.count += 1
+        try:
+            return body(f)
+        finally:
+            state.scope = loop
+
+    return run
+
+
+def header(node: ast.For | ast.While, unit: Unit) -> int:
+    """The origin of a loop's first line: `for i in range(3)`, `while x < 2`."""
+    end = node.iter if isinstance(node, ast.For) else node.test
+    span = Span(node.lineno, node.col_offset, end.end_lineno or node.lineno, end.end_col_offset or 0)
+    unit.machine.spans.append(span)
+    return len(unit.machine.spans) - 1

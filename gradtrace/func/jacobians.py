@@ -1,6 +1,6 @@
 """jacrev, jacfwd, hessian: all derivatives of all outputs with respect to all inputs.
 
-Both jacobians are computed row by row in reverse mode; they differ in PyTorch by their cost, not by their values.
+jacrev goes row by row, one vjp for each element of the output; jacfwd column by column, one jvp for each of the input.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from gradtrace.engine import Tensor
 from gradtrace.func.levels import Argnums, pick
 from gradtrace.func.pytree import Spec, flatten, torch_function, unflatten
-from gradtrace.func.transforms import vjp_of_arguments, wrapping
+from gradtrace.func.transforms import pushforward, vjp_of_arguments, wrapping
 
 
 def jacrev(
@@ -63,8 +63,37 @@ def _rows(
 def jacfwd(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """As jacrev."""
-    return jacrev(func, argnums, has_aux=has_aux)
+    """As jacrev, column by column: `func` may also return integers, whose derivatives are zero."""
+
+    def wrapper(*args: Any) -> Any:
+        output, push, aux = pushforward(func, args, argnums, has_aux)
+        outputs, output_spec = flatten(output)
+        inputs, input_spec = flatten(pick(args, argnums))
+        columns = [_columns(push, outputs, inputs, i) for i in range(len(inputs))]
+        per_output = [unflatten([column[k] for column in columns], input_spec) for k in range(len(outputs))]
+        result = unflatten(per_output, output_spec)
+        return (result, aux) if has_aux else result
+
+    return wrapping(func, wrapper)
+
+
+def _columns(
+    push: Callable[[list[Tensor]], Any], outputs: list[Tensor], inputs: list[Tensor], index: int
+) -> list[Tensor]:
+    """The Jacobian of each output with respect to input `index`: one push for each of its elements."""
+    zeros, stack = torch_function("zeros"), torch_function("stack")
+    target = inputs[index]
+    still = [zeros(t.shape, dtype=t.dtype) for t in inputs]
+    columns = []
+    for j in range(target.numel()):
+        unit = zeros(target.numel(), dtype=target.dtype)
+        unit[j] = 1
+        columns.append(flatten(push([*still[:index], unit.view(target.shape), *still[index + 1:]]))[0])
+    return [
+        stack([column[k] for column in columns], -1).view(out.shape + target.shape) if columns
+        else zeros(out.shape + target.shape, dtype=out.dtype)
+        for k, out in enumerate(outputs)
+    ]
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

@@ -64,7 +64,7 @@ def _put_together(leaves: Iterator[Any], spec: Spec) -> Any:
     children = [_put_together(leaves, child) for child in spec.children]
     if issubclass(spec.kind, dict):
         return spec.kind(zip(spec.keys, children, strict=True))
-    return spec.kind(*children) if hasattr(spec.kind, "_fields") else spec.kind(children)
+    return spec.kind._make(children) if hasattr(spec.kind, "_make") else spec.kind(children)
 
 
 def apply(function: Callable[[Any], Any], value: Any) -> Any:

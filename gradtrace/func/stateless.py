@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gradtrace.engine import Tensor
 from gradtrace.func.pytree import torch_function
 
 Tensors = dict[str, Any]
@@ -24,6 +25,7 @@ def functional_call(
     Others stay the module's own, unless `strict`. Names of one shared tensor are replaced together (`tie_weights`).
     """
     tensors = _merged(parameter_and_buffer_dicts)
+    _check_tensors(module, tensors)
     arguments = args if isinstance(args, tuple) else () if args is None else (args,)
     wanted = _with_tied_names(module, tensors) if tie_weights else dict(tensors)
     if strict:
@@ -56,6 +58,30 @@ def _merged(dicts: Any) -> Tensors:
             f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous"
         )
     return {name: tensor for d in dicts for name, tensor in d.items()}
+
+
+def _check_tensors(module: Any, tensors: Tensors) -> None:
+    for path, value in tensors.items():
+        parent, _, name = path.rpartition(".")
+        owner = _owner(module, parent)
+        if not name:
+            raise KeyError("tensor name can't be empty string \"\"")
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"{value} is not an instance of torch.Tensor")
+        own = getattr(owner, name, None)
+        if own is not None and not isinstance(own, Tensor):
+            raise TypeError(f"attribute `{name}`: {own} is not an instance of torch.Tensor")
+
+
+def _owner(module: Any, path: str) -> Any:
+    for name in path.split(".") if path else ():
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        found = getattr(module, name)
+        if not hasattr(found, "_parameters"):
+            raise TypeError(f"submodule `{name}`: {found} is not an instance of torch.nn.Module")
+        module = found
+    return module
 
 
 def _named_tensors(module: Any) -> Tensors:

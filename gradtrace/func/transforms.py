@@ -6,8 +6,17 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from gradtrace.engine import Tensor, enable_grad, set_grad_enabled, state
-from gradtrace.func.levels import Argnums, Level, check_outputs, enter_arguments, gradients, split_aux
+from gradtrace.engine import Tensor, enable_grad, state
+from gradtrace.func.levels import (
+    Argnums,
+    Level,
+    check_outputs,
+    enter_arguments,
+    gradients,
+    pick,
+    positions,
+    split_aux,
+)
 from gradtrace.func.pytree import flatten, torch_function, unflatten
 
 GRAD = "grad_and_value(f)(*args)"
@@ -128,21 +137,49 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     _check_tensors(flat_primals, "primals")
     _check_tensors(directions, "tangents")
     _check_sizes(flat_primals, directions)
+    output, push, aux = pushforward(func, primals, None, has_aux)
+    result = output, push(directions)
+    return (*result, aux) if has_aux else result
+
+
+def pushforward(
+    func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums, has_aux: bool
+) -> tuple[Any, Callable[[list[Tensor]], Any], Any]:
+    """(output, push, aux) for the chosen arguments (None: all): `push` takes a tangent for each of their tensors and
+    gives the derivative of the output along them, nested as the output; an output of integers has derivative zero."""
     level = Level()
+    zeros_like = torch_function("zeros_like")
     with enable_grad():
-        entered = level.enter(primals)
-        output, aux = func(*entered), None
+        if argnums is None:
+            wanted = primals = _enter_floats(level, primals)
+        else:
+            chosen = positions(argnums, len(primals))
+            primals = tuple(_enter_floats(level, p) if i in chosen else p for i, p in enumerate(primals))
+            wanted = pick(primals, argnums)
+        output, aux = func(*primals), None
         if has_aux:
             output, aux = split_aux(output, JVP)
         outputs = check_outputs(output, JVP)
-        zeros_like = torch_function("zeros_like")
-        cotangents = [level.leaf(zeros_like(t).detach()) for t in outputs]
-        pulled = gradients(outputs, flatten(entered)[0], cotangents, create_graph=True)
-        create_graph = level.depends_on_outside((*outputs, *directions))
-        derivatives = gradients(pulled, cotangents, directions, create_graph=create_graph, retain_graph=True)
-    _, output_spec = flatten(output)
-    result = level.leave(output), level.leave(unflatten(derivatives, output_spec))
-    return (*result, level.leave(aux)) if has_aux else result
+        smooth = [t for t in outputs if t.is_floating_point()]
+        cotangents = [level.leaf(zeros_like(t).detach()) for t in smooth]
+        pulled = gradients(smooth, flatten(wanted)[0], cotangents, create_graph=True)
+    _, spec = flatten(output)
+
+    def push(tangents: list[Tensor]) -> Any:
+        with enable_grad():
+            create_graph = level.depends_on_outside((*smooth, *tangents))
+            found = iter(gradients(pulled, cotangents, tangents, create_graph=create_graph, retain_graph=True))
+        derivatives = [next(found) if t.is_floating_point() else zeros_like(t) for t in outputs]
+        return level.leave(unflatten(derivatives, spec))
+
+    return level.leave(output), push, level.leave(aux)
+
+
+def _enter_floats(level: Level, value: Any) -> Any:
+    for leaf in flatten(value)[0]:
+        if isinstance(leaf, Tensor) and not leaf.is_floating_point():
+            raise ValueError(f"Expected primal to be floating point or complex, but got: {leaf.dtype}")
+    return level.enter(value)
 
 
 def _check_tensors(leaves: list[Any], name: str) -> None:
@@ -165,10 +202,10 @@ def _check_sizes(primals: list[Tensor], tangents: list[Tensor]) -> None:
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The output of `func` and the function from tangents to its derivative along them, at these primals."""
-    with set_grad_enabled(state.grad_enabled):
-        output = func(*primals)
+    output = func(*primals)  # PyTorch calls it twice too: for the output, and to trace the derivative
+    _, push, _ = pushforward(func, primals, None, False)
 
     def derivative(*tangents: Any) -> Any:
-        return jvp(func, primals, tangents)[1]
+        return push(flatten(tangents)[0])
 
     return output, derivative

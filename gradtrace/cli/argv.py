@@ -8,7 +8,7 @@ been read; and which argument is the source is known only when one knows which o
       value whatever it looks like (`-1`, `-1e-3`), unless it is itself a long option
     - what is left are the positional arguments, the source among them
 
-click then parses the options for real, all of them known; nothing is guessed there. If a mistyped flag has taken the
+The options are then read for real, all of them known; nothing is guessed there. If a mistyped flag has taken the
 source for its value, no source is found, and the flag is reported.
 """
 
@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
-
-import click
 
 # Attached values of short options, only where they cannot be a negated expression: -exp(x), -softmax(x, dim=0)
 ATTACHED = {"-s": re.compile(r"-s[^\W\d]\w*=(?!=)"), "-o": re.compile(r"(?i)-o.*\.(dot|svg|png|pdf)$")}
@@ -76,18 +74,6 @@ def normal(name: str) -> str:
     from unicodedata import normalize
 
     return normalize("NFKC", name)
-
-
-def arities(params: list[click.Parameter]) -> dict[str, int]:
-    """The number of values of each option, by each of its names."""
-    known = {}
-    for param in params:
-        if not isinstance(param, click.Option):
-            continue
-        values = 0 if param.is_flag or param.count else param.nargs
-        for name in (*param.opts, *param.secondary_opts):
-            known[name] = values
-    return known
 
 
 def renamed(options: list[list[str]], names: set[str]) -> list[list[str]]:

@@ -1,6 +1,9 @@
-"""The kind of command that takes a SOURCE: it reads the program first and offers its variables as options.
+"""What a command on a SOURCE is, in plain data: the one list of its options, whoever reads the arguments.
 
-The callback of such a command gets the tool's flags by name, and besides
+Two read them. `plain` reads the well-formed case by itself, without click, whose import takes longer than the whole of
+a small run. `clicked` makes a click command of the same list: help, completion, and every error about arguments.
+
+The callback of a command gets the tool's flags by name, and besides
 
     program    the parsed Program
     given      what the variables' own options say: name -> text (only those that were given)
@@ -11,154 +14,91 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
-from gradtrace.cli import argv, source
-from gradtrace.errors import GradtraceError, UsageError
+from gradtrace.cli import source
+from gradtrace.errors import UsageError
 from gradtrace.limits import BY_FIELD, Budget
 
 if TYPE_CHECKING:
+    from gradtrace.cli.argv import Split
     from gradtrace.lang import Program
 
-VARIABLES = "gradtrace.variables"  # the key in a context's meta
-PREFIX = "variable_"  # of the parameter that holds a variable's value
 GENERAL = "General"  # the last section of --help
-WIDEST = 26  # columns of an option's name and metavar in --help
-KINDS = {"free": "requires grad", "leaf": "requires grad", "data": "data, no grad"}
+HELP_NAMES = ("-h", "--help")
 
 
-class ToolOption(click.Option):
-    """An option of the tool itself, listed by --help under `section`."""
+class ToolOption(NamedTuple):
+    """An option of the tool itself, listed by --help under `section`.
 
-    def __init__(self, *args: Any, section: str = GENERAL, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.section = section
+    It is a flag, or takes one value: text, one of `choices`, or a number of `type` int or float from `min` (not itself
+    if `min_open`) to `max`. `check` turns the text into the value, or raises UsageError.
+    """
+
+    names: list[str]  # as written, "-s" and "--set"; one without dashes is the parameter's
+    help: str = ""
+    section: str = GENERAL
+    metavar: str | None = None
+    type: type = str
+    choices: tuple[str, ...] = ()
+    min: float | None = None
+    max: float | None = None
+    min_open: bool = False
+    is_flag: bool = False
+    multiple: bool = False
+    default: Any = None
+    envvar: str | None = None
+    expose_value: bool = True
+    check: Callable[[str], Any] | None = None
+
+    @property
+    def field(self) -> str:
+        """The parameter that gets its value."""
+        return self.names[-1].removeprefix("--").replace("-", "_")
+
+    @property
+    def missing(self) -> Any:
+        """The parameter's value where the option is not given."""
+        return () if self.multiple else False if self.is_flag else self.default
 
 
-class VariableOption(click.Option):
-    """One variable of the program."""
-
-    section = "Variables of this expression"
-
-
-class SourceCommand(click.Command):
+class SourceCommand(NamedTuple):
     """A command on a program, whose variables become options. `always_file`: the argument is a FILE, not a SOURCE."""
 
-    def __init__(
-        self, name: str, callback: Callable[..., Any], params: list[click.Parameter], help: str, epilog: str = "",
-        always_file: bool = False,
-    ) -> None:
-        place = click.Argument(["source"], required=False, metavar="FILE" if always_file else "SOURCE")
-        super().__init__(name, callback=callback, params=[place, *params], help=help, epilog=epilog)
-        self.always_file = always_file
+    name: str
+    callback: Callable[..., Any]
+    params: list[ToolOption]
+    help: str
+    epilog: str = ""
+    always_file: bool = False
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*super().get_params(ctx), *ctx.meta.get(VARIABLES, ())]
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        tool = super().get_params(ctx)
-        arity = argv.arities(tool)
-        found = argv.split(args, arity)
-        program = self.find_program(ctx, found, arity)
-        names = set()
-        if program is not None:
-            ctx.meta[VARIABLES] = variables(program, arity)
-            names = {given.name for given in program.inputs}
-        groups = argv.renamed(found.options, names)
-        lacking = argv.incomplete(groups, {**dict.fromkeys((f"--{name}" for name in names), 1), **arity})
-        if lacking and not ctx.resilient_parsing:
-            raise click.BadOptionUsage(lacking, f"option '{lacking}' requires an argument", ctx)
-        if program is not None and not ctx.resilient_parsing:
-            check_names(ctx, groups, names, arity)
-        options = [token for group in groups if group[0] != lacking for token in group]
-        rest = super().parse_args(ctx, [*options, "--", *found.positionals])
-        ctx.params.pop("source")
-        ctx.params["program"] = program
-        ctx.params["own"] = {option.opts[0][2:] for option in ctx.meta.get(VARIABLES, ())}
-        ctx.params["given"] = {
-            name.removeprefix(PREFIX): value
-            for name in [name for name in ctx.params if name.startswith(PREFIX)]
-            if (value := ctx.params.pop(name)) is not None
-        }
-        return rest
-
-    def find_program(self, ctx: click.Context, found: argv.Split, arity: dict[str, int]) -> Program | None:
-        """The program of the source among the arguments. Where only help or completion is asked for, None will do."""
-        lenient = ctx.resilient_parsing or any(option[0] in ctx.help_option_names for option in found.options)
-        try:
-            return self.read_program(ctx, found, arity, lenient)
-        except (GradtraceError, click.UsageError):
-            if lenient:
-                return None
-            raise
-
-    def read_program(
-        self, ctx: click.Context, found: argv.Split, arity: dict[str, int], lenient: bool
-    ) -> Program | None:
-        forced = [values[0] for token, *values in found.options if token == "-e" and values]
-        budget = early_budget(found)
-        if forced:
-            return parse(source.Source(source.EXPRESSION, forced[-1]), found.positionals, budget)
-        if not found.positionals:
-            self.no_source(ctx, found, arity)
-        first, *others = found.positionals
-        if others and len(first) == 2 and first != "--" and first[0] == "-":
-            raise click.NoSuchOption(first, ctx=ctx)
-        if lenient and first == "-":
-            return None
-        return parse(source.read(first, self.always_file), others, budget)
-
-    def no_source(self, ctx: click.Context, found: argv.Split, arity: dict[str, int]) -> NoReturn:
-        """Nothing is left for a source: it is missing, or a mistyped flag has taken it for its value."""
-        from difflib import get_close_matches
-
-        unknown = [option for option in found.options if option[0].partition("=")[0] in found.unknown]
-        close = get_close_matches(unknown[0][0].partition("=")[0], arity) if unknown else []
-        if close:
-            raise click.NoSuchOption(unknown[0][0].partition("=")[0], possibilities=close, ctx=ctx)
-        taken = next((f"; '{option[1]}' is the value of {option[0]}" for option in unknown if len(option) > 1), "")
-        if self.always_file:
-            raise UsageError(f"no FILE given{taken}", f"see {ctx.command_path} --help")
-        raise UsageError(f"no SOURCE given{taken}", "give an expression, a file, or - for stdin")
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        sections: dict[str, list[tuple[str, str]]] = {VariableOption.section: []}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None:
-                sections.setdefault(getattr(param, "section", GENERAL), []).append(record)
-        sections[GENERAL] = sections.pop(GENERAL, [])  # last
-        widest = max(len(record[0]) for records in sections.values() for record in records if len(record[0]) <= WIDEST)
-        for title, records in sections.items():
-            if records:
-                with formatter.section(title):
-                    formatter.write_dl([(option.ljust(widest), help) for option, help in records], col_max=WIDEST)
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Line by line as written: it holds examples."""
-        if self.epilog:
-            formatter.write_paragraph()
-            formatter.write("\n".join(self.epilog.splitlines()) + "\n")
+    @property
+    def arity(self) -> dict[str, int]:
+        """The number of values of each option, by each of its names."""
+        known = {name: 0 if o.is_flag else 1 for o in self.params for name in o.names if name.startswith("-")}
+        return {**known, **dict.fromkeys(HELP_NAMES, 0)}
 
 
-def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], arity: dict[str, int]) -> None:
-    """Refuses a name that is neither an option nor a variable; NoSuchOption, with what there is."""
-    for group in groups:
-        name = group[0].partition("=")[0]
-        if not name.startswith("--") or name in arity or name[2:] in names:
-            continue
-        from difflib import get_close_matches
-
-        close = get_close_matches(name[2:], [*names, *(known[2:] for known in arity if known.startswith("--"))], 1)
-        error = click.NoSuchOption(name, possibilities=[f"--{near}" for near in close], ctx=ctx)
-        error.there = f"the variables are {', '.join(sorted(names))}" if names else "the program has no variables"  # type: ignore[attr-defined]
-        raise error
+def forced(found: Split) -> str | None:
+    """The expression of -e, if it was given."""
+    return next((values[0] for token, *values in reversed(found.options) if token == "-e" and values), None)
 
 
-def early_budget(found: argv.Split) -> Budget:
-    """--max-source or its variable, which are needed before click reads the options; click will tell what is wrong."""
+def read_program(found: Split, always_file: bool) -> Program:
+    """The program of the source among the arguments (there is one). UsageError for another argument beside it."""
+    text, others = forced(found), found.positionals
+    if text is None:
+        first, *others = others
+        program = source.read(first, always_file)
+    else:
+        program = source.Source(source.EXPRESSION, text)
+    if others:
+        raise UsageError(f"unexpected extra argument '{others[0]}'", "quote the expression")
+    return parse(program, early_budget(found))
+
+
+def early_budget(found: Split) -> Budget:
+    """--max-source or its variable, which are needed before the options are read; that will tell what is wrong."""
     limit = BY_FIELD["source_bytes"]
     given = [[*token.partition("=")[2:], *values][-1] for token, *values in found.options
              if token.partition("=")[0] == limit.flag]
@@ -166,23 +106,7 @@ def early_budget(found: argv.Split) -> Budget:
     return Budget(source_bytes=int(text)) if text.isdecimal() else Budget()
 
 
-def parse(found: source.Source, others: list[str], budget: Budget) -> Program:
-    if others:
-        raise UsageError(f"unexpected extra argument '{others[0]}'", "quote the expression")
+def parse(found: source.Source, budget: Budget) -> Program:
     from gradtrace import lang
 
     return lang.parse(found.text, name=found.name, budget=budget)
-
-
-def variables(program: Program, taken: dict[str, int]) -> list[VariableOption]:
-    """An option for each input, but for those whose name the tool's own options have taken (-s sets these)."""
-    return [
-        VariableOption([f"--{given.name}", PREFIX + given.name], metavar="VALUE", help=describe(given))
-        for given in program.inputs
-        if f"--{given.name}" not in taken
-    ]
-
-
-def describe(given: Any) -> str:
-    kind = KINDS.get(given.kind, given.kind)
-    return f"{kind}; required" if given.default is None else f"{kind}; default {given.default}"

@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeVar
 
-import click
-
 from gradtrace.cli import colour
 from gradtrace.cli.argv import normal
 from gradtrace.cli.command import ToolOption
@@ -64,12 +62,12 @@ def names(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
-def source() -> list[click.Parameter]:
+def source() -> list[ToolOption]:
     return [ToolOption(["-e", "expression"], metavar="TEXT", expose_value=False, section="Inputs",
                        help="The expression, even if it looks like a file's name.")]
 
 
-def inputs() -> list[click.Parameter]:
+def inputs() -> list[ToolOption]:
     place = "Inputs"
     return [
         ToolOption(["-s", "--set"], metavar="NAME=VALUE", multiple=True, section=place,
@@ -77,18 +75,18 @@ def inputs() -> list[click.Parameter]:
         ToolOption(["--params"], metavar="FILE.json", section=place, help="Set many: an object of names and values."),
         ToolOption(["--no-grad"], metavar="NAMES", multiple=True, section=place,
                    help="These variables do not require grad."),
-        ToolOption(["--dtype"], type=click.Choice(DTYPES), metavar="|".join(DTYPES), section=place,
+        ToolOption(["--dtype"], choices=DTYPES, metavar="|".join(DTYPES), section=place,
                    help="Default: float64, or float32 where the source imports torch."),
         ToolOption(["--seed"], type=int, metavar="N", section=place, help="Seed of random numbers."),
     ]
 
 
-def backward() -> list[click.Parameter]:
+def backward() -> list[ToolOption]:
     place = "Backward"
     return [
         ToolOption(["--output"], metavar="NAMES", multiple=True, section=place,
                    help="Start from these tensors, not from the last one."),
-        ToolOption(["--backward"], type=click.IntRange(min=1), metavar="N", section=place,
+        ToolOption(["--backward"], type=int, min=1, metavar="N", section=place,
                    help="Call backward N times."),
         ToolOption(["--no-backward"], is_flag=True, section=place, help="Do not call it."),
         ToolOption(["--retain-graph"], is_flag=True, section=place, help="Keep saved values for another backward."),
@@ -103,23 +101,26 @@ def backward() -> list[click.Parameter]:
     ]
 
 
-def output(formats: tuple[str, ...] = FORMATS) -> list[click.Parameter]:
+def output(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
     place = "Output"
     return [
-        ToolOption(["--format"], type=click.Choice(formats), default="table", metavar="FORMAT", section=place,
+        ToolOption(["--format"], choices=formats, default="table", metavar="FORMAT", section=place,
                    help=f"One of: {', '.join(formats)}. Default: table."),
         ToolOption(["--get"], metavar="NAME.FIELD", multiple=True, section=place,
                    help="Print one bare value: w.grad, y, y.shape, w.grad[0], root.value."),
     ]
 
 
-def limits() -> list[click.Parameter]:
+def limits() -> list[ToolOption]:
     """One option for each limit, its environment variable beside it."""
-    kinds = {"seconds": click.FloatRange(min=0, min_open=True), "call_depth": click.IntRange(1, DEEPEST)}
+    ranges: dict[str, dict[str, Any]] = {
+        "seconds": {"type": float, "min_open": True},
+        "call_depth": {"min": 1, "max": DEEPEST},
+    }
     defaults = Budget()._asdict()
     return [
-        ToolOption([limit.flag, limit.field], type=kinds.get(limit.field, click.IntRange(min=0)), metavar="N",
-                   envvar=limit.variable, section="Limits", help=f"{limit.help}. Default: {defaults[limit.field]:,}.")
+        ToolOption([limit.flag, limit.field], metavar="N", envvar=limit.variable, section="Limits", type=int, min=0,
+                   help=f"{limit.help}. Default: {defaults[limit.field]:,}.")._replace(**ranges.get(limit.field, {}))
         for limit in LIMITS
     ]
 
@@ -130,11 +131,11 @@ def budget(flags: dict[str, Any]) -> Budget:
     return Budget()._replace(**{field: value for field, value in given.items() if value is not None})
 
 
-def common() -> list[click.Parameter]:
+def common() -> list[ToolOption]:
     return [
-        ToolOption(["--color"], type=click.Choice(colour.CHOICES), metavar="auto|always|never",
+        ToolOption(["--color"], choices=colour.CHOICES, metavar="auto|always|never",
                    help="Default: auto, colour on a terminal."),
-        ToolOption(["--errors"], type=click.Choice(("text", "json")), expose_value=False, metavar="text|json",
+        ToolOption(["--errors"], choices=("text", "json"), expose_value=False, metavar="text|json",
                    help="How errors are written. Default: text."),
         ToolOption(["--debug"], is_flag=True, expose_value=False, help="Show Python's traceback of an error."),
     ]

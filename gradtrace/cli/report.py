@@ -16,8 +16,6 @@ from __future__ import annotations
 import sys
 from typing import Any, NamedTuple
 
-import click
-
 from gradtrace.cli import colour
 from gradtrace.cli.exits import Exit
 from gradtrace.errors import GradtraceError, ProgramError
@@ -103,7 +101,7 @@ def describe(error: Exception) -> Report:
         return program_error(error)
     if isinstance(error, GradtraceError):
         return Report(type(error).__name__, None, error.message, error.hint, error.place, error.exit_code)
-    if isinstance(error, click.ClickException):
+    if is_clicks(error):
         return click_error(error)
     if isinstance(error, MemoryError):
         return Report("MemoryError", None, "out of memory", "use smaller inputs", None, Exit.FAILED)
@@ -123,12 +121,20 @@ def program_error(error: ProgramError) -> Report:
     return Report("ProgramError", name or None, message, error.hint, error.place, error.exit_code)
 
 
-def click_error(error: click.ClickException) -> Report:
+def is_clicks(error: Exception) -> bool:
+    """Whether the error is one of click's, asked without importing click."""
+    click = sys.modules.get("click")
+    return click is not None and isinstance(error, click.ClickException)
+
+
+def click_error(error: Any) -> Report:
     """click's own words, in our form."""
+    import click
+
     path = getattr(getattr(error, "ctx", None), "command_path", "gradtrace")
     close = getattr(error, "possibilities", None)
     unknown = isinstance(error, click.NoSuchOption)
-    message = f"no such option '{error.option_name}'" if unknown else error.format_message()  # type: ignore[attr-defined]
+    message = f"no such option '{error.option_name}'" if unknown else error.format_message()
     message = message.rstrip(".").replace("\n", " ").replace("\t", " ")
     message = message[:1].lower() + message[1:]
     hint = f"did you mean {close[0]}?" if close else getattr(error, "there", f"see {path} --help")

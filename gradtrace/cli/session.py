@@ -59,9 +59,10 @@ def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: An
     import warnings
 
     from gradtrace import lang
-    from gradtrace.cli import report
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+        from gradtrace.cli import report
+
         report.write(f"{program.source.name}: {category.__name__}: {message}")
 
     with warnings.catch_warnings():

@@ -32,8 +32,21 @@ def is_file(argument: str) -> bool:
     return argument.startswith(STARTS) or argument.lower().endswith(SUFFIXES)
 
 
+_read: dict[tuple[str, bool], Source] = {}
+
+
 def read(argument: str, always_file: bool = False) -> Source:
-    """The source that an argument stands for. UsageError if its file cannot be read or is not text."""
+    """The source that an argument stands for. UsageError if its file cannot be read or is not text.
+
+    Read once, however often asked for: it may be a pipe.
+    """
+    key = argument, always_file
+    if key not in _read:
+        _read[key] = _read_now(argument, always_file)
+    return _read[key]
+
+
+def _read_now(argument: str, always_file: bool) -> Source:
     if argument == "-":
         return Source(STDIN, decode(read_stdin("the source", LONGEST), STDIN))
     if always_file or is_file(argument):
@@ -85,7 +98,8 @@ def read_stdin(purpose: str, longest: int = -1) -> bytes:
         raise UsageError(f"cannot read stdin: {(error.strerror or str(error)).lower()}") from None
 
 
-def forget_stdin() -> None:
-    """At the start of each command line (several may run in one process, in tests)."""
+def forget() -> None:
+    """Between command lines (several may run in one process, in tests)."""
     global _stdin_taken_by
     _stdin_taken_by = ""
+    _read.clear()

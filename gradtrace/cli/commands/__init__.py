@@ -1,1 +1,8 @@
-"""One small module for each command, with the click command in its `command`; `cli.group` loads it when it is named."""
+"""One module for each command, with the command in `command`; each loads when it is named."""
+
+# name: what it does, as the list of commands says it (so that --help loads none of them)
+COMMANDS = {
+    "eval": "Values, gradients and leaf status of an expression or a file.",
+    "graph": "Draw the graph of an expression or a file.",
+    "run": "Run a script as it is.",
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gradtrace.cli import colour, options, output, report
+from gradtrace.cli import colour, options, output
 from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.errors import UsageError
 
@@ -52,6 +52,8 @@ def picked(trace: Trace, paths: tuple[str, ...], format: str) -> None:
 
     for path, found in [(path, pick(trace, path)) for path in paths]:
         if found.fact is None and found.note:
+            from gradtrace.cli import report
+
             report.write(f"gradtrace eval: {path} is None: {found.note}")
         if format == "json":
             from gradtrace.views.data import dumps

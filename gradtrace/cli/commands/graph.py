@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from gradtrace.cli import options, output, report
+from gradtrace.cli import options, output
 from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.errors import UsageError
 
@@ -25,10 +23,8 @@ EXAMPLES = """Examples:
 SUFFIXES = ("dot", "svg", "png", "pdf")
 
 
-def suffix_of(ctx: click.Context, param: click.Parameter, name: str | None) -> str | None:
+def suffix_of(name: str) -> str:
     """Refuses, before anything is computed, a name that does not say what to draw."""
-    if name is None:
-        return None
     if name == "-":
         raise UsageError("-o takes a file's name, not -", "leave it out: DOT goes to stdout; or -o /dev/stdout.svg")
     if name.rpartition(".")[2].lower() not in SUFFIXES or "." not in name:
@@ -72,28 +68,30 @@ def drawn(text: str, suffix: str, dpi: int | None) -> bytes:
 
     picture = image.render(text, suffix, dpi=dpi)
     if image.is_shrunk(picture):
+        from gradtrace.cli import report
+
         report.write(f"gradtrace graph: scaled down to {image.LARGEST:,} pixels, more than that no PNG has here; "
                      "an .svg keeps its size")
     return picture
 
 
-def picture() -> list[click.Parameter]:
+def picture() -> list[ToolOption]:
     place = "Picture"
     return [
-        ToolOption(["-o", "output_file"], metavar="FILE", callback=suffix_of, section=place,
+        ToolOption(["-o", "output_file"], metavar="FILE", check=suffix_of, section=place,
                    help="Write .svg, .png, .pdf or .dot."),
-        ToolOption(["--style"], type=click.Choice(("data", "autograd")), default="data", metavar="data|autograd",
+        ToolOption(["--style"], choices=("data", "autograd"), default="data", metavar="data|autograd",
                    section=place,
                    help="Tensors and operations (the default), or the graph of Functions as PyTorch keeps it."),
-        ToolOption(["--theme"], type=click.Choice(("light", "dark")), default="light", metavar="light|dark",
+        ToolOption(["--theme"], choices=("light", "dark"), default="light", metavar="light|dark",
                    section=place, help="Default: light."),
-        ToolOption(["--direction"], type=click.Choice(("right", "down")), default="right", metavar="right|down",
+        ToolOption(["--direction"], choices=("right", "down"), default="right", metavar="right|down",
                    section=place, help="Where the graph goes. Default: right."),
         ToolOption(["--no-legend"], is_flag=True, section=place, help="Leave out the legend."),
         ToolOption(["--no-values"], is_flag=True, section=place, help="Leave out the values."),
         ToolOption(["--no-gradients"], is_flag=True, section=place, help="Leave out the gradients."),
         ToolOption(["--autograd-nodes"], is_flag=True, section=place, help="Show each leaf's AccumulateGrad node."),
-        ToolOption(["--dpi"], type=click.IntRange(10, 1200), metavar="N", section=place, help="Resolution of a PNG."),
+        ToolOption(["--dpi"], type=int, min=10, max=1200, metavar="N", section=place, help="Resolution of a PNG."),
     ]
 
 

@@ -1,0 +1,179 @@
+"""The click commands, made of the plain ones in `command`; they read the program, then offer its variables as options.
+
+What `plain` leaves to click ends here: help, completion, and arguments with anything wrong about them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from gradtrace.cli import argv
+from gradtrace.cli.command import GENERAL, SourceCommand, ToolOption, forced, read_program
+from gradtrace.errors import GradtraceError, UsageError
+
+if TYPE_CHECKING:
+    from gradtrace.lang import Program
+
+VARIABLES = "gradtrace.variables"  # the key in a context's meta
+PREFIX = "variable_"  # of the parameter that holds a variable's value
+WIDEST = 26  # columns of an option's name and metavar in --help
+KINDS = {"free": "requires grad", "leaf": "requires grad", "data": "data, no grad"}
+
+
+class SectionOption(click.Option):
+    """An option of the tool itself, listed by --help under `section`."""
+
+    def __init__(self, plain: ToolOption) -> None:
+        super().__init__(
+            plain.names, help=plain.help, metavar=plain.metavar, type=kind(plain), is_flag=plain.is_flag,
+            multiple=plain.multiple, default=plain.missing, envvar=plain.envvar, expose_value=plain.expose_value,
+            callback=None if plain.check is None else checked(plain),
+        )
+        self.section = plain.section
+
+
+def kind(plain: ToolOption) -> Any:
+    """click's type for the values of an option."""
+    if plain.is_flag:
+        return None
+    if plain.choices:
+        return click.Choice(plain.choices)
+    if plain.type is str:
+        return str
+    ranged = click.IntRange if plain.type is int else click.FloatRange
+    return plain.type if plain.min is plain.max is None else ranged(plain.min, plain.max, min_open=plain.min_open)  # type: ignore[arg-type]
+
+
+def checked(plain: ToolOption) -> Any:
+    return lambda ctx, param, value: value if value is None or plain.check is None else plain.check(value)
+
+
+class VariableOption(click.Option):
+    """One variable of the program."""
+
+    section = "Variables of this expression"
+
+
+class ClickCommand(click.Command):
+    """The click command of a plain one."""
+
+    def __init__(self, plain: SourceCommand) -> None:
+        place = click.Argument(["source"], required=False, metavar="FILE" if plain.always_file else "SOURCE")
+        options = map(SectionOption, plain.params)
+        super().__init__(plain.name, callback=plain.callback, params=[place, *options], help=plain.help,
+                         epilog=plain.epilog)
+        self.plain = plain
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*super().get_params(ctx), *ctx.meta.get(VARIABLES, ())]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        arity = self.plain.arity
+        found = argv.split(args, arity)
+        program = self.find_program(ctx, found, arity)
+        names = set()
+        if program is not None:
+            ctx.meta[VARIABLES] = variables(program, arity)
+            names = {given.name for given in program.inputs}
+        groups = argv.renamed(found.options, names)
+        lacking = argv.incomplete(groups, {**dict.fromkeys((f"--{name}" for name in names), 1), **arity})
+        if lacking and not ctx.resilient_parsing:
+            raise click.BadOptionUsage(lacking, f"option '{lacking}' requires an argument", ctx)
+        if program is not None and not ctx.resilient_parsing:
+            check_names(ctx, groups, names, arity)
+        options = [token for group in groups if group[0] != lacking for token in group]
+        rest = super().parse_args(ctx, [*options, "--", *found.positionals])
+        ctx.params.pop("source")
+        ctx.params["program"] = program
+        ctx.params["own"] = {option.opts[0][2:] for option in ctx.meta.get(VARIABLES, ())}
+        ctx.params["given"] = {
+            name.removeprefix(PREFIX): value
+            for name in [name for name in ctx.params if name.startswith(PREFIX)]
+            if (value := ctx.params.pop(name)) is not None
+        }
+        return rest
+
+    def find_program(self, ctx: click.Context, found: argv.Split, arity: dict[str, int]) -> Program | None:
+        """The program of the source among the arguments. Where only help or completion is asked for, None will do."""
+        lenient = ctx.resilient_parsing or any(option[0] in ctx.help_option_names for option in found.options)
+        try:
+            if not found.positionals and forced(found) is None:
+                self.no_source(ctx, found, arity)
+            if lenient and found.positionals[:1] == ["-"]:
+                return None
+            refuse_option(ctx, found)
+            return read_program(found, self.plain.always_file)
+        except (GradtraceError, click.UsageError):
+            if lenient:
+                return None
+            raise
+
+    def no_source(self, ctx: click.Context, found: argv.Split, arity: dict[str, int]) -> NoReturn:
+        """Nothing is left for a source: it is missing, or a mistyped flag has taken it for its value."""
+        from difflib import get_close_matches
+
+        unknown = [option for option in found.options if option[0].partition("=")[0] in found.unknown]
+        close = get_close_matches(unknown[0][0].partition("=")[0], arity) if unknown else []
+        if close:
+            raise click.NoSuchOption(unknown[0][0].partition("=")[0], possibilities=close, ctx=ctx)
+        taken = next((f"; '{option[1]}' is the value of {option[0]}" for option in unknown if len(option) > 1), "")
+        if self.plain.always_file:
+            raise UsageError(f"no FILE given{taken}", f"see {ctx.command_path} --help")
+        raise UsageError(f"no SOURCE given{taken}", "give an expression, a file, or - for stdin")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {VariableOption.section: []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                sections.setdefault(getattr(param, "section", GENERAL), []).append(record)
+        sections[GENERAL] = sections.pop(GENERAL, [])  # last
+        widest = max(len(record[0]) for records in sections.values() for record in records if len(record[0]) <= WIDEST)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl([(option.ljust(widest), help) for option, help in records], col_max=WIDEST)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Line by line as written: it holds examples."""
+        if self.epilog:
+            formatter.write_paragraph()
+            formatter.write("\n".join(self.epilog.splitlines()) + "\n")
+
+
+def check_names(ctx: click.Context, groups: list[list[str]], names: set[str], arity: dict[str, int]) -> None:
+    """Refuses a name that is neither an option nor a variable; NoSuchOption, with what there is."""
+    for group in groups:
+        name = group[0].partition("=")[0]
+        if not name.startswith("--") or name in arity or name[2:] in names:
+            continue
+        from difflib import get_close_matches
+
+        close = get_close_matches(name[2:], [*names, *(known[2:] for known in arity if known.startswith("--"))], 1)
+        error = click.NoSuchOption(name, possibilities=[f"--{near}" for near in close], ctx=ctx)
+        error.there = f"the variables are {', '.join(sorted(names))}" if names else "the program has no variables"  # type: ignore[attr-defined]
+        raise error
+
+
+def refuse_option(ctx: click.Context, found: argv.Split) -> None:
+    """Of several positional arguments the first is no source if it looks like a short option."""
+    if len(found.positionals) > 1 and forced(found) is None:
+        first = found.positionals[0]
+        if len(first) == 2 and first != "--" and first[0] == "-":
+            raise click.NoSuchOption(first, ctx=ctx)
+
+
+def variables(program: Program, taken: dict[str, int]) -> list[VariableOption]:
+    """An option for each input, but for those whose name the tool's own options have taken (-s sets these)."""
+    return [
+        VariableOption([f"--{given.name}", PREFIX + given.name], metavar="VALUE", help=describe(given))
+        for given in program.inputs
+        if f"--{given.name}" not in taken
+    ]
+
+
+def describe(given: Any) -> str:
+    kind = KINDS.get(given.kind, given.kind)
+    return f"{kind}; required" if given.default is None else f"{kind}; default {given.default}"

@@ -1,0 +1,50 @@
+"""How a command line ends: whatever leaves it becomes an exit code, and `report` tells an error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from gradtrace.cli.exits import Exit
+from gradtrace.errors import ProgramError
+
+
+def ended(job: Callable[[], int | None], args: list[str]) -> int:
+    """Does the job of the command line `args`, and returns its exit code; None of a job is a good end."""
+    try:
+        try:
+            status = job()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        return Exit.OK if status is None else status
+    except KeyboardInterrupt:
+        from gradtrace.cli import report
+
+        return report.interrupted()
+    except Exception as error:  # every one of them gets its line and its exit code, never a bare traceback
+        return told(error, args)
+
+
+def told(error: Exception, args: list[str]) -> int:
+    from gradtrace.cli import report
+
+    # an OSError below a ProgramError is not the program's doing: its output found no place
+    unwritten = error.__cause__ if isinstance(error, ProgramError) else error
+    if not isinstance(unwritten, OSError):
+        return report.show(error, report.Settings.of(args))
+    abandon_output()
+    return Exit.BROKEN_PIPE if isinstance(unwritten, BrokenPipeError) else report.show(
+        unwritten, report.Settings.of(args)
+    )
+
+
+def abandon_output() -> None:
+    """The reader has gone, or the disk is full: what is still in stdout's buffer must not be tried again at the end."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

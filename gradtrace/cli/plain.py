@@ -1,0 +1,117 @@
+"""Well-formed arguments, read without click, whose import takes longer than the whole of a small run.
+
+    gradtrace COMMAND SOURCE --VARIABLE VALUE ... --OPTION [VALUE] ...
+
+Here ends nothing but what click would read in the same way; everything else (help, completion, an argument too many, an
+unknown name, a value that is none of the choices) is left to click before anything was run.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.cli import argv, guard
+from gradtrace.cli.command import HELP_NAMES, SourceCommand, ToolOption, forced, read_program
+from gradtrace.cli.commands import COMMANDS
+
+if TYPE_CHECKING:
+    from gradtrace.lang import Program
+
+
+UNUSUAL = -1  # no exit code: click must read the arguments
+
+
+class Unusual(Exception):
+    """Arguments that click must read."""
+
+
+def run(args: list[str]) -> int | None:
+    """Runs a command line and returns its exit code; None if click must read it."""
+    command = named(args[0]) if args else None
+    if command is None or any(option.envvar in os.environ for option in command.params if option.envvar):
+        return None
+    status = guard.ended(lambda: call(command, args[1:]), args)
+    return None if status == UNUSUAL else status
+
+
+def named(name: str) -> SourceCommand | None:
+    if name not in COMMANDS:
+        return None
+    found = import_module(f"gradtrace.cli.commands.{name}").command
+    return found if isinstance(found, SourceCommand) else None
+
+
+def call(command: SourceCommand, args: list[str]) -> int | None:
+    """Reads the program and the arguments, and does what they say; UNUSUAL, before that, where click must."""
+    found = argv.split(args, command.arity)
+    if len(found.positionals) != (forced(found) is None) or any(o[0] in HELP_NAMES for o in found.options):
+        return UNUSUAL
+    program = read_program(found, command.always_file)
+    try:
+        flags = read(command, program, found)
+    except Unusual:
+        return UNUSUAL
+    status: int | None = command.callback(**flags)
+    return status
+
+
+def read(command: SourceCommand, program: Program, found: argv.Split) -> dict[str, Any]:
+    """What the callback of a command gets."""
+    arity = command.arity
+    options = {name: option for option in command.params for name in option.names if name in arity}
+    own = {given.name for given in program.inputs if f"--{given.name}" not in arity}
+    flags: dict[str, Any] = {option.field: option.missing for option in command.params if option.expose_value}
+    given: dict[str, str] = {}
+    for group in argv.renamed(found.options, {given.name for given in program.inputs}):
+        name, *value = written(group, arity)
+        if name in options:
+            take(options[name], value, flags)
+        elif name[2:] in own and len(value) == 1:
+            given[name[2:]] = value[0]
+        else:
+            raise Unusual
+    return {**flags, "program": program, "own": own, "given": given}
+
+
+def written(group: list[str], arity: dict[str, int]) -> list[str]:
+    """An option's name and its values, also where they are one argument: --name=value, -sx=1."""
+    token, *values = group
+    if token in arity:
+        return group
+    if token.startswith("--"):
+        name, equals, value = token.partition("=")
+        return [name, value] if equals else group
+    return [token[:2], token[2:], *values]
+
+
+def take(option: ToolOption, values: list[str], flags: dict[str, Any]) -> None:
+    """Puts the option's value among the flags. Unusual if there is none, or it is not of the option's kind."""
+    if len(values) != (not option.is_flag):
+        raise Unusual
+    value = True if option.is_flag else converted(option, values[0])
+    if option.expose_value:
+        flags[option.field] = (*flags[option.field], value) if option.multiple else value
+
+
+def converted(option: ToolOption, text: str) -> Any:
+    if option.check is not None:
+        return option.check(text)
+    if option.choices and text not in option.choices:
+        raise Unusual
+    return text if option.type is str else number(option, text)
+
+
+def number(option: ToolOption, text: str) -> int | float:
+    """A number within the option's range, in digits (what else Python reads as a number is click's to say)."""
+    whole = option.type is int
+    if not text.isascii() or len(text) > 15 or not (text if whole else text.replace(".", "", 1)).isdigit():
+        raise Unusual
+    value: int | float = option.type(text)
+    low, high = option.min, option.max
+    if low is not None and (value < low or (value == low and option.min_open)):
+        raise Unusual
+    if high is not None and value > high:
+        raise Unusual
+    return value

@@ -107,8 +107,10 @@ def named(run: Any, known: dict[str, Tensor], name: str, option: str) -> Tensor:
 
 def retained(run: Any, known: dict[str, Tensor], made: list[Tensor], wanted: tuple[str, ...]) -> list[Tensor]:
     """The tensors of --retain-grad: those named, or all that were computed."""
+    from gradtrace.engine.view_rules import known_grad_fn
+
     if "all" in wanted and "all" not in known:
-        return [t for t in made if t.requires_grad and not t.is_leaf]
+        return [t for t in made if t.requires_grad and known_grad_fn(t) is not None]
     return [named(run, known, name, "--retain-grad") for name in wanted]
 
 
@@ -127,9 +129,10 @@ def refused(run: Any, error: Exception) -> ProgramError:
 
 def root_span(run: Any) -> Any:
     from gradtrace.engine import Tensor
+    from gradtrace.engine.view_rules import known_grad_fn
     from gradtrace.lang.source import span_of
 
-    fn = run.root.grad_fn if isinstance(run.root, Tensor) else None
+    fn = known_grad_fn(run.root) if isinstance(run.root, Tensor) else None
     if fn is not None and 0 < fn.origin < len(run.spans):
         return run.spans[fn.origin]
     return span_of(run.program.tree.body[-1])

@@ -259,6 +259,16 @@ def complete(node: Node, slots: dict[int, Any], traced: bool) -> tuple[Any, ...]
     return tuple(full)
 
 
+ENABLE_HINT = (
+    "enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+FOUND_HINT = (
+    "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+    "changed in there or anywhere later. Good luck!"
+)
+
+
 def check_versions(node: Node) -> None:
     """A saved value that was changed in place since makes the gradient wrong: refuse."""
     rare = node.rare
@@ -270,11 +280,24 @@ def check_versions(node: Node) -> None:
         want = 0 if expected is None else expected[i]
         i += 1
         if a._x is not None and a._version != want:
-            raise modified(a._data, a.grad_fn, a._nr, a._version, want)
+            raise first_modified(node, expected)
     if rare is not None and rare.out_counter is not None and rare.out_counter.n != rare.out_version:
         outs = node.out if type(node.out) is tuple else (node.out,)
         number = next(i for i, raw in enumerate(outs) if raw is not None)
         raise modified(outs[number], node, number, rare.out_counter.n, rare.out_version)
+
+
+def first_modified(node: Node, expected: tuple[int, ...] | None) -> RuntimeError:
+    """The error for the changed argument that PyTorch looks at first: it goes by the arguments' names."""
+    saved = [(i, a) for i, a in enumerate(flat(node.args)) if isinstance(a, Tensor)]
+    names = node.op.tensor_names if node.op is not None and not node.op.variadic else ()
+    changed = []
+    for k, (i, a) in enumerate(saved):
+        want = 0 if expected is None else expected[k]
+        if a._version != want:
+            changed.append((names[i] if i < len(names) else "", i, a, want))
+    _, _, a, want = min(changed, key=lambda entry: entry[:2])
+    return modified(a._data, a.grad_fn, a._nr, a._version, want)
 
 
 def modified(raw: Any, fn: Node | None, number: int, version: int, expected: int) -> RuntimeError:
@@ -285,7 +308,6 @@ def modified(raw: Any, fn: Node | None, number: int, version: int, expected: int
         whence = f", which is output {number} of {bare_name(fn)},"
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{kind} {shape}]{whence} is at version {version}; expected version {expected} instead. Hint: enable anomaly "
-        "detection to find the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        f"[{kind} {shape}]{whence} is at version {version}; expected version {expected} instead. Hint: "
+        f"{FOUND_HINT if state.anomaly else ENABLE_HINT}"
     )

@@ -21,13 +21,12 @@ class Counter:
 class View:
     """What a view remembers: its base, how it was made, and at which version its grad_fn was right."""
 
-    __slots__ = ("base", "kind", "under_no_grad", "version")
+    __slots__ = ("base", "creation", "version")
 
-    def __init__(self, base: Tensor, kind: str, version: int, under_no_grad: bool) -> None:
+    def __init__(self, base: Tensor, creation: str, version: int) -> None:
         self.base = base
-        self.kind = kind  # "view" | "multi" (one of several outputs) | "custom" (from a Function)
+        self.creation = creation  # one of view_rules' words
         self.version = version
-        self.under_no_grad = under_no_grad
 
 
 class Extra:

@@ -15,25 +15,16 @@ from gradtrace.engine.arrive import conform
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
-from gradtrace.engine.node import Node, bare_name
+from gradtrace.engine.node import Node
 from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.overlap import refuse_overlap, repeats
 from gradtrace.engine.saved import SAVE, layout
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge, hooks_into_ops
+from gradtrace.engine.view_rules import DIRECT, refuse_change
 
 LEAF_MESSAGE = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_OF_LEAF_MESSAGE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
-NO_GRAD_VIEW_MESSAGE = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
-    "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-    "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
-    "the inplace to be tracked)."
-)
-MULTI_VIEW_MESSAGE = (
-    "Output {} of {} is a view and is being modified inplace. This view is the output of a function that returns "
-    "multiple views. Such functions do not allow the output views to be modified inplace. You should replace the "
-    "inplace operation by an out-of-place one."
-)
 INFERENCE_MESSAGE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
     "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
@@ -116,6 +107,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
         raise RuntimeError(INFERENCE_MESSAGE)
     if mask and state.grad_enabled:
         refuse_untrackable(target)
+    refuse_overlap(record.name, target, rest)
     raw = record.run(args, raws)
     check_result(target, raw)
     node = make_node(record, target, rest, mask, raw) if tracked else None
@@ -137,11 +129,7 @@ def refuse_untrackable(target: Tensor) -> None:
     """RuntimeError for the in-place operations whose history could not be kept."""
     view = None if target._x is None else target._x.view
     if view is not None:
-        if view.under_no_grad:
-            raise RuntimeError(NO_GRAD_VIEW_MESSAGE)
-        if view.kind == "multi" and target.requires_grad:
-            fn = target.grad_fn
-            raise RuntimeError(MULTI_VIEW_MESSAGE.format(target._nr, "None" if fn is None else bare_name(fn)))
+        refuse_change(target, view, DIRECT)
         if target.requires_grad and view.base.is_leaf:
             raise RuntimeError(VIEW_OF_LEAF_MESSAGE)
     if target.requires_grad and target.is_leaf:
@@ -177,7 +165,12 @@ def write(target: Tensor, raw: Any) -> None:
     if type(target._data) in (float, bool) and type(raw) in (float, bool):
         target._data = type(target._data)(raw)
         return
-    target.shared()[...] = raw
+    data = target.shared()
+    if not data.flags.c_contiguous and repeats(data):  # one location for several elements: the changed ones count
+        changed = raw != data
+        data[changed] = raw[changed]
+        return
+    data[...] = raw
 
 
 def rebase_history(target: Tensor, node: Node) -> None:

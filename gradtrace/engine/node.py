@@ -275,7 +275,8 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
 
 def bare_name(fn: Node) -> str:
     """A grad_fn's name as messages about outputs give it: "Mul" for MulBackward0."""
-    return fn.name().rstrip("0123456789").removesuffix("Backward")
+    name = fn.name().removesuffix("0").removesuffix("Backward")
+    return name.replace("Backward", "") if name[-1:].isdigit() else name
 
 
 def tensor_type_name(dtype: Any) -> str:

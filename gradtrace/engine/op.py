@@ -150,7 +150,9 @@ class Op:
             shown = "NotImplemented" if self.undefined else key or self.name.title() + "Backward0"
             narrow = 0 if self.variadic or self.plain_names or self.arity > 2 else self.arity
             fields = {"__slots__": (), "op": self, "outputs": self.outputs, "narrow": narrow}
-            found = self._node_types[key] = type(shown, (base,), fields)
+            if "::" in shown:
+                fields["name"] = lambda node: shown
+            found = self._node_types[key] = type(shown.rpartition("::")[2], (base,), fields)
         return found
 
     def plan(self, mask: int) -> Plan:
@@ -200,7 +202,7 @@ class Op:
             if type(raw) is float or (type(raw) is not bool and raw.dtype.kind == "f"):
                 self.attach(out, self.record(args, mask, raw), 0)
         if self.view:
-            mark_view(out, args[0], "view")
+            mark_view(out, args[0])
         if state.recorder is not None:
             state.recorder(self.name, args, out, state.origin)
         return out
@@ -299,7 +301,7 @@ class Op:
             ):
                 self.attach(out, node, i)
             if self.view:
-                mark_view(out, args[0], "multi")
+                mark_view(out, args[0], several=True)
         if state.recorder is not None:
             state.recorder(self.name, args, outs, state.origin)
         return outs

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtrace.engine import view_rules
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Meta, Node, accumulator
-from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
 DROP, SAVE, META = 0, 1, 2
@@ -79,17 +79,14 @@ def flat(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*args[0], *args[1:]) if args and type(args[0]) is tuple else args
 
 
-def mark_view(out: Tensor, source: Tensor, kind: str) -> None:
+def mark_view(out: Tensor, source: Tensor, several: bool = False) -> None:
     """Makes `out` a view: it shares the version counter, and knows the base at the end of the chain."""
     extra = out.extra()
+    extra.inference = extra.odd = source.is_inference()
+    if extra.inference:
+        return
     extra.counter = source.counter()
     view = None if source._x is None else source._x.view
     base = view.base if view is not None else source
-    extra.inference = extra.odd = source.is_inference()
-    if extra.inference or not out.is_floating_point():
-        return
     extra.odd = True
-    if view is not None and kind == "view" and view.kind != "view":
-        kind = view.kind
-    under_no_grad = not state.grad_enabled or (view is not None and view.under_no_grad)
-    extra.view = View(base, kind, extra.counter.n, under_no_grad)
+    extra.view = View(base, view_rules.creation(several, view), extra.counter.n)

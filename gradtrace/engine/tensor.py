@@ -18,6 +18,7 @@ from gradtrace.engine.extra import Counter, Extra, View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Node, RemovableHandle, accumulator, add_hook
 from gradtrace.engine.state import state
+from gradtrace.engine.view_rules import INDIRECT, refuse_change
 
 NON_LEAF_GRAD_WARNING = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
@@ -338,7 +339,7 @@ class Tensor(Described, metaclass=TensorType):
             self._data,
             dtype_name=self.dtype.name,
             default_dtype_name=dtypes.get_default_dtype().name,
-            requires_grad=self._req and fn is None,
+            requires_grad=fn is None and self.requires_grad,
             grad_fn_name=None if fn is None else grad_fn_text(fn),
         )
 
@@ -418,6 +419,7 @@ def grad_fn_text(fn: Node) -> str:
 def refresh_view(tensor: Tensor, view: View) -> None:
     """Makes the grad_fn of a view right after its base was changed in place."""
     if view.base._req and tensor._version != view.version:
+        refuse_change(tensor, view, INDIRECT)
         hooks_into_ops["regenerate_view"](tensor, view)
 
 

@@ -85,7 +85,8 @@ TENSOR = words("""T mT H mH _base _is_view _version backward data device dim dty
     ndim ndimension nelement numel numpy output_nr register_hook register_post_accumulate_grad_hook requires_grad
     requires_grad_ retain_grad retains_grad shape size stride tolist
     __len__ __getitem__ __repr__ __str__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __neg__ __pow__
-    __matmul__ __eq__""")
+    __matmul__ __eq__ __setitem__ __iadd__ __isub__ __imul__ __itruediv__ __ipow__ __contains__ __bool__ __float__
+    __int__ __iter__ __hash__ __abs__ __ne__ __lt__ __gt__ __le__ __ge__ __rpow__ __rtruediv__ __rmatmul__""")
 TENSOR_SETTABLE = words("data grad requires_grad")
 NODE = words("""_register_hook_dict _sequence_nr mark_dirty mark_non_differentiable metadata name needs_input_grad
     next_functions register_hook register_prehook save_for_backward save_for_forward saved_tensors
@@ -103,6 +104,7 @@ LIBRARY: dict[str, frozenset[str]] = {
     "gradtrace.engine.modes.enable_grad": words("clone"),
     "gradtrace.engine.modes.set_grad_enabled": words("clone mode"),
     "gradtrace.engine.modes.inference_mode": words("clone mode"),
+    "gradtrace.ops.memory.Storage": words("data_ptr nbytes size tolist __len__ __getitem__"),
     "gradtrace.ops.random.Generator": words("initial_seed manual_seed seed"),
 }
 # All public names of the instances of classes in these modules: layers, optimisers, schedules, transforms.

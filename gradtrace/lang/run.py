@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from gradtrace.engine import dtypes
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.view_rules import known_grad_fn
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
 from gradtrace.lang.attributes import explain
 from gradtrace.lang.budget import Meter
@@ -138,7 +139,7 @@ def is_result(value: Any) -> bool:
 def assigned_root(tree: ast.Module, env: dict[str, Any]) -> Any:
     """The last assigned tensor; rather not a parameter that an optimiser's step wrote to at the end."""
     tensors = [env[name] for name in assigned_names(tree.body) if isinstance(env.get(name), Tensor)]
-    computed = [t for t in tensors if not (t.requires_grad and t.is_leaf)]
+    computed = [t for t in tensors if not (t.requires_grad and known_grad_fn(t) is None)]
     return (computed or tensors or [None])[-1]
 
 

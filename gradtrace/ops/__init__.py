@@ -18,7 +18,7 @@ LATER = (
     "distance", "margin", "conv", "norm", "special", "select", "random", "cumulative", "norms",
     "statistics", "products", "einsum", "linalg", "triangular", "decompositions", "lu", "powers",
     "pad", "pool", "adaptive", "unpool", "fold", "resample", "shuffle", "grid", "affine",
-    "diagonals", "scatter", "combine", "counting", "gamma", "number_parts", "special_probability",
+    "diagonals", "scatter", "combine", "counting", "memory", "gamma", "number_parts", "special_probability",
 )
 _waiting = list(LATER)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine import dtypes
+from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.describe import device
 from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.create import assign, cast, check_device, fill, fill_tensor, zero
-from gradtrace.ops.indexing import fitting
 
 
 @public("to", forms="m")
@@ -79,11 +80,16 @@ def cuda(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 @public("copy_", forms="m")
-def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Takes the values of `src`, broadcast and cast (Tensor.copy_)."""
-    if not isinstance(src, Tensor):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-    return inplace(assign, self, fitting(src, self))
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Takes the values of `other`, broadcast and cast (Tensor.copy_)."""
+    if isinstance(other, (int, float)):
+        other = Tensor._wrap(np.asarray(other, self.dtype.np))
+    if not isinstance(other, Tensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
+    wide = broadcast(tuple(self.shape), tuple(other.shape))
+    if wide != tuple(self.shape):
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(wide)}")
+    return self if other is self else inplace(assign, self, other)
 
 
 @public("fill_", forms="m")

@@ -180,39 +180,3 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     rows = np.argwhere(input.array)[:size]
     found[: len(rows)] = rows
     return wrap(found)
-
-
-def strided(a: Any, size: Any, stride: Any, offset: int) -> Any:
-    """A view of a contiguous array with other sizes and strides; nothing outside of the array can be reached."""
-    if not a.flags.c_contiguous:
-        raise RuntimeError("as_strided is offered for contiguous tensors only; call .contiguous() first")
-    last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else offset
-    if min((*size, *stride), default=0) < 0 or offset < 0 or last >= max(a.size, 1):
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
-            f"{a.itemsize} are out of bounds for storage of size {a.nbytes}"
-        )
-    return np.lib.stride_tricks.as_strided(a.reshape(-1)[offset:], size, [s * a.itemsize for s in stride])
-
-
-def strided_back(g: Any, shape: Any, size: Any, stride: Any, offset: int) -> Any:
-    out = np.zeros(int(np.prod(shape)), g.dtype)
-    where = np.full((), offset, np.int64)
-    for n, s in zip(size, stride, strict=True):
-        where = where[..., None] + np.arange(n) * s
-    np.add.at(out, where, g)
-    return out.reshape(shape)
-
-
-as_strided_record = op("as_strided(self; size, stride, offset)", strided, node="AsStridedBackward0", view=True,
-                       self=d("~self", lambda xp, g, out, self, *rest: xp.as_strided_place(
-                           g, tuple(self.shape), *rest)))
-as_strided_place = op("as_strided_place(self; shape, size, stride, offset)", strided_back,
-                      node="AsStridedBackwardBackward0",
-                      self=d("", lambda xp, g, out, self, shape, *rest: xp.as_strided(g, *rest)))
-
-
-@public("as_strided")
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """A view with the given sizes and strides, in elements; RuntimeError outside of the storage (torch.as_strided)."""
-    return as_strided_record(input, tuple(size), tuple(stride), storage_offset or 0)

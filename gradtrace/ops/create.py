@@ -16,7 +16,8 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.ops.api import public, sizes
 
-copy = op("copy(self)", lambda a: np.array(a), node="CopyBackwards", self=d("", lambda xp, g, out, self: g))
+copy = op("copy(self)", lambda a: np.array(a), node="torch::autograd::CopyBackwards",
+          self=d("", lambda xp, g, out, self: g))
 in_c_order = op("contiguous(self)", lambda a: np.array(a, order="C"), scalar=lambda a: a, node="CloneBackward0",
                 self=d("", lambda xp, g, out, self: g))
 clone = op("clone(self)", lambda a: np.array(a), scalar=lambda a: a, node="CloneBackward0",
@@ -25,7 +26,7 @@ cast = op("cast(self; np_dtype)", lambda a, np_dtype: np.asarray(a).astype(np_dt
           self=d("", lambda xp, g, out, self, np_dtype: g))
 once = op("once(self)", lambda a: a, node="torch::autograd::DelayedError", self=d("", refuse_twice))
 assign = op("assign(self, source)", lambda a, b: np.broadcast_to(b, np.shape(a)).astype(np.asarray(a).dtype),
-            node="CopyBackwards",
+            node="torch::autograd::CopyBackwards",
             self=d("", lambda xp, g, out, self, source: xp.zeros_like(g)),
             source=d("", lambda xp, g, out, self, source: g))
 fill = op("fill(self; value)", lambda a, value: np.full_like(a, value), node="FillBackward0",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
@@ -103,16 +104,30 @@ public("polygamma", forms="fs")(polygamma_of)
 public("polygamma", forms="m")(lambda self, n: polygamma_of(n, self))
 
 
+mvlgamma_record = op(
+    "mvlgamma(self; p)", wide(lambda x, p: sum(lgamma_kernel(x - i / 2) for i in range(p))
+                              + p * (p - 1) / 4 * math.log(math.pi)),
+    node="MvlgammaBackward0", promote="float",
+    self=d("self", lambda xp, g, out, self, p: g * sum((xp.digamma(self - i / 2) for i in range(1, p)),
+                                                       xp.digamma(self))))
+
+
 def multivariate(input: Tensor, p: int) -> Tensor:
     """log of the multivariate gamma function of dimension p (torch.mvlgamma)."""
+    return mvlgamma_record(input, checked_dimension(p))
+
+
+def multivariate_(self: Tensor, p: int) -> Tensor:
+    """mvlgamma in place."""
+    return inplace(mvlgamma_record, self, checked_dimension(p))
+
+
+def checked_dimension(p: int) -> int:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    terms = [(input - i / 2).lgamma() for i in range(p)]
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total + p * (p - 1) / 4 * math.log(math.pi)
+    return p
 
 
 public("mvlgamma", forms="fm")(multivariate)
+public("mvlgamma_", forms="m")(multivariate_)
 public("multigammaln", forms="s")(lambda input, p: multivariate(input, p))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine import dtypes
+from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
@@ -169,8 +170,13 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 def fill_choice(mask: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
     if mask.dtype.category != dtypes.BOOL:
-        raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
     if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value.ndim} dimension(s)."
+            )
         return masked_fill_tensor, (value, mask.shared())
     return masked_fill, (mask.shared(), value)
 
@@ -179,6 +185,7 @@ def fill_choice(mask: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
 def masked_filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with value where the mask holds (torch.masked_fill)."""
     record, rest = fill_choice(mask, value)
+    broadcast(tuple(mask.shape), tuple(input.shape))
     return record(input, *rest)
 
 
@@ -186,6 +193,11 @@ def masked_filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """masked_fill in place."""
     record, rest = fill_choice(mask, value)
+    wide = broadcast(tuple(self.shape), tuple(mask.shape))
+    if wide != tuple(self.shape):
+        raise RuntimeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(wide)}"
+        )
     return inplace(record, self, *rest)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine import dtypes
+from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.api import check_dim, check_dims, expose_inplace, public, sizes
+from gradtrace.ops.api import check_dim, check_dims, public, sizes
 from gradtrace.ops.create import cast, in_c_order
 from gradtrace.ops.index import index_select, select, slice_
 from gradtrace.ops.shape import expand, reshaped, unsqueeze, view
@@ -294,16 +295,22 @@ def rotated(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     return rot90(input, k, tuple(dims))
 
 
+def check_triangle(name: str, record: Any, input: Tensor) -> Any:
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    return record
+
+
 @public("tril")
 def lower(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle, zeros above (torch.tril)."""
-    return tril(input, diagonal)
+    return check_triangle("tril", tril, input)(input, diagonal)
 
 
 @public("triu")
 def upper(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle, zeros below (torch.triu)."""
-    return triu(input, diagonal)
+    return check_triangle("triu", triu, input)(input, diagonal)
 
 
 @public("diagonal")
@@ -322,5 +329,13 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return grids if indexing == "ij" else tuple(g.transpose(0, 1) for g in grids)
 
 
-expose_inplace(tril, "tril")
-expose_inplace(triu, "triu")
+@public("tril_", forms="m")
+def _tril_inplace(self: Tensor, diagonal: int = 0) -> Tensor:
+    """tril in place."""
+    return inplace(check_triangle("tril", tril, self), self, diagonal)
+
+
+@public("triu_", forms="m")
+def _triu_inplace(self: Tensor, diagonal: int = 0) -> Tensor:
+    """triu in place."""
+    return inplace(check_triangle("triu", triu, self), self, diagonal)

@@ -241,9 +241,11 @@ def clamped_above(input: Tensor, max: Any) -> Tensor:
 
 
 @public("nan_to_num")
-def without_nan(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+def without_nan(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
     """nan and infinities replaced by numbers (torch.nan_to_num)."""
-    return nan_to_num(input, nan, posinf, neginf)
+    return nan_to_num(input, nan or 0.0, posinf, neginf)
 
 
 def _clamp_inplace(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
@@ -265,12 +267,17 @@ def _round_inplace(self: Tensor, *, decimals: int = 0) -> Tensor:
     return inplace(round_, self) if decimals == 0 else inplace(round_to, self, decimals)
 
 
+def _nan_to_num_inplace(
+    self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    return inplace(nan_to_num, self, nan or 0.0, posinf, neginf)
+
+
 for _name, _function in (("clamp_", _clamp_inplace), ("clip_", _clamp_inplace), ("square_", _pow2_inplace),
-                         ("round_", _round_inplace)):
+                         ("round_", _round_inplace), ("nan_to_num_", _nan_to_num_inplace)):
     setattr(Tensor, _name, _function)
 expose_inplace(atan2, "atan2", "arctan2")
 expose_inplace(clamp_min, "clamp_min")
 expose_inplace(clamp_max, "clamp_max")
-expose_inplace(nan_to_num, "nan_to_num")
 Tensor.__abs__ = lambda self: abs_(self)  # type: ignore[attr-defined]
 Tensor.__round__ = lambda self, decimals=0: rounded(self, decimals=decimals)  # type: ignore[attr-defined]

@@ -31,7 +31,12 @@ def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def expand_kernel(a: Any, shape: Any) -> Any:
-    return np.broadcast_to(a, shape, subok=False).view() if a.shape != tuple(shape) else a.view()
+    if a.shape == tuple(shape):
+        return a.view()
+    out = np.broadcast_to(a, shape, subok=False)
+    if a.flags.writeable:
+        out.flags.writeable = True
+    return out
 
 
 def sum_to_kernel(a: Any, shape: Any) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 
 from gradtrace.engine import Tensor
 from gradtrace.engine.node import Node
+from gradtrace.engine.view_rules import known_grad_fn
 from gradtrace.trace import functions, operands
 
 PLAIN = frozenset((Tensor, float, int, bool, str, type(None)))  # types of arguments that hold no array
@@ -128,11 +129,11 @@ class History:
         if before is None:
             self._enter(tensor, call, 0)
             return
-        if tensor.is_leaf and tensor.requires_grad:
+        if tensor.requires_grad and known_grad_fn(tensor) is None:
             return
         self._next_version(call, before)
         base = tensor._base
-        if base is not None and base is not tensor and not (base.is_leaf and base.requires_grad):
+        if base is not None and base is not tensor and not (base.requires_grad and known_grad_fn(base) is None):
             under = self.entry(base)
             call.inputs.setdefault(id(base), under)
             self._next_version(call, under)
@@ -167,7 +168,7 @@ def node_of(tensor: Tensor) -> Node | None:
     """
     view = None if tensor._x is None else tensor._x.view
     stepped = view is not None and view.base._fn is None and tensor._fn is not None
-    return tensor._fn if stepped else tensor.grad_fn
+    return tensor._fn if stepped else known_grad_fn(tensor)
 
 
 def _function_before(later: Entry) -> Node | None:

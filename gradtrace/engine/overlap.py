@@ -1,0 +1,69 @@
+"""Memory that an in-place operation must not meet: elements on each other, operands that lie half on the target.
+
+PyTorch's rules (ATen/MemoryOverlap.cpp): a dim of stride 0 and more than one element is an overlap of the target with
+itself; two dense tensors on one storage are the same, apart, or partly over each other, and only the last is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.tensor import Tensor
+
+INTERNAL = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+    "clone() the tensor before performing the operation."
+)
+PARTIAL = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
+# Writing one value everywhere, or whole rows, does not depend on the order of writing; PyTorch lets these pass.
+IDEMPOTENT = frozenset({"fill", "fill_tensor", "zero", "masked_fill", "masked_fill_tensor", "index_fill", "index_put",
+                        "tril", "triu"})
+# These read their operand while they write: it must not be the target either.
+READS_WHILE_WRITING = frozenset({"scatter", "scatter_add", "scatter_reduce", "index_copy", "index_add", "index_put",
+                                 "put"})
+ONE_VALUE = frozenset({"fill_tensor", "masked_fill_tensor"})  # their operand is one number
+
+
+def refuse_overlap(name: str, target: Tensor, rest: tuple[Any, ...]) -> None:
+    """RuntimeError where the result of an in-place operation would depend on the order of writing."""
+    raw = target._data
+    if type(raw) is not np.ndarray:
+        return
+    if name not in IDEMPOTENT and not raw.flags.c_contiguous and repeats(raw):
+        raise RuntimeError(INTERNAL)
+    for operand in () if name in ONE_VALUE else rest:
+        if isinstance(operand, Tensor) and type(operand._data) is np.ndarray:
+            if operand._data is raw and name not in READS_WHILE_WRITING:
+                continue
+            if on_each_other(raw, operand._data, name in READS_WHILE_WRITING):
+                raise RuntimeError(PARTIAL)
+
+
+def repeats(raw: Any) -> bool:
+    """Whether one memory location stands for several elements along a dim."""
+    return any(step == 0 and n > 1 for n, step in zip(raw.shape, raw.strides, strict=True))
+
+
+def on_each_other(a: Any, b: Any, wholly_too: bool) -> bool:
+    if not (a.size and b.size and dense(a) and dense(b)):
+        return False
+    start, other = a.__array_interface__["data"][0], b.__array_interface__["data"][0]
+    if start == other and a.nbytes == b.nbytes:
+        return wholly_too or a.strides != b.strides
+    return bool(start < other + b.nbytes and other < start + a.nbytes)
+
+
+def dense(raw: Any) -> bool:
+    """Whether the elements fill a stretch of memory without holes, in whatever order of the dims."""
+    if raw.flags.c_contiguous or raw.flags.f_contiguous:
+        return True
+    expected = raw.itemsize
+    for step, n in sorted((step, n) for n, step in zip(raw.shape, raw.strides, strict=True) if n != 1):
+        if step != expected:
+            return False
+        expected *= n
+    return True

@@ -1,0 +1,69 @@
+"""How a view came to be, and what that forbids: PyTorch's CreationMeta, with its messages word for word.
+
+A view made while no gradient was tracked, or one of several that one operation returned, or one that a custom Function
+returned, must not be changed in place (nor its base) where gradients are tracked: its history could not be kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradtrace.engine.node import bare_name
+from gradtrace.engine.state import state
+
+if TYPE_CHECKING:
+    from gradtrace.engine.extra import View
+    from gradtrace.engine.node import Node
+    from gradtrace.engine.tensor import Tensor
+
+PLAIN, MULTI, NO_GRAD, INFERENCE, CUSTOM = "plain", "multi", "no_grad", "inference", "custom"
+DIRECT = "is being"
+INDIRECT = "its base or another view of its base has been"
+ADVICE = {
+    MULTI: " This view is the output of a function that returns multiple views. Such functions do not allow the output "
+           "views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    NO_GRAD: " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+             "moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace "
+             "to be tracked) or both outside (if you want the inplace to be tracked).",
+    INFERENCE: " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+               "moving both the view and the inplace either both inside the inference_mode block (if you don't want "
+               "the inplace to be tracked) or both outside (if you want the inplace to be tracked).",
+    CUSTOM: " This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+            "logic to handle view+inplace would override the custom backward associated with the custom Function, "
+            "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+            "custom Function.",
+}
+
+
+def creation(several: bool, source: View | None) -> str:
+    """How a view made now, of a tensor that is perhaps a view itself, came to be."""
+    if state.inference:
+        return INFERENCE
+    if not state.grad_enabled:
+        return NO_GRAD
+    return MULTI if several else PLAIN if source is None else source.creation
+
+
+def refuse_change(tensor: Tensor, view: View, how: str) -> None:
+    """RuntimeError where a view's history cannot follow a change in place."""
+    if view.creation == PLAIN:
+        return
+    fn = tensor._fn
+    if view.creation in (NO_GRAD, INFERENCE) or fn is None:
+        start = "A view was created in" if fn is None else (
+            f"Output {tensor._nr} of {bare_name(fn)} is a view of a view which was created in")
+        if view.creation == INFERENCE:
+            message = f"{start} inference mode and {how} modified inplace in normal mode."
+        else:
+            message = f"{start} no_grad mode and {how} modified inplace with grad mode enabled."
+    else:
+        message = f"Output {tensor._nr} of {bare_name(fn)} is a view and {how} modified inplace."
+    raise RuntimeError(message + ADVICE[view.creation])
+
+
+def known_grad_fn(tensor: Tensor) -> Node | None:
+    """A tensor's grad_fn for who only looks: where PyTorch refuses to tell it, the last that was known."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return tensor._fn

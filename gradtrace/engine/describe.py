@@ -58,6 +58,15 @@ class device:
 CPU = device()
 
 
+def strides_of_empty(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a fresh tensor without elements, which numpy gives as zeros and PyTorch does not."""
+    steps, step = [], 1
+    for size in reversed(shape):
+        steps.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(steps))
+
+
 class Described:
     """The part of Tensor that reads its raw data and nothing else."""
 
@@ -125,6 +134,8 @@ class Described:
     def stride(self, dim: int | None = None) -> Any:
         raw = self._data
         steps = () if type(raw) in (float, bool) else tuple(s // raw.itemsize for s in raw.strides)
+        if 0 in steps and raw.size == 0 and not any(steps):
+            steps = strides_of_empty(raw.shape)
         return steps if dim is None else steps[dim]
 
     def is_contiguous(self) -> bool:

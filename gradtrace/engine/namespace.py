@@ -62,7 +62,8 @@ class _Scalar(_Namespace):
                 except FLOAT_TRAPS:
                     pass
             # Asked for only here: it imports numpy.
-            return normalise(getattr(ARRAY, record.name)(*args))
+            own = (np.float64(a) if type(a) is float and i < record.arity else a for i, a in enumerate(args))
+            return normalise(getattr(ARRAY, record.name)(*own))
 
         return on_floats
 

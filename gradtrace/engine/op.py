@@ -233,6 +233,8 @@ class Op:
                 pass
         if self.promote is not None:
             raws = promote(self, args, raws)
+            if type(raws[0]) is float and type(self._kernel) is not str:  # a kernel of our own expects arrays
+                raws[0] = np.asarray(raws[0])
         elif self.view:
             raws[0] = args[0].shared()
         elif not self.variadic:

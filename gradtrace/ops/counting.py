@@ -8,13 +8,14 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.index import taken
 from gradtrace.ops.results import result_type, values_and_indices
 from gradtrace.ops.select import order_of
 
-kth = op("kthvalue(self; dim, index)", lambda a, dim, index: np.take_along_axis(a, index, dim).squeeze(dim),
+kth = op("kthvalue(self; dim, index)", lambda a, dim, index: taken(a, index, dim).squeeze(dim if a.ndim else ()),
          node="KthvalueBackward0",
          self=d("~self", lambda xp, g, out, self, dim, index: xp.gather_place(
-             xp.unsqueeze(g, dim), tuple(self.shape), dim, index)))
+             xp.unsqueeze(g, dim) if index.ndim else g, tuple(self.shape), dim, index)))
 
 
 def wrap(array: Any) -> Tensor:
@@ -33,7 +34,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     if not 1 <= k <= n:
         raise RuntimeError("selected number k out of range for dimension " + str(dim))
     if not input.ndim:
-        return values_and_indices("kthvalue", (input.clone(), wrap(np.int64(0))))
+        place = np.zeros((), np.int64)
+        return values_and_indices("kthvalue", (kth(input, dim, place), wrap(place)))
     index = np.take(order_of(input.array, dim, False), [k - 1], dim)
     values, found = kth(input, dim, index), wrap(index.squeeze(dim))
     pair = (values.unsqueeze(dim), found.unsqueeze(dim)) if keepdim else (values, found)

@@ -54,7 +54,7 @@ def digamma_kernel(x: Any) -> Any:
         term = term * power
     for i in range(int(FAR)):
         total = total - np.where(i < n, 1 / np.where(i < n, y + i, 1.0), 0.0)
-    turned = total - math.pi / np.tan(math.pi * (x - np.floor(x)))
+    turned = total - math.pi / np.tan(math.pi * (x - np.round(x)))
     out = np.where(reflect, turned, total)
     pole = (x <= 0) & (x == np.floor(x))
     return np.where(pole, np.where(x == 0, -np.copysign(np.inf, x), np.nan), out)
@@ -74,10 +74,49 @@ def zeta_kernel(s: int, x: Any) -> Any:
     return total
 
 
+def cotangent_slope(n: int, c: Any) -> Any:
+    """The n-th derivative of cot(pi x) / pi^n from c = cot(pi x): each is a polynomial, p -> -(1 + c^2) p'."""
+    p = [0, 1]
+    for _ in range(n):
+        slope = [k * a for k, a in enumerate(p)][1:]
+        p = [-a for a in slope] + [0, 0]
+        for k, a in enumerate(slope):
+            p[k + 2] -= a
+    total = np.zeros_like(c)
+    for a in reversed(p):
+        total = total * c + a
+    return total
+
+
 def polygamma_kernel(x: Any, n: int) -> Any:
+    """(-1)^(n+1) n! zeta(n+1, x), by reflection below 0; at poles and infinities what PyTorch gives."""
     if n == 0:
         return digamma_kernel(x)
-    return (-1.0) ** (n + 1) * math.factorial(n) * zeta_kernel(n + 1, np.where(x > 0, x, np.nan))
+    turned = x < 0
+    flat = np.where(turned, 1 - x, x)
+    out = (-1.0) ** (n + 1) * math.factorial(n) * zeta_kernel(n + 1, flat)
+    if turned.any():
+        cot = 1 / np.tan(math.pi * (x - np.round(x)))
+        if n == 1:
+            out = np.where(turned, math.pi ** 2 / np.sin(math.pi * x) ** 2 - out, out)
+        else:
+            out = np.where(turned, (-1.0) ** n * out - math.pi ** (n + 1) * cotangent_slope(n, cot), out)
+    if n == 1:
+        return np.where(x == np.inf, 0.0, np.where(x == -np.inf, np.nan, out))
+    out = np.where((x <= 0) & (x == np.floor(x)), (-1.0) ** (n + 1) * np.inf, out)
+    return np.where(x == np.inf, np.nan, out)
+
+
+def mvlgamma_kernel(x: Any, p: int) -> Any:
+    total = sum((lgamma_kernel(x - i / 2) for i in range(p)), np.zeros_like(x))
+    return total + p * (p - 1) / 4 * math.log(math.pi)
+
+
+def mvlgamma_grad(xp: Any, g: Any, x: Any, p: int) -> Any:
+    slope = xp.digamma(x)
+    for i in range(1, p):
+        slope = slope + xp.digamma(x - i / 2)
+    return g * slope
 
 
 digamma = op("digamma(self)", wide(digamma_kernel), node="DigammaBackward0", promote="float",
@@ -85,7 +124,10 @@ digamma = op("digamma(self)", wide(digamma_kernel), node="DigammaBackward0", pro
 lgamma = op("lgamma(self)", wide(lgamma_kernel), node="LgammaBackward0", promote="float",
             self=d("self", lambda xp, g, out, self: g * xp.digamma(self)))
 polygamma_record = op("polygamma(self; n)", wide(polygamma_kernel), node="PolygammaBackward0", promote="float",
+                      inplace_node="PolygammaBackward1",
                       self=d("self", lambda xp, g, out, self, n: g * xp.polygamma(self, n + 1)))
+mvlgamma_record = op("mvlgamma(self; p)", wide(mvlgamma_kernel), node="MvlgammaBackward0", promote="float",
+                     self=d("self", lambda xp, g, out, self, p: mvlgamma_grad(xp, g, self, p)))
 
 unary(digamma)
 unary(lgamma)
@@ -93,10 +135,16 @@ expose(unary(digamma, forms=""), "digamma", "psi", forms="s")
 expose(unary(lgamma, forms=""), "gammaln", forms="s")
 
 
-def polygamma_of(n: int, input: Tensor) -> Tensor:
-    """The n-th derivative of digamma, at positive inputs (torch.polygamma)."""
+def check_order(n: Any) -> None:
+    if not isinstance(n, int):
+        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {type(n).__name__}")
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
+
+
+def polygamma_of(n: int, input: Tensor) -> Tensor:
+    """The n-th derivative of digamma (torch.polygamma)."""
+    check_order(n)
     return polygamma_record(input, n)
 
 
@@ -104,30 +152,30 @@ public("polygamma", forms="fs")(polygamma_of)
 public("polygamma", forms="m")(lambda self, n: polygamma_of(n, self))
 
 
-mvlgamma_record = op(
-    "mvlgamma(self; p)", wide(lambda x, p: sum(lgamma_kernel(x - i / 2) for i in range(p))
-                              + p * (p - 1) / 4 * math.log(math.pi)),
-    node="MvlgammaBackward0", promote="float",
-    self=d("self", lambda xp, g, out, self, p: g * sum((xp.digamma(self - i / 2) for i in range(1, p)),
-                                                       xp.digamma(self))))
+@public("polygamma_", forms="m")
+def polygamma_inplace(self: Tensor, n: int) -> Tensor:
+    """In-place form of polygamma."""
+    check_order(n)
+    return inplace(polygamma_record, self, n)
 
 
-def multivariate(input: Tensor, p: int) -> Tensor:
-    """log of the multivariate gamma function of dimension p (torch.mvlgamma)."""
-    return mvlgamma_record(input, checked_dimension(p))
-
-
-def multivariate_(self: Tensor, p: int) -> Tensor:
-    """mvlgamma in place."""
-    return inplace(mvlgamma_record, self, checked_dimension(p))
-
-
-def checked_dimension(p: int) -> int:
+def check_dimension(p: int) -> None:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    return p
 
 
-public("mvlgamma", forms="fm")(multivariate)
-public("mvlgamma_", forms="m")(multivariate_)
-public("multigammaln", forms="s")(lambda input, p: multivariate(input, p))
+@public("mvlgamma", forms="fm")
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """log of the multivariate gamma function of dimension p (torch.mvlgamma)."""
+    check_dimension(p)
+    return mvlgamma_record(input, p)
+
+
+@public("mvlgamma_", forms="m")
+def mvlgamma_inplace(self: Tensor, p: int) -> Tensor:
+    """In-place form of mvlgamma."""
+    check_dimension(p)
+    return inplace(mvlgamma_record, self, p)
+
+
+public("multigammaln", forms="s")(lambda input, p: mvlgamma(input, p))

@@ -42,7 +42,7 @@ def plain(value: Any) -> Any:
 
 def index_add_kernel(a: Any, source: Any, dim: int, i: Any, alpha: Any) -> Any:
     out = np.array(a)
-    np.add.at(out, (slice(None),) * dim + (i,), source * alpha)
+    np.add.at(out, (slice(None),) * dim + (i,) if out.ndim else (), source * alpha)
     return out
 
 
@@ -84,7 +84,7 @@ def gathered(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = Fals
     """out[i][j] = input[index[i][j]][j] for dim 0, and so on (torch.gather)."""
     dim = check_dim(dim, input.ndim)
     i = long_index("gather", index)
-    if i.ndim != input.ndim:
+    if i.ndim != input.ndim and max(i.ndim, input.ndim) > 1:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     check_bounds_like(i, input, dim, "gather")
     return gather(input, dim, i)

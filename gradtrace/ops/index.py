@@ -23,7 +23,19 @@ def place(shape: Any, dim: int, item: Any, g: Any) -> Any:
     return out
 
 
+def taken(a: Any, index_: Any, dim: int) -> Any:
+    """The entries of a dim that `index_` names; a 0-d array counts as one entry."""
+    return np.take_along_axis(a, index_, dim) if a.ndim else np.array(np.broadcast_to(a, index_.shape))
+
+
+def rows(a: Any, index_: Any, dim: int) -> Any:
+    """The slices of a dim that a 1-d index names; of a 0-d array itself."""
+    return np.take(a, index_, dim) if a.ndim else np.array(a)
+
+
 def add_at(shape: Any, indices: Any, g: Any) -> Any:
+    if not len(shape):
+        return np.asarray(g.sum(dtype=g.dtype))
     out = np.zeros(shape, g.dtype)
     np.add.at(out, indices, g)
     return out
@@ -55,7 +67,7 @@ index_put = op("index_put(self, values; indices, accumulate)", lambda a, v, indi
     self=d("", lambda xp, g, out, self, values, indices, accumulate: g if accumulate else xp.index_put(
         g, xp.zeros_like(xp.index(g, indices)), indices, False)),
     values=d("", lambda xp, g, out, self, values, indices, accumulate: xp.index(g, indices)))
-gather = op("gather(self; dim, index)", lambda a, dim, index: np.take_along_axis(*narrowed(a, index, dim), dim),
+gather = op("gather(self; dim, index)", lambda a, dim, index: taken(narrowed(a, index, dim), index, dim),
             node="GatherBackward0",
             self=d("~self", lambda xp, g, out, self, dim, index: xp.gather_place(g, tuple(self.shape), dim, index)))
 gather_place = op("gather_place(self; shape, dim, index)", lambda g, shape, dim, index: add_at(
@@ -75,10 +87,10 @@ scatter_add = op("scatter_add(self, src; dim, index)", lambda a, src, dim, index
     src=d("~src", lambda xp, g, out, self, src, dim, index: xp.fit(xp.gather(g, dim, index), tuple(src.shape))))
 fit = op("fit(self; shape)", lambda a, shape: fit_kernel(a, shape), node="SliceBackward0",
          self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))))
-index_select = op("index_select(self; dim, index)", lambda a, dim, index: np.take(a, index, dim),
+index_select = op("index_select(self; dim, index)", lambda a, dim, index: rows(a, index, dim),
                   node="IndexSelectBackward0",
                   self=d("~self", lambda xp, g, out, self, dim, index: xp.index_place(
-                      g, tuple(self.shape), along(dim, index))))
+                      g, tuple(self.shape), along(dim, index) if self.ndim else (...,))))
 
 
 def fit_kernel(a: Any, shape: Any) -> Any:
@@ -99,12 +111,12 @@ def grid(index_: Any, dim: int) -> tuple[Any, ...]:
     return tuple(full)
 
 
-def narrowed(a: Any, index_: Any, dim: int) -> tuple[Any, Any]:
+def narrowed(a: Any, index_: Any, dim: int) -> Any:
     """The part of `a` that an index smaller in the other dims refers to."""
     if a.ndim == 0:
-        return a.reshape(1), index_.reshape(-1)
+        return a
     bounds = tuple(slice(None) if i == dim else slice(0, n) for i, n in enumerate(index_.shape))
-    return a[bounds], index_
+    return a[bounds]
 
 
 def scatter_kernel(a: Any, src: Any, dim: int, index_: Any, value: Any = None, add: bool = False) -> Any:

@@ -42,7 +42,7 @@ split_sizes = op("split_with_sizes(self; dim, sizes)", lambda a, dim, parts: pie
                  self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
 repeat = op("repeat(self; repeats)", lambda a, repeats: np.tile(a, repeats), node="RepeatBackward0",
             self=d("~self", lambda xp, g, out, self, repeats: repeat_back(xp, g, self.shape, repeats)))
-flip = op("flip(self; dims)", lambda a, dims: np.flip(a, dims).copy(), node="FlipBackward0",
+flip = op("flip(self; dims)", lambda a, dims: np.flip(a, dims if a.ndim else ()).copy(), node="FlipBackward0",
           self=d("", lambda xp, g, out, self, dims: xp.flip(g, dims)))
 roll = op("roll(self; shifts, dims)", lambda a, shifts, dims: np.roll(a, shifts, dims), node="RollBackward0",
           self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)))
@@ -166,7 +166,7 @@ def dstack(tensors: Any) -> Tensor:
 def unbound(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along a dim, as views that share one node (torch.unbind)."""
     if input.ndim == 0:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return unbind(input, check_dim(dim, input.ndim))
 
 
@@ -174,6 +174,8 @@ def unbound(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 def splitted(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of one size, or of the sizes listed, as views (torch.split)."""
     dim = check_dim(dim, tensor.ndim)
+    if not tensor.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     n = tensor.shape[dim]
     if isinstance(split_size_or_sections, int):
         size = split_size_or_sections
@@ -207,6 +209,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @public("select")
 def selected(input: Tensor, dim: int, index: int) -> Tensor:
     """The slice at `index` of a dim, as a view (torch.select)."""
+    if not input.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim]
     if not -n <= index < n:
@@ -219,6 +223,8 @@ def selected(input: Tensor, dim: int, index: int) -> Tensor:
 @public("narrow")
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """`length` entries of a dim from `start`, as a view (torch.narrow)."""
+    if not input.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim]
     start = start + n if start < 0 else start
@@ -255,7 +261,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         input, dim = reshaped(input, -1), 0
     dim = check_dim(dim, input.ndim)
     if isinstance(repeats, int):
-        wide = unsqueeze(input, dim + 1)
+        wide = unsqueeze(input, check_dim(dim + 1, input.ndim + 1))
         shape = tuple(input.shape)
         grown = expand(wide, (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
         return view(in_c_order(grown), (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
@@ -265,6 +271,8 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
 @public("flip")
 def flipped(input: Tensor, *dims: Any) -> Tensor:
     """The order along some dims reversed (torch.flip)."""
+    if not dims:
+        raise TypeError('flip() missing 1 required positional arguments: "dims"')
     return flip(input, check_dims(sizes(dims), input.ndim))
 
 
@@ -286,12 +294,16 @@ def rolled(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     if dims is None or dims == ():
         return roll(input, shifts, None)
+    if not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return roll(input, shifts, check_dims(dims, input.ndim))
 
 
 @public("rot90")
 def rotated(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """Turned by 90 degrees k times (torch.rot90)."""
+    if input.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
     return rot90(input, k, tuple(dims))
 
 

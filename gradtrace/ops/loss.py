@@ -12,6 +12,7 @@ from typing import Any
 
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.shape import broadcast_tensors
@@ -33,7 +34,11 @@ def reduction_named(reduction: str, size_average: Any = None, reduce: Any = None
 def reduce_array(each: Any, weight: Any, reduction: str) -> Any:
     if weight is not None:
         each = each * weight
-    return each if reduction == "none" else each.sum(dtype=each.dtype) if reduction == "sum" else each.mean()
+    if reduction == "none":
+        return each
+    if reduction == "sum":
+        return each.sum(dtype=each.dtype)
+    return each.mean() if each.size else np.asarray(np.nan, each.dtype)  # mean() warns of no elements
 
 
 def loss_op(signature: str, each: Callable[..., Any], node: str, needs: str, kernel_name: str,
@@ -174,6 +179,11 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                      reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * input)) (torch.nn.functional.soft_margin_loss)."""
+    if target.requires_grad and state.grad_enabled:
+        raise RuntimeError(
+            "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input "
+            "cannot have requires_grad True."
+        )
     return soft_margin(input, target, None, reduction_named(reduction, size_average, reduce))
 
 

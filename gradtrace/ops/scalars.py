@@ -7,7 +7,7 @@ import math
 
 
 def sign(x: float) -> float:
-    return float((x > 0) - (x < 0))
+    return float(x > 0) - float(x < 0)
 
 
 def sigmoid(x: float) -> float:

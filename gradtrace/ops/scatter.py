@@ -82,7 +82,7 @@ def prod_grads(xp: Any, g: Any, out: Any, a: Any, src: Any, dim: int, index: Any
 
 def fill_at(a: Any, dim: int, index: Any, value: Any) -> Any:
     out = np.array(a)
-    out[along(dim, index)] = value
+    out[along(dim, index) if out.ndim else ...] = value
     return out
 
 

@@ -8,15 +8,16 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.index import taken
 from gradtrace.ops.results import values_and_indices
 
-sort_by = op("sort(self; dim, order)", lambda a, dim, order: np.take_along_axis(a, order, dim), node="SortBackward0",
+sort_by = op("sort(self; dim, order)", lambda a, dim, order: taken(a, order, dim), node="SortBackward0",
              self=d("~self", lambda xp, g, out, self, dim, order: xp.gather_place(g, tuple(self.shape), dim, order)))
-sort_stable = op("sort_stable(self; dim, order)", lambda a, dim, order: np.take_along_axis(a, order, dim),
+sort_stable = op("sort_stable(self; dim, order)", lambda a, dim, order: taken(a, order, dim),
                  node="SortBackward1",
                  self=d("~self", lambda xp, g, out, self, dim, order: xp.gather_place(
                      g, tuple(self.shape), dim, order)))
-topk_by = op("topk(self; dim, order)", lambda a, dim, order: np.take_along_axis(a, order, dim), node="TopkBackward0",
+topk_by = op("topk(self; dim, order)", lambda a, dim, order: taken(a, order, dim), node="TopkBackward0",
              self=d("~self", lambda xp, g, out, self, dim, order: xp.gather_place(g, tuple(self.shape), dim, order)))
 
 
@@ -79,8 +80,6 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool
     """A dim in order: (values, indices) (torch.sort)."""
     dim = check_dim(dim, input.ndim)
     order = order_of(input.shared(), dim, descending).copy()
-    if not input.ndim:
-        return values_and_indices("sort", (input.clone(), Tensor._wrap(order)))
     values = (sort_stable if stable else sort_by)(input, dim, order)
     return values_and_indices("sort", (values, Tensor._wrap(order)))
 
@@ -92,7 +91,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         raise RuntimeError("topk does not support bool dtypes on CPU")
     dim = check_dim(dim, input.ndim)
     if not input.ndim and k <= 1:
-        return values_and_indices("topk", (input.clone(), Tensor._wrap(np.zeros((), np.int64))))
+        place = np.zeros((), np.int64)
+        return values_and_indices("topk", (topk_by(input, dim, place), Tensor._wrap(place)))
     if not input.ndim or k > input.shape[dim]:
         raise RuntimeError("selected index k out of range")
     order = np.take(order_of(input.shared(), dim, largest), np.arange(k), dim)

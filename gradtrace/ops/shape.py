@@ -39,6 +39,10 @@ def expand_kernel(a: Any, shape: Any) -> Any:
     return out
 
 
+def swapped(a: Any, dim0: int, dim1: int) -> Any:
+    return a.swapaxes(dim0, dim1) if a.ndim else a.view()
+
+
 def sum_to_kernel(a: Any, shape: Any) -> Any:
     lead = a.ndim - len(shape)
     dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and a.shape[i + lead] != 1)
@@ -65,7 +69,7 @@ squeeze_dims = op("squeeze_dims(self; dims)", lambda a, dims: squeeze_dims_kerne
                   **RESHAPES)
 permute = op("permute(self; dims)", lambda a, dims: a.transpose(dims), node="PermuteBackward0", view=True,
              self=d("", lambda xp, g, out, self, dims: xp.permute(g, inverse(dims))))
-transpose = op("transpose(self; dim0, dim1)", lambda a, dim0, dim1: a.swapaxes(dim0, dim1), node="TransposeBackward0",
+transpose = op("transpose(self; dim0, dim1)", lambda a, dim0, dim1: swapped(a, dim0, dim1), node="TransposeBackward0",
                view=True, self=d("", lambda xp, g, out, self, dim0, dim1: xp.transpose(g, dim0, dim1)))
 t_ = op("t(self)", lambda a: a.transpose(), node="TBackward0", view=True,
         self=d("", lambda xp, g, out, self: xp.t(g)))
@@ -220,6 +224,8 @@ def t(input: Tensor) -> Tensor:
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dims moved to other places, the rest keeping their order (torch.movedim)."""
     one = isinstance(source, int)
+    if not input.ndim:
+        return alias(input)
     come = [check_dim(s, input.ndim) for s in ((source,) if one else source)]
     go = [check_dim(s, input.ndim) for s in ((destination,) if one else destination)]
     order = [i for i in range(input.ndim) if i not in come]

@@ -16,6 +16,8 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.ops.api import public, sizes
 
+copy = op("copy(self)", lambda a: np.array(a), node="torch::autograd::CopyBackwards",
+          self=d("", lambda xp, g, out, self: g))
 in_c_order = op("contiguous(self)", lambda a: np.array(a, order="C"), scalar=lambda a: a, node="CloneBackward0",
                 self=d("", lambda xp, g, out, self: g))
 clone = op("clone(self)", lambda a: np.array(a), scalar=lambda a: a, node="CloneBackward0",

@@ -88,6 +88,7 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "copy_": [(lambda x, s: (x * 2).copy_(s) + x, some(2, 3), some(3)),
               (lambda x, s: torch.zeros_like(x).copy_(s) * x, some(2, 3), some(2, 1))],
     "fill_ with a tensor": [(lambda x, v: (x * 2).fill_(v) + x, some(2), some())],
+    "backward(create_graph=True)": [(lambda x: accumulated(x), some(2, 3))],
     "renorm": [(lambda x, p=p: x.renorm(p, 0, 1.5), some(3, 2)) for p in (1, 2, 3)],
     "index_reduce": [(lambda x, s: x.index_reduce(0, index(0, 0), s, "prod"), some(2, 3), some(2, 3))],
     "scatter_reduce of many": [
@@ -201,6 +202,12 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
 def seeded_rrelu(x: Any) -> Any:
     torch.manual_seed(3)
     return F.rrelu(x, training=True)
+
+
+def accumulated(x: Any) -> Any:
+    leaf = torch.ones(3, dtype=torch.float64).requires_grad_()
+    (x * leaf ** 2).sum().backward(create_graph=True, inputs=[leaf])
+    return leaf.grad * 2
 
 
 def backward_of_pool(g: Any) -> Any:

@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from gradtrace.engine import Tensor
 
 
-def differentiate(run: Any, roots: list[Tensor], tensors: dict[str, Tensor], vectors: list[Any], how: Backward) -> int:
+def differentiate(
+    run: Any, roots: list[Tensor], tensors: dict[str, Tensor], vectors: list[Any], how: Backward, called: bool = False
+) -> int:
     """Calls backward as the flags say, and returns how often. ProgramError, with a hint, if the engine refuses.
 
-    `vectors` is raw data, one for each of the --grad-tensors. What code of the program raises passes through.
+    `vectors` is raw data, one for each of the --grad-tensors; `called` says that the program called backward itself.
+    What code of the program raises passes through.
     """
     from gradtrace.engine.state import state
 
@@ -24,7 +27,7 @@ def differentiate(run: Any, roots: list[Tensor], tensors: dict[str, Tensor], vec
         return 0
     known = {**tensors, **tensors_of(run.env)}
     made = [*known.values(), *results(run)]
-    if not asked and any(has_grad(t) for t in made):
+    if not asked and (called or any(has_grad(t) for t in made)):
         return left_out(how, "the program calls backward itself")
     if not asked and not any(t.requires_grad for t in roots):
         return left_out(how, "the output does not require grad")

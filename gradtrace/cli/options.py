@@ -101,11 +101,15 @@ def backward() -> list[ToolOption]:
     ]
 
 
+def format(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
+    return [ToolOption(["--format"], choices=formats, default="table", metavar="FORMAT", section="Output",
+                       help=f"One of: {', '.join(formats)}. Default: table.")]
+
+
 def output(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
     place = "Output"
     return [
-        ToolOption(["--format"], choices=formats, default="table", metavar="FORMAT", section=place,
-                   help=f"One of: {', '.join(formats)}. Default: table."),
+        *format(formats),
         ToolOption(["--get"], metavar="NAME.FIELD", multiple=True, section=place,
                    help="Print one bare value: w.grad, y, y.shape, w.grad[0], root.value."),
     ]

@@ -16,27 +16,29 @@ if TYPE_CHECKING:
     from gradtrace.trace import Trace
 
 
-def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, watched: bool = False) -> Trace:
+def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, watched: bool = False,
+           everything: bool = False) -> Trace:
     """Runs the program, calls backward as the flags say, and returns what happened; `watched`, with backward's steps.
 
+    `everything` keeps also what neither the result nor a variable depends on.
     UsageError if the program is empty, or makes no tensor.
     """
     from gradtrace.trace.capture import capture
-    from gradtrace.trace.steps import Watch
 
     if not program.tree.body:
         what = f"{program.source.name} holds nothing to evaluate"
         raise UsageError(what, "give an expression, a file, or - for stdin")
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype)
-    watch = Watch() if watched else None
+    watch = watcher() if watched else None
     done: list[tuple[Any, list[Tensor], int]] = []
 
     def differentiate(run: Any) -> None:
         run = boxed(run)
         roots = roots_of(run)
+        called = watch is not None and bool(watch.passes)
         vectors = [values.read(text, "--grad-tensors", evaluator(dtype)) for text in how.grad_tensors]
-        done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how)))
+        done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how, called)))
 
     try:
         # what the program prints goes to stderr: stdout carries the command's result alone
@@ -48,10 +50,16 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
     if not done:
         raise ProgramError("the program ended itself while backward ran", "leave out exit()")
     run, roots, count = done[0]
-    trace = capture(run, roots, count, inputs=tensors, watch=watch)
+    trace = capture(run, roots, count, inputs=tensors, everything=everything, watch=watch)
     if not trace.tensors:
         raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to show")
     return trace
+
+
+def watcher() -> Any:
+    from gradtrace.trace.steps import Watch
+
+    return Watch()
 
 
 def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: Any, **options: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Node
 from gradtrace.engine.op import records
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 
 # How many references an array has in `taken_over` when it came straight from a rule: add_to_grad's, taken_over's and
@@ -82,6 +83,8 @@ def add_to_grad(leaf: Tensor, gradient: Any, holders: int) -> None:
     if extra.post_hooks:
         for hook in list(extra.post_hooks.values()):
             hook(leaf)
+            if state.watcher is not None:
+                state.watcher.hooked("accumulated", hook, None, None)
 
 
 def taken_over(gradient: Any, holders: int) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from gradtrace.engine import dtypes
 from gradtrace.engine.node import AccumulateGrad, Hooks, Node
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 
 
@@ -53,6 +54,8 @@ def one_tensor_hooks(hooks: Hooks, number: int, gradient: Any) -> Any:
             extra = tensor.extra()
             kept = own_copy(gradient)
             extra.grad = kept if extra.grad is None else extra.grad + kept
+            if state.watcher is not None:
+                state.watcher.hooked("retain", None, None, gradient)
     return gradient
 
 
@@ -63,6 +66,8 @@ def call_tensor_hooks(hooks: dict[int, Callable[..., Any]], gradient: Any) -> An
         if answer is None:
             answer = current
         check_result(hook, current, answer)
+        if state.watcher is not None:
+            state.watcher.hooked("tensor", hook, current, answer)
         gradient = like(gradient, answer)
     return gradient
 
@@ -74,13 +79,13 @@ def node_hooks(node: Node, hooks: Hooks, gradient: Any, apply: Callable[[Node, A
     """Runs a node with its pre hooks before it and its post hooks after it."""
     incoming = gradients_of(node, gradient)
     for hook in list(hooks.pre.values()):
-        incoming = checked(hook, incoming, hook(incoming))
+        incoming = checked("pre", hook, incoming, hook(incoming))
     traced = any(isinstance(g, Tensor) for g in (gradient.values() if type(gradient) is dict else (gradient,)))
     if hooks.pre:
         gradient = gradient_from(node, incoming, traced)
     outgoing = tuple(None if r is None else as_tensor(r) for r in apply(node, gradient))
     for hook in list(hooks.post.values()):
-        outgoing = checked(hook, outgoing, hook(outgoing, incoming))
+        outgoing = checked("post", hook, outgoing, hook(outgoing, incoming))
     return tuple(None if r is None else r if traced else r._data for r in outgoing)
 
 
@@ -97,8 +102,10 @@ def gradient_from(node: Node, incoming: tuple[Tensor | None, ...], traced: bool)
     return raw[0] if node.outputs == 1 else {i: g for i, g in enumerate(raw) if g is not None}
 
 
-def checked(hook: Any, old: tuple[Any, ...], new: Any) -> tuple[Any, ...]:
+def checked(kind: str, hook: Any, old: tuple[Any, ...], new: Any) -> tuple[Any, ...]:
     """What a node hook returned, or what there was if it returned None."""
+    if state.watcher is not None:
+        state.watcher.hooked(kind, hook, old, old if new is None else new)
     if new is None:
         return old
     if not isinstance(new, tuple):

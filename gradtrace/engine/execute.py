@@ -20,6 +20,7 @@ from gradtrace.engine.op import FLOAT_TRAPS
 from gradtrace.engine.saved import flat
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.watch import Watcher
 
 Slot = tuple[Node, int]
 
@@ -36,7 +37,9 @@ def run(
     before = state.grad_enabled
     state.grad_enabled = create_graph
     try:
-        if wanted is None and not (create_graph or state.user_code or state.anomaly or state.watcher is not None):
+        if state.watcher is not None:
+            return watched(state.watcher, roots, keep_graph, create_graph, wanted, accumulate)
+        if wanted is None and not (create_graph or state.user_code or state.anomaly):
             from gradtrace.engine.sweep import sweep
 
             sweep(roots, keep_graph)
@@ -44,6 +47,25 @@ def run(
         return _run(roots, keep_graph, wanted, accumulate)
     finally:
         state.grad_enabled = before
+
+
+def watched(
+    watcher: Watcher,
+    roots: list[tuple[Node, int, Any]],
+    keep: bool,
+    create_graph: bool,
+    wanted: list[Slot] | None,
+    accumulate: bool,
+) -> dict[Slot, Any]:
+    """The same with a watcher that is told when the pass begins and how it ends."""
+    watcher.began(roots, keep, create_graph, wanted, accumulate)
+    try:
+        captured = _run(roots, keep, wanted, accumulate)
+    except BaseException as error:
+        watcher.ended(error)
+        raise
+    watcher.ended(None)
+    return captured
 
 
 def _run(
@@ -61,11 +83,11 @@ def _run(
         put(buffers, node, number, conform(gradient, node, number, None, 0))
     captured_nodes = {node for node, _ in capture}
     watcher = state.watcher
-    if watcher is not None:
-        watcher.begin()
     while ready:
         node = heappop(ready)[2]
         gradient = buffers.pop(node, None)
+        if watcher is not None:
+            watcher.enters(node, gradient)
         if gradient is not None and (node.hooks is not None or type(node) is AccumulateGrad):
             gradient = tensor_hooks(node, gradient)
         if node in captured_nodes:
@@ -73,9 +95,11 @@ def _run(
         if needed is not None and node not in needed:
             results: Any = (None,) * len(node.next)
         else:
+            if watcher is not None:
+                watcher.runs(node, gradient)
             results = visit(node, gradient)
             if watcher is not None:
-                watcher.step(node, gradient, results, not keep)
+                watcher.leaves(node, not keep)
             if not keep:
                 node.release()
         numbers = node.nrs
@@ -85,7 +109,10 @@ def _run(
             value = results[i]
             if value is not None and (needed is None or target in needed or target in captured_nodes):
                 number = 0 if numbers is None else numbers[i]
-                put(buffers, target, number, conform(value, target, number, node, i))
+                value = conform(value, target, number, node, i)
+                if watcher is not None:
+                    watcher.sends(i, value)
+                put(buffers, target, number, value)
             waiting[target] -= 1
             if not waiting[target] and (needed is None or target in needed or target in captured_nodes):
                 heappush(ready, (-target.seq, ticket(), target))

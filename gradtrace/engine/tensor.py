@@ -159,6 +159,8 @@ class Tensor(Described, metaclass=TensorType):
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
             )
         self._req = bool(requires_grad)
+        if requires_grad and state.watcher is not None:
+            state.watcher.begins(self)
         return self
 
     @property
@@ -245,7 +247,10 @@ class Tensor(Described, metaclass=TensorType):
     @property
     def data(self) -> Tensor:
         """The same storage outside the graph, with a version counter of its own."""
-        return Tensor._wrap(self.shared())
+        out = Tensor._wrap(self.shared())
+        if state.watcher is not None:
+            state.watcher.escapes("data", self, out)
+        return out
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -275,6 +280,8 @@ class Tensor(Described, metaclass=TensorType):
     def item(self) -> Any:
         """The one element as a Python number; RuntimeError for any other count."""
         raw = self._data
+        if state.watcher is not None:
+            state.watcher.escapes("item", self, None)
         if type(raw) in (float, bool):
             return raw
         if raw.size != 1:
@@ -283,6 +290,8 @@ class Tensor(Described, metaclass=TensorType):
 
     def tolist(self) -> Any:
         raw = self._data
+        if state.watcher is not None:
+            state.watcher.escapes("tolist", self, None)
         return raw if type(raw) in (float, bool) else raw.tolist()
 
     def __bool__(self) -> bool:
@@ -329,6 +338,8 @@ class Tensor(Described, metaclass=TensorType):
 
     def numpy(self, *, force: bool = False) -> Any:
         """The storage as an ndarray; RuntimeError for a tensor that requires grad (unless `force`)."""
+        if state.watcher is not None:
+            state.watcher.escapes("numpy", self, None)
         return self.shared() if force else self.__array__()
 
     def __repr__(self) -> str:

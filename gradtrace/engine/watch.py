@@ -1,8 +1,8 @@
 """What a recorded run notes beside its operator calls: where in the program each was called, and each backward step.
 
 `state.scope` is a chain of Scopes: the modules, functions and loop passes that are being run, innermost first. It is
-kept only while `state.recorder` is set. `state.watcher`, when set, sees every backward pass node by node; setting it
-makes backward run in PyTorch's exact order, and changes no result.
+kept only while `state.recorder` is set. `state.watcher`, when set, is told what else happens, above all every backward
+pass node by node; setting it makes backward run in PyTorch's exact order, and changes no result.
 """
 
 from __future__ import annotations
@@ -33,16 +33,37 @@ class Scope:
 
 
 class Watcher(Protocol):
-    """Who looks on at backward."""
+    """Who looks on at a run. Gradients are raw data or Tensors; it copies what it keeps, and changes nothing."""
 
-    def begin(self) -> None:
-        """A pass begins."""
+    def called(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
+        """An operator has run (told by the language's recorder)."""
 
-    def step(self, node: Any, gradient: Any, results: Any, freed: bool) -> None:
-        """`node` got `gradient` and sends `results`, one for each of its edges; its saved values go if `freed`.
+    def begins(self, leaf: Any) -> None:
+        """A tensor begins to require grad."""
 
-        It is called before they go.
-        """
+    def escapes(self, how: str, tensor: Any, out: Any) -> None:
+        """A value leaves the graph without an operator: by "item", "tolist", "data", "numpy", "detach_"."""
+
+    def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
+        """A backward pass begins at `roots` of (node, output number, gradient)."""
+
+    def ended(self, error: BaseException | None) -> None:
+        """It is over, by an error or not."""
+
+    def enters(self, node: Any, gradient: Any) -> None:
+        """A node's turn has come; `gradient` is what has gathered for it (None, or a dict by output number)."""
+
+    def hooked(self, kind: str, hook: Any, before: Any, after: Any) -> None:
+        """A hook has run: "tensor", "pre", "post", "accumulated" (after), or "retain": the gradient was kept."""
+
+    def runs(self, node: Any, gradient: Any) -> None:
+        """The node's rules are about to run on `gradient`."""
+
+    def sends(self, index: int, value: Any) -> None:
+        """The node sends `value` along its edge `index`, in the shape and dtype in which it arrives."""
+
+    def leaves(self, node: Any, released: bool) -> None:
+        """Its turn is over; with `released` what it had saved is about to be dropped."""
 
 
 def within(kind: str, what: Any, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:

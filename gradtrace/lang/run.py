@@ -44,10 +44,9 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     """Runs a program. ProgramError for what it raises, LanguageError for what the language lacks, BudgetError.
 
     `dtype` is the default dtype of the run, by name or object; None: float64 without imports, else float32.
-    With `record` the operators that it calls are kept, as `state.recorder` gets them; `watcher` looks on at backward
-    (`engine/watch.py`). `then` gets the run before what
-    held during it (dtype, limits, places of errors) ends: backward may call code of the program. SystemExit if it asks
-    for a status other than 0.
+    With `record` the operators that it calls are kept, as `state.recorder` gets them; `watcher` looks on
+    (`engine/watch.py`). `then` gets the run before what held during it (dtype, limits, places of errors) ends: backward
+    may call code of the program. SystemExit if it asks for a status other than 0.
     """
     env = dict(inputs or {})
     records: list[Any] = []
@@ -57,7 +56,7 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     with restored(), deep(meter.deepest):
         dtypes.set_default_dtype(default_dtype(program, dtype))
         state.grad_enabled, state.inference, state.origin = True, False, 0
-        state.recorder = recorder_of(records, scopes) if record else None
+        state.recorder = recorder_of(records, scopes, watcher) if record else None
         state.scope, state.watcher, machine.recording = None, watcher, record
         last = execute(machine, program.tree)
         chosen = tuple((name, chosen_output(env, name)) for name in outputs)
@@ -70,12 +69,14 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     return done
 
 
-def recorder_of(records: list[Any], scopes: list[Any]) -> Callable[..., None]:
-    """Keeps every call, and beside it where in the program it was made."""
+def recorder_of(records: list[Any], scopes: list[Any], watcher: Any) -> Callable[..., None]:
+    """Keeps every call, and beside it where in the program it was made; tells the watcher."""
 
     def keep(*call: Any) -> None:
         records.append(call)
         scopes.append(state.scope)
+        if watcher is not None:
+            watcher.called(*call)
 
     return keep
 

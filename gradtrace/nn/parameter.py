@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 
 
@@ -39,6 +40,8 @@ class Parameter(Tensor):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         _share(self, source)
         self._req = bool(requires_grad)
+        if requires_grad and state.watcher is not None:
+            state.watcher.begins(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         """An independent parameter with the same values; the gradient is not copied."""

@@ -333,6 +333,8 @@ def detach_(self: Tensor) -> Tensor:
         )
     if self._fn is not None and self._fn.out is not None:
         self.counter()
+    if state.watcher is not None:
+        state.watcher.escapes("detach_", self, self)
     self._fn, self._nr, self._req = None, 0, False
     return self
 

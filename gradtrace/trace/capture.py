@@ -8,12 +8,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradtrace.engine import Tensor
 from gradtrace.engine.node import Node
 from gradtrace.trace import functions, labels, operands
 from gradtrace.trace.history import Call, Entry, History, bound_names, relevant
+from gradtrace.trace.local import frozen
 from gradtrace.trace.record import (
     CONSTANT,
     DATA,
@@ -27,7 +28,9 @@ from gradtrace.trace.record import (
     Value,
 )
 from gradtrace.trace.scopes import Scopes
-from gradtrace.trace.steps import Watch
+
+if TYPE_CHECKING:
+    from gradtrace.trace.steps import Watch
 
 
 def capture(
@@ -78,29 +81,39 @@ def freeze(
     found = functions.walk(entry.fn for entry in kept)
     call_ids = {id(call): i for i, call in enumerate(calls)}
     facts = Facts(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs})
+    facts.watch = watch
     facts.backward_ran = backward_runs > 0 or any(_grad_of(entry.tensor) is not None for entry in kept)
     scopes = facts.scopes = Scopes(source, run.env)
     tensors = tuple(facts.tensor(entry, text) for entry, text in zip(kept, texts, strict=True))
+    records = facts.functions(kept)
     return Trace(
         source.name,
         source.text,
         tensors,
         tuple(facts.operation(call) for call in calls),
-        facts.functions(kept),
+        records,
         functions.edges(found),
         tuple(dict.fromkeys(entry.id for entry in roots)),
         tuple(dict.fromkeys(entry.id for entry in outputs)),
         backward_runs,
         tuple((name, entry.id) for entry in kept for name in entry.names),
         tuple(scopes.records),
-        () if watch is None else watch.records(found.ids),
+        *(() if watch is None else told(watch, kept, calls, found, records, source)),
     )
+
+
+def told(watch: Watch, *known: Any) -> tuple[Any, ...]:
+    """What the watcher noted, as records; the module loads only where there is something to tell."""
+    from gradtrace.trace.chronicle import Chronicle
+
+    return Chronicle(watch, *known).told()
 
 
 class Facts:
     """What the records of one trace refer to: ids of functions and calls, the source, the roots."""
 
     scopes: Scopes
+    watch: Watch | None = None
 
     def __init__(
         self,
@@ -140,7 +153,7 @@ class Facts:
             retains_grad=retains,
             is_output=entry.id in self.outputs,
             is_parameter=type(tensor) is not Tensor and any(c.__name__ == "Parameter" for c in type(tensor).__mro__),
-            value=value_of(tensor) if last else None,
+            value=value_of(tensor) if last else self.noted(call),
             grad=None if grad is None else value_of(grad),
             grad_fn_of_grad=None if grad is None or grad.grad_fn is None else functions.display_name(grad.grad_fn),
             grad_note="" if grad is not None else self.note(last, is_leaf, requires_grad, retains),
@@ -150,6 +163,12 @@ class Facts:
             version=entry.version,
             is_root=entry.id in self.roots,
         )
+
+    def noted(self, call: Call | None) -> Value | None:
+        """What an overwritten version held, if that was noted when it was made."""
+        if self.watch is None or call is None or len(call.outputs) != 1:
+            return None
+        return self.watch.notes[call.index]
 
     def function_of(self, entry: Entry) -> int | None:
         if entry.fn is not None:
@@ -183,6 +202,7 @@ class Facts:
             span=self.source.span(call.origin),
             text=self.source.excerpt(call.origin),
             scope=self.scopes.number(call.scope),
+            grad_enabled=self.watch is None or self.watch.grad_modes[call.index],
         )
 
     def functions(self, kept: list[Entry]) -> tuple[functions.FunctionRecord, ...]:
@@ -199,7 +219,8 @@ class Facts:
             args, known = _call_of(node, outputs, ids)
             numbers = tuple(out.id for out in outputs)
             span = None if isinstance(node, functions.AccumulateGrad) else self.source.span(node.origin)
-            records.append(functions.function_record(i, node, numbers, args, known, span))
+            custom = None if self.watch is None else self.watch.saved.get(id(node))
+            records.append(functions.function_record(i, node, numbers, args, known, span, custom))
         return tuple(records)
 
 
@@ -263,15 +284,7 @@ def kind_of(entry: Entry, is_leaf: bool, requires_grad: bool) -> str:
 
 def value_of(tensor: Tensor) -> Value:
     """A tensor's contents as they are now, in a copy that nobody can change."""
-    raw = tensor._data
-    if type(raw) is float or type(raw) is bool:
-        return Value((), type(raw).__name__.replace("float", "float64"), raw)
-    name = tensor.dtype.name
-    if not raw.shape:
-        return Value((), name, raw.item())
-    copy = raw.copy()
-    copy.flags.writeable = False
-    return Value(tuple(raw.shape), name, copy)
+    return frozen(tensor)
 
 
 def _grad_of(tensor: Tensor) -> Tensor | None:

@@ -76,20 +76,22 @@ def function_record(
     arguments: tuple[Any, ...] | None,
     ids: dict[int, int],
     span: Span | None,
+    custom: Any = None,
 ) -> FunctionRecord:
     """One node as a record. `arguments` are those of the call that made it, where it was recorded; `ids` gives a
-    tensor's id by its `id()`."""
+    tensor's id by its `id()`; `custom` is what a Function of the program had saved, if that was noted."""
     variable = ids.get(id(node.variable)) if isinstance(node, AccumulateGrad) else None
-    saved = saved_values(node, outputs, arguments, ids)
+    saved = saved_values(node, outputs, arguments, ids, custom)
     freed = node.freed and (node.plan is None or node.plan.saves)
     return FunctionRecord(index, display_name(node), index, outputs, variable, saved, freed, span)
 
 
 def saved_values(
-    node: Node, outputs: tuple[int, ...], arguments: tuple[Any, ...] | None, ids: dict[int, int]
+    node: Node, outputs: tuple[int, ...], arguments: tuple[Any, ...] | None, ids: dict[int, int], custom: Any = None
 ) -> tuple[Saved, ...]:
     """What a node keeps for backward (or kept, if it is freed and the call was recorded)."""
-    custom = node.__dict__.get("_saved") if hasattr(node, "__dict__") else None
+    if hasattr(node, "__dict__") and node.__dict__.get("_saved") is not None:
+        custom = node.__dict__["_saved"]
     if custom is not None:
         return tuple(_custom(i, item, outputs, ids) for i, item in enumerate(custom))
     if node.plan is None or node.op is None:

@@ -26,13 +26,14 @@ PLAIN = frozenset((Tensor, float, int, bool, str, type(None)))  # types of argum
 class Call:
     """One recorded operator call, with the entries it used and made."""
 
-    __slots__ = ("args", "inputs", "name", "origin", "outputs", "scope")
+    __slots__ = ("args", "index", "inputs", "name", "origin", "outputs", "scope")
 
-    def __init__(self, name: str, args: tuple[Any, ...], origin: int, scope: Any = None) -> None:
+    def __init__(self, name: str, args: tuple[Any, ...], origin: int, scope: Any = None, index: int = 0) -> None:
         self.name = name
         self.args = args
         self.origin = origin
         self.scope = scope
+        self.index = index  # among the recorded calls
         self.inputs: dict[int, Entry] = {}  # by id() of the tensor: the version that the call read
         self.outputs: list[Entry] = []
 
@@ -96,7 +97,7 @@ class History:
         """Goes through the recorded calls; `bound` are the tensors that variables hold."""
         for _, tensor in bound:
             self._note_array(tensor)
-        for (name, args, out, origin), scope in zip_longest(self.records, self.scopes):
+        for index, ((name, args, out, origin), scope) in enumerate(zip_longest(self.records, self.scopes)):
             args = self._with_tensors(args)
             used = operands.tensors_in(args)
             made = operands.tensors_in(out)
@@ -104,7 +105,7 @@ class History:
                 self._note_array(tensor)
             if not used:
                 continue  # a tensor out of nothing (randn, ones): it is entered where it is used
-            call = Call(name, args, origin, scope)
+            call = Call(name, args, origin, scope, index)
             call.inputs = {id(tensor): self.entry(tensor) for tensor in used}
             for tensor in made:
                 self._result(call, tensor)

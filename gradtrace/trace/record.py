@@ -6,7 +6,9 @@
     ├── functions    FunctionRecord: the backward graph's nodes, in creation order, AccumulateGrad nodes last
     ├── function_edges   FunctionEdge, as PyTorch's next_functions: from a function to its inputs' functions
     ├── scopes       ScopeRecord: the modules, functions, loops and passes that operations were called in
-    └── steps        BackwardStep, in the engine's order, if the run was watched
+    ├── steps        BackwardStep, in the engine's order, if the run was watched (so for the two below)
+    ├── passes       Pass, the calls of backward and autograd.grad
+    └── escapes      Escape, values that left the graph without an operator: .data, item(), tolist(), numpy(), detach_()
 
 `tensors[i].id == i`, and likewise for operations and functions, so an id is an index. Nothing here refers to a live
 tensor, to the terminal or to an address: the same program and inputs give an equal Trace, and so the same bytes in
@@ -126,6 +128,7 @@ class Operation(NamedTuple):
     span: Span | None
     text: str = ""
     scope: int | None = None  # the innermost ScopeRecord; None at the top of the program
+    grad_enabled: bool = True  # known only of a watched run
 
 
 class Saved(NamedTuple):
@@ -173,11 +176,22 @@ class ScopeRecord(NamedTuple):
     span: Span | None  # the loop's first line, or the call
 
 
+class HookRun(NamedTuple):
+    """A hook that ran: "tensor", "pre" and "post" (of a node), "accumulated", or "retain": the gradient was kept."""
+
+    kind: str
+    name: str
+    before: Value | None
+    after: Value | None
+    changed: bool
+
+
 class BackwardStep(NamedTuple):
     """One visit of a function by backward.
 
     `upstream` is what it got, for each output; `downstream` what it sent and `local` the derivative of its output, for
-    each input (FunctionEdge.input_index). None stands for no gradient; `local` is known where it is elementwise.
+    each input (FunctionEdge.input_index). None stands for no gradient. `local` is known of a pointwise operator, in the
+    output's shape, and of one with a single number as its result, in the input's.
     """
 
     number: int  # of the backward pass, from 0
@@ -186,6 +200,39 @@ class BackwardStep(NamedTuple):
     downstream: tuple[Value | None, ...]
     local: tuple[Value | None, ...]
     freed: bool  # its saved values were let go then
+    arrived: tuple[Value | None, ...] = ()  # what gathered for it; `upstream` is the same after the hooks
+    hooks: tuple[HookRun, ...] = ()
+    grad_before: Value | None = None  # of an AccumulateGrad: the leaf's .grad before, and after
+    grad_after: Value | None = None
+    ran: bool = True  # False: autograd.grad took what gathered here
+    after: int = 0  # how many operations had run before
+
+
+class Pass(NamedTuple):
+    """One call of backward, or of autograd.grad."""
+
+    number: int  # from 0
+    roots: tuple[int, ...]  # tensors
+    vectors: tuple[Value, ...]  # one for each root
+    after: int  # how many operations had run before
+    keep: bool  # retain_graph
+    create_graph: bool
+    inputs: tuple[int, ...] | None  # tensors, if it was for these alone
+    stores: bool  # into .grad; False: autograd.grad
+    error: str
+    span: Span | None
+    until: int = 0  # how many operations had run when it was over
+
+
+class Escape(NamedTuple):
+    """A value that left the graph: `how` is "data", "item", "tolist", "numpy" or "detach_"."""
+
+    how: str
+    tensor: int | None
+    after: int  # how many operations had run before
+    span: Span | None
+    text: str
+    out: int | None = None  # the tensor that .data gave
 
 
 class Trace(NamedTuple):
@@ -203,6 +250,8 @@ class Trace(NamedTuple):
     names: tuple[tuple[str, int], ...]
     scopes: tuple[ScopeRecord, ...] = ()
     steps: tuple[BackwardStep, ...] = ()
+    passes: tuple[Pass, ...] = ()
+    escapes: tuple[Escape, ...] = ()
 
     def tensor(self, name: str) -> TensorRecord:
         """The tensor bound to the variable `name`; KeyError if there is none."""

@@ -1,100 +1,178 @@
-"""Backward as it happened: a watcher that notes each node's visit, and the notes as records.
+"""What happens in a run beside the operator calls: a watcher of the engine that notes every event in order.
 
     watch = Watch()
     lang.run(program, ..., record=True, watcher=watch)     # and backward within it
     capture(run, roots, watch=watch).steps
 
-A pointwise operator's local derivatives are asked of its own rule, with the gradient 1; where there is no such rule (a
-custom Function) a scalar's are the quotient of what it sent and what it got.
+It copies the numbers that it notes, for later steps change them in place; nodes and tensors it only refers to, and
+`chronicle` turns them into ids.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine import Tensor
-from gradtrace.engine.arrive import conform
-from gradtrace.engine.execute import run_rules
-from gradtrace.engine.lazy import np
 from gradtrace.engine.node import AccumulateGrad, Node
-from gradtrace.trace.record import BackwardStep, Value
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+from gradtrace.trace.local import frozen, local_derivatives
+from gradtrace.trace.record import Value
 
+NOTED = 64 << 20  # bytes of values noted as they were when made; past that only what is there at the end is known
 Values = tuple[Value | None, ...]
 
 
+class Event:
+    """A backward pass as it was noted."""
+
+    __slots__ = (
+        "at", "create_graph", "error", "keep", "origin", "roots", "stores", "turns", "until", "vectors",
+        "wanted",
+    )
+
+    def __init__(self, roots: list[Any], keep: bool, create_graph: bool, wanted: Any, stores: bool, at: int) -> None:
+        self.roots = [(node, number) for node, number, _ in roots]
+        self.vectors = [frozen(g) for _, _, g in roots]
+        self.keep = keep
+        self.create_graph = create_graph
+        self.wanted = wanted
+        self.stores = stores
+        self.at = self.until = at
+        self.origin = state.origin
+        self.error = ""
+        self.turns: list[Turn] = []
+
+
+class Turn:
+    """A node's turn in a pass."""
+
+    __slots__ = (
+        "after", "arrived", "at", "before", "hooks", "locals", "node", "ran", "released", "sent", "upstream",
+    )
+
+    def __init__(self, node: Node, arrived: Values, at: int) -> None:
+        self.node = node
+        self.at = at
+        self.arrived = self.upstream = arrived
+        self.hooks: list[tuple[str, Any, Value | None, Value | None, bool]] = []
+        self.sent: list[Value | None] = [None] * len(node.next)
+        self.locals: list[Value | None] = []
+        self.released = False
+        self.ran = False
+        self.before: Value | None = None
+        self.after: Value | None = None
+
+
 class Watch:
-    """The visits of all backward passes, in order."""
+    """The events of a run. `calls` says of each recorded operator call whether grad mode was on."""
 
     def __init__(self) -> None:
-        self.passes = 0
-        self.starts: set[Node] = set()  # where the passes began
-        self.visits: list[tuple[int, Node, Values, Values, Values, bool]] = []
+        self.grad_modes: list[bool] = []
+        self.notes: list[Value | None] = []  # by call: its result as it was then
+        self.passes: list[Event] = []
+        self.escaped: list[tuple[str, Tensor, Any, int, int]] = []
+        self.leaves_begun: list[tuple[Tensor, int, int]] = []
+        self.saved: dict[int, Any] = {}  # by id(node): what a Function of the program saves, which a release drops
+        self._room = NOTED
+        self._open: list[Event] = []  # more than one where a hook calls backward itself
 
-    def begin(self) -> None:
-        self.passes += 1
+    @property
+    def starts(self) -> set[Node]:
+        """Where the passes began."""
+        return {node for event in self.passes for node, _ in event.roots}
 
-    def step(self, node: Node, gradient: Any, results: Any, freed: bool) -> None:
-        if not self.visits or self.visits[-1][0] != self.passes - 1:
-            self.starts.add(node)
-        upstream = tuple(frozen(g) for g in slots(node, gradient))
-        downstream = tuple(arriving(node, i, sent) for i, sent in enumerate(results))
-        local = local_derivatives(node, upstream, downstream)
-        saves = node.plan is None or node.plan.saves
-        lets_go = freed and saves and not isinstance(node, AccumulateGrad)
-        self.visits.append((self.passes - 1, node, upstream, downstream, local, lets_go))
+    # ---- forward
 
-    def records(self, ids: dict[int, int]) -> tuple[BackwardStep, ...]:
-        """The visits of the nodes in `ids` (by id(node)), which are those of the trace."""
-        return tuple(
-            BackwardStep(number, ids[id(node)], upstream, downstream, local, freed)
-            for number, node, upstream, downstream, local, freed in self.visits
-            if id(node) in ids
-        )
+    def called(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
+        """An operator has run."""
+        self.grad_modes.append(state.grad_enabled)
+        self.notes.append(self._noted(out))
+
+    def _noted(self, out: Any) -> Value | None:
+        raw = out._data if isinstance(out, Tensor) else None
+        if type(raw) is float or type(raw) is bool:
+            return frozen(raw)
+        size = getattr(raw, "nbytes", 0)
+        if raw is None or size > self._room:
+            return None
+        self._room -= size
+        return frozen(raw)
+
+    def begins(self, leaf: Tensor) -> None:
+        self.leaves_begun.append((leaf, len(self.grad_modes), state.origin))
+
+    def escapes(self, how: str, tensor: Tensor, out: Any) -> None:
+        self.escaped.append((how, tensor, out, len(self.grad_modes), state.origin))
+
+    # ---- backward
+
+    def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
+        self._open.append(Event(roots, keep, create_graph, wanted, stores, len(self.grad_modes)))
+        self.passes.append(self._open[-1])
+
+    def ended(self, error: BaseException | None) -> None:
+        event = self._open.pop()
+        event.until = len(self.grad_modes)
+        event.error = "" if error is None else f"{type(error).__name__}: {error}"
+
+    @property
+    def turn(self) -> Turn:
+        return self._open[-1].turns[-1]
+
+    def enters(self, node: Node, gradient: Any) -> None:
+        self._open[-1].turns.append(Turn(node, by_output(node, gradient), len(self.grad_modes)))
+
+    def hooked(self, kind: str, hook: Any, before: Any, after: Any) -> None:
+        if not self._open or not self._open[-1].turns:
+            return
+        old, new = first(before), first(after)
+        self.turn.hooks.append((kind, hook, old, new, old != new and kind != "retain"))
+
+    def runs(self, node: Node, gradient: Any) -> None:
+        turn = self.turn
+        turn.ran = True
+        if turn.hooks:
+            turn.upstream = by_output(node, gradient)
+        if isinstance(node, AccumulateGrad):
+            turn.before = grad_of(node.variable)
+        elif not node.freed:
+            turn.locals = local_derivatives(node)
+            if hasattr(node, "__dict__") and node.__dict__.get("_saved"):
+                self.saved[id(node)] = node.__dict__["_saved"]
+
+    def sends(self, index: int, value: Any) -> None:
+        self.turn.sent[index] = frozen(value)
+
+    def leaves(self, node: Node, released: bool) -> None:
+        turn = self.turn
+        turn.released = released and saves(node)
+        if isinstance(node, AccumulateGrad):
+            turn.after = grad_of(node.variable)
 
 
-def slots(node: Node, gradient: Any) -> list[Any]:
-    """What a node got, one for each of its outputs."""
-    if node.outputs == 1 or not isinstance(gradient, dict):
-        return [gradient]
-    return [gradient.get(i) for i in range(len(node.shape))]
-
-
-def arriving(node: Node, index: int, sent: Any) -> Value | None:
-    """What a node sends along an edge, in the shape and dtype in which it arrives."""
-    target = node.next[index]
-    if sent is None or target is None:
-        return None
-    raw = sent._data if isinstance(sent, Tensor) else sent
-    return frozen(conform(raw, target, node.nrs[index] if node.nrs else 0, node, index))
-
-
-def frozen(gradient: Any) -> Value | None:
-    """A gradient on its way (a number, an array, or a tensor when the pass is recorded) as a Value of its own."""
-    raw = gradient._data if isinstance(gradient, Tensor) else gradient
-    if raw is None:
-        return None
-    if isinstance(raw, (float, int)):
-        return Value((), "float64", float(raw))
-    if not raw.shape:
-        return Value((), str(raw.dtype), raw.item())
-    copy = np.array(raw)  # also of what is only a broadcast view
-    copy.flags.writeable = False
-    return Value(tuple(raw.shape), str(raw.dtype), copy)
-
-
-def local_derivatives(node: Node, upstream: Values, downstream: Values) -> Values:
-    """For each edge of a pointwise node the derivative of its output by that input; () where that is no number."""
+def saves(node: Node) -> bool:
+    """Whether a node had kept anything that a release drops."""
     if isinstance(node, AccumulateGrad):
-        return ()
-    if node.op is not None and node.op.scalar is not None and node.outputs == 1:
-        one = 1.0 if node.dtype is None else np.ones(node.shape, node.dtype)
-        return tuple(map(frozen, run_rules(node, one)))
-    if len(upstream) == 1:
-        return tuple(quotient(upstream[0], sent) for sent in downstream)
-    return ()
+        return False
+    if node.plan is not None:
+        return bool(node.plan.saves)
+    return bool(node.__dict__.get("_saved")) if hasattr(node, "__dict__") else False
 
 
-def quotient(got: Value | None, sent: Value | None) -> Value | None:
-    if got is None or sent is None or got.shape or sent.shape or not got.data:
-        return None
-    return Value((), sent.dtype, sent.data / got.data)
+def by_output(node: Node, gradient: Any) -> Values:
+    """What gathered for a node, for each of its outputs."""
+    if type(gradient) is dict:
+        return tuple(None if gradient.get(i) is None else frozen(gradient[i]) for i in range(len(node.shape)))
+    return (None if gradient is None else frozen(gradient),)
+
+
+def first(gradient: Any) -> Value | None:
+    """The gradient that a hook saw; of several (a node's hook), the first that there is."""
+    if type(gradient) is tuple:
+        gradient = next((g for g in gradient if g is not None), None)
+    return None if gradient is None else frozen(gradient)
+
+
+def grad_of(leaf: Tensor) -> Value | None:
+    grad = None if leaf._x is None else leaf._x.grad
+    return None if grad is None else frozen(grad)

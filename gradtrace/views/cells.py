@@ -71,6 +71,22 @@ def clip_middle(text: str, columns: int, ellipsis: str = "…") -> str:
     return clip(text, (room + 1) // 2, "") + ellipsis + clip(text[::-1], room // 2, "")[::-1]
 
 
+def wrap(text: str, columns: int) -> list[str]:
+    """`text` in lines of at most `columns`, broken between words; a longer word is broken anywhere."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        while width(word) > columns:
+            head = clip(word, columns, "")
+            lines += [line] * bool(line) + [head]
+            line, word = "", word[len(head) :]
+        if line and width(line) + 1 + width(word) > columns:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]
+
+
 def pad(text: str, columns: int, right: bool = False) -> str:
     """`text` filled with spaces to `columns`, at its left if `right` aligned."""
     space = " " * (columns - width(text))

@@ -37,6 +37,8 @@ from typing import Any
 
 from gradtrace.trace.record import TensorRecord, Trace
 from gradtrace.views import numbers
+from gradtrace.views import rows as text_rows
+from gradtrace.views.rows import dumps
 
 SCHEMA, VERSION = "gradtrace/eval", 1
 COLUMNS = ("name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad", "grad_note")
@@ -105,13 +107,6 @@ def jsonl_text(trace: Trace) -> str:
     return "".join(dumps({**head, **tensor(t)}) + "\n" for t in trace.tensors)
 
 
-def dumps(data: Any) -> str:
-    """Strict JSON on one line, in ASCII."""
-    import json
-
-    return json.dumps(data, allow_nan=False)
-
-
 # ---- tables
 
 
@@ -135,50 +130,19 @@ def row(t: TensorRecord) -> list[str]:
 
 
 def csv_text(trace: Trace, separator: str = ",") -> str:
-    import csv
-    from io import StringIO
-
-    out = StringIO()
-    writer = csv.writer(out, delimiter=separator, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(rows(trace))
-    return out.getvalue()
+    return text_rows.csv_text(COLUMNS, rows(trace), separator)
 
 
 def tsv_text(trace: Trace) -> str:
-    """No quoting, as cut and awk want it: tabs and line breaks of a label become spaces."""
-    lines = [COLUMNS, *rows(trace)]
-    return "".join("\t".join(" ".join(cell.split()) for cell in line) + "\n" for line in lines)
+    return text_rows.tsv_text(COLUMNS, rows(trace))
 
 
 def markdown(trace: Trace) -> str:
-    body = [[markdown_cell(cell) for cell in line] for line in rows(trace)]
-    head = [list(COLUMNS), ["---"] * len(COLUMNS)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in head + body)
-
-
-def markdown_cell(text: str) -> str:
-    for mark in "\\`*_|<>[]":
-        text = text.replace(mark, "\\" + mark)
-    return " ".join(text.split())
-
-
-LATEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
-}
+    return text_rows.markdown(COLUMNS, rows(trace))
 
 
 def latex(trace: Trace) -> str:
-    """A tabular environment; it needs no package."""
-    lines = [list(COLUMNS), *rows(trace)]
-    body = [" & ".join(latex_cell(cell) for cell in line) + r" \\" for line in lines]
-    body.insert(1, r"\hline")
-    return "\n".join([rf"\begin{{tabular}}{{{'l' * len(COLUMNS)}}}", *body, r"\end{tabular}", ""])
-
-
-def latex_cell(text: str) -> str:
-    return " ".join("".join(LATEX.get(char, char) for char in text).split())
+    return text_rows.latex(COLUMNS, rows(trace))
 
 
 # ---- bare values

@@ -51,6 +51,14 @@ def pick(trace: Trace, path: str) -> Picked:
     return element(picked, found["index"], path) if found["index"] else picked
 
 
+def tensor(trace: Trace, text: str, option: str) -> TensorRecord:
+    """The tensor that is called `text`. UsageError, begun by the option's name, if there is none."""
+    found = lookup(trace, text)
+    if found is None:
+        raise unknown(trace, text, option)
+    return found
+
+
 def lookup(trace: Trace, text: str) -> TensorRecord | None:
     """The tensor that is called `text`."""
     known = dict(trace.names)
@@ -113,10 +121,10 @@ def element(picked: Picked, index: str, path: str) -> Picked:
     return Picked(Value(part.shape, value.dtype, part if part.shape else part.item()))
 
 
-def unknown(trace: Trace, text: str) -> UsageError:
+def unknown(trace: Trace, text: str, option: str = "--get") -> UsageError:
     known = [name for name, _ in trace.names]
     there = f"there are {', '.join([*known, 'root'])}"
-    return UsageError(f"--get: no tensor '{text}' here", close(text, known) or there)
+    return UsageError(f"{option}: no tensor '{text}' here", close(text, known) or there)
 
 
 def close(word: str, known: Any) -> str:

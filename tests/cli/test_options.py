@@ -51,6 +51,11 @@ OWN = {
         "--dpi": ((*NOTES, "-o", "/dev/stdout.png"), ("--dpi", "0")),
     },
     "run": {},
+    "trace": {
+        **BACKWARD,
+        "--format": (NOTES, ("--format", "csv")),
+        "--follow": (NOTES, ("--follow", "x")),
+    },
 }
 # what `run` runs to show an option; with the arguments of SHARED
 SCRIPTS = {
@@ -90,7 +95,8 @@ def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
 
 
 @pytest.mark.parametrize(
-    ("command", "option"), [(command, option) for command in ("eval", "graph") for option in {**SHARED, **OWN[command]}]
+    ("command", "option"),
+    [(command, option) for command in COMMANDS if command != "run" for option in {**SHARED, **OWN.get(command, {})}],
 )
 def test_every_option_makes_a_difference(compare, command, option):
     args, added = {**SHARED, **OWN[command]}[option]

@@ -5,4 +5,5 @@ COMMANDS = {
     "eval": "Values, gradients and leaf status of an expression or a file.",
     "graph": "Draw the graph of an expression or a file.",
     "run": "Run a script as it is.",
+    "trace": "Every step, forward and backward, in the order in which it happened.",
 }

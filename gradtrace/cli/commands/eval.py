@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from gradtrace.cli import colour, options, output
+from gradtrace.cli import options, output, screen
 from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.errors import UsageError
 
@@ -64,15 +63,9 @@ def picked(trace: Trace, paths: tuple[str, ...], format: str) -> None:
 
 
 def table(trace: Trace, color: str | None, everything: bool) -> None:
-    from gradtrace.views.table import Options, render
+    from gradtrace.views.table import render
 
-    painted = colour.wanted(color, sys.stdout)
-    width = None
-    if colour.is_terminal(sys.stdout):
-        from shutil import get_terminal_size
-
-        width = get_terminal_size().columns
-    output.write(render(trace, Options(width, painted, not output.speaks_unicode(), everything)))
+    output.write(render(trace, screen.options(color, everything)))
 
 
 command = SourceCommand(

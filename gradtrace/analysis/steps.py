@@ -1,0 +1,283 @@
+"""Every step of a run in the order in which it happened: forward, then backward as the engine did it.
+
+    for step in steps(trace): ...      Forward | Started | Backward | Ended
+
+The run must have been watched. Steps are made one by one, so a run of 100,000 operations can be
+written out as it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gradtrace.trace.record import BackwardStep, FunctionRecord, HookRun, Operation, Pass, Saved, Span, Trace, Value
+
+BYTES = {"float64": 8, "float32": 4, "int64": 8, "int32": 4, "int16": 2, "float16": 2}
+
+
+class Kept(NamedTuple):
+    """A value kept for backward. `size` is in bytes (0 of what is no tensor)."""
+
+    name: str  # the operator's argument: "self", "result"
+    label: str
+    size: int
+
+
+class Made(NamedTuple):
+    """A tensor that an operation made."""
+
+    tensor: int
+    label: str
+    value: Value | None  # None: an in-place operation has overwritten it since
+    requires_grad: bool
+
+
+class Forward(NamedTuple):
+    """An operator was called. `number` counts all steps from 1."""
+
+    number: int
+    operation: int
+    op: str
+    label: str
+    inputs: tuple[str, ...]
+    outputs: tuple[Made, ...]
+    grad_fn: str | None
+    saved: tuple[Kept, ...]
+    text: str
+    span: Span | None
+    grad_enabled: bool
+    number_of_pass: int | None  # in which it ran: code of a Function or a hook, or the derivative's own graph
+
+
+class Started(NamedTuple):
+    """A backward pass begins: `roots` with the vector for each."""
+
+    number: int
+    number_of_pass: int
+    roots: tuple[tuple[str, Value], ...]
+    keep: bool
+    create_graph: bool
+    inputs: tuple[str, ...] | None
+    stores: bool
+    span: Span | None
+
+
+class Contribution(NamedTuple):
+    """What one function added to a gradient: `source` is the tensor that it made."""
+
+    source: str
+    value: Value
+
+
+class Passed(NamedTuple):
+    """What went along one edge: `value` is the downstream gradient, sent to `to`."""
+
+    to: str
+    tensor: int | None
+    local: Value | None
+    value: Value
+
+
+class Backward(NamedTuple):
+    """A function's turn in a pass."""
+
+    number: int
+    number_of_pass: int
+    function: int
+    name: str
+    of: str  # the tensor whose gradient it is
+    tensor: int | None
+    named: bool  # a variable holds it
+    upstream: Value | None
+    contributions: tuple[Contribution, ...]  # that upstream is the sum of, if there are several
+    sent: tuple[Passed, ...]
+    hooks: tuple[HookRun, ...]
+    freed: tuple[Kept, ...]
+    dropped: bool  # the gradient is not kept: a non-leaf without retain_grad
+    grad_before: Value | None
+    grad_after: Value | None
+    ran: bool  # False: autograd.grad took what had gathered here
+    span: Span | None
+
+
+class Ended(NamedTuple):
+    """A pass is over; `error` says what ended it, "" if nothing did."""
+
+    number: int
+    number_of_pass: int
+    error: str
+
+
+Step = Forward | Started | Backward | Ended
+
+
+def steps(trace: Trace) -> Iterator[Step]:
+    """The steps of a trace, in order."""
+    number = done = 0
+    graph = Graph(trace)
+    turns = iter(trace.steps)
+    waiting = next(turns, None)
+    for one in trace.passes:
+        for operation in trace.operations[done : one.after]:
+            number += 1
+            yield forward(trace, operation, number)
+        done = max(done, one.after)
+        number += 1
+        yield started(trace, one, number)
+        received: Received = {}
+        while waiting is not None and waiting.number == one.number:
+            number += 1
+            yield backward(graph, one, waiting, received, number)
+            waiting = next(turns, None)
+            inside = waiting.after if waiting is not None and waiting.number == one.number else one.until
+            for operation in trace.operations[done:inside]:
+                number += 1
+                yield forward(trace, operation, number, one.number + 1)
+            done = max(done, inside)
+        number += 1
+        yield Ended(number, one.number + 1, one.error)
+    for operation in trace.operations[done:]:
+        number += 1
+        yield forward(trace, operation, number)
+
+
+class Graph:
+    """Where a function's edges lead, and which tensors its operands were."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.targets = {(e.source, e.input_index): (e.target, e.output_nr) for e in trace.function_edges}
+        self.operands: dict[tuple[int, int], int] = {}
+        for operation in trace.operations:
+            for operand in operation.inputs:
+                if operation.function is not None and operand.edge is not None and operand.tensor is not None:
+                    self.operands[operation.function, operand.edge] = operand.tensor
+
+    def operand(self, function: int, index: int) -> int | None:
+        """The tensor whose gradient goes along an edge."""
+        known = self.operands.get((function, index))
+        if known is not None:
+            return known
+        target = self.targets.get((function, index))
+        return None if target is None else made_by(self.trace.functions[target[0]], target[1])
+
+
+def forward(trace: Trace, operation: Operation, number: int, number_of_pass: int | None = None) -> Forward:
+    made = tuple(Made(i, trace.tensors[i].label, trace.tensors[i].value, trace.tensors[i].requires_grad)
+                 for i in operation.outputs)
+    saved = () if operation.function is None else kept(trace, trace.functions[operation.function])
+    return Forward(
+        number,
+        operation.id,
+        operation.name,
+        operation.label,
+        tuple(operand.text if operand.tensor is None else trace.tensors[operand.tensor].label
+              for operand in operation.inputs),
+        made,
+        operation.grad_fn,
+        saved,
+        operation.text,
+        operation.span,
+        operation.grad_enabled,
+        number_of_pass,
+    )
+
+
+def kept(trace: Trace, function: FunctionRecord) -> tuple[Kept, ...]:
+    """What a function keeps, or kept until it was freed."""
+    return tuple(Kept(saved.name, saved_label(trace, saved), saved_bytes(trace, saved)) for saved in function.saved)
+
+
+def saved_label(trace: Trace, saved: Saved) -> str:
+    return saved.text if saved.tensor is None else trace.tensors[saved.tensor].label
+
+
+def saved_bytes(trace: Trace, saved: Saved) -> int:
+    return 0 if saved.tensor is None else size_of(trace.tensors[saved.tensor].value)
+
+
+def size_of(value: Value | None) -> int:
+    """Bytes of a tensor's elements."""
+    return 0 if value is None else value.numel * BYTES.get(value.dtype, 1)
+
+
+def started(trace: Trace, one: Pass, number: int) -> Started:
+    roots = tuple((trace.tensors[i].label, vector) for i, vector in zip(one.roots, one.vectors, strict=False))
+    inputs = None if one.inputs is None else tuple(trace.tensors[i].label for i in one.inputs)
+    return Started(number, one.number + 1, roots, one.keep, one.create_graph, inputs, one.stores, one.span)
+
+
+Received = dict[tuple[int, int], list[Contribution]]
+
+
+def backward(graph: Graph, one: Pass, step: BackwardStep, received: Received, number: int) -> Backward:
+    """One turn; `received` gathers what functions got, by function and output number."""
+    trace = graph.trace
+    function = trace.functions[step.function]
+    tensor = made_by(function)
+    record = None if tensor is None else trace.tensors[tensor]
+    of = function.name if record is None else record.label
+    gathered = received.get((function.id, 0), [])
+    if tensor is not None and tensor in one.roots:
+        gathered = [Contribution("backward", one.vectors[one.roots.index(tensor)]), *gathered]
+    sent = []
+    for index, value in enumerate(step.downstream):
+        if value is None:
+            continue
+        target = graph.targets.get((function.id, index))
+        if target is not None:
+            received.setdefault(target, []).append(Contribution(of, value))
+        sent.append(passed(graph, function.id, index, step.local[index] if step.local else None, value))
+    return Backward(
+        number,
+        step.number + 1,
+        function.id,
+        function.name,
+        of,
+        tensor,
+        record is not None and record.name is not None,
+        next((value for value in step.upstream if value is not None), None),
+        tuple(gathered) if len(gathered) > 1 else (),
+        tuple(sent),
+        step.hooks,
+        kept(trace, function) if step.freed else (),
+        record is not None and not record.is_leaf and not any(hook.kind == "retain" for hook in step.hooks),
+        step.grad_before,
+        step.grad_after,
+        step.ran,
+        function.span,
+    )
+
+
+def made_by(function: FunctionRecord, number: int = 0) -> int | None:
+    """The tensor whose gradient a function gets: the one that it made, or an accumulator's leaf."""
+    if function.variable is not None:
+        return function.variable
+    return function.outputs[min(number, len(function.outputs) - 1)] if function.outputs else None
+
+
+def passed(graph: Graph, function: int, index: int, local: Value | None, value: Value) -> Passed:
+    tensor = graph.operand(function, index)
+    return Passed("?" if tensor is None else graph.trace.tensors[tensor].label, tensor, local, value)
+
+
+def follow(trace: Trace, found: Iterator[Step], tensors: set[int]) -> Iterator[Step]:
+    """Those of the steps that made, read, or brought a gradient to one of the tensors; passes where they have any."""
+    operations = {o.id for o in trace.operations
+                  if not tensors.isdisjoint(o.outputs) or any(operand.tensor in tensors for operand in o.inputs)}
+    begun: Started | None = None
+    for step in found:
+        if isinstance(step, Forward):
+            if step.operation in operations:
+                yield step
+        elif isinstance(step, Started):
+            begun = step
+        elif isinstance(step, Ended):
+            if begun is None or step.error:
+                yield step
+        elif step.tensor in tensors or any(item.tensor in tensors for item in step.sent):
+            if begun is not None:
+                yield begun
+                begun = None
+            yield step

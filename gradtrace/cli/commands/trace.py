@@ -1,0 +1,58 @@
+"""`gradtrace trace SOURCE`: every step of a run in the order in which it happened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.cli import options, output, screen
+from gradtrace.cli.command import SourceCommand, ToolOption
+
+if TYPE_CHECKING:
+    from gradtrace.lang import Program
+
+HELP = """Show every step of SOURCE in the order in which it happened: forward (expression, operation, inputs, value,
+what was saved for backward and its bytes), then backward in the engine's real order (upstream, local and downstream
+gradient, sums with their contributions, hooks that ran and what they changed, buffers freed).
+
+A dot for a local derivative means that it is a matrix, not a number for each element."""
+
+EXAMPLES = """Examples:
+  gradtrace trace "(x+w)*(w+1)" --x 2 --w 1
+  gradtrace trace tutorial.py --follow x
+  gradtrace trace tutorial.py --format jsonl"""
+
+FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
+
+
+def trace(program: Program, format: str, follow: tuple[str, ...], color: str | None, **flags: Any) -> None:
+    from gradtrace.analysis import steps
+    from gradtrace.cli import session
+    from gradtrace.views import pick
+    from gradtrace.views import steps as view
+
+    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
+    run = session.record(program, inputs, how, options.budget(flags), watched=True, everything=True)
+    found = steps.steps(run)
+    if follow:
+        found = steps.follow(run, found, {pick.tensor(run, name, "--follow").id for name in options.names(follow)})
+    lines = view.table(found, screen.options(color)) if format == "table" else view.render(run, found, format)
+    for line in lines:
+        output.write(line)
+
+
+command = SourceCommand(
+    "trace",
+    trace,
+    [
+        *options.source(),
+        *options.inputs(),
+        *options.backward(),
+        *options.format(FORMATS),
+        ToolOption(["--follow"], metavar="NAMES", multiple=True, section="Output",
+                   help="Only the steps that make, read or bring a gradient to these tensors."),
+        *options.limits(),
+        *options.common(),
+    ],
+    HELP,
+    EXAMPLES,
+)

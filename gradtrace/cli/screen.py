@@ -1,0 +1,18 @@
+"""How wide and how colourful a table may be: the terminal that stdout is, or a pipe's plain text as wide as it gets."""
+
+from __future__ import annotations
+
+import sys
+
+from gradtrace.cli import colour, output
+from gradtrace.views.layout import Options
+
+
+def options(color: str | None, everything: bool = False) -> Options:
+    """What a table's layout needs to know of stdout."""
+    width = None
+    if colour.is_terminal(sys.stdout):
+        from shutil import get_terminal_size
+
+        width = get_terminal_size().columns
+    return Options(width, colour.wanted(color, sys.stdout), not output.speaks_unicode(), everything)

@@ -1,0 +1,64 @@
+"""Columns of cells -> lines that fit the terminal: the columns that may be shortened are, then those that may go go.
+
+`layout` does this for the one table of tensors, whose columns it knows; this is for every other table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gradtrace.views import cells
+from gradtrace.views.layout import Cell, Column, Options, dots, single, total
+
+SHORTEST = 8  # columns that a shortened column keeps
+
+
+def lines(columns: Sequence[Column], options: Options, shrink: Mapping[str, int] = {}, spare: Sequence[str] = ()
+          ) -> list[str]:
+    """The table. `shrink` has the least width of each column that may be shortened; `spare` those that may be left out,
+    the first to go first. Columns with nothing in any cell are left out anyway."""
+    shown = [c for c in columns if any(cell.text for cell in c.cells)]
+    limit = options.width
+    if not shown or limit is None:
+        return single(shown, options) if shown else []
+    for title in spare:
+        if least(shown, shrink) <= limit:
+            break
+        shown = [c for c in shown if c.title != title]
+    return single(shortened(shown, limit, shrink, options), options)
+
+
+def least(columns: Sequence[Column], shrink: Mapping[str, int]) -> int:
+    """How narrow the columns can get."""
+    return total(list(columns)) - sum(max(0, c.width - floor(c, shrink)) for c in columns)
+
+
+def floor(column: Column, shrink: Mapping[str, int]) -> int:
+    return max(shrink[column.title], cells.width(column.title)) if column.title in shrink else column.width
+
+
+def shortened(columns: list[Column], limit: int, shrink: Mapping[str, int], options: Options) -> list[Column]:
+    """The widest of those that may be shortened give way first."""
+    widths = [c.width for c in columns]
+    floors = [floor(c, shrink) for c in columns]
+    over = total(columns) - limit
+    while over > 0:
+        able = [i for i in range(len(columns)) if widths[i] > floors[i]]
+        if not able:
+            break
+        widest = max(able, key=lambda i: widths[i])
+        widths[widest] -= 1
+        over -= 1
+    return [clipped(c, width, options) for c, width in zip(columns, widths, strict=True)]
+
+
+def clipped(column: Column, width: int, options: Options) -> Column:
+    if column.width <= width:
+        return column
+    return Column(column.title, [cell._replace(text=cells.clip_middle(cell.text, width, dots(options)))
+                                 for cell in column.cells])
+
+
+def column(title: str, texts: Sequence[str | Cell]) -> Column:
+    """A column of plain texts and cells."""
+    return Column(title, [text if isinstance(text, Cell) else Cell(text) for text in texts])

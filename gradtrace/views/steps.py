@@ -1,0 +1,336 @@
+"""The steps of a run as tables, JSON, JSON Lines, CSV or Markdown.
+
+    forward
+    step  line  expression  operation  inputs    result  value  grad_fn       saved
+    ...
+    backward 1, line 4: from y with 1; saved values freed
+    step  function      of  upstream  local  to  downstream
+    ...
+
+JSON Lines hold one step for each line, with `schema` "gradtrace/trace/step" and `version`; the JSON document has them
+in `steps`. A step's `kind` is one of
+
+    forward   operation, op, inputs (labels and constants), outputs [{tensor, label, value, requires_grad}], grad_fn,
+              saved [{name, label, bytes}], text, grad_enabled
+    start     pass, roots [{label, vector}], retain_graph, create_graph, inputs (of backward(inputs=), or null), stores
+              (false for autograd.grad)
+    backward  pass, function, of, tensor, upstream, contributions [{source, value}] (if upstream is a sum), sent
+              [{to, tensor, local, downstream}], hooks [{kind, name, before, after, changed}], freed [{name, label,
+              bytes}], grad_dropped, grad_before, grad_after (of an AccumulateGrad)
+    end       pass, error
+
+and each has `step` (from 1), `line` and `column` (from 1, or null).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gradtrace.analysis.steps import Backward, Ended, Forward, Kept, Started, Step
+from gradtrace.trace.record import HookRun, Span, Trace, Value
+from gradtrace.views import grid, numbers, rows
+from gradtrace.views.cells import visible, wrap
+from gradtrace.views.layout import Cell, Column, Options, paint
+
+SCHEMA, VERSION = "gradtrace/trace", 1
+BLOCK = 2000  # rows of a table that are laid out together
+COLUMNS = ("step", "kind", "line", "name", "tensor", "operands", "value", "upstream", "local", "downstream", "notes")
+
+
+def table(found: Iterable[Step], options: Options) -> Iterator[str]:
+    """The tables, piece by piece."""
+    for title, part in sections(found):
+        yield paint(title, "bold", options) + "\n"
+        yield from forward_table(part, options) if isinstance(part[0], Forward) else backward_table(part, options)
+        yield "\n"
+
+
+def sections(found: Iterable[Step]) -> Iterator[tuple[str, list[Any]]]:
+    """Runs of steps of one kind under a title, at most BLOCK in each."""
+    title = ""
+    kind: type | None = None
+    part: list[Any] = []
+    for step in found:
+        if isinstance(step, Started | Ended):
+            if part:
+                yield title, part
+            part = []
+            kind = Backward
+            title = head(step) if isinstance(step, Started) else title
+            if isinstance(step, Ended) and step.error:
+                yield f"backward {step.number_of_pass} ended by {visible(step.error)}", [step]
+            continue
+        if type(step) is not kind or len(part) >= BLOCK:
+            if part:
+                yield title, part
+            part = []
+            title = titled(step)
+            kind = type(step)
+        part.append(step)
+    if part:
+        yield title, part
+
+
+def titled(step: Forward | Backward) -> str:
+    """The title of a section that no pass begins."""
+    if isinstance(step, Forward):
+        return "forward" if step.number_of_pass is None else f"run within backward {step.number_of_pass}"
+    return f"backward {step.number_of_pass}, continued"
+
+
+def head(step: Started) -> str:
+    """ "backward 1, line 4: from y with 1, saved values freed"."""
+    roots = ", ".join(f"{label} with {numbers.short(vector)}" for label, vector in step.roots) or "an unnamed result"
+    what = "backward" if step.stores else "autograd.grad"
+    where = f", line {step.span.line}" if step.span else ""
+    only = "" if step.inputs is None else f", for {', '.join(step.inputs)} alone"
+    saved = "the gradients' own graph is made" if step.create_graph else "saved values " + (
+        "kept" if step.keep else "freed")
+    return visible(f"{what} {step.number_of_pass}{where}: from {roots}{only}; {saved}")
+
+
+# ---- forward
+
+
+# What may be shortened, and to what; then what may be left out on a narrow terminal.
+FORWARD = {"expression": 12, "inputs": 8, "result": 6, "value": 8, "saved": 8}
+SPARE = ("saved", "grad_fn")
+BACKWARD = {"of": 6, "to": 6, "upstream": 8, "local": 7, "downstream": 10}
+
+
+def forward_table(part: list[Forward], options: Options) -> Iterator[str]:
+    return (line + "\n" for line in grid.lines(forward_columns(part), options, FORWARD, SPARE))
+
+
+def forward_columns(part: list[Forward]) -> list[Column]:
+    return [
+        grid.column("step", [Cell(str(s.number), "dim", True) for s in part]),
+        grid.column("line", [Cell(str(s.span.line) if s.span else "", "dim", True) for s in part]),
+        grid.column("expression", [Cell(visible(s.text or s.label)) for s in part]),
+        grid.column("operation", [s.label for s in part]),
+        grid.column("inputs", [visible(", ".join(s.inputs)) for s in part]),
+        grid.column("result", [result(s) for s in part]),
+        grid.column("value", [values(s) for s in part]),
+        grid.column("grad_fn", [grad_fn(s) for s in part]),
+        grid.column("saved", [Cell(visible(saved(s.saved)), "dim") for s in part]),
+    ]
+
+
+def result(step: Forward) -> str:
+    """The variables that took the results; an unnamed one is called by its expression, which stands there already."""
+    return visible(", ".join(out.label for out in step.outputs if out.label != step.text))
+
+
+def values(step: Forward) -> Cell:
+    if len(step.outputs) != 1:
+        return Cell(f"{len(step.outputs)} results")
+    value = step.outputs[0].value
+    return Cell("(overwritten)", "dim") if value is None else amount(value)
+
+
+def amount(value: Value | None) -> Cell:
+    """A value as a cell; None as nothing."""
+    if value is None:
+        return Cell("")
+    text = short(value)
+    return Cell(text, "red" if "nan" in text.lower() or "inf" in text.lower() else "", not value.shape)
+
+
+def short(value: Value) -> str:
+    """ "all 1" where there is one number, however often; else as in every table."""
+    text = numbers.summary(value) if value.numel > 1 else ""
+    return text if text.startswith("all ") else numbers.short(value)
+
+
+def grad_fn(step: Forward) -> Cell:
+    if step.grad_fn is not None:
+        return Cell(step.grad_fn)
+    return Cell("None" if step.grad_enabled else "None (no_grad)", "dim")
+
+
+def saved(items: Iterable[Kept]) -> str:
+    """ "a, b: 16 B"."""
+    kept = list(items)
+    size = sum(item.size for item in kept)
+    return ", ".join(item.label for item in kept) + (f": {bytes_text(size)}" if size else "") if kept else ""
+
+
+def bytes_text(size: int) -> str:
+    """ "16 B", "3.1 kB", "2 MB" (powers of 1000)."""
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000  # type: ignore[assignment]
+    return f"{size:.3g} GB"
+
+
+# ---- backward
+
+
+def backward_table(part: list[Backward | Ended], options: Options) -> Iterator[str]:
+    """A row for each edge; below a step's rows what else happened in its turn."""
+    turns = [step for step in part if isinstance(step, Backward)]
+    if not turns:
+        return
+    made = [edge_rows(step) for step in turns]
+    titles = ("step", "function", "of", "upstream", "local", "to", "downstream")
+    columns = [Column(title, list(cells)) for title, cells in zip(
+        titles, zip(*(row for found in made for row in found), strict=True), strict=True)]
+    lines = iter(grid.lines(columns, options, BACKWARD))
+    indent = " " * 6
+    for _ in range(2):
+        yield next(lines) + "\n"
+    for step, found in zip(turns, made, strict=True):
+        for _ in found:
+            yield next(lines) + "\n"
+        for text, style in remarks(step):
+            room = None if options.width is None else options.width - len(indent)
+            for line in [text] if room is None else wrap(text, room):
+                yield indent + paint(line, style, options) + "\n"
+
+
+def edge_rows(step: Backward) -> list[tuple[Cell, ...]]:
+    left = (Cell(str(step.number), "dim", True), Cell(step.name), Cell(visible(step.of)), amount(step.upstream))
+    blank = (Cell("", "", True), Cell(""), Cell(""), Cell("", "", True))
+    edges = [(amount(item.local) if item.local is not None else Cell("·", "dim", True), Cell(visible(item.to)),
+              amount(item.value)) for item in step.sent] or [(Cell("", "", True), Cell(""), Cell("", "", True))]
+    return [(*(left if i == 0 else blank), *edge) for i, edge in enumerate(edges)]
+
+
+def remarks(step: Backward) -> list[tuple[str, str]]:
+    """What happened in a turn besides the product: the sum, hooks, what was freed, stored or dropped."""
+    found = []
+    total = plus([numbers.short(c.value) for c in step.contributions])
+    if total:
+        found.append((f"sum: {total}, from {', '.join(c.source for c in step.contributions)}", ""))
+    found += [(hook_text(hook), "yellow" if hook.changed else "") for hook in step.hooks if hook.kind != "retain"]
+    if not step.ran:
+        found.append(("this is autograd.grad's answer", "green"))
+    if step.grad_after is not None:
+        before = "" if step.grad_before is None else f"{numbers.short(step.grad_before)} + "
+        after = numbers.short(step.grad_after)
+        added = f"{before}{numbers.short(step.upstream)} = " if before and step.upstream is not None else ""
+        found.append((f"{step.of}.grad = {added}{after}", "green"))
+    if any(hook.kind == "retain" for hook in step.hooks):
+        found.append((f"{step.of}.grad is kept (retain_grad)", "green"))
+    elif step.dropped and step.ran and step.named:
+        found.append((f"{step.of}.grad is dropped", "dim"))
+    if step.freed:
+        found.append((f"freed: {saved(step.freed)}", "dim"))
+    return [(visible(text), style) for text, style in found]
+
+
+def plus(terms: list[str]) -> str:
+    """ "-4 + 8", "2 - 3"."""
+    text = terms[0] if terms else ""
+    for term in terms[1:]:
+        text += f" - {term[1:]}" if term.startswith("-") else f" + {term}"
+    return text
+
+
+def hook_text(hook: HookRun) -> str:
+    what = {"pre": "node prehook", "post": "node hook", "accumulated": "hook after accumulation"}.get(hook.kind, "hook")
+    if hook.kind == "accumulated" or hook.before is None or hook.after is None:
+        return f"{what} {hook.name} ran"
+    if not hook.changed:
+        return f"{what} {hook.name} ran, changed nothing"
+    return f"{what} {hook.name}: {numbers.short(hook.before)} -> {numbers.short(hook.after)}"
+
+
+# ---- data
+
+
+def jsonl(found: Iterable[Step]) -> Iterator[str]:
+    """One step for each line."""
+    start = {"schema": SCHEMA + "/step", "version": VERSION}
+    return (rows.dumps({**start, **plain(step)}) + "\n" for step in found)
+
+
+def json_text(trace: Trace, found: Iterable[Step]) -> Iterator[str]:
+    """The document, written as it is made."""
+    opening = rows.dumps({"schema": SCHEMA, "version": VERSION,
+                          "source": {"name": trace.source_name, "text": trace.source_text}})
+    yield opening[:-1] + ', "steps": ['
+    separator = ""
+    for step in found:
+        yield separator + rows.dumps(plain(step))
+        separator = ", "
+    yield "]}\n"
+
+
+def plain(step: Step) -> dict[str, Any]:
+    """A step as plain data."""
+    if isinstance(step, Forward):
+        return {"kind": "forward", "step": step.number, **place(step.span), "operation": step.operation, "op": step.op,
+                "inputs": list(step.inputs),
+                "outputs": [{"tensor": out.tensor, "label": out.label, "value": numbers.jsonable(out.value),
+                             "requires_grad": out.requires_grad} for out in step.outputs],
+                "grad_fn": step.grad_fn, "saved": [plain_kept(item) for item in step.saved], "text": step.text,
+                "grad_enabled": step.grad_enabled}
+    if isinstance(step, Started):
+        return {"kind": "start", "step": step.number, **place(step.span), "pass": step.number_of_pass,
+                "roots": [{"label": label, "vector": numbers.jsonable(vector)} for label, vector in step.roots],
+                "retain_graph": step.keep, "create_graph": step.create_graph,
+                "inputs": None if step.inputs is None else list(step.inputs), "stores": step.stores}
+    if isinstance(step, Ended):
+        return {"kind": "end", "step": step.number, **place(None), "pass": step.number_of_pass, "error": step.error}
+    return {"kind": "backward", "step": step.number, **place(step.span), "pass": step.number_of_pass,
+            "function": step.name, "of": step.of, "tensor": step.tensor, "upstream": numbers.jsonable(step.upstream),
+            "contributions": [{"source": c.source, "value": numbers.jsonable(c.value)} for c in step.contributions],
+            "sent": [{"to": item.to, "tensor": item.tensor, "local": numbers.jsonable(item.local),
+                      "downstream": numbers.jsonable(item.value)} for item in step.sent],
+            "hooks": [{"kind": hook.kind, "name": hook.name, "before": numbers.jsonable(hook.before),
+                       "after": numbers.jsonable(hook.after), "changed": hook.changed} for hook in step.hooks],
+            "freed": [plain_kept(item) for item in step.freed], "grad_dropped": step.dropped,
+            "grad_before": numbers.jsonable(step.grad_before), "grad_after": numbers.jsonable(step.grad_after)}
+
+
+def plain_kept(item: Kept) -> dict[str, Any]:
+    return {"name": item.name, "label": item.label, "bytes": item.size}
+
+
+def place(span: Span | None) -> dict[str, Any]:
+    return {"line": span.line if span else None, "column": span.column + 1 if span else None}
+
+
+def text_rows(found: Iterable[Step]) -> Iterator[list[str]]:
+    """A row of COLUMNS for each forward step, and for each edge of a backward step."""
+    for step in found:
+        if isinstance(step, Forward):
+            made, values = [o.label for o in step.outputs], [full(o.value) for o in step.outputs]
+            yield [str(step.number), "forward", line_of(step.span), step.label, ", ".join(made),
+                   ", ".join(step.inputs), ", ".join(values), "", "", "",
+                   f"saved {saved(step.saved)}" if step.saved else ""]
+        elif isinstance(step, Backward):
+            notes = "; ".join(text for text, _ in remarks(step))
+            start = [str(step.number), "backward", line_of(step.span), step.name, step.of]
+            yield [*start, "", full(step.grad_after), full(step.upstream), "", "", notes]
+            for item in step.sent:
+                yield [*start, item.to, "", full(step.upstream), full(item.local), full(item.value), ""]
+        elif isinstance(step, Started):
+            name = "backward" if step.stores else "autograd.grad"
+            yield [str(step.number), "start", line_of(step.span), name, "", "", "", "", "", "", head(step)]
+        else:
+            yield [str(step.number), "end", "", "", "", "", "", "", "", "", step.error]
+
+
+def full(value: Value | None) -> str:
+    return "" if value is None else numbers.full(value)
+
+
+def line_of(span: Span | None) -> str:
+    return str(span.line) if span else ""
+
+
+def render(trace: Trace, found: Iterable[Step], format: str) -> Iterator[str]:
+    """The steps in any format but the table."""
+    if format == "json":
+        return json_text(trace, found)
+    if format == "jsonl":
+        return jsonl(found)
+    return blocks(found, format)
+
+
+def blocks(found: Iterable[Step], format: str) -> Iterator[str]:
+    yield rows.render(COLUMNS, text_rows(found), format)

@@ -1,32 +1,36 @@
-"""Trace -> Graphviz DOT text, in one of two styles.
+"""Trace -> Graphviz DOT text, in one of three styles.
 
     data       nodes are tensors, operations are the small ovals on the wires between them; AccumulateGrad is folded
                into its leaf
+    function   nodes are tensors and Functions: the operations have boxes of their own, with their grad_fn and constants
     autograd   nodes are the backward graph's functions as PyTorch keeps them, edges its next_functions
 
-Inputs stand left and outputs right in both, or above and below. Node names come from the trace's ids (t0, o0, f0), so
-the text is the same byte for byte from run to run; it needs no renderer.
+Inputs stand left and outputs right in all of them, or above and below. Node names come from the trace's ids (t0, o0,
+f0, g0), so the text is the same byte for byte from run to run; it needs no renderer. What is drawn is `model`'s to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace
-from gradtrace.views.labels import text
+from gradtrace.views.labels import clip, font, text
+from gradtrace.views.model import STYLES, Model, model
 from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Look, Theme
 
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-STYLES = ("data", "autograd")
+    from gradtrace.views.fold import Fold
+
 DIRECTIONS = {"right": "LR", "down": "TB"}
+DEEPEST = 6  # frames of open scopes within one another
+COLORS = ("role", "grad-norm")
 
 
 class Options(NamedTuple):
-    """What to draw. `derivatives` maps (operation id, operand position) to the text on that wire."""
+    """What to draw. `derivatives` writes each operation's local derivatives on its wires, if the run was watched."""
 
     style: str = "data"
     theme: str = "light"
@@ -34,8 +38,10 @@ class Options(NamedTuple):
     values: bool = True
     gradients: bool = True
     accumulate: bool = False  # in the data style: show each leaf's AccumulateGrad node
-    derivatives: Mapping[tuple[int, int], str] = {}
+    derivatives: bool = False
     direction: str = "right"
+    levels: bool = False  # what does not depend on each other in one column, columns numbered
+    color_by: str = "role"
 
     @property
     def ports(self) -> tuple[str, str]:
@@ -43,22 +49,78 @@ class Options(NamedTuple):
         return ("e", "w") if self.direction == "right" else ("s", "n")
 
 
-def source(trace: Trace, options: Options = Options()) -> str:
-    """The DOT text of `trace`. UsageError for an unknown style or theme."""
-    from gradtrace.views import dot_autograd, dot_data
+class Canvas:
+    """The graph that is being drawn, and one subgraph for each open scope that has something in it."""
 
+    def __init__(self, graph: Digraph, drawn: Model, theme: Theme) -> None:
+        self.graph = graph
+        self.model = drawn
+        self.theme = theme
+        self._frames: dict[int, Digraph] = {}
+        self._depths: list[int] = []
+        for scope in drawn.trace.scopes:
+            self._depths.append(0 if scope.parent is None else self._depths[scope.parent] + 1)
+
+    def place(self, scope: int | None) -> Digraph:
+        """Where a node of that scope is declared."""
+        while scope is not None and self._depths[scope] >= DEEPEST:
+            scope = self.model.trace.scopes[scope].parent
+        if scope is None:
+            return self.graph
+        if scope not in self._frames:
+            self._frames[scope] = self._frame(scope)
+            self.place(self.model.trace.scopes[scope].parent)
+        return self._frames[scope]
+
+    def _frame(self, index: int) -> Digraph:
+        from graphviz import Digraph
+
+        scope = self.model.trace.scopes[index]
+        name = f"pass {scope.turn}" if scope.kind == "pass" else clip(scope.name, 40)
+        title = font(text(name), bold=True, size=TEXT_SIZE, color=self.theme.faint)
+        if scope.detail and scope.detail != scope.name:
+            title += font("&#160; " + text(scope.detail), size=SMALL_SIZE, color=self.theme.faint)
+        settings = {"label": f"<{title}>", "labeljust": "l", "style": "rounded,dashed", "color": self.theme.scope,
+                    "margin": "10"}
+        return Digraph(name=f"cluster_s{index}", graph_attr=settings)
+
+    def close(self) -> None:
+        """Puts every frame into the one around it, inner ones first."""
+        for index in sorted(self._frames, reverse=True):
+            parent = self.model.trace.scopes[index].parent
+            (self.graph if parent is None else self._frames[parent]).subgraph(self._frames[index])
+
+
+def source(trace: Trace, options: Options = Options(), folded: Fold | None = None) -> str:
+    """The DOT text of `trace`, folded as `folded` says. UsageError for an unknown style or theme."""
     if options.style not in STYLES:
         raise UsageError(f"unknown graph style '{options.style}'", f"use one of: {', '.join(STYLES)}")
     if options.theme not in THEMES:
         raise UsageError(f"unknown theme '{options.theme}'", f"use one of: {', '.join(THEMES)}")
-    theme = THEMES[options.theme]
     if options.direction not in DIRECTIONS:
         raise UsageError(f"unknown direction '{options.direction}'", f"use one of: {', '.join(DIRECTIONS)}")
+    if options.color_by not in COLORS:
+        raise UsageError(f"cannot colour by '{options.color_by}'", f"use one of: {', '.join(COLORS)}")
+    return text_of(model(trace, options.style, folded), options)
+
+
+def text_of(drawn: Model, options: Options) -> str:
+    """The DOT text of a model, in `options` that are known to be right."""
+    from gradtrace.views import dot_autograd, dot_data, dot_extras, flow
+
+    theme = THEMES[options.theme]
     graph = canvas(theme, DIRECTIONS[options.direction])
-    draw = dot_data.draw if options.style == "data" else dot_autograd.draw
-    used = draw(graph, trace, options, theme)
+    flowed = flow.gradients(drawn.trace)
+    board = Canvas(graph, drawn, theme)
+    draw = dot_autograd.draw if options.style == "autograd" else dot_data.draw
+    used = draw(board, drawn, options, flowed)
+    board.close()
+    if options.levels:
+        dot_extras.levels(graph, drawn, theme, options.direction)
     if options.legend:
         legend(graph, used, theme)
+        if options.color_by == "grad-norm":
+            dot_extras.scale(graph, drawn, theme, flowed)
     return graph.source
 
 

@@ -8,34 +8,46 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradtrace.trace.record import FunctionEdge, FunctionRecord, Saved, TensorRecord, Trace
-from gradtrace.views import numbers
-from gradtrace.views.dot_data import facts, quantity
-from gradtrace.views.labels import clip, font, label, pair, plain, text, wide
+from gradtrace.trace.record import BackwardStep, FunctionRecord, Saved, TensorRecord, Trace, Value
+from gradtrace.views import dot_extras, dot_groups, flow, numbers
+from gradtrace.views.dot_data import add_node, extent, facts, quantity, written_out
+from gradtrace.views.labels import clip, font, pair, text, wide
+from gradtrace.views.model import GROUP, Edge, Model
 from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, Look, Theme
 
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-    from gradtrace.views.dot import Options
+    from gradtrace.views.dot import Canvas, Options
 
 LISTED = 6  # saved values written into a node; the tooltip has all
 
 
-def draw(graph: Digraph, trace: Trace, options: Options, theme: Theme) -> list[Look]:
+def draw(board: Canvas, drawn: Model, options: Options, flowed: dict[int, Value]) -> list[Look]:
     """Adds the whole graph of functions; returns the looks in use, in the legend's order."""
+    trace, theme = drawn.trace, board.theme
     roots = {trace.tensors[t].function for t in trace.roots}
-    used = set()
-    for function in trace.functions:
+    steps = flow.last_steps(trace)
+    fills = dot_extras.fills(drawn, theme, flowed) if options.color_by == "grad-norm" else {}
+    used: dict[str, Look] = {}
+    for node in drawn.nodes:
+        graph, fill = board.place(node.scope), fills.get(node.key)
+        if node.kind == GROUP:
+            used.update(dot_groups.draw(graph, drawn, node, options, theme, flowed, fill))
+            continue
+        function = trace.functions[node.record]
         role = role_of(function, roots)
-        used.add(role)
-        function_node(graph, trace, function, theme.functions[role], options, theme)
-    counts: dict[int, int] = {}
-    for edge in trace.function_edges:
-        counts[edge.source] = counts.get(edge.source, 0) + 1
-    for edge in trace.function_edges:
-        function_edge(graph, edge, options, theme, several=counts[edge.source] > 1)
-    return [look for role, look in theme.functions.items() if role in used]
+        used[role] = theme.functions[role]
+        shown, lines = function_text(trace, function, options, theme, steps.get(function.id))
+        add_node(graph, node.key, shown, lines, theme.functions[role], theme, fill=fill)
+    counts: dict[int | None, int] = {}
+    for edge in drawn.edges:
+        counts[edge.function] = counts.get(edge.function, 0) + 1
+    for edge in drawn.edges:
+        step = steps.get(edge.function) if edge.function is not None else None
+        function_edge(board.graph, edge, options, theme, step, several=counts[edge.function] > 1)
+    order = {**theme.functions, "group": theme.group, "series": theme.series}
+    return [look for role, look in order.items() if role in used]
 
 
 def role_of(function: FunctionRecord, roots: set[int | None]) -> str:
@@ -47,15 +59,21 @@ def role_of(function: FunctionRecord, roots: set[int | None]) -> str:
     return "freed" if function.freed else "function"
 
 
-def function_node(
-    graph: Digraph, trace: Trace, function: FunctionRecord, look: Look, options: Options, theme: Theme
-) -> None:
+def function_text(
+    trace: Trace, function: FunctionRecord, options: Options, theme: Theme, step: BackwardStep | None
+) -> tuple[list[str], list[str]]:
+    """The lines in a function's node, and those of its tooltip."""
     if function.variable is not None:
-        shown, lines = variable_lines(trace.tensors[function.variable], function, options, theme)
-    else:
-        shown, lines = function_lines(trace, function, options, theme)
-    node = f"f{function.id}"
-    graph.node(node, label(shown), id=node, tooltip=plain(lines), **look.attributes())
+        return variable_lines(trace.tensors[function.variable], function, options, theme)
+    shown, lines = function_lines(trace, function, options, theme)
+    if step is not None and options.gradients:
+        for value in step.upstream:
+            shown += quantity("upstream", value, "none", theme.gradient, theme.gradient_spark, theme)
+            lines.append(f"upstream {numbers.short(value) or 'none'}")
+        for i, value in enumerate(step.local):
+            if value is not None and options.derivatives:
+                shown += quantity(f"local {i}", value, "", theme.ink, theme.spark, theme)
+    return shown, lines
 
 
 def variable_lines(
@@ -109,14 +127,24 @@ def saved_text(trace: Trace, item: Saved) -> tuple[str, str]:
     return item.name, f"{clip(tensor.label, 18)} = {value}" if not tensor.value.shape else f"{tensor.label} {value}"
 
 
-def function_edge(graph: Digraph, edge: FunctionEdge, options: Options, theme: Theme, *, several: bool) -> None:
+def function_edge(
+    graph: Digraph, edge: Edge, options: Options, theme: Theme, step: BackwardStep | None, *, several: bool
+) -> None:
     """From the input's function to the one that uses it, its arrow turned round to point along next_functions.
 
-    The number on it is the place in next_functions, written where there are several.
+    The number on it is the place in next_functions, written where there are several; its label is what flows back.
     """
     attributes = {"dir": "back", "arrowtail": "normal", "labeldistance": "1.6"}
-    if several:
-        attributes["headlabel"] = f"<{font(str(edge.input_index), size=7, color=theme.faint)}>"
-    if edge.output_nr:
-        attributes["taillabel"] = f"<{font(f'output {edge.output_nr}', size=7, color=theme.faint)}>"
-    graph.edge(f"f{edge.target}", f"f{edge.source}", **attributes)
+    if edge.times > 1:
+        attributes["label"] = f"<{font(f'×{edge.times}', size=SMALL_SIZE, color=theme.faint)}>"
+    elif options.derivatives and step is not None and edge.place < len(step.downstream):
+        sent = step.downstream[edge.place]
+        if sent is not None:
+            written = written_out(sent)
+            shown = written if written is not None else extent(sent)
+            attributes["label"] = f"<{font(text(shown), size=SMALL_SIZE, color=theme.gradient)}>"
+    if several and "label" not in attributes:
+        attributes["headlabel"] = f"<{font(str(edge.place), size=7, color=theme.faint)}>"
+    if edge.number:
+        attributes["taillabel"] = f"<{font(f'output {edge.number}', size=7, color=theme.faint)}>"
+    graph.edge(edge.source, edge.target, **attributes)

@@ -1,4 +1,4 @@
-"""The data graph: tensors as nodes, operations on the wires between them."""
+"""The data graph: tensors as nodes, operations on the wires between them, or (style function) as nodes too."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import math
 from typing import TYPE_CHECKING
 
 from gradtrace.trace.record import Operation, TensorRecord, Trace, Value
-from gradtrace.views import numbers
+from gradtrace.views import dot_extras, dot_groups, flow, numbers
 from gradtrace.views.labels import clip, font, label, pair, plain, text, wide
+from gradtrace.views.model import GROUP, TENSOR, Edge, Model
 from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Look, Theme
 
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-    from gradtrace.views.dot import Options
+    from gradtrace.views.dot import Canvas, Options
 
 SIGNS = {
     "add": "+", "sub": "−", "mul": "×", "div": "÷", "pow": "^", "matmul": "@", "mm": "@", "mv": "@", "bmm": "@",
@@ -24,20 +25,34 @@ ORDERED = frozenset({
 })
 
 
-def draw(graph: Digraph, trace: Trace, options: Options, theme: Theme) -> list[Look]:
+def draw(board: Canvas, drawn: Model, options: Options, flowed: dict[int, Value]) -> list[Look]:
     """Adds the whole data graph; returns the looks in use, in the legend's order."""
+    trace, theme = drawn.trace, board.theme
     bad, where = first_bad(trace)
-    roles = set()
-    for tensor in trace.tensors:
-        role = role_of(tensor)
-        roles.add(role)
-        tensor_node(graph, tensor, theme.looks[role], options, theme, bad=where if tensor.id == bad else "")
-        if options.accumulate and tensor.kind == "leaf" and tensor.function is not None:
-            accumulate_node(graph, tensor, theme)
-    for operation in trace.operations:
-        operation_node(graph, operation, theme)
-        wires(graph, trace, operation, options, theme)
-    return [look for role, look in theme.looks.items() if role in roles]
+    fills = dot_extras.fills(drawn, theme, flowed) if options.color_by == "grad-norm" else {}
+    roles: dict[str, Look] = {}
+    for node in drawn.nodes:
+        graph = board.place(node.scope)
+        fill = fills.get(node.key)
+        if node.kind == TENSOR:
+            tensor = trace.tensors[node.record]
+            role = role_of(tensor)
+            roles[role] = look = theme.looks[role]
+            lines = tensor_lines(tensor, options, theme, flowed.get(tensor.id))
+            mark = where if tensor.id == bad else ""
+            add_node(graph, node.key, lines, facts(tensor), look, theme, bad=mark, fill=fill)
+            if options.accumulate and tensor.kind == "leaf" and tensor.function is not None:
+                accumulate_node(graph, tensor, theme)
+        elif node.kind == GROUP:
+            roles.update(dot_groups.draw(graph, drawn, node, options, theme, flowed, fill))
+        elif options.style == "function":
+            roles["function"] = theme.functions["function"]
+            dot_groups.function_node(graph, trace, trace.operations[node.record], options, theme, fill)
+        else:
+            operation_node(graph, trace.operations[node.record], theme)
+    wires(board.graph, drawn, options, theme)
+    order = {**theme.looks, **theme.functions, "group": theme.group, "series": theme.series}
+    return [look for role, look in order.items() if role in roles]
 
 
 def role_of(tensor: TensorRecord) -> str:
@@ -74,20 +89,32 @@ def _finite(value: Value) -> bool:
     return not facts.nan and not facts.inf
 
 
-def tensor_node(
-    graph: Digraph, tensor: TensorRecord, look: Look, options: Options, theme: Theme, *, bad: str
-) -> None:
-    lines = heading(tensor, theme)
+def tensor_lines(tensor: TensorRecord, options: Options, theme: Theme, flowed: Value | None) -> list[str]:
+    """What stands in a tensor's node."""
+    lines = heading(tensor, theme, short=options.style == "function")
     if options.values and not says_itself(tensor):
         lines += quantity("value", tensor.value, "overwritten", theme.ink, theme.spark, theme)
     if options.gradients and (tensor.requires_grad or tensor.grad is not None):
-        lines += quantity("grad", tensor.grad, "None", theme.gradient, theme.gradient_spark, theme)
+        if tensor.grad is None and flowed is not None and options.style != "function":
+            # it was there in passing: shown, but not as what .grad says
+            lines += quantity("grad", flowed, "None", theme.faint, theme.spark, theme, after=" passed, not kept")
+        else:
+            lines += quantity("grad", tensor.grad, "None", theme.gradient, theme.gradient_spark, theme)
+    return lines
+
+
+def add_node(
+    graph: Digraph, key: str, lines: list[str], tooltip: list[str], look: Look, theme: Theme, *,
+    bad: str = "", fill: str | None = None,
+) -> None:
+    """A node in a look; marked if it is the first that holds a NaN or an infinity."""
     attributes = look.attributes()
+    if fill is not None:
+        attributes["fillcolor"] = fill
     if bad:
         attributes.update(color=theme.bad, penwidth="3")
-        lines.append(wide(font(text(bad), color=theme.bad, size=SMALL_SIZE, bold=True)))
-    node = f"t{tensor.id}"
-    graph.node(node, label(lines), id=node, tooltip=plain(facts(tensor)), **attributes)
+        lines = [*lines, wide(font(text(bad), color=theme.bad, size=SMALL_SIZE, bold=True))]
+    graph.node(key, label(lines), id=key, tooltip=plain(tooltip), **attributes)
 
 
 def says_itself(tensor: TensorRecord) -> bool:
@@ -100,27 +127,30 @@ def says_itself(tensor: TensorRecord) -> bool:
         return False
 
 
-def heading(tensor: TensorRecord, theme: Theme) -> list[str]:
-    """The name with an array's shape; below it what made the tensor, or what it is."""
+def heading(tensor: TensorRecord, theme: Theme, short: bool = False) -> list[str]:
+    """The name with an array's shape; below it what made the tensor (not if `short`), or what it is."""
     name = font(text(clip(tensor.label)), size=NAME_SIZE, bold=True)
     value = tensor.value
     if value is not None and value.shape:
         name += font("&#160; " + text(numbers.shape(value)), size=SMALL_SIZE, color=theme.faint)
-    origin = [tensor.grad_fn or ("parameter" if tensor.is_parameter else "")]
+    origin = [("" if short else tensor.grad_fn) or ("parameter" if tensor.is_parameter else "")]
     if value is not None and not value.is_float:
         origin.append(value.dtype)
     note = " ".join(filter(None, origin))
     return [wide(name), *([wide(font(text(note), size=SMALL_SIZE, color=theme.faint))] if note else [])]
 
 
-def quantity(title: str, value: Value | None, missing: str, color: str, spark: str, theme: Theme) -> list[str]:
+def quantity(
+    title: str, value: Value | None, missing: str, color: str, spark: str, theme: Theme, after: str = ""
+) -> list[str]:
     """Rows for a value or a gradient: a number, a small list, or a sparkline over its range."""
     tag = font(f"{title}&#160;&#160;", size=SMALL_SIZE, color=theme.faint)
     if value is None:
         return [pair(tag, font(text(missing), size=SMALL_SIZE, color=theme.faint))]
     written = written_out(value)
     if written is not None:
-        return [pair(tag, font(text(written), size=TEXT_SIZE, color=color))]
+        remark = font(text(after), size=SMALL_SIZE - 1, color=theme.faint)
+        return [pair(tag, font(text(written), size=TEXT_SIZE, color=color) + remark)]
     line = font(numbers.sparkline(value), size=TEXT_SIZE, color=spark)
     below = font(text(extent(value)), size=SMALL_SIZE, color=color)
     return [pair(tag, line), pair("", below)] if line else [pair(tag, below)]
@@ -190,21 +220,46 @@ def operation_node(graph: Digraph, operation: Operation, theme: Theme) -> None:
     graph.node(node, name, id=node, tooltip=plain(lines), **theme.operation.attributes())
 
 
-def wires(graph: Digraph, trace: Trace, operation: Operation, options: Options, theme: Theme) -> None:
+def wires(graph: Digraph, drawn: Model, options: Options, theme: Theme) -> None:
     """One edge for every operand, repeated ones too, and one to every result; dashed where no gradient flows."""
-    node = f"o{operation.id}"
-    idle = {"color": theme.idle, "style": "dashed"}
+    known = flow.derivatives(drawn.trace) if options.derivatives else {}
+    for edge in drawn.edges:
+        attributes: dict[str, str] = {} if edge.flows else {"color": theme.idle, "style": "dashed"}
+        if edge.operand is None or edge.operation is None:
+            graph.edge(edge.source, edge.target, headport=options.ports[1], **attributes)
+            continue
+        attributes.update(operand_text(drawn, edge, known, theme))
+        if edge.target.startswith("o") and options.style == "data":
+            attributes["arrowhead"] = "none"
+        graph.edge(edge.source, edge.target, tailport=options.ports[0], **attributes)
+
+
+def operand_text(drawn: Model, edge: Edge, known: dict[tuple[int, int], Value], theme: Theme) -> dict[str, str]:
+    """What is written on an operand's wire: its local derivative, else its side where that matters."""
+    trace = drawn.trace
+    if edge.operation is None or edge.operand is None:
+        return {}
+    operation = trace.operations[edge.operation]
+    value = known.get((edge.operation, edge.operand))
+    if edge.times > 1:
+        return {"label": f"<{font(f'×{edge.times}', size=SMALL_SIZE, color=theme.faint)}>"}
+    if value is not None and not edge.target.startswith("g"):
+        written = derivative_text(trace, operation, edge.operand, value)
+        return {"label": f"<{font(text(written), size=SMALL_SIZE, color=theme.gradient)}>"}
     operands = [operand for operand in operation.inputs if operand.tensor is not None]
-    for operand in operands:
-        flows = operation.grad_fn is not None and trace.tensors[operand.tensor or 0].requires_grad
-        attributes = {"arrowhead": "none", "tailport": options.ports[0], **({} if flows else idle)}
-        derivative = options.derivatives.get((operation.id, operand.position))
-        if derivative:
-            attributes["label"] = f"<{font(text(derivative), size=SMALL_SIZE, color=theme.gradient)}>"
-        elif operation.name in ORDERED and len(operands) == 2:
-            side = "left" if operand.position == 0 else "right"
-            attributes["headlabel"] = f"<{font(side, size=6.5, color=theme.faint)}>"
-            attributes["labeldistance"] = "1.6"
-        graph.edge(f"t{operand.tensor}", node, **attributes)
-    for made in operation.outputs:
-        graph.edge(node, f"t{made}", headport=options.ports[1], **({} if operation.grad_fn else idle))
+    if operation.name in ORDERED and len(operands) == 2 and edge.target.startswith("o"):
+        side = "left" if edge.operand == 0 else "right"
+        return {"headlabel": f"<{font(side, size=6.5, color=theme.faint)}>", "labeldistance": "1.6"}
+    return {}
+
+
+def derivative_text(trace: Trace, operation: Operation, position: int, value: Value) -> str:
+    """"∂y/∂a = b = 2": names as far as they are short, then the number, or an array's range."""
+    used = next(o.tensor for o in operation.inputs if o.position == position)
+    names = [trace.tensors[t].label if t is not None else "" for t in (operation.outputs[0], used)]
+    over, under = (name if len(name) <= 8 else "" for name in names)
+    other = flow.factor(trace, operation, position)
+    written = written_out(value)
+    number = written if written is not None else extent(value)
+    symbol = f"∂{over}/∂{under}" if over and under else "∂"
+    return " = ".join([symbol, *([other] if 0 < len(other) <= 8 and other != number else []), number])

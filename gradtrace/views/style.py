@@ -55,6 +55,10 @@ class Theme(NamedTuple):
     gradient_spark: str
     bad: str
     operation: Look
+    group: Look
+    series: Look
+    scope: str  # the frame around an open scope
+    scale: tuple[str, ...]  # fills from a small to a large gradient, each a step darker (light) or brighter (dark)
     looks: dict[str, Look]  # of tensors, by role, in the legend's order
     functions: dict[str, Look]  # of the autograd graph's functions
 
@@ -70,6 +74,10 @@ LIGHT = Theme(
     gradient_spark="#c98a5a",
     bad="#b00020",
     operation=Look("operation", "ellipse", "#ffffff", "#8c8c8c", margin="0.04,0.0"),
+    group=Look("folded: several operations", "tab", "#f4e6ef", "#7d2f5b", 1.4),
+    series=Look("folded: a series of equal blocks", "box3d", "#f4e6ef", "#7d2f5b", 1.4),
+    scope="#b9a3b0",
+    scale=("#fffaf0", "#ffe9c7", "#ffd08a", "#f9b04f", "#ee8d1d"),
     looks={
         "leaf": Look("leaf, requires grad", "box", "#d3e6f8", "#005a9c", 2.2, "rounded,filled"),
         "data": Look("leaf without grad", "note", "#ececec", "#6b6b6b"),
@@ -98,6 +106,10 @@ DARK = Theme(
     gradient_spark="#b07a44",
     bad="#ff7a85",
     operation=Look("operation", "ellipse", "#14171c", "#8f959d", margin="0.04,0.0"),
+    group=Look("folded: several operations", "tab", "#38202f", "#d79abc", 1.4),
+    series=Look("folded: a series of equal blocks", "box3d", "#38202f", "#d79abc", 1.4),
+    scope="#6b5562",
+    scale=("#1b1d22", "#33291a", "#523a14", "#74500f", "#966505"),
     looks={
         "leaf": Look("leaf, requires grad", "box", "#12395c", "#6db6f2", 2.2, "rounded,filled"),
         "data": Look("leaf without grad", "note", "#2c3036", "#a3a8af"),

@@ -42,6 +42,27 @@ def test_backward_flags_count(answer, expr):
     assert answer("graph", *expr, "--no-backward") != answer("graph", *expr)
 
 
+def test_styles_and_extras(answer, expr):
+    seen = {answer("graph", *expr)}
+    for flags in (["--style", "function"], ["--derivatives"], ["--levels"], ["--color-by", "grad-norm"]):
+        seen.add(answer("graph", *expr, *flags))
+    assert len(seen) == 5
+    assert "∂y/∂a = b = 2" in answer("graph", *expr, "--derivatives")
+
+
+def test_folding(gt, here, refusal):
+    (here / "loop.txt").write_text("y = x\nfor i in range(50):\n    y = sin(y) * w\n")
+    given = ("graph", "loop.txt", "--x", "1", "--w", "2")
+    result = gt(*given)
+    assert "50 passes of 2" in result.stdout
+    assert result.stderr.startswith("gradtrace graph: 100 operations, folded into 1; --depth N and --expand NAME")
+    whole = gt(*given, "--depth", "all")
+    assert whole.stderr == "" and "50 passes" not in whole.stdout
+    assert gt(*given, "--depth", "0", "--expand", "all").stdout == whole.stdout
+    code, said = refusal(*given, "--depth", "-1")
+    assert code == 2 and "--depth: not a number of levels" in said
+
+
 def test_output_files_that_are_refused(refusal, expr, here):
     for name, words in [
         ("-", "not -"),
@@ -56,13 +77,13 @@ def test_output_files_that_are_refused(refusal, expr, here):
 
 def test_a_picture_that_had_to_shrink_is_told(gt, here):
     (here / "loop.txt").write_text("y = x\nfor i in range(150):\n    y = sin(y)\n")
-    result = gt("graph", "loop.txt", "--x", "1", "-o", "g.png")
+    result = gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.png")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == (
         "gradtrace graph: scaled down to 32,767 pixels, more than that no PNG has here; an .svg keeps its size\n"
     )
-    assert gt("graph", "loop.txt", "--x", "1", "-o", "g.png", "--dpi", "50").stderr == ""
-    assert gt("graph", "loop.txt", "--x", "1", "-o", "g.svg").stderr == ""
+    assert gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.png", "--dpi", "50").stderr == ""
+    assert gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.svg").stderr == ""
 
 
 # ---- run

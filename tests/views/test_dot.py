@@ -1,6 +1,7 @@
 """DOT text: what it shows, that it is the same every time, and that no text breaks it."""
 
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -11,7 +12,11 @@ import trace_samples as samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gradtrace as torch
+from gradtrace import lang
 from gradtrace.errors import UsageError
+from gradtrace.trace.capture import capture
+from gradtrace.trace.steps import Watch
 from gradtrace.views import dot, image, labels
 from gradtrace.views.dot import Options
 
@@ -164,8 +169,16 @@ def test_operands_whose_order_matters_are_told_apart():
     assert "1 −" in words(picture(b.trace()))
 
 
+def watched(text="a = x + w\nb = w + 1\ny = a * b\n", **inputs):
+    watch = Watch()
+    tensors = {name: torch.tensor(v, requires_grad=True) for name, v in (inputs or {"x": 2.0, "w": 1.0}).items()}
+    program = lang.parse(text, name="expr.txt")
+    run = lang.run(program, tensors, record=True, watcher=watch, then=lambda run: run.root.backward())
+    return capture(run, [run.root], 1, watch=watch)
+
+
 def test_derivatives_label_their_wire():
-    shown = words(picture(samples.notes(), derivatives={(2, 0): "∂y/∂a = b = 2", (2, 1): "3"}))
+    shown = words(picture(watched(), derivatives=True))
     assert "∂y/∂a = b = 2" in shown
 
 
@@ -226,3 +239,34 @@ def test_any_text_survives_in_tooltips(name):
 def test_a_long_chain_is_drawn_without_recursion():
     source = dot.source(samples.chain(3000))
     assert len(edges(source)) == 6000
+
+
+def test_functions_are_nodes_in_their_style():
+    source = dot.source(samples.notes(), Options(style="function"))
+    assert edges(source) == edges(dot.source(samples.notes()))
+    shown = words(picture(samples.notes(), style="function"))
+    assert {"add", "add 1", "mul", "AddBackward0", "MulBackward0"} <= set(shown)
+
+
+def test_a_gradient_that_passed_is_told_from_one_that_is_kept():
+    trace = watched()
+    assert any("passed, not kept" in word for word in words(picture(trace)))
+    assert not any("passed" in word for word in words(picture(samples.notes())))
+
+
+def test_backward_view_shows_what_flows():
+    shown = words(picture(watched(), style="autograd", derivatives=True))
+    assert "upstream" in "".join(shown) and "local 0" in "".join(shown).replace("\u00a0", " ")
+    source = dot.source(watched(), Options(style="autograd", derivatives=True))
+    written = [re.search(r"\blabel=<<FONT[^>]*>([^<]*)<", line) for line in source.splitlines() if " -> " in line]
+    assert sorted(found[1] for found in written if found) == ["2", "2", "2", "3", "3"]
+
+
+def test_colour_by_gradient_has_a_scale():
+    source = dot.source(watched(), Options(color_by="grad-norm"))
+    assert "logarithmic" in source
+    fills = {line.split(" [")[0].strip(): line.split("fillcolor=")[1].split()[0] for line in source.splitlines()
+             if "fillcolor" in line and line.startswith("\tt")}
+    assert fills["t1"] != fills["t4"]  # w has gradient 5, y has 1
+    with pytest.raises(UsageError, match="cannot colour by 'x'"):
+        dot.source(samples.square(), Options(color_by="x"))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradtrace.cli import options, output
+from gradtrace.cli import options, output, report
 from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.lang import Program
+    from gradtrace.trace import Trace
+    from gradtrace.views.fold import Fold
 
 HELP = """Draw the graph of SOURCE: tensors, the operations between them, leaf status, values and gradients.
 
@@ -42,6 +44,11 @@ def graph(
     no_values: bool,
     no_gradients: bool,
     autograd_nodes: bool,
+    derivatives: bool,
+    levels: bool,
+    color_by: str,
+    depth: str | None,
+    expand: tuple[str, ...],
     dpi: int | None,
     **flags: Any,
 ) -> None:
@@ -49,16 +56,36 @@ def graph(
     from gradtrace.views import dot
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    trace = session.record(program, inputs, how, options.budget(flags))
-    look = dot.Options(style, theme, not no_legend, not no_values, not no_gradients, autograd_nodes,
-                       direction=direction)
-    text = dot.source(trace, look)
+    watched = derivatives or color_by == "grad-norm"
+    trace = session.record(program, inputs, how, options.budget(flags), watched=watched)
+    look = dot.Options(style, theme, not no_legend, not no_values, not no_gradients, autograd_nodes, derivatives,
+                       direction, levels, color_by)
+    text = dot.source(trace, look, folded(trace, depth, expand))
     if output_file is None:
         output.write(text)
         return
     from gradtrace.views import files
 
     files.write_output(output_file, drawn(text, output_file.rpartition(".")[2].lower(), dpi))
+
+
+def folded(trace: Trace, depth: str | None, expand: tuple[str, ...]) -> Fold:
+    """The trace as --depth and --expand fold it; tells on stderr where it was folded to fit."""
+    from gradtrace.views.fold import EVERYTHING, fold
+
+    found = fold(trace, EVERYTHING if depth == "all" else None if depth is None else int(depth), options.names(expand))
+    if found.automatic:
+        report.write(
+            f"gradtrace graph: {len(trace.operations):,} operations, folded into {found.shown}; --depth N and "
+            "--expand NAME show more, --depth all everything"
+        )
+    return found
+
+
+def depth_of(text: str) -> str:
+    if text == "all" or text.isdecimal():
+        return text
+    raise UsageError(f"--depth: not a number of levels: '{text}'", "0, 1, 2, ..., or all")
 
 
 def drawn(text: str, suffix: str, dpi: int | None) -> bytes:
@@ -68,7 +95,6 @@ def drawn(text: str, suffix: str, dpi: int | None) -> bytes:
 
     picture = image.render(text, suffix, dpi=dpi)
     if image.is_shrunk(picture):
-        from gradtrace.cli import report
 
         report.write(f"gradtrace graph: scaled down to {image.LARGEST:,} pixels, more than that no PNG has here; "
                      "an .svg keeps its size")
@@ -80,9 +106,10 @@ def picture() -> list[ToolOption]:
     return [
         ToolOption(["-o", "output_file"], metavar="FILE", check=suffix_of, section=place,
                    help="Write .svg, .png, .pdf or .dot."),
-        ToolOption(["--style"], choices=("data", "autograd"), default="data", metavar="data|autograd",
-                   section=place,
-                   help="Tensors and operations (the default), or the graph of Functions as PyTorch keeps it."),
+        ToolOption(["--style"], choices=("data", "function", "autograd"), default="data",
+                   metavar="data|function|autograd", section=place,
+                   help="Tensors with operations on the edges (the default), tensors and Functions as nodes, or "
+                        "PyTorch's own graph of Functions."),
         ToolOption(["--theme"], choices=("light", "dark"), default="light", metavar="light|dark",
                    section=place, help="Default: light."),
         ToolOption(["--direction"], choices=("right", "down"), default="right", metavar="right|down",
@@ -91,6 +118,15 @@ def picture() -> list[ToolOption]:
         ToolOption(["--no-values"], is_flag=True, section=place, help="Leave out the values."),
         ToolOption(["--no-gradients"], is_flag=True, section=place, help="Leave out the gradients."),
         ToolOption(["--autograd-nodes"], is_flag=True, section=place, help="Show each leaf's AccumulateGrad node."),
+        ToolOption(["--derivatives"], is_flag=True, section=place,
+                   help="Local derivatives on the edges; in the autograd style what flows back."),
+        ToolOption(["--levels"], is_flag=True, section=place, help="A column for what could run at once."),
+        ToolOption(["--color-by"], choices=("role", "grad-norm"), default="role", metavar="role|grad-norm",
+                   section=place, help="Fill by what a tensor is, or by the size of its gradient. Default: role."),
+        ToolOption(["--depth"], metavar="N|all", check=depth_of, section=place,
+                   help="Show N levels of modules, functions and loops, fold what is deeper. Default: what fits."),
+        ToolOption(["--expand"], metavar="NAMES", multiple=True, section=place,
+                   help="Open these all the same: net.layers.0, f, or \"line 7\"."),
         ToolOption(["--dpi"], type=int, min=10, max=1200, metavar="N", section=place, help="Resolution of a PNG."),
     ]
 

@@ -1,0 +1,131 @@
+"""What a drawing can show on top: levels of what may run at once, and colours by the size of the gradient."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+from gradtrace.trace.record import Value
+from gradtrace.views import flow, numbers
+from gradtrace.views.labels import font, text
+from gradtrace.views.model import OPERATION, Model
+from gradtrace.views.style import SMALL_SIZE, TEXT_SIZE, Theme
+
+if TYPE_CHECKING:
+    from graphviz import Digraph
+
+
+def level_of(drawn: Model) -> dict[str, int]:
+    """For each node its level: how many operations it waits for. An operation stands on the level that it leads to."""
+    before: dict[str, list[str]] = {}
+    after: dict[str, list[str]] = {}
+    for edge in drawn.edges:
+        before.setdefault(edge.target, []).append(edge.source)
+        after.setdefault(edge.source, []).append(edge.target)
+    left = {node.key: len(before.get(node.key, ())) for node in drawn.nodes}
+    kinds = {node.key: node.kind for node in drawn.nodes}
+    ready = [node.key for node in drawn.nodes if not left[node.key]]
+    level = dict.fromkeys(ready, 0)
+    counts_all = drawn.style == "autograd"
+    for key in ready:  # grows as it is gone through
+        for target in after.get(key, ()):
+            step = 1 if counts_all or kinds[target] != "tensor" else 0
+            level[target] = max(level.get(target, 0), level[key] + step)
+            left[target] -= 1
+            if not left[target]:
+                ready.append(target)
+    return level
+
+
+def levels(graph: Digraph, drawn: Model, theme: Theme, direction: str) -> None:
+    """One column for each level (a row in a graph that goes down), with its number and how many can run at once."""
+    level = level_of(drawn)
+    columns: dict[int, list[str]] = {}
+    for node in drawn.nodes:
+        if node.kind != OPERATION and node.key in level:
+            columns.setdefault(level[node.key], []).append(node.key)
+    for number, keys in sorted(columns.items()):
+        many = f"{len(keys)} at once" if len(keys) > 1 else "1"
+        caption = font(f"level {number}", bold=True, size=TEXT_SIZE, color=theme.faint)
+        caption += "<BR/>" + font(text(many), size=SMALL_SIZE, color=theme.faint)
+        with graph.subgraph() as column:
+            column.attr(rank="same")
+            column.node(f"level{number}", f"<{caption}>", shape="plaintext")
+            for key in keys:
+                column.node(key)
+    ordered = sorted(columns)
+    for here, there in itertools.pairwise(ordered):
+        graph.edge(f"level{here}", f"level{there}", color=theme.idle, style="dotted", arrowhead="none", weight="100")
+
+
+def norms(drawn: Model, flowed: dict[int, Value]) -> dict[str, float]:
+    """The gradient's length at each node that has one: of a tensor, of what a function got, of what a group did last.
+    """
+    steps = flow.last_steps(drawn.trace)
+    found: dict[str, float] = {}
+    for node in drawn.nodes:
+        tensors: tuple[int, ...] = ()
+        if node.kind == "tensor":
+            tensors = (node.record,)
+        elif node.kind == "group":
+            tensors = drawn.trace.operations[drawn.groups[node.record].operations[0]].outputs
+        elif node.kind == "function":
+            function = drawn.trace.functions[node.record]
+            tensors = function.outputs or (() if function.variable is None else (function.variable,))
+            step = steps.get(node.record)
+            values = [] if step is None else [value for value in step.upstream if value is not None]
+            if values:
+                found[node.key] = max(map(flow.norm, values))
+                continue
+        known = [flow.norm(flowed[t]) for t in tensors if t in flowed]
+        if known:
+            found[node.key] = max(known)
+    return found
+
+
+def bounds(lengths: dict[str, float]) -> tuple[float, float] | None:
+    finite = [x for x in lengths.values() if x > 0 and math.isfinite(x)]
+    return (min(finite), max(finite)) if finite else None
+
+
+def fills(drawn: Model, theme: Theme, flowed: dict[int, Value]) -> dict[str, str]:
+    """The fill of each node by its gradient, on a logarithmic scale; white for none, the mark of bad for NaN and Inf.
+    """
+    lengths = norms(drawn, flowed)
+    ends = bounds(lengths)
+    found: dict[str, str] = {}
+    for node in drawn.nodes:
+        length = lengths.get(node.key)
+        if length is None or length == 0:
+            found[node.key] = theme.background
+        elif not math.isfinite(length):
+            found[node.key] = theme.bad
+        elif ends is not None:
+            found[node.key] = theme.scale[step_of(length, *ends, len(theme.scale))]
+    return found
+
+
+def step_of(length: float, low: float, high: float, steps: int) -> int:
+    if high <= low:
+        return steps - 1
+    share = (math.log(length) - math.log(low)) / (math.log(high) - math.log(low))
+    return min(steps - 1, int(share * steps))
+
+
+def scale(graph: Digraph, drawn: Model, theme: Theme, flowed: dict[int, Value]) -> None:
+    """The legend of the fills: one row of samples from the smallest gradient to the largest."""
+    ends = bounds(norms(drawn, flowed))
+    if ends is None:
+        return
+    low, high = (numbers.number(end, 3) for end in ends)
+    samples = "".join(f'<TD BGCOLOR="{color}" WIDTH="22" HEIGHT="12"></TD>' for color in theme.scale)
+    word = font("size of the gradient, logarithmic", size=SMALL_SIZE, color=theme.faint)
+    left, right = (font(text(end), size=SMALL_SIZE, color=theme.faint) for end in (low, high))
+    table = (
+        f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0"><TR><TD COLSPAN="{len(theme.scale) + 2}">{word}</TD></TR>'
+        f"<TR><TD>{left}&#160;</TD>{samples}<TD>&#160;{right}</TD></TR></TABLE>"
+    )
+    with graph.subgraph() as key:
+        key.attr(rank="source")
+        key.node("legendscale", f"<{table}>", shape="plaintext")

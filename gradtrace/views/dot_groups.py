@@ -1,0 +1,128 @@
+"""The boxes that stand for operations: one for each folded group, and in the style `function` one for each Function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradtrace.trace.record import Operation, Trace, Value
+from gradtrace.views import flow, numbers
+from gradtrace.views.fold import Group
+from gradtrace.views.labels import clip, font, label, pair, plain, text, wide
+from gradtrace.views.model import Model, Node, users_of
+from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Look, Theme
+
+if TYPE_CHECKING:
+    from graphviz import Digraph
+
+    from gradtrace.views.dot import Options
+
+LISTED = 5  # kinds of operations that a group names
+
+
+def draw(
+    graph: Digraph, drawn: Model, node: Node, options: Options, theme: Theme, flowed: dict[int, Value],
+    fill: str | None,
+) -> dict[str, Look]:
+    """A group's box: what it is, how much is in it, and how values and gradients went through a series."""
+    group = drawn.groups[node.record]
+    role = "series" if group.copies > 1 else "group"
+    look = theme.series if group.copies > 1 else theme.group
+    lines = [wide(font(text(clip(group.name, 40)), size=NAME_SIZE, bold=True))]
+    lines += [wide(font(text(line), size=SMALL_SIZE, color=theme.faint)) for line in summary(drawn, group)]
+    for shown, title, values, color, spark in (
+        (options.values, "value", through(drawn.trace, group, None), theme.ink, theme.spark),
+        (options.gradients, "|grad|", through(drawn.trace, group, flowed), theme.gradient, theme.gradient_spark),
+    ):
+        if shown and values is not None:
+            tag = font(title + "&#160;&#160;", size=SMALL_SIZE, color=theme.faint)
+            ends = f"{numbers.number(values.data[0].item(), 3)} … {numbers.number(values.data[-1].item(), 3)}"
+            bars = font(numbers.sparkline(values, 24), size=TEXT_SIZE, color=spark)
+            lines += [pair(tag, bars), pair("", font(text(ends), size=SMALL_SIZE, color=color))]
+    attributes = look.attributes() | ({"fillcolor": fill} if fill is not None else {})
+    graph.node(node.key, label(lines), id=node.key, tooltip=plain(details(drawn, group)), **attributes)
+    return {role: look}
+
+
+def summary(drawn: Model, group: Group) -> list[str]:
+    """What a group is, what it does and what is hidden in it."""
+    kinds: dict[str, int] = {}
+    for index in group.operations:
+        name = drawn.trace.operations[index].name
+        kinds[name] = kinds.get(name, 0) + 1
+    many = len(group.operations)
+    blocks = {"loop": "loop", "pass": "passes", "module": "blocks", "function": "calls"}.get(group.kind, "times")
+    each = f"{group.copies} {blocks} of {many // group.copies}: " if group.copies > 1 else ""
+    named = ", ".join(name if n == 1 else f"{name} ×{n}" for name, n in list(kinds.items())[:LISTED])
+    what = group.detail if group.kind != "pass" else ""  # of a pass it is the loop, which stands around it
+    lines = [" · ".join(filter(None, [what, f"{each}{many} operation{'s' if many > 1 else ''}"]))]
+    if group.kind != "chain" or len(kinds) > 1:
+        lines.append(named + (", …" if len(kinds) > LISTED else ""))
+    hidden = hidden_parameters(drawn, group)
+    if hidden:
+        numbers_in = sum(value.numel for t in hidden if (value := drawn.trace.tensors[t].value) is not None)
+        lines.append(f"{len(hidden)} parameter{'s' if len(hidden) > 1 else ''}, {numbers_in:,} numbers")
+    return lines
+
+
+def hidden_parameters(drawn: Model, group: Group) -> list[int]:
+    """The parameters that the group alone uses, and that are therefore not drawn."""
+    shown = {node.record for node in drawn.nodes if node.kind == "tensor"}
+    inside = set(group.operations)
+    used = {o.tensor for i in group.operations for o in drawn.trace.operations[i].inputs if o.tensor is not None}
+    own = [t for t in sorted(used) if drawn.trace.tensors[t].is_parameter and t not in shown]
+    if drawn.style == "autograd" and own:
+        users = users_of(drawn.trace)
+        own = [t for t in own if inside.issuperset(users[t])]
+    return own
+
+
+def through(trace: Trace, group: Group, flowed: dict[int, Value] | None) -> Value | None:
+    """What came out of each block of a series: its value, or the length of an array; with `flowed`, of its gradient."""
+    if group.copies < 2:
+        return None
+    import numpy as np
+
+    size = len(group.operations) // group.copies
+    found = []
+    for last in range(size - 1, len(group.operations), size):
+        tensor = trace.operations[group.operations[last]].outputs[-1]
+        value = trace.tensors[tensor].value if flowed is None else flowed.get(tensor)
+        if value is None:
+            return None
+        found.append(float(value.data) if flowed is None and not value.shape else flow.norm(value))
+    return Value((len(found),), "float64", np.array(found))
+
+
+def details(drawn: Model, group: Group) -> list[str]:
+    """A group's tooltip."""
+    lines = [group.name, *summary(drawn, group)]
+    spans = [span.line for i in group.operations if (span := drawn.trace.operations[i].span) is not None]
+    if spans:
+        lines.append(f"line {min(spans)}" if min(spans) == max(spans) else f"lines {min(spans)} to {max(spans)}")
+    return lines
+
+
+def function_node(
+    graph: Digraph, trace: Trace, operation: Operation, options: Options, theme: Theme, fill: str | None
+) -> None:
+    """A Function as a node of its own: what it does forward, its grad_fn, its constants, and what it keeps."""
+    from gradtrace.views.dot_autograd import saved_text
+
+    look = theme.functions["function"]._replace(shape="octagon", margin="0.02,0.0")
+    lines = [wide(font(text(clip(operation.label, 24)), size=NAME_SIZE - 1, bold=True))]
+    if operation.grad_fn is not None:
+        lines.append(wide(font(text(operation.grad_fn), size=SMALL_SIZE, color=theme.faint)))
+    function = None if operation.function is None else trace.functions[operation.function]
+    saved = () if function is None else function.saved
+    if options.values and function is not None and not function.freed:
+        for i, (name, kept) in enumerate(saved_text(trace, item) for item in saved[:LISTED]):
+            tag = font(text(f"saved {name}") + "&#160;&#160;", size=SMALL_SIZE, color=theme.faint)
+            lines.append(pair(tag, font(text(clip(kept, 24)), size=SMALL_SIZE), f"s{i}"))
+    elif function is not None and saved:
+        lines.append(wide(font("saved values freed", size=SMALL_SIZE, color=theme.faint)))
+    tooltip = [operation.text or operation.label, operation.grad_fn or "no grad_fn"]
+    if operation.span is not None:
+        tooltip.append(f"line {operation.span.line}")
+    attributes = look.attributes() | ({"fillcolor": fill} if fill is not None else {})
+    key = f"o{operation.id}"
+    graph.node(key, label(lines), id=key, tooltip=plain(tooltip), **attributes)

@@ -1,0 +1,200 @@
+"""What a picture consists of, whatever draws it: nodes, edges, and the open scopes around them.
+
+    model(trace, style, fold) -> Model
+
+DOT, Mermaid, GraphML, JSON, the tree in a terminal, the page and the animation are all written from it, so that they
+agree. Keys are made of the trace's ids ("t0" a tensor, "o0" an operation, "f0" a function, "g0" a group), so that they
+are the same from run to run.
+
+    data, function    tensors, the operations between them, and groups
+    autograd          the backward graph's functions, an edge from the function of an input to the one that uses it
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gradtrace.trace.record import TensorRecord, Trace
+from gradtrace.views.fold import Fold, Group, fold
+
+TENSOR, OPERATION, FUNCTION, GROUP = "tensor", "operation", "function", "group"
+STYLES = ("data", "function", "autograd")
+
+
+class Node(NamedTuple):
+    """`record` is the id of the tensor, operation, function or group."""
+
+    key: str
+    kind: str
+    record: int
+    scope: int | None = None  # the open scope that it stands in
+
+
+class Edge(NamedTuple):
+    """From what comes first in the program to what comes later.
+
+    `operation` and `operand` (the operand's place) or `function` and `place` (in next_functions) tell which input it
+    is; `times` how many edges are drawn as one where groups hide their ends; `flows`, whether a gradient does.
+    """
+
+    source: str
+    target: str
+    flows: bool = True
+    operation: int | None = None
+    operand: int | None = None
+    function: int | None = None
+    place: int = 0
+    number: int = 0  # of the output, where the source has several
+    times: int = 1
+
+
+class Model(NamedTuple):
+    trace: Trace
+    style: str
+    fold: Fold
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        return self.fold.groups
+
+
+def model(trace: Trace, style: str = "data", folded: Fold | None = None) -> Model:
+    """The nodes and edges of `trace` in a style, as far as `folded` (None: nothing is folded) shows them."""
+    folded = fold(trace, 1_000_000) if folded is None else folded
+    return (autograd if style == "autograd" else data)(trace, style, folded)
+
+
+# ---- tensors and operations
+
+
+def data(trace: Trace, style: str, folded: Fold) -> Model:
+    users = users_of(trace)
+    shown = [is_shown(trace, folded, tensor, users[tensor.id]) for tensor in trace.tensors]
+    nodes = [
+        Node(f"t{t.id}", TENSOR, t.id, place_of(folded, t, users[t.id])) for t in trace.tensors if shown[t.id]
+    ]
+    nodes += [Node(f"g{g.id}", GROUP, g.id, g.scope) for g in folded.groups]
+    nodes += [
+        Node(f"o{o.id}", OPERATION, o.id, folded.places[o.id]) for o in trace.operations if folded.member[o.id] is None
+    ]
+    return Model(trace, style, folded, tuple(nodes), tuple(data_edges(trace, folded, shown)))
+
+
+def users_of(trace: Trace) -> list[list[int]]:
+    """For each tensor the operations that read it."""
+    users: list[list[int]] = [[] for _ in trace.tensors]
+    for operation in trace.operations:
+        for operand in operation.inputs:
+            if operand.tensor is not None:
+                users[operand.tensor].append(operation.id)
+    return users
+
+
+def is_shown(trace: Trace, folded: Fold, tensor: TensorRecord, users: list[int]) -> bool:
+    """Not what a group alone makes and uses; nor a module's own parameters, once the module is folded."""
+    around = {folded.member[user] for user in users}
+    if tensor.operation is not None:
+        home = folded.member[tensor.operation]
+        if home is None or tensor.is_output or tensor.is_root:
+            return True
+        named = tensor.name is not None and folded.groups[home].kind != "chain"
+        return bool(around - {home}) or (named and not users)
+    if len(around) != 1:
+        return True
+    home = next(iter(around))
+    if home is None:
+        return True
+    group = folded.groups[home]
+    own = tensor.is_parameter or tensor.kind == "constant"
+    return not (own if group.kind != "chain" else own or tensor.name is None or len(group.operations) > len(users))
+
+
+def place_of(folded: Fold, tensor: TensorRecord, users: list[int]) -> int | None:
+    """The open scope of what made the tensor; of a parameter or a constant, of the one scope that uses it."""
+    if tensor.operation is not None:
+        home = folded.member[tensor.operation]
+        return folded.places[tensor.operation] if home is None else folded.groups[home].scope
+    if not (tensor.is_parameter or tensor.kind == "constant"):
+        return None
+    places = {folded.places[user] for user in users}
+    return places.pop() if len(places) == 1 else None
+
+
+def data_edges(trace: Trace, folded: Fold, shown: list[bool]) -> list[Edge]:
+    """One edge for every operand and result; between the same two with a group at an end, one with their count."""
+    edges: list[Edge] = []
+    merged: dict[tuple[str, str], int] = {}
+    for operation in trace.operations:
+        group = folded.member[operation.id]
+        own = f"o{operation.id}" if group is None else f"g{group}"
+        for operand in operation.inputs:
+            if operand.tensor is None or not shown[operand.tensor] or made_in(trace, folded, operand.tensor, group):
+                continue
+            flows = operation.grad_fn is not None and trace.tensors[operand.tensor].requires_grad
+            edge = Edge(f"t{operand.tensor}", own, flows, operation.id, operand.position)
+            add(edges, merged, edge, group is not None)
+        for made in operation.outputs:
+            if shown[made]:
+                edge = Edge(own, f"t{made}", operation.grad_fn is not None, operation.id)
+                add(edges, merged, edge, group is not None)
+    return edges
+
+
+def made_in(trace: Trace, folded: Fold, tensor: int, group: int | None) -> bool:
+    """Whether the group that reads a tensor is the one that made it."""
+    maker = trace.tensors[tensor].operation
+    return group is not None and maker is not None and folded.member[maker] == group
+
+
+def add(edges: list[Edge], merged: dict[tuple[str, str], int], edge: Edge, merge: bool) -> None:
+    at = merged.get((edge.source, edge.target)) if merge else None
+    if at is None:
+        if merge:
+            merged[edge.source, edge.target] = len(edges)
+        edges.append(edge)
+        return
+    known = edges[at]
+    edges[at] = known._replace(times=known.times + 1, flows=known.flows or edge.flows)
+
+
+# ---- functions
+
+
+def autograd(trace: Trace, style: str, folded: Fold) -> Model:
+    homes = function_homes(trace, folded)
+    users: dict[int, set[str]] = {}
+    for link in trace.function_edges:
+        users.setdefault(link.target, set()).add(homes.get(link.source, f"f{link.source}"))
+    for function in trace.functions:  # a folded module's own parameters go with it
+        around = users.get(function.id, set())
+        if function.variable is not None and len(around) == 1 and trace.tensors[function.variable].is_parameter:
+            home = next(iter(around))
+            if home.startswith("g"):
+                homes[function.id] = home
+    places = {o.function: folded.places[o.id] for o in trace.operations if o.function is not None}
+    nodes = [
+        Node(f"f{f.id}", FUNCTION, f.id, places.get(f.id)) for f in trace.functions if f.id not in homes
+    ]
+    used = set(homes.values())
+    nodes += [Node(f"g{g.id}", GROUP, g.id, g.scope) for g in folded.groups if f"g{g.id}" in used]
+    edges: list[Edge] = []
+    merged: dict[tuple[str, str], int] = {}
+    for link in trace.function_edges:
+        source, target = homes.get(link.target, f"f{link.target}"), homes.get(link.source, f"f{link.source}")
+        if source == target:
+            continue
+        edge = Edge(source, target, True, function=link.source, place=link.input_index, number=link.output_nr)
+        add(edges, merged, edge, source.startswith("g") or target.startswith("g"))
+    return Model(trace, style, folded, tuple(nodes), tuple(edges))
+
+
+def function_homes(trace: Trace, folded: Fold) -> dict[int, str]:
+    """The groups' keys of the functions that they hide."""
+    homes: dict[int, str] = {}
+    for operation in trace.operations:
+        group = folded.member[operation.id]
+        if group is not None and operation.function is not None:
+            homes[operation.function] = f"g{group}"
+    return homes

@@ -1,0 +1,145 @@
+"""Folding: by scope and depth, series with a count, what is opened, what is taken together where nothing else helps."""
+
+import trace_samples as samples
+
+from gradtrace import lang
+from gradtrace.trace.capture import capture
+from gradtrace.trace.steps import Watch
+from gradtrace.views import dot
+from gradtrace.views.dot_extras import level_of
+from gradtrace.views.fold import FITS, LONGEST, fold, longest_path
+from gradtrace.views.model import model
+
+NET = """
+import torch
+from torch import nn
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+    def forward(self, x):
+        return x + torch.tanh(self.fc(x))
+net = nn.Sequential(Block(), Block(), Block(), Block(), nn.Linear(2, 1))
+x = torch.ones(1, 2)
+loss = net(x).sum()
+"""
+LOOP = """
+import torch
+w = torch.tensor(0.5, requires_grad=True)
+h = torch.tensor(1.0)
+for i in range({}):
+    h = torch.sin(h * w)
+h.backward()
+"""
+
+
+def traced(text, watch=None):
+    run = lang.run(lang.parse(text, name="s.py"), record=True, watcher=watch)
+    return capture(run, watch=watch)
+
+
+def shown(trace, found):
+    drawn = model(trace, "data", found)
+    return [trace.tensors[n.record].label for n in drawn.nodes if n.kind == "tensor"]
+
+
+def test_nothing_is_folded_that_fits():
+    found = fold(traced(NET))
+    assert not found.groups and not found.automatic
+
+
+def test_depth_0_folds_a_module_with_its_parameters():
+    trace = traced(NET)
+    found = fold(trace, 0)
+    assert [(g.kind, g.name, g.detail, g.copies) for g in found.groups] == [("module", "net", "Sequential", 1)]
+    assert shown(trace, found) == ["x", "net(x)", "loss"]
+
+
+def test_equal_neighbours_are_one_group_with_a_count():
+    trace = traced(NET)
+    found = fold(trace, 1)
+    assert [(g.name, g.copies, len(g.operations)) for g in found.groups] == [("net.0 … 3", 4, 16), ("net.4", 1, 2)]
+    text = dot.source(trace, dot.Options(), found)
+    assert "4 blocks of 4: 16 operations" in text and "8 parameters, 24 numbers" in text
+    assert "cluster_s0" in text
+
+
+def test_expand_opens_one_and_what_is_around_it():
+    trace = traced(NET)
+    found = fold(trace, 0, ["net.1.fc"])
+    assert [g.name for g in found.groups] == ["net.0", "net.2", "net.3", "net.4"]
+    assert "net.1.fc.weight" in shown(trace, found)
+    assert fold(trace, 0, ["2"]).groups[-1].name == "net.4"
+    assert not fold(trace, 0, ["all"]).groups
+
+
+def test_the_passes_of_a_loop():
+    watch = Watch()
+    trace = traced(LOOP.format(10), watch)
+    loop = fold(trace, 0)
+    assert [(g.kind, g.name) for g in loop.groups] == [("loop", "for i in range(10)")]
+    passes = fold(trace, 1)
+    assert [(g.name, g.detail, g.copies) for g in passes.groups] == [("passes 0–9", "for i in range(10)", 10)]
+    text = dot.source(trace, dot.Options(), passes)
+    assert "10 passes of 2: 20 operations" in text and "|grad|" in text and "▁" in text
+    assert [name for name in shown(trace, passes) if name in "wh"] == ["w", "h"]
+    assert len(fold(trace, 2).groups) == 0
+
+
+def test_wires_into_a_group_are_counted():
+    trace = traced(LOOP.format(10))
+    drawn = model(trace, "data", fold(trace, 0))
+    w = trace.tensor("w").id
+    assert [(e.source, e.target, e.times) for e in drawn.edges if e.source == f"t{w}"] == [(f"t{w}", "g0", 10)]
+
+
+def test_a_long_loop_is_folded_by_itself():
+    found = fold(traced(LOOP.format(300)))
+    assert found.automatic and found.shown == 1
+
+
+def test_a_long_formula_is_taken_together():
+    trace = samples.chain(3000)
+    found = fold(trace)
+    assert found.automatic and 1 < found.shown <= LONGEST
+    assert found.groups[0].name == "sin, exp, tanh" and found.groups[0].copies > 1
+    assert sum(len(g.operations) for g in found.groups) == 3000
+    assert len(model(trace, "autograd", found).nodes) <= FITS
+
+
+def test_a_group_has_no_way_back_to_itself():
+    """Layers in a row with something between them are no series: it would have to stand before and after the box."""
+    trace = traced("""
+import torch
+from torch import nn
+a, b, c = nn.Tanh(), nn.Tanh(), nn.Tanh()
+x = torch.ones(2, requires_grad=True)
+y = c(b(a(x) + 1) + 1)
+""")
+    found = fold(trace, 0)
+    assert [g.copies for g in found.groups] == [1, 1, 1]
+    drawn = model(trace, "data", found)
+    assert len(level_of(drawn)) == len(drawn.nodes)
+
+
+def test_levels_say_what_can_run_at_once():
+    trace = samples.notes()
+    level = level_of(model(trace))
+    assert {trace.tensors[int(k[1:])].label: n for k, n in level.items() if k[0] == "t"} == {
+        "x": 0, "w": 0, "a": 1, "b": 1, "y": 2,
+    }
+    text = dot.source(trace, dot.Options(levels=True))
+    assert "level 2" in text and "2 at once" in text and "rank=same" in text
+
+
+def test_the_autograd_style_folds_too():
+    trace = traced(NET)
+    drawn = model(trace, "autograd", fold(trace, 0))
+    names = [trace.functions[n.record].name for n in drawn.nodes if n.kind == "function"]
+    assert names == ["SumBackward0"]
+    assert [(e.source, e.target) for e in drawn.edges] == [("g0", drawn.nodes[0].key)]
+
+
+def test_longest_path():
+    assert longest_path(samples.chain(30)) == 30
+    assert longest_path(samples.notes()) == 2

@@ -64,7 +64,7 @@ class Saved:
     def __init__(self, tensor: Tensor | None, number: int | None) -> None:
         self.number = number
         self.tensor = tensor if number is None else None
-        self.raw = None if tensor is None or number is None else tensor.shared()
+        self.raw = None if tensor is None or number is None else tensor.storage()
         self.counter = None if tensor is None or number is None else tensor.counter()
         self.version = 0 if tensor is None else tensor._version
 
@@ -242,7 +242,7 @@ class Function(metaclass=FunctionMeta):
         edges = tuple(source_node(a) if tracked else None for a, f in zip(args, flags, strict=True) if f)
         numbers = tuple(a._nr for a, f in zip(args, flags, strict=True) if f)
         before, recorder = state.grad_enabled, state.recorder
-        state.grad_enabled, state.recorder = False, None
+        state.grad_enabled, state.recorder = False, recorder if state.planner is not None else None
         try:
             output = cls._run_forward(ctx, args)
         finally:

@@ -111,6 +111,8 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     raw = record.run(args, raws)
     check_result(target, raw)
     node = make_node(record, target, rest, mask, raw) if tracked else None
+    if state.planner is not None:
+        state.planner.change(target)
     write(target, raw)
     counter = target.counter()
     counter.n += 1
@@ -165,7 +167,7 @@ def write(target: Tensor, raw: Any) -> None:
     if type(target._data) in (float, bool) and type(raw) in (float, bool):
         target._data = type(target._data)(raw)
         return
-    data = target.shared()
+    data = target.storage()
     if not data.flags.c_contiguous and repeats(data):  # one location for several elements: the changed ones count
         changed = raw != data
         data[changed] = raw[changed]
@@ -204,7 +206,7 @@ hooks_into_ops["regenerate_view"] = regenerate_view
 
 def flat_index(base: Tensor, view: Tensor) -> Any:
     """For each element of the view, its position among the base's elements (int64, the view's shape)."""
-    whole, part = base.shared(), view.shared()
+    whole, part = base.storage(), view.storage()
     low, high = np.lib.array_utils.byte_bounds(whole)
     unit = whole.itemsize
     cells = np.full((high - low) // unit, -1, dtype=np.int64)

@@ -236,7 +236,7 @@ class Op:
             if type(raws[0]) is float and type(self._kernel) is not str:  # a kernel of our own expects arrays
                 raws[0] = np.asarray(raws[0])
         elif self.view:
-            raws[0] = args[0].shared()
+            raws[0] = args[0].storage()
         elif not self.variadic:
             for i in range(self.arity):
                 if type(raws[i]) is float or type(raws[i]) is bool:

@@ -2,7 +2,9 @@
 
 `origin` is the number of the source span being evaluated (0: none); the engine copies it into every node and knows
 nothing of text. `recorder`, when set, is called after every operator: `recorder(op_name, args, out, origin)`;
-`scope` and `watcher` are what else a recorded run notes (`engine/watch.py`).
+`scope` and `watcher` are what else a recorded run notes (`engine/watch.py`). `planner`, when set, is told of what would
+be lost in a plan: `planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, numpy's
+array), `planner.change(tensor)` before an in-place operation writes.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 class State:
     __slots__ = (
-        "_inference", "_recorder", "anomaly", "anomaly_check_nan", "depth", "grad_enabled", "origin", "scope", "seq",
-        "special", "user_code", "watcher",
+        "_inference", "_recorder", "anomaly", "anomaly_check_nan", "depth", "grad_enabled", "origin", "planner",
+        "scope", "seq", "special", "user_code", "watcher",
     )
 
     def __init__(self) -> None:
@@ -29,6 +31,7 @@ class State:
         self.user_code = False  # whether a backward pass may call a hook or a custom Function: then its order shows
         self.scope: Any = None  # see engine/watch.py
         self.watcher: Any = None
+        self.planner: Any = None
         self._inference = False
         self._recorder: Recorder | None = None
         self.special = False  # whether every call of an operator must look closer: inference mode, or a recorder

@@ -90,6 +90,12 @@ class Tensor(Described, metaclass=TensorType):
 
     def shared(self) -> Any:
         """The data as an ndarray that stands for the storage: writing to it writes to this tensor."""
+        if state.planner is not None:
+            state.planner.read(self)
+        return self.storage()
+
+    def storage(self) -> Any:
+        """`shared()` for the engine's own use, where no value leaves the tensors."""
         raw = self._data
         kind = type(raw)
         if kind is float or kind is bool:
@@ -112,13 +118,13 @@ class Tensor(Described, metaclass=TensorType):
             if fn is not None and fn.out is not None and (fn.outputs == 1 or fn.out[self._nr] is not None):
                 rare = fn.ensure_rare()
                 if rare.out_counter is None:
-                    self.shared()
+                    self.storage()
                     rare.out_counter = extra.counter
         return extra.counter
 
     def alias(self) -> Tensor:
         """A tensor without history on the same storage and the same version counter: what detach returns."""
-        t = Tensor._wrap(self.shared())
+        t = Tensor._wrap(self.storage())
         extra = t.extra()
         extra.counter = self.counter()
         extra.inference = extra.odd = self.is_inference()
@@ -279,6 +285,8 @@ class Tensor(Described, metaclass=TensorType):
 
     def item(self) -> Any:
         """The one element as a Python number; RuntimeError for any other count."""
+        if state.planner is not None:
+            state.planner.read(self)
         raw = self._data
         if state.watcher is not None:
             state.watcher.escapes("item", self, None)
@@ -289,6 +297,8 @@ class Tensor(Described, metaclass=TensorType):
         return raw.item()
 
     def tolist(self) -> Any:
+        if state.planner is not None:
+            state.planner.read(self)
         raw = self._data
         if state.watcher is not None:
             state.watcher.escapes("tolist", self, None)

@@ -10,7 +10,8 @@ from typing import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.state import state
 
-MODES = ("grad_enabled", "inference", "origin", "recorder", "scope", "watcher", "anomaly", "anomaly_check_nan")
+MODES = ("grad_enabled", "inference", "origin", "recorder", "scope", "watcher", "planner", "anomaly",
+         "anomaly_check_nan")
 
 
 @contextmanager

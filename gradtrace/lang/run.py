@@ -40,13 +40,15 @@ class Run(NamedTuple):
 
 def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Budget | None = None, stdout: Any = None,
         stderr: Any = None, record: bool = False, outputs: Any = (), dtype: Any = None, watcher: Any = None,
+        planner: Any = None,
         then: Callable[[Run], None] | None = None) -> Run:
     """Runs a program. ProgramError for what it raises, LanguageError for what the language lacks, BudgetError.
 
     `dtype` is the default dtype of the run, by name or object; None: float64 without imports, else float32.
     With `record` the operators that it calls are kept, as `state.recorder` gets them; `watcher` looks on
-    (`engine/watch.py`). `then` gets the run before what held during it (dtype, limits, places of errors) ends: backward
-    may call code of the program. SystemExit if it asks for a status other than 0.
+    (`engine/watch.py`); a `planner` is called in the recorder's place, also in `then`, and told of what a plan would
+    lose. `then` gets the run before what held during it (dtype, limits, places of errors) ends: backward may call code
+    of the program. SystemExit if it asks for a status other than 0.
     """
     env = dict(inputs or {})
     records: list[Any] = []
@@ -56,14 +58,14 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     with restored(), deep(meter.deepest):
         dtypes.set_default_dtype(default_dtype(program, dtype))
         state.grad_enabled, state.inference, state.origin = True, False, 0
-        state.recorder = recorder_of(records, scopes, watcher) if record else None
-        state.scope, state.watcher, machine.recording = None, watcher, record
+        state.recorder = recorder_of(records, scopes, watcher) if record else planner
+        state.scope, state.watcher, machine.recording, state.planner = None, watcher, record, planner
         last = execute(machine, program.tree)
         chosen = tuple((name, chosen_output(env, name)) for name in outputs)
         root = last if last is not None else assigned_root(program.tree, env)
         done = Run(program, env, root, chosen, records, machine.spans, dict(inputs or {}), scopes)
         if then is not None:
-            state.recorder, state.origin = None, 0
+            state.recorder, state.origin = planner, 0
             with explained(machine):
                 then(done)
     return done

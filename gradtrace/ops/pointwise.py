@@ -54,7 +54,8 @@ sqrt = op("sqrt(self)", "sqrt", scalar=math.sqrt, node="SqrtBackward0", **FLOAT,
           self=d("out", lambda xp, g, out, self: g / (2 * out)))
 rsqrt = op("rsqrt(self)", lambda x: 1 / np.sqrt(x), scalar=scalars.rsqrt, node="RsqrtBackward0", **FLOAT,
            self=d("out", lambda xp, g, out, self: -0.5 * g * (out * out * out)))
-reciprocal = op("reciprocal(self)", lambda x: 1 / x, scalar=scalars.reciprocal, node="ReciprocalBackward0", **FLOAT,
+reciprocal = op("reciprocal(self)", lambda x: np.divide(1, x), scalar=scalars.reciprocal,
+                node="ReciprocalBackward0", **FLOAT,
                 self=d("out", lambda xp, g, out, self: -g * (out * out)))
 sin = op("sin(self)", "sin", scalar=math.sin, node="SinBackward0", **FLOAT,
          self=d("self", lambda xp, g, out, self: g * xp.cos(self)))

@@ -126,7 +126,7 @@ def as_view(self: Tensor, *shape: Any) -> Tensor:
 def reshaped(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """Another shape: a view where the strides allow one, else a copy (torch.reshape)."""
     wanted = infer_size(sizes((named["shape"],) if "shape" in named else shape), input.numel())
-    if can_view(input.shared(), wanted):
+    if can_view(input.storage(), wanted):
         return view(input, wanted)
     return unsafe_view(contiguous_clone(input), wanted)
 

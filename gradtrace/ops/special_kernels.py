@@ -1,12 +1,17 @@
 """erf and erfc on arrays, in double precision.
 
-The rational approximations are those of Sun's fdlibm, s_erf.c (W. J. Cody's method, "Rational Chebyshev approximations
-for the error function", 1969): four ranges of |x|, each with its quotient of polynomials. Within 1 ulp for erf, and
-for erfc as far as exp is.
+erf is read from a table of its values 1/256 apart and continued from there by its own differential equation: with
+h = x - x0 no larger than 1/512, erf(x) = erf(x0) + erf'(x0) times the integral of exp(-2 x0 s - s^2) over [0, h], whose
+expansion needs four terms. There are no branches in it, so that numpy's loops run it at full speed; within 2 ulp.
+
+erfc has the rational approximations of Sun's fdlibm, s_erf.c (W. J. Cody's method, "Rational Chebyshev approximations
+for the error function", 1969): four ranges of |x|, each with its quotient of polynomials; good as far as exp is.
 """
 
 from __future__ import annotations
 
+import math
+import threading
 from typing import Any
 
 from gradtrace.engine.lazy import np
@@ -56,41 +61,110 @@ def tail(x: Any, top: tuple[float, ...], bottom: tuple[float, ...]) -> Any:
     return np.exp(-z * z - 0.5625) * np.exp((z - x) * (z + x) + ratio) / x
 
 
-def by_range(x: Any, complement: bool) -> Any:
-    """erf, or erfc if `complement`, of a float64 array."""
+def erfc(x: Any) -> Any:
+    """erfc of an array, in its dtype."""
+    x = np.asarray(x)
+    wide = np.ascontiguousarray(x, np.float64).reshape(-1)
+    return by_range(wide).reshape(x.shape).astype(x.dtype)
+
+
+def by_range(x: Any) -> Any:
+    """erfc of a float64 array."""
     a = np.abs(x)
-    out = np.where(np.isnan(x), x, 1.0 - np.sign(x) if complement else np.sign(x))  # beyond all ranges
+    out = np.where(np.isnan(x), x, 1.0 - np.sign(x))  # beyond all ranges
     i = a < SMALL
     if i.any():
         z = x[i] * x[i]
-        y = x[i] * (polynomial(PP, z) / polynomial(QQ, z))
         small = x[i]
+        y = small * (polynomial(PP, z) / polynomial(QQ, z))
         # Near 1/2 the difference 1 - erf is formed so that no digit is lost.
-        out[i] = np.where(small < 0.25, 1 - (small + y), 0.5 - (small - 0.5 + y)) if complement else small + y
+        out[i] = np.where(small < 0.25, 1 - (small + y), 0.5 - (small - 0.5 + y))
     i = (a >= SMALL) & (a < MIDDLE)
     if i.any():
         s = a[i] - 1
         p = polynomial(PA, s) / polynomial(QA, s)
-        positive = x[i] > 0
-        out[i] = np.where(positive, 1 - ERX - p, 1 + (ERX + p)) if complement else np.where(positive, ERX + p, -ERX - p)
+        out[i] = np.where(x[i] > 0, 1 - ERX - p, 1 + (ERX + p))
     for low, high, top, bottom in ((MIDDLE, LARGE, RA, SA), (LARGE, LAST, RB, SB)):
         i = (a >= low) & (a < high)
         if i.any():
             r = tail(a[i], top, bottom)
-            if complement:
-                out[i] = np.where(x[i] > 0, r, 2 - r)
-            else:
-                out[i] = np.where(x[i] > 0, 1 - r, r - 1)
+            out[i] = np.where(x[i] > 0, r, 2 - r)
     return out
 
 
-def _kernel(complement: bool) -> Any:
-    def kernel(x: Any) -> Any:
-        x = np.asarray(x)
-        wide = np.ascontiguousarray(x, np.float64).reshape(-1)
-        return by_range(wide, complement).reshape(x.shape).astype(x.dtype)
+# ---- erf
 
-    return kernel
+STEPS, END = 256, 6  # of the table: points per unit; from here on erf is 1 in double precision
+CHUNK = 8192  # elements at a time: what is computed on the way stays in the cache
+_tables: list[Any] = []
+_scratch = threading.local()
 
 
-erf, erfc = _kernel(False), _kernel(True)
+def erf(x: Any, out: Any = None) -> Any:
+    """erf of an array, in its dtype; into `out` if given: contiguous, of x's shape and dtype, or x itself."""
+    x = np.asarray(x)
+    wide = np.ascontiguousarray(x, np.float64).reshape(-1)
+    direct = out is not None and out.dtype == np.float64
+    result = out.reshape(-1) if direct else np.empty(len(wide))
+    for start in range(0, len(wide), CHUNK):
+        from_table(wide[start : start + CHUNK], result[start : start + CHUNK])
+    if direct:
+        return out
+    if out is not None:
+        np.copyto(out, result.reshape(x.shape), casting="same_kind")
+        return out
+    return result.reshape(x.shape).astype(x.dtype, copy=False)
+
+
+def tables() -> list[Any]:
+    """erf and its derivative at the points."""
+    if not _tables:
+        points = [k / STEPS for k in range(-END * STEPS, END * STEPS + 1)]
+        slopes = np.array([2 / math.sqrt(math.pi) * math.exp(-p * p) for p in points])
+        _tables[:] = [np.array([math.erf(p) for p in points]), slopes]
+    return _tables
+
+
+def scratch(n: int) -> list[Any]:
+    """This thread's arrays of n elements: five of floats, one of positions."""
+    if not hasattr(_scratch, "arrays"):
+        _scratch.arrays = (*np.empty((5, CHUNK)), np.empty(CHUNK, np.intp))
+    return [a[:n] for a in _scratch.arrays]
+
+
+def from_table(x: Any, out: Any) -> None:
+    """erf of at most CHUNK elements. With p = x0 h and q = h^2 the factor of erf'(x0) h is
+
+    1 + p (-1 + p (2/3 + p (-1/3 + p 2/15))) + q (-1/3 + p/2 - p^2 2/5 + q/10).
+    """
+    values, slopes = tables()
+    h, p, q, s, t, place = scratch(len(x))
+    np.maximum(x, -END, h)
+    np.minimum(h, END, h)
+    np.multiply(h, STEPS, p)
+    np.rint(p, p)
+    np.add(p, END * STEPS, q)
+    np.copyto(place, q, casting="unsafe")  # of a NaN: anything; take clips it
+    np.multiply(p, 1 / STEPS, p)
+    np.subtract(h, p, h)
+    np.multiply(p, h, p)
+    np.multiply(h, h, q)
+    np.multiply(q, 1 / 10, s)
+    np.multiply(p, -2 / 5, t)
+    np.add(t, 1 / 2, t)
+    np.multiply(t, p, t)
+    np.add(t, -1 / 3, t)
+    np.add(s, t, s)
+    np.multiply(s, q, s)
+    np.multiply(p, 2 / 15, t)
+    for c in (-1 / 3, 2 / 3, -1.0):
+        np.add(t, c, t)
+        np.multiply(t, p, t)
+    np.add(s, t, s)
+    np.add(s, 1, s)
+    np.take(slopes, place, out=t, mode="clip")
+    np.multiply(t, h, t)
+    np.multiply(s, t, s)
+    np.take(values, place, out=t, mode="clip")
+    np.add(s, t, s)
+    np.copysign(s, x, out)  # -0 is odd too

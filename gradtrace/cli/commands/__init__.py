@@ -5,5 +5,6 @@ COMMANDS = {
     "eval": "Values, gradients and leaf status of an expression or a file.",
     "graph": "Draw the graph of an expression or a file.",
     "run": "Run a script as it is.",
+    "plan": "Value and gradients as one static program.",
     "trace": "Every step, forward and backward, in the order in which it happened.",
 }

@@ -1,0 +1,119 @@
+"""`gradtrace plan SOURCE`: the static program of value and gradients, and what the passes made of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.cli import options, output
+from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from gradtrace.engine import Tensor
+    from gradtrace.lang import Program
+
+HELP = """Show the plan of SOURCE: value and gradients as one static program, built once and run many times.
+
+The passes fold constants, clear identities away, share common subexpressions and drop dead steps, without changing a
+bit of any result; --fast-math allows what does. A variable that is not given is a scalar: the numbers do not matter to
+a plan, the shapes do. A Python if or while on a tensor cannot be frozen and is refused with its line."""
+
+EXAMPLES = """Examples:
+  gradtrace plan "(x+w)*(w+1)"
+  gradtrace plan "(x+w)*(w+1)" --runs 100000
+  gradtrace plan examples/black_scholes.txt --order 2 --format json
+  gradtrace plan "(x+w)*(w+1)" -o plan.svg"""
+
+
+def plan(
+    program: Program, order: int, runs: int | None, fast_math: bool, format: str, output_file: str | None,
+    **flags: Any,
+) -> None:
+    from gradtrace.static.passes import optimise
+    from gradtrace.views import plan_text
+
+    inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
+    tensors, recorded = record(program, inputs, budget, order, options.names(flags.pop("output")))
+    made = optimise(recorded, fast_math)
+    if output_file is not None:
+        draw(plan_text.dot(made), output_file)
+    elif format == "json":
+        from gradtrace.views.data import dumps
+
+        output.write(dumps(plan_text.as_data(made, len(recorded.steps))) + "\n")
+    elif format == "dot":
+        output.write(plan_text.dot(made))
+    else:
+        output.write(plan_text.render(made, len(recorded.steps)))
+    if runs:
+        output.write(repeated(made, tensors, runs))
+
+
+def record(program: Program, inputs: options.Inputs, budget: Any, order: int, outputs: tuple[str, ...]) -> Any:
+    """The input tensors, and the plan as recorded. Variables that have no value are scalars."""
+    from gradtrace.cli import session
+    from gradtrace.static.source import plan_of
+
+    if not program.tree.body:
+        raise UsageError(f"{program.source.name} holds nothing to plan", "give an expression, a file, or - for stdin")
+    dtype = session.dtype_of(program, inputs.dtype)
+    known = session.read_all({given.name: given for given in program.inputs}, inputs, dtype)
+    lacking = {given.name: "1" for given in program.inputs if given.name not in known and given.default is None}
+    tensors = session.prepare(program, inputs._replace(given={**lacking, **inputs.given}), dtype)
+    return tensors, plan_of(program, tensors, order=order, outputs=outputs, dtype=dtype, budget=budget,
+                            stderr=sys.stderr)
+
+
+def repeated(made: Any, tensors: dict[str, Tensor], runs: int) -> str:
+    """The counters and the time of `runs` runs."""
+    from time import perf_counter
+
+    from gradtrace import static
+
+    program = static.program(made)
+    values = [tensors[name]._data for name, _ in made.inputs]
+    start = perf_counter()
+    for _ in range(runs):
+        program(*values)
+    seconds = perf_counter() - start
+    return f"\nbuilt {program.built} time, run {program.runs} times: {seconds / runs * 1e6:.3g} us a run\n"
+
+
+def draw(text: str, name: str) -> None:
+    from gradtrace.cli.commands.graph import drawn
+    from gradtrace.views import files
+
+    files.write_output(name, drawn(text, name.rpartition(".")[2].lower(), None))
+
+
+def suffix_of(name: str) -> str:
+    from gradtrace.cli.commands.graph import suffix_of as check
+
+    return check(name)
+
+
+command = SourceCommand(
+    "plan",
+    plan,
+    [
+        *options.source(),
+        ToolOption(["--order"], type=int, min=0, max=2, default=1, metavar="N", section="Plan",
+                   help="0: the value alone; 1 (default): its gradients too; 2: also the second derivatives."),
+        ToolOption(["--output"], metavar="NAMES", multiple=True, section="Plan",
+                   help="Plan these tensors, not the last one."),
+        ToolOption(["--fast-math"], is_flag=True, section="Plan",
+                   help="Also rewrite what may change the last bits: x + 0, x * 0, x / c, (x * c) * d."),
+        ToolOption(["--runs"], type=int, min=1, metavar="N", section="Plan",
+                   help="Run it N times, and tell the counters and the time."),
+        ToolOption(["--format"], choices=("table", "json", "dot"), default="table", metavar="table|json|dot",
+                   section="Output", help="Default: table."),
+        ToolOption(["-o", "output_file"], metavar="FILE", check=suffix_of, section="Output",
+                   help="Draw it to .svg, .png, .pdf or .dot, inputs at the bottom."),
+        *options.inputs(),
+        *options.limits(),
+        *options.common(),
+    ],
+    HELP,
+    EXAMPLES,
+)

@@ -1,0 +1,139 @@
+"""Running a plan on whole arrays: runs of elementwise steps of one shape as blocks, every other step by its kernel.
+
+A run of elementwise steps is a plan of its own, made for one element, and its "rows" are the elements; so the values on
+the way exist only as block buffers. An array is let go of after the last step that reads it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import records
+from gradtrace.static import control, kernels
+from gradtrace.static.plan import Plan, Ref, Step, Value, refs, replaced
+from gradtrace.static.rows import RowProgram
+
+SMALL = 4096  # elements: below this a block's set-up costs more than it saves
+
+
+class Task(NamedTuple):
+    """One thing to do: `run` gets the values of `reads` and gives those of `makes`; then `drops` are let go of."""
+
+    run: Callable[..., tuple[Any, ...]]
+    reads: tuple[int, ...]
+    makes: tuple[int, ...]
+    drops: tuple[int, ...]
+
+
+class ArrayProgram:
+    """A plan on arrays of the shapes it was made for. `built` and `runs` count."""
+
+    def __init__(self, plan: Plan, threads: int = 1) -> None:
+        self.plan = plan
+        self.threads = threads
+        self.built = 1
+        self.runs = 0
+        self.constants = {n: np.asarray(v.constant) for n, v in enumerate(plan.values) if v.is_constant}
+        self.groups = grouped(plan)
+        self.tasks = self.make_tasks()
+
+    def __call__(self, *inputs: Any) -> tuple[Any, ...]:
+        """The outputs as arrays, for inputs of the plan's shapes and dtypes, in its order."""
+        self.runs += 1
+        have = dict(self.constants)
+        have.update({n: np.asarray(x) for (_, n), x in zip(self.plan.inputs, inputs, strict=True)})
+        with np.errstate(all="ignore"):
+            for task in self.tasks:
+                for number, made in zip(task.makes, task.run(*[have[n] for n in task.reads]), strict=True):
+                    have[number] = made
+                for number in task.drops:
+                    del have[number]
+        return tuple(have[n] for _, n in self.plan.outputs)
+
+    def make_tasks(self) -> list[Task]:
+        kept = {n for _, n in self.plan.outputs} | {n for _, n in self.plan.inputs} | set(self.constants)
+        last: dict[int, int] = {}
+        for position, group in enumerate(self.groups):
+            for step in group:
+                last.update(dict.fromkeys((*refs(step.args), *step.out), position))
+        tasks = []
+        for position, group in enumerate(self.groups):
+            run, reads, makes = self.task(position, group, last, kept)
+            drops = [n for n in dict.fromkeys((*reads, *makes)) if last.get(n) == position and n not in kept]
+            tasks.append(Task(run, reads, makes, tuple(drops)))
+        return tasks
+
+    def task(self, position: int, group: list[Step], last: dict[int, int], kept: set[int]) -> Any:
+        if len(group) == 1 and not is_big(self.plan, group[0]):
+            step = group[0]
+            return whole(step), tuple(refs(step.args)), step.out
+        inside = {n for step in group for n in step.out}
+        makes = tuple(n for n in sorted(inside) if n in kept or last[n] > position)
+        reads = tuple(dict.fromkeys(n for step in group for n in refs(step.args) if n not in inside))
+        shape = self.plan.values[group[0].out[0]].shape
+        return self.blocked(group, reads, makes, shape), reads, makes
+
+    def blocked(self, group: list[Step], reads: tuple[int, ...], makes: tuple[int, ...], shape: Any) -> Any:
+        """The group as a program of elements."""
+        values = [Value((), v.dtype, v.constant if v.shape == () else None) for v in self.plan.values]
+        rowwise = tuple(n for n in reads if self.plan.values[n].shape == shape)
+        plan = Plan(tuple(values), tuple((str(n), n) for n in reads), tuple(group), tuple((str(n), n) for n in makes))
+        program = RowProgram(plan, rowwise, makes)
+        order = [reads.index(n) for n in rowwise], [reads.index(n) for n in program.emitted.uniforms]
+        kinds = [self.plan.values[n].dtype for n in makes]
+        threads = self.threads
+
+        def run(*operands: Any) -> tuple[Any, ...]:
+            outs = [np.empty(shape, kind) for kind in kinds]
+            flat = [np.ascontiguousarray(operands[i]).reshape(-1) for i in order[0]]
+            program.run(flat, [operands[i] for i in order[1]], [o.reshape(-1) for o in outs], threads)
+            return tuple(outs)
+
+        return run
+
+
+def grouped(plan: Plan) -> list[list[Step]]:
+    """The steps in order, neighbours that can run as one block program together."""
+    groups: list[list[Step]] = []
+    for step in plan.steps:
+        big = is_big(plan, step)
+        if groups and big and is_big(plan, groups[-1][0]) and same_shape(plan, groups[-1][0], step):
+            groups[-1].append(step)
+        else:
+            groups.append([step])
+    return groups
+
+
+def same_shape(plan: Plan, a: Step, b: Step) -> bool:
+    return plan.values[a.out[0]].shape == plan.values[b.out[0]].shape
+
+
+def is_big(plan: Plan, step: Step) -> bool:
+    """Whether a step is worth blocks: elementwise, large, its operands of the result's shape or single elements."""
+    if len(step.out) != 1 or not kernels.is_elementwise(step):
+        return False
+    shape = plan.values[step.out[0]].shape
+    plain = all(plan.values[n].shape in (shape, ()) for n in refs(step.args))
+    return math.prod(shape) > SMALL and plain and not any(hasattr(a, "tobytes") for a in step.args)
+
+
+def whole(step: Step) -> Callable[..., tuple[Any, ...]]:
+    """A step by its operator's kernel, on arrays."""
+    made = control.program_of(step)
+    if made is not None:
+        return made
+    kernel, several = records[step.op].kernel, len(step.out) > 1
+    if all(type(a) is Ref for a in step.args):
+        if several:
+            return lambda *operands: tuple(map(np.asarray, kernel(*operands)))
+        return lambda *operands: (np.asarray(kernel(*operands)),)
+
+    def run(*operands: Any) -> tuple[Any, ...]:
+        taken = iter(operands)
+        out = kernel(*replaced(step.args, lambda _: next(taken)))
+        return tuple(map(np.asarray, out)) if several else (np.asarray(out),)
+
+    return run

@@ -1,0 +1,317 @@
+"""How a step is done on arrays into a buffer: for each elementwise operator its numpy calls.
+
+    instructions(step, plan)   the calls of an elementwise step, each writing OUT; None for any other step
+
+A call is (function, arguments): a Ref, OUT (the buffer that the step's result is to be in), or a constant. The numbers
+are those of the operator's own kernel, to the last bit: a rewrite stands here only if it gives the same.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import records
+from gradtrace.lang.words import words
+from gradtrace.static.plan import Plan, Ref, Step, refs
+
+Call = tuple[Any, tuple[Any, ...]]
+
+
+class Out:
+    """Stands for the buffer of the result."""
+
+    def __repr__(self) -> str:
+        return "OUT"
+
+
+OUT = Out()
+# Elementwise operators without calls of their own: their kernel is run, and its result copied.
+KERNELS = words("""
+    add_scaled celu clamp_max_tensor clamp_min_tensor clamp_tensor digamma div_mode elu entr erfc erfinv exp2
+    floor_divide fmod_scalar frac gelu hardshrink hardsigmoid hardswish hardtanh heaviside isneginf isposinf ldexp
+    leaky_relu lgamma log_sigmoid logit masked_fill masked_fill_tensor mish nan_to_num ndtr pow pow_of_scalar
+    prelu remainder remainder_scalar round round_to rsub sign silu sinc softplus softshrink sub_scaled threshold
+    xlog1py xlogy""")
+
+
+def is_elementwise(step: Step) -> bool:
+    """Whether each element of the result depends on the operands' elements at its place alone."""
+    return step.op in TABLE or step.op in KERNELS or ufunc_of(step.op) is not None
+
+
+def ufunc_of(name: str) -> Any:
+    """The numpy ufunc that is an operator's whole kernel, if one is."""
+    record = records.get(name)
+    if record is None or not isinstance(record._kernel, str):
+        return None
+    found = getattr(np, record._kernel)
+    return found if isinstance(found, np.ufunc) else None
+
+
+def instructions(step: Step, plan: Plan) -> list[Call] | None:
+    """The calls of an elementwise step; None for one that is not."""
+    if len(step.out) != 1:
+        return None
+    made = TABLE.get(step.op)
+    if made is not None:
+        return made(plan, *step.args)
+    ufunc = ufunc_of(step.op)
+    if ufunc is not None:
+        return [(ufunc, (*step.args[: ufunc.nin], OUT))]
+    if step.op in KERNELS:
+        return [(copied, (records[step.op].kernel, *step.args, OUT))]
+    return None
+
+
+def reads_once(calls: list[Call]) -> bool:
+    """Whether the operands are read by the first call alone, so that the result may take an operand's buffer."""
+    first = calls[0][0]
+    return isinstance(first, np.ufunc) and not any(True for _, args in calls[1:] for _ in refs(args))
+
+
+def copied(kernel: Any, *rest: Any) -> None:
+    *args, out = rest
+    np.copyto(out, kernel(*args))
+
+
+def where_into(condition: Any, a: Any, b: Any, out: Any) -> None:
+    np.copyto(out, b)
+    np.copyto(out, a, where=condition)
+
+
+def relu_grad_into(g: Any, result: Any, out: Any) -> None:
+    np.copyto(out, g)
+    np.copyto(out, 0, where=result <= 0)
+
+
+def sigmoid_into(x: Any, out: Any) -> None:
+    np.absolute(x, out)
+    np.negative(out, out)
+    np.exp(out, out)
+    top = np.where(x >= 0, 1, out)
+    np.add(out, 1, out)
+    np.divide(top, out, out)
+
+
+def erf_into(x: Any, out: Any) -> None:
+    from gradtrace.ops import special_kernels
+
+    special_kernels.erf(x, out)
+
+
+def cast_into(a: Any, out: Any) -> None:
+    np.copyto(out, a, casting="unsafe")
+
+
+def power(plan: Plan, a: Any, exponent: Any) -> list[Call]:
+    """As `power_scalar_kernel` in ops.arithmetic."""
+    if exponent == 2:
+        return [(np.multiply, (a, a, OUT))]
+    if exponent == 3:
+        return [(copied, (cube, a, OUT))]
+    if exponent == 0.5:
+        return [(np.sqrt, (a, OUT))]
+    dtype = plan.values[a.number].dtype if type(a) is Ref else "float64"
+    return [(np.power, (a, np.dtype(dtype).type(exponent), OUT))]
+
+
+def cube(a: Any) -> Any:
+    return a * a * a
+
+
+def relu(plan: Plan, a: Any) -> list[Call]:
+    # 0 + -0 is 0: the kernel gives no -0.
+    return [(np.maximum, (a, 0, OUT)), (np.add, (OUT, 0, OUT))]
+
+
+def clamp(plan: Plan, a: Any, low: Any, high: Any) -> list[Call]:
+    calls: list[Call] = []
+    dtype = np.dtype(plan.values[a.number].dtype).type
+    for ufunc, bound in ((np.maximum, low), (np.minimum, high)):
+        if bound is not None:
+            calls.append((ufunc, (OUT if calls else a, dtype(bound), OUT)))
+    return calls
+
+
+def remainder(plan: Plan, a: Any, b: Any) -> list[Call]:
+    return [(copied, (records["remainder"].kernel, a, b, OUT))]
+
+
+TABLE: dict[str, Any] = {
+    "sub": lambda plan, a, b: [(np.subtract, (a, b, OUT))],
+    "rsub_scalar": lambda plan, a, b: [(np.subtract, (b, a, OUT))],
+    "neg": lambda plan, a: [(np.negative, (a, OUT))],
+    "abs": lambda plan, a: [(np.absolute, (a, OUT))],
+    "mul_number": lambda plan, a, b: [(np.multiply, (a, b, OUT))],
+    "div_number": lambda plan, a, b: [(np.divide, (a, b, OUT))],
+    "pow_scalar": power,
+    "reciprocal": lambda plan, a: [(np.divide, (1, a, OUT))],
+    "rsqrt": lambda plan, a: [(np.sqrt, (a, OUT)), (np.divide, (1, OUT, OUT))],
+    "where": lambda plan, c, a, b: [(where_into, (c, a, b, OUT))],
+    "relu": relu,
+    "relu_grad": lambda plan, g, result: [(relu_grad_into, (g, result, OUT))],
+    "sigmoid": lambda plan, a: [(sigmoid_into, (a, OUT))],
+    "erf": lambda plan, a: [(erf_into, (a, OUT))],
+    "clamp": clamp,
+    "clamp_min": lambda plan, a, low: clamp(plan, a, low, None),
+    "clamp_max": lambda plan, a, high: clamp(plan, a, None, high),
+    "cast": lambda plan, a, dtype: [(cast_into, (a, OUT))],
+    "remainder": remainder,
+}
+
+
+# ---- rows
+
+
+def by_rows(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+    """A function of a step's Ref arguments, those in `rowwise` with a leading axis of rows, that gives such results.
+
+    It is the operator's batched form where there is one, else its kernel row by row.
+    """
+    batched = BATCHED.get(step.op)
+    if batched is not None:
+        made = batched(step, plan, rowwise)
+        if made is not None:
+            return made
+    return one_by_one(step, rowwise)
+
+
+def one_by_one(step: Step, rowwise: set[int]) -> Any:
+    """The kernel, called for each row."""
+    from gradtrace.static.plan import replaced
+
+    numbers = list(refs(step.args))
+    kernel = records[step.op].kernel
+    several = len(step.out) > 1
+
+    def run(*operands: Any) -> Any:
+        n = next(len(o) for number, o in zip(numbers, operands, strict=True) if number in rowwise)
+        results = []
+        for i in range(n):
+            taken = iter([np.asarray(o[i]) if number in rowwise else np.asarray(o)
+                          for number, o in zip(numbers, operands, strict=True)])
+            results.append(kernel(*replaced(step.args, lambda _, taken=taken: next(taken))))  # type: ignore[misc]
+        if several:
+            return tuple(np.stack(column) for column in zip(*results, strict=True))
+        return np.stack(results) if results else np.empty((0, *()))
+
+    return run
+
+
+def shape_of(step: Step, plan: Plan) -> tuple[int, ...]:
+    return plan.values[step.out[0]].shape
+
+
+def reshaped(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+    shape = shape_of(step, plan)
+    return lambda a: a.reshape(len(a), *shape)
+
+
+def expanded(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+    shape = shape_of(step, plan)
+    before = plan.values[step.args[0].number].shape
+    lead = (1,) * (len(shape) - len(before))
+    return lambda a: np.broadcast_to(a.reshape(len(a), *lead, *before), (len(a), *shape))
+
+
+def summed(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+    return lambda a: a.reshape(len(a), -1).sum(axis=1)
+
+
+def averaged(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+    n = math.prod(plan.values[step.args[0].number].shape)
+    return lambda a: a.reshape(len(a), -1).sum(axis=1) / n
+
+
+def over_dims(name: str) -> Any:
+    def made(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+        value = plan.values[step.args[0].number]
+        _, dims, *rest = step.args
+        if not value.dtype.startswith("float") or (len(rest) > 1 and rest[1] is not None):
+            return None
+        if dims is None:
+            dims = range(len(value.shape))
+        axes: tuple[int, ...] = (dims,) if isinstance(dims, int) else tuple(dims)
+        axes = tuple(axis % len(value.shape) + 1 for axis in axes)
+        shape = shape_of(step, plan)
+        count = math.prod(value.shape[axis - 1] for axis in axes) if name == "mean" else 1
+        return lambda a: (a.sum(axis=axes) / count if count != 1 else a.sum(axis=axes)).reshape(len(a), *shape)
+
+    return made
+
+
+def summed_to(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+    before, shape = plan.values[step.args[0].number].shape, shape_of(step, plan)
+    lead = len(before) - len(shape)
+    axes = tuple(range(1, lead + 1)) + tuple(
+        i + lead + 1 for i, n in enumerate(shape) if n == 1 and before[i + lead] != 1)
+    return lambda a: a.sum(axis=axes).reshape(len(a), *shape)
+
+
+def transposed(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+    n = len(shape_of(step, plan))
+    if step.op == "permute":
+        order = tuple(d % n for d in step.args[1])
+    elif step.op == "t":
+        order = tuple(reversed(range(n)))
+    else:
+        swap = [d % n for d in step.args[1:3]]
+        order = tuple(swap[1] if d == swap[0] else swap[0] if d == swap[1] else d for d in range(n))
+    axes = (0, *(d + 1 for d in order))
+    return lambda a: a.transpose(axes)
+
+
+def product(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+    if step.op == "mm":
+        return np.matmul
+    if step.op == "mv":
+        return lambda a, b: np.matmul(a, b[..., None])[..., 0]
+    return lambda a, b: np.matmul(a[..., None, :], b[..., None])[..., 0, 0]
+
+
+def selected(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+    _, dim, *which = step.args
+    item = slice(*which) if step.op == "slice" else which[0]
+    key = (slice(None),) * (dim % len(plan.values[step.args[0].number].shape) + 1) + (item,)
+    return lambda a: a[key]
+
+
+def placed(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+    _, shape, dim, *which = step.args
+    item = slice(*which) if step.op == "slice_place" else which[0]
+    key = (slice(None),) * (dim % len(shape) + 1) + (item,)
+
+    def run(g: Any) -> Any:
+        out = np.zeros((len(g), *shape), g.dtype)
+        out[key] = g
+        return out
+
+    return run
+
+
+def stacked(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+    numbers = list(refs(step.args))
+    rank = len(shape_of(step, plan))
+    axis = step.args[1] % rank + 1
+    join = np.stack if step.op == "stack" else np.concatenate
+
+    def run(*operands: Any) -> Any:
+        n = next(len(o) for number, o in zip(numbers, operands, strict=True) if number in rowwise)
+        rows = [o if number in rowwise else np.broadcast_to(o, (n, *np.shape(o)))
+                for number, o in zip(numbers, operands, strict=True)]
+        return join(rows, axis=axis)
+
+    return run
+
+
+BATCHED: dict[str, Any] = {
+    "sum": summed, "mean": averaged, "sum_dim": over_dims("sum"), "mean_dim": over_dims("mean"), "sum_to": summed_to,
+    "expand": expanded, "permute": transposed, "transpose": transposed, "t": transposed,
+    "mm": product, "mv": product, "dot": product, "vdot": product,
+    "select": selected, "slice": selected, "select_place": placed, "slice_place": placed,
+    "stack": stacked, "cat": stacked,
+    "reshape": reshaped, "view": reshaped, "unsafe_view": reshaped, "unsqueeze": reshaped, "squeeze_all": reshaped,
+    "squeeze_dim": reshaped, "squeeze_dims": reshaped,
+}

@@ -1,0 +1,388 @@
+"""The passes that make a plan smaller: constants folded, identities cleared, equal steps shared, dead ones dropped.
+
+Every rewrite here gives IEEE's result to the last bit, signed zeros, infinities and NaN included (the sign of a NaN
+aside, which no comparison sees). What does not is in `FAST`, and is done only when asked for:
+
+    x + 0 -> x            -0 + 0 is +0
+    x * 0 -> 0            inf * 0 is NaN
+    x / c -> x * (1/c)    two roundings
+    (x * c) * d -> x * cd one rounding fewer, and no overflow on the way
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import records
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+from gradtrace.static.plan import Plan, Ref, Step, Value, refs, replaced
+
+PASSES = ("constants folded", "identities cleared", "common subexpressions shared", "dead steps dropped")
+LARGEST = 65536  # elements of a constant made by folding
+ROUNDS = 20  # a bound on the repetition of the passes; each round but the last removes or simplifies something
+COMMUTATIVE = frozenset({"add", "mul"})
+ARITHMETIC = frozenset({"add", "sub", "mul", "div", "rsub_scalar", "mul_number", "div_number"})
+# In a plan every value is made once, so a copy is the thing itself.
+COPIES = frozenset({"clone", "contiguous", "copy", "alias", "linked", "once"})
+SHAPERS = frozenset({"reshape", "view", "unsafe_view", "expand", "sum_to"})
+MAKERS = {"zeros_like": 0.0, "ones_like": 1.0}
+Rewrite = Ref | tuple[str, tuple[Any, ...]] | float | None
+
+
+def optimise(plan: Plan, fast: bool = False) -> Plan:
+    """The plan with all passes run until nothing changes. `fast` also does what changes the last bits."""
+    counts = dict.fromkeys(PASSES, 0)
+    for _ in range(ROUNDS):
+        done = 0
+        for name, run in zip(PASSES, (fold, lambda p: tidy(p, fast), share, drop), strict=True):
+            plan, n = run(plan)
+            counts[name] += n
+            done += n
+        if not done:
+            break
+    return compact(plan)._replace(removed=tuple(counts.items()))
+
+
+# ---- constants
+
+
+def fold(plan: Plan) -> tuple[Plan, int]:
+    """Computes now what depends on constants alone."""
+    values, steps = list(plan.values), []
+    for step in plan.steps:
+        data = folded(step, values)
+        if data is None:
+            steps.append(step)
+            continue
+        for number, raw in zip(step.out, data, strict=True):
+            values[number] = values[number]._replace(constant=raw)
+    return plan._replace(values=tuple(values), steps=tuple(steps)), len(plan.steps) - len(steps)
+
+
+def folded(step: Step, values: list[Value]) -> list[Any] | None:
+    """The raw results of a step that needs no run; None for any other."""
+    record = records.get(step.op)
+    if record is None or sum(math.prod(values[n].shape) for n in step.out) > LARGEST:
+        return None
+    if step.op in MAKERS:
+        return [filled(values[step.out[0]], MAKERS[step.op])]
+    if any(not values[n].is_constant for n in refs(step.args)):
+        return None
+    before = state.recorder, state.planner, state.grad_enabled
+    state.recorder, state.planner, state.grad_enabled = None, None, False
+    try:
+        out = record(*replaced(step.args, lambda n: Tensor._wrap(values[n].constant)))
+    finally:
+        state.recorder, state.planner, state.grad_enabled = before
+    return [tensor._data for tensor in (out if isinstance(out, tuple) else (out,))]
+
+
+def filled(value: Value, number: float) -> Any:
+    """A constant of a value's shape and dtype."""
+    return number if value.dtype == "float64" and not value.shape else np.full(value.shape, number, value.dtype)
+
+
+# ---- identities
+
+
+class Context:
+    """What the rewrites look at: the values, and the step that makes each."""
+
+    def __init__(self, plan: Plan, fast: bool) -> None:
+        self.values = list(plan.values)
+        self.maker: dict[int, Step] = {}
+        self.fast = fast
+
+    def number(self, arg: Any) -> float | None:
+        """The Python number that an argument stands for, if it is one, also as a constant of one element."""
+        if type(arg) is Ref:
+            step = self.maker.get(arg.number)
+            if step is not None and step.op == "expand":  # one number, stretched
+                return self.number(step.args[0])
+            value = self.values[arg.number]
+            return one_number(value.constant) if value.is_constant else None
+        return float(arg) if type(arg) in (int, float) else None
+
+    def negated(self, arg: Any) -> Ref | None:
+        """x, where the argument is -x."""
+        step = self.maker.get(arg.number) if type(arg) is Ref else None
+        return step.args[0] if step is not None and step.op == "neg" else None
+
+    def fits(self, arg: Any, out: int) -> bool:
+        """Whether an argument can stand for the result: it has its shape and dtype."""
+        if type(arg) is not Ref:
+            return False
+        mine, its = self.values[arg.number], self.values[out]
+        return mine.shape == its.shape and mine.dtype == its.dtype
+
+
+def one_number(raw: Any) -> float | None:
+    """The number that all elements of a constant are; None if they differ."""
+    if type(raw) in (float, int, bool):
+        return float(raw)
+    flat = raw.reshape(-1)
+    same = flat.size > 0 and bool((flat == flat[0]).all()) and len(set(np.signbit(flat).tolist())) == 1
+    return float(flat[0]) if same else None
+
+
+def tidy(plan: Plan, fast: bool) -> tuple[Plan, int]:
+    """Replaces steps by one of their arguments, or by a cheaper step."""
+    context = Context(plan, fast)
+    same: dict[int, int] = {}
+    steps: list[Step] = []
+    count = 0
+    for step in plan.steps:
+        step = step._replace(args=replaced(step.args, lambda n: Ref(same.get(n, n))))
+        found = rewritten(context, step)
+        if found is not None:
+            count += 1
+        if isinstance(found, Ref):
+            same[step.out[0]] = found.number
+            continue
+        if isinstance(found, float):
+            out = step.out[0]
+            context.values[out] = context.values[out]._replace(constant=filled(context.values[out], found))
+            continue
+        for new in written(context, step, found):
+            for number in new.out:
+                context.maker[number] = new
+            steps.append(new)
+    outputs = tuple((label, same.get(n, n)) for label, n in plan.outputs)
+    return plan._replace(values=tuple(context.values), steps=tuple(steps), outputs=outputs), count
+
+
+def written(context: Context, step: Step, found: Any) -> list[Step]:
+    """The steps that stand for `step`: a rewrite may hold one step within another, as (op, args)."""
+    if found is None:
+        return [step]
+    name, args = found
+    inner: list[Step] = []
+    given = []
+    for a in args:
+        if type(a) is tuple and a and type(a[0]) is str:
+            context.values.append(context.values[step.out[0]]._replace(name="", constant=None))
+            inner.append(Step(a[0], a[1], (len(context.values) - 1,), step.phase, step.line))
+            a = Ref(len(context.values) - 1)
+        given.append(a)
+    return [*inner, step._replace(op=name, args=tuple(given))]
+
+
+def rewritten(context: Context, step: Step) -> Rewrite:
+    """What a step may be replaced by: an argument, another (op, args), a number; None for nothing."""
+    if len(step.out) != 1:
+        return None
+    op, args, out = step.op, step.args, step.out[0]
+    if op in COPIES or (op in SHAPERS and context.fits(args[0], out)):
+        return args[0] if context.fits(args[0], out) else None
+    if op == "cast":
+        return args[0] if context.fits(args[0], out) else None
+    rule = RULES.get(op)
+    found = None if rule is None or not context.values[out].dtype.startswith("float") else rule(context, out, *args)
+    if found is None and context.fast and op in FAST:
+        found = FAST[op](context, out, *args)
+    return found
+
+
+def is_zero(number: float | None, sign: float) -> bool:
+    return number == 0 and math.copysign(1.0, number) == sign
+
+
+def add_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
+    if is_zero(c.number(b), -1.0) and c.fits(a, out):
+        return a
+    if is_zero(c.number(a), -1.0) and c.fits(b, out):
+        return b
+    minus = c.negated(b)
+    if minus is not None:
+        return "sub", (a, minus)
+    minus = c.negated(a)
+    return ("sub", (b, minus)) if minus is not None and type(b) is Ref else None
+
+
+def sub_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
+    if is_zero(c.number(b), 1.0) and c.fits(a, out):
+        return a
+    minus = c.negated(b)
+    return ("add", (a, minus)) if minus is not None else None
+
+
+def mul_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
+    for one, other in ((a, b), (b, a)):
+        number = c.number(one)
+        if number == 1 and c.fits(other, out):
+            return other
+        if number == -1 and c.fits(other, out):
+            return "neg", (other,)
+        minus = c.negated(other)
+        if minus is not None and number is not None:
+            return "mul", (minus, -number)
+        if minus is not None and type(one) is Ref:
+            return "neg", (("mul", (minus, one)),)
+    return None
+
+
+def div_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
+    number = c.number(b)
+    if number == 1 and c.fits(a, out):
+        return a
+    minus = c.negated(a)
+    if minus is not None:
+        return "neg", (("div", (minus, b)),)
+    if number is not None and number != 0 and math.isfinite(number) and is_power_of_two(number):
+        return "mul", (a, 1 / number)
+    return None
+
+
+def is_power_of_two(number: float) -> bool:
+    """Whether dividing by it and multiplying by its reciprocal are one thing (the reciprocal being no subnormal)."""
+    mantissa, exponent = math.frexp(abs(number))
+    return mantissa == 0.5 and -120 < exponent < 120
+
+
+def pow_rule(c: Context, out: int, a: Any, exponent: Any) -> Rewrite:
+    if exponent == 1:
+        return a if c.fits(a, out) else None
+    return ("mul", (a, a)) if exponent == 2 and type(exponent) in (int, float) else None
+
+
+def neg_rule(c: Context, out: int, a: Any) -> Rewrite:
+    return c.negated(a)
+
+
+def where_rule(c: Context, out: int, condition: Any, a: Any, b: Any) -> Rewrite:
+    return a if a == b and c.fits(a, out) else None
+
+
+RULES: dict[str, Callable[..., Rewrite]] = {
+    "add": add_rule, "sub": sub_rule, "mul": mul_rule, "mul_number": mul_rule, "div": div_rule, "div_number": div_rule,
+    "neg": neg_rule, "pow_scalar": pow_rule, "where": where_rule,
+}
+
+
+# ---- what changes the last bits
+
+
+def fast_add(c: Context, out: int, a: Any, b: Any) -> Rewrite:
+    return next((y for x, y in ((a, b), (b, a)) if c.number(x) == 0 and c.fits(y, out)), None)
+
+
+def fast_mul(c: Context, out: int, a: Any, b: Any) -> Rewrite:
+    for one, other in ((a, b), (b, a)):
+        number = c.number(one)
+        if number is None:
+            continue
+        if number == 0:
+            return 0.0
+        step = c.maker.get(other.number) if type(other) is Ref else None
+        if step is not None and step.op == "mul":
+            for x, y in (step.args, step.args[::-1]):
+                inner = c.number(y)
+                if inner is not None and c.fits(x, out):
+                    return "mul", (x, inner * number)
+    return None
+
+
+def fast_div(c: Context, out: int, a: Any, b: Any) -> Rewrite:
+    number = c.number(b)
+    return ("mul", (a, 1 / number)) if number and math.isfinite(1 / number) else None
+
+
+FAST: dict[str, Callable[..., Rewrite]] = {"add": fast_add, "sub": lambda c, out, a, b: (
+    a if c.number(b) == 0 and c.fits(a, out) else None), "mul": fast_mul, "div": fast_div}
+
+
+# ---- common subexpressions
+
+
+def share(plan: Plan) -> tuple[Plan, int]:
+    """Steps of one operator on the same arguments are done once."""
+    same = equal_constants(plan)
+    seen: dict[Any, tuple[int, ...]] = {}
+    steps: list[Step] = []
+    for step in plan.steps:
+        step = step._replace(args=replaced(step.args, lambda n: Ref(same.get(n, n))))
+        key = key_of(step, plan.values)
+        known = None if key is None else seen.get(key)
+        if known is not None:
+            same.update(zip(step.out, known, strict=True))
+            continue
+        if key is not None:
+            seen[key] = step.out
+        steps.append(step)
+    outputs = tuple((label, same.get(n, n)) for label, n in plan.outputs)
+    return plan._replace(steps=tuple(steps), outputs=outputs), len(plan.steps) - len(steps)
+
+
+def equal_constants(plan: Plan) -> dict[int, int]:
+    """For each constant that stands earlier too: the number of the first."""
+    first: dict[Any, int] = {}
+    same = {}
+    for number, value in enumerate(plan.values):
+        if value.is_constant:
+            data = np.asarray(value.constant)
+            known = first.setdefault((value.dtype, value.shape, data.tobytes()), number)
+            if known != number:
+                same[number] = known
+    return same
+
+
+def key_of(step: Step, values: tuple[Value, ...]) -> Any:
+    """What equal steps have in common; None for a step that must not be shared."""
+    if step.op not in records:
+        return None
+    numbers_are_floats = step.op in ARITHMETIC and values[step.out[0]].dtype.startswith("float")
+    parts = [frozen(a, numbers_are_floats) for a in step.args]
+    if step.op in COMMUTATIVE:
+        parts.sort(key=repr)
+    return step.op, tuple(parts), tuple(values[n].dtype for n in step.out)
+
+
+def frozen(a: Any, as_float: bool = False) -> Any:
+    """An argument as a key: 1, 1.0, True and -0.0 are four things."""
+    if type(a) is Ref:
+        return a
+    if type(a) in (tuple, list):
+        return tuple(frozen(item) for item in a)
+    if type(a) is slice:
+        return "slice", frozen(a.start), frozen(a.stop), frozen(a.step)
+    if hasattr(a, "tobytes"):
+        return "array", str(a.dtype), a.shape, a.tobytes()
+    if type(a) is float or (type(a) is int and as_float and abs(a) < 2**53):
+        return "float", float(a).hex()
+    return type(a).__name__, repr(a)
+
+
+# ---- dead steps
+
+
+def drop(plan: Plan) -> tuple[Plan, int]:
+    """Leaves out the steps that no output needs."""
+    needed = {number for _, number in plan.outputs}
+    kept: list[Step] = []
+    for step in reversed(plan.steps):
+        if needed.intersection(step.out):
+            kept.append(step)
+            needed.update(refs(step.args))
+    return plan._replace(steps=tuple(reversed(kept))), len(plan.steps) - len(kept)
+
+
+def compact(plan: Plan) -> Plan:
+    """The plan with its values numbered anew: inputs, constants, then results in order; the unused are gone."""
+    order = [number for _, number in plan.inputs]
+    used = {n for step in plan.steps for n in refs(step.args)} | {n for _, n in plan.outputs}
+    order += [n for n in sorted(used) if plan.values[n].is_constant and n not in order]
+    order += [n for step in plan.steps for n in step.out]
+    number = {old: new for new, old in enumerate(order)}
+    return plan._replace(
+        values=tuple(plan.values[old] for old in order),
+        inputs=tuple((name, number[n]) for name, n in plan.inputs),
+        steps=tuple(
+            step._replace(args=replaced(step.args, lambda n: Ref(number[n])), out=tuple(number[n] for n in step.out))
+            for step in plan.steps
+        ),
+        outputs=tuple((label, number[n]) for label, n in plan.outputs),
+    )

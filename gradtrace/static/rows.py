@@ -1,0 +1,73 @@
+"""Running a plan over many rows: blocks that fit the cache, threads across blocks.
+
+numpy lets go of the interpreter's lock within a ufunc, so threads do run at once. Every thread has its own buffers;
+memory does not grow with the number of rows beyond what the caller's arrays take.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.static.emit import emit
+from gradtrace.static.plan import Plan
+
+CACHE = 2 << 20  # bytes that the buffers of a block take at most
+LARGEST, SMALLEST = 32768, 4096  # elements of a block
+
+
+class RowProgram:
+    """A plan made for one row, run over blocks of them. `built` and `runs` count (a block is no run)."""
+
+    def __init__(self, plan: Plan, rowwise: tuple[int, ...], outputs: tuple[int, ...], block: int = 0) -> None:
+        self.plan = plan
+        self.emitted = emit(plan, rowwise, outputs)
+        self.widest = max([math.prod(v.shape) for v in plan.values] or [1])
+        self.block = block or self.best_block()
+        self.built = 1
+        self.runs = 0
+
+    def best_block(self) -> int:
+        """Rows of a block: as many as keep the buffers in the cache, within reason."""
+        bytes_of_row = sum(math.prod(shape) * np.dtype(kind).itemsize for kind, shape in self.emitted.buffers)
+        elements = CACHE // max(bytes_of_row, 8)
+        rows = max(SMALLEST // max(self.widest, 1), min(elements, LARGEST // max(self.widest, 1)))
+        return max(1, rows if rows < 1024 else rows // 1024 * 1024)
+
+    def buffers(self) -> list[Any]:
+        return [np.empty((self.block, *shape), kind) for kind, shape in self.emitted.buffers]
+
+    def run(self, inputs: list[Any], uniforms: list[Any], outputs: list[Any], threads: int = 1) -> None:
+        """Fills the output arrays from the input arrays, all of one length; float errors are silent, as in IEEE."""
+        self.runs += 1
+        n = len(outputs[0]) if outputs else 0
+        with np.errstate(all="ignore"):
+            if threads <= 1 or n <= self.block:
+                self.stretch(inputs, uniforms, outputs, 0, n)
+                return
+            self.in_threads(inputs, uniforms, outputs, threads, n)
+
+    def in_threads(self, inputs: list[Any], uniforms: list[Any], outputs: list[Any], threads: int, n: int) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+        from contextvars import copy_context
+        from itertools import pairwise
+
+        blocks = math.ceil(n / self.block)
+        cuts = [min(n, blocks * k // threads * self.block) for k in range(threads)] + [n]
+        with ThreadPoolExecutor(threads) as pool:
+            # numpy's error state is of the context, and a new thread has a new one
+            done = [pool.submit(copy_context().run, self.stretch, inputs, uniforms, outputs, low, high)
+                    for low, high in pairwise(cuts) if low < high]
+            for future in done:
+                future.result()
+
+    def stretch(self, inputs: list[Any], uniforms: list[Any], outputs: list[Any], low: int, high: int) -> None:
+        """The rows from `low` to `high`, block by block."""
+        function, block, buffers = self.emitted.function, self.block, self.buffers()
+        while low < high:
+            end = min(low + block, high)
+            if end - low < block:
+                buffers = [b[: end - low] for b in buffers]
+            function(*[a[low:end] for a in inputs], *uniforms, *[a[low:end] for a in outputs], *buffers)
+            low = end

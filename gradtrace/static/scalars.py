@@ -1,0 +1,115 @@
+"""A plan on float64 scalars as a Python function of floats: no tensors, no arrays, no numpy.
+
+    def block(i0, i1):
+        v2 = i0 + i1
+        v3 = i1 + 1
+        v4 = v2 * v3
+        return (v4, v3, ...)
+
+Python raises where IEEE arithmetic gives inf or NaN (1 / 0, exp(1000)); then the run is done again, step by step, each
+step that raises on a 0-d array, as the engine does it. So the results are the engine's, to the last bit.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import FLOAT_TRAPS, records
+from gradtrace.engine.tensor import normalise
+from gradtrace.static.emit import compiled
+from gradtrace.static.plan import Plan, Ref, Step, replaced
+
+SIGNS: dict[str, ast.operator] = {"add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "div": ast.Div(),
+                                  "mul_number": ast.Mult(), "div_number": ast.Div()}
+COMPARISONS: dict[str, ast.cmpop] = {"eq": ast.Eq(), "ne": ast.NotEq(), "lt": ast.Lt(), "le": ast.LtE(), "gt": ast.Gt(),
+                                     "ge": ast.GtE()}
+
+
+def is_scalar(plan: Plan) -> bool:
+    """Whether every value is one float64 or bool, and every operator works on such."""
+    alone = all(v.shape == () and v.dtype in ("float64", "bool") for v in plan.values)
+    return alone and all(step.op in records and records[step.op].scalar is not None for step in plan.steps)
+
+
+def normalised(raw: Any) -> Any:
+    """A constant as a Python number."""
+    return raw if type(raw) in (float, bool) else raw.item()
+
+
+def one(step: Step, have: dict[int, Any]) -> Any:
+    """The result of one step on floats, on 0-d arrays where Python would raise."""
+    record = records[step.op]
+    args = replaced(step.args, have.__getitem__)
+    try:
+        return record.scalar(*args)  # type: ignore[misc]
+    except FLOAT_TRAPS:
+        return normalise(record.kernel(*replaced(step.args, lambda n: np.asarray(have[n]))))
+
+
+class ScalarProgram:
+    """A plan of scalars as one function. `built` and `runs` count."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.built = 1
+        self.runs = 0
+        self.namespace: dict[str, Any] = {"__builtins__": {}}
+        self.functions: dict[int, str] = {}
+        self.names = {number: f"i{k}" for k, (_, number) in enumerate(plan.inputs)}
+        body: list[ast.stmt] = []
+        for step in plan.steps:
+            value = self.expression(step)
+            self.names[step.out[0]] = f"v{step.out[0]}"
+            body.append(ast.Assign([ast.Name(f"v{step.out[0]}", ast.Store())], value))
+        body.append(ast.Return(ast.Tuple([self.operand(Ref(n)) for _, n in plan.outputs], ast.Load())))
+        self.fast = compiled([f"i{k}" for k in range(len(plan.inputs))], body, self.namespace)
+
+    def __call__(self, *inputs: float) -> tuple[Any, ...]:
+        """The outputs for these inputs, in the plan's order."""
+        self.runs += 1
+        try:
+            found: tuple[Any, ...] = self.fast(*inputs)
+            return found
+        except FLOAT_TRAPS:
+            return self.careful(inputs)
+
+    def careful(self, inputs: tuple[float, ...]) -> tuple[Any, ...]:
+        """Step by step, IEEE's results where Python raises."""
+        have: dict[int, Any] = {n: x for (_, n), x in zip(self.plan.inputs, inputs, strict=True)}
+        have.update({n: normalised(v.constant) for n, v in enumerate(self.plan.values) if v.is_constant})
+        for step in self.plan.steps:
+            have[step.out[0]] = one(step, have)
+        return tuple(have[n] for _, n in self.plan.outputs)
+
+    # ---- the code
+
+    def expression(self, step: Step) -> ast.expr:
+        args = [self.operand(a) for a in step.args]
+        if step.op in SIGNS:
+            return ast.BinOp(args[0], SIGNS[step.op], args[1])
+        if step.op in COMPARISONS:
+            return ast.Compare(args[0], [COMPARISONS[step.op]], [args[1]])
+        if step.op == "rsub_scalar":
+            return ast.BinOp(args[1], ast.Sub(), args[0])
+        if step.op == "neg":
+            return ast.UnaryOp(ast.USub(), args[0])
+        if step.op == "where":
+            return ast.IfExp(args[0], args[1], args[2])
+        return ast.Call(ast.Name(self.keep(records[step.op].scalar), ast.Load()), args, [])
+
+    def operand(self, a: Any) -> ast.expr:
+        if type(a) is not Ref:
+            return ast.Constant(a) if a is None or type(a) in (float, int, bool) else ast.Name(self.keep(a), ast.Load())
+        value = self.plan.values[a.number]
+        if value.is_constant:
+            return ast.Constant(normalised(value.constant))
+        return ast.Name(self.names[a.number], ast.Load())
+
+    def keep(self, thing: Any) -> str:
+        name = self.functions.get(id(thing))
+        if name is None:
+            name = self.functions[id(thing)] = f"f{len(self.functions)}"
+            self.namespace[name] = thing
+        return name

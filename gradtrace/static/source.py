@@ -1,0 +1,75 @@
+"""A program of the language as a plan: run once under a Recorder, its value and its gradients written down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradtrace import lang
+from gradtrace.engine.tensor import Tensor
+from gradtrace.errors import UsageError
+from gradtrace.lang import Program
+from gradtrace.limits import Budget
+from gradtrace.static.plan import Plan
+from gradtrace.static.record import Recorder, derivatives, shapes_of, wanted
+
+
+def plan_of(
+    program: Program,
+    inputs: dict[str, Tensor],
+    *,
+    fed: Sequence[str] | None = None,
+    order: int = 1,
+    outputs: Sequence[str] = (),
+    dtype: Any = None,
+    budget: Budget | None = None,
+    stderr: Any = None,
+) -> Plan:
+    """The plan of a program from example inputs: its value (or the tensors `outputs` names), then the gradients.
+
+    `fed` are the inputs that a run gives (default: all); the others are constants of the plan. Gradients are with
+    respect to the fed inputs that require grad. A root of several elements counts as its sum.
+    UnsupportedError, with its place, where the program's course depends on the inputs' numbers; UsageError if it makes
+    no tensor.
+    """
+    recorder = Recorder()
+    chosen = {name: inputs[name] for name in (inputs if fed is None else fed)}
+    for name, tensor in chosen.items():
+        recorder.feed(name, tensor)
+    plans: list[Plan] = []
+
+    def differentiate(run: Any) -> None:
+        roots = [(name, tensor) for name, tensor in run.outputs] or [(label_of(run), run.root)]
+        found: list[Any] = []
+        shapes: dict[str, Tensor] = {}
+        for label, root in roots:
+            if not isinstance(root, Tensor):
+                raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to plan")
+            made = derivatives(recorder, label, root, wanted(chosen), order)
+            shapes.update(shapes_of(made, wanted(chosen)))
+            found += made
+        plan = named(recorder.plan(found, shapes), recorder, run.env)
+        lines = [span.line for span in run.spans]
+        plans.append(plan._replace(steps=tuple(step._replace(line=lines[step.line]) for step in plan.steps)))
+
+    lang.run(program, inputs, budget=budget, dtype=dtype, planner=recorder, outputs=tuple(outputs), then=differentiate,
+             stdout=stderr, stderr=stderr)
+    if not plans:
+        raise UsageError(f"{program.source.name} ended itself before it had a value")
+    return plans[0]
+
+
+def label_of(run: Any) -> str:
+    """The root's name: the last variable bound to it, "y" if it has none (or only an input's)."""
+    names = [name for name, value in run.env.items() if value is run.root and name not in run.inputs]
+    return names[-1] if names else "y"
+
+
+def named(plan: Plan, recorder: Recorder, env: dict[str, Any]) -> Plan:
+    """The plan with the program's variables as names of values."""
+    values = list(plan.values)
+    for name, value in env.items():
+        number = recorder.find(value) if isinstance(value, Tensor) else None
+        if number is not None and not values[number].name:
+            values[number] = values[number]._replace(name=name)
+    return plan._replace(values=tuple(values))

@@ -1,0 +1,137 @@
+"""A Plan as text: what is fed, the steps in order with the buffer each result is in, what the passes removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.static.plan import Plan, Ref, Step
+from gradtrace.trace.operands import constant_text, public_name
+
+
+def names_of(plan: Plan) -> dict[int, str]:
+    """A name for each value: an input's or variable's own, v3 for others; no two alike."""
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for number, value in enumerate(plan.values):
+        fresh = value.name and value.name not in taken and not value.is_constant
+        names[number] = value.name if fresh else f"v{number}"
+        taken.add(names[number])
+    return names
+
+
+def shape_text(plan: Plan, number: int) -> str:
+    value = plan.values[number]
+    return f"{value.dtype} {value.shape}"
+
+
+def argument(plan: Plan, names: dict[int, str], a: Any) -> str:
+    if type(a) is Ref:
+        value = plan.values[a.number]
+        if not value.is_constant:
+            return names[a.number]
+        return constant_text(value.constant) if value.shape == () else f"constant{value.shape}"
+    if type(a) in (tuple, list):
+        return "(" + ", ".join(argument(plan, names, item) for item in a) + ")"
+    return constant_text(a)
+
+
+def step_text(plan: Plan, names: dict[int, str], step: Step) -> str:
+    """`a = add(x, w)`."""
+    args = ", ".join(argument(plan, names, a) for a in step.args)
+    return f"{', '.join(names[n] for n in step.out)} = {public_name(step.op)}({args})"
+
+
+def places(plan: Plan) -> tuple[dict[int, str], int]:
+    """Where each result is (b0, b1: buffers; out0: an output's own array), and how many buffers there are."""
+    from gradtrace.static.emit import emit
+
+    made = emit(plan, tuple(n for _, n in plan.inputs), tuple(dict.fromkeys(n for _, n in plan.outputs)))
+    found = {n: place.replace("o", "out") if place[0] == "o" else place if place[0] == "b" else ""
+             for n, place in made.places.items()}
+    return found, len(made.buffers)
+
+
+def render(plan: Plan, recorded: int) -> str:
+    """The whole plan as a table; `recorded` is the number of steps before the passes."""
+    names = names_of(plan)
+    found, buffers = places(plan)
+    head = [
+        f"{recorded} steps recorded, {len(plan.steps)} after the passes; {results(plan)} results in {buffers} buffers",
+        *(f"  {name}: {count}" for name, count in plan.removed),
+        "",
+    ]
+    rows: list[tuple[str, ...]] = [("step", "", "phase", "line", "in")]
+    rows += [("", names[n], "input", "", shape_text(plan, n)) for _, n in plan.inputs]
+    for position, step in enumerate(plan.steps):
+        text = step_text(plan, names, step)
+        rows.append((str(position + 1), text, step.phase, str(step.line or ""), found.get(step.out[0], "")))
+    rows += [("", f"{label} -> {output_text(plan, names, n)}", "output", "", shape_text(plan, n))
+             for label, n in plan.outputs]
+    return "\n".join([*head, *aligned(rows)]) + "\n"
+
+
+def results(plan: Plan) -> int:
+    return sum(len(step.out) for step in plan.steps)
+
+
+def output_text(plan: Plan, names: dict[int, str], number: int) -> str:
+    return argument(plan, names, Ref(number))
+
+
+def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def as_data(plan: Plan, recorded: int) -> dict[str, Any]:
+    """The plan as plain data for JSON."""
+    names = names_of(plan)
+    found, buffers = places(plan)
+    return {
+        "schema": "gradtrace/plan",
+        "version": 1,
+        "recorded_steps": recorded,
+        "buffers": buffers,
+        "passes": dict(plan.removed),
+        "inputs": [{"name": names[n], "dtype": plan.values[n].dtype, "shape": list(plan.values[n].shape)}
+                   for _, n in plan.inputs],
+        "steps": [
+            {"op": public_name(step.op), "args": [argument(plan, names, a) for a in step.args],
+             "out": [names[n] for n in step.out], "phase": step.phase, "line": step.line or None,
+             "place": found.get(step.out[0]) or None}
+            for step in plan.steps
+        ],
+        "outputs": [{"label": label, "value": output_text(plan, names, n)} for label, n in plan.outputs],
+    }
+
+
+def dot(plan: Plan) -> str:
+    """The plan as DOT: operations as boxes, tensors along the edges, what is fed at the bottom."""
+    names = names_of(plan)
+    lines = ["digraph plan {", "  rankdir=BT;", '  node [fontname="Helvetica", fontsize=11];',
+             '  edge [fontname="Helvetica", fontsize=9];', "  { rank=source;"]
+    lines += [f"    i{n} [label={quoted(names[n])}, shape=ellipse];" for _, n in plan.inputs]
+    lines.append("  }")
+    maker: dict[int, str] = {n: f"i{n}" for _, n in plan.inputs}
+    for position, step in enumerate(plan.steps):
+        style = "solid" if step.phase == "forward" else "dashed"
+        lines.append(f"  s{position} [label={quoted(label_of(plan, step))}, shape=box, style={style}];")
+        for a in step.args:
+            for number in ([a.number] if type(a) is Ref else []):
+                if number in maker:
+                    lines.append(f"  {maker[number]} -> s{position} [label={quoted(names[number])}];")
+        maker.update(dict.fromkeys(step.out, f"s{position}"))
+    for k, (label, number) in enumerate(plan.outputs):
+        lines.append(f"  o{k} [label={quoted(label)}, shape=ellipse, peripheries=2];")
+        if number in maker:
+            lines.append(f"  {maker[number]} -> o{k};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def label_of(plan: Plan, step: Step) -> str:
+    constants = [argument(plan, {}, a) for a in step.args if type(a) is not Ref or plan.values[a.number].is_constant]
+    return " ".join([public_name(step.op), *constants])
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -6,6 +6,7 @@ from sys import getrefcount, version_info
 from typing import Any
 
 from gradtrace.engine.lazy import np
+from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.node import Node
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state
@@ -41,9 +42,20 @@ def conform(g: Any, target: Node, number: int, source: Node | None, index: int) 
 def conform_tensor(g: Tensor, shape: Any, dtype: Any, source: Node | None, index: int) -> Tensor:
     if g.shape != shape:
         refuse_if_not_broadcast(g.shape, shape, source, index)
-        g = records["sum_to"](g, tuple(shape))
+        g = sum_tensor_to(g, tuple(shape))
     wanted = np.float64 if dtype is None else dtype
     return g if g.dtype.np == wanted else records["cast"](g, np.dtype(wanted))
+
+
+def sum_tensor_to(g: Tensor, shape: tuple[int, ...]) -> Any:
+    """The same for Tensors, in PyTorch's steps."""
+    if not shape:
+        return TRACED.sum(g)
+    lead = g.ndim - len(shape)
+    dims = (*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1))
+    if dims:
+        g = TRACED.sum_dim(g, dims, True)
+    return TRACED.view(g, shape) if lead else g
 
 
 def sum_to(g: Any, shape: Any, source: Node | None = None, index: int = 0) -> Any:

@@ -216,7 +216,11 @@ def run_rules(node: Node, gradient: Any) -> Any:
     else:
         traced = isinstance(gradient, Tensor)
     if traced:
-        return call_rules(node, TRACED, gradient, saved_result(node), node.args)
+        before, state.in_rule = state.in_rule, True
+        try:
+            return call_rules(node, TRACED, gradient, saved_result(node), node.args)
+        finally:
+            state.in_rule = before
     args = tuple([raw_nested(a) for a in node.args])
     if node.op.scalar is not None:
         try:
@@ -245,9 +249,10 @@ def call_rules(node: Node, xp: Any, gradient: Any, out: Any, args: tuple[Any, ..
     record = node.op
     if record.joint is not None:
         asked = tuple(target is not None for target in node.next)
-        return record.joint.rule(xp, asked, gradient, out, *args)
+        rule = record.joint.traced if xp is TRACED else record.joint.rule
+        return rule(xp, asked, gradient, out, *args)
     results: list[Any] = [None] * len(node.next)
-    for i, rule in node.plan.rules:
+    for i, rule in node.plan.traced_rules if xp is TRACED else node.plan.rules:
         results[i] = rule(xp, gradient, out, *args)
     return results
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine.node import accumulator
-from gradtrace.engine.op import FLOAT_TRAPS, Op
+from gradtrace.engine.op import FLOAT_TRAPS, Op, records
 from gradtrace.engine.saved import SAVE, note_versions
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, normalise
@@ -103,8 +103,11 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
     def call(a: Any, b: Any) -> Any:
         nonlocal kind
         x, extra = a._data, a._x
-        if state.special or (extra is not None and extra.odd):
-            return general(a, b) if isinstance(b, (Tensor, float, int)) else NotImplemented
+        if state.closely or (extra is not None and extra.odd):
+            if state.in_rule and record.number is not None and isinstance(b, (float, int)):
+                return records[record.number](a, b)
+            if state.special or (extra is not None and extra.odd):
+                return general(a, b) if isinstance(b, (Tensor, float, int)) else NotImplemented
         versioned = extra is not None and extra.counter is not None
         kind_of_b = type(b)
         if kind_of_b is float or kind_of_b is int:

@@ -47,17 +47,22 @@ records: dict[str, Op] = {}
 class Derivative(NamedTuple):
     needs: tuple[str, ...]
     rule: Rule
+    traced: Rule
 
 
-def d(needs: str, rule: Rule) -> Derivative:
-    """A derivative: the names it needs kept, and the rule."""
-    return Derivative(tuple(needs.split()), rule)
+def d(needs: str, rule: Rule, traced: Rule | None = None) -> Derivative:
+    """A derivative: the names it needs kept, and the rule.
+
+    `traced` replaces the rule in a recorded pass, where PyTorch shows one operator for what is several steps here, and
+    a call of that operator would be slower on plain numbers.
+    """
+    return Derivative(tuple(needs.split()), rule, traced or rule)
 
 
 class Plan:
     """What a node keeps and which rules it runs, for one set of arguments that require grad."""
 
-    __slots__ = ("actions", "quick", "rules", "save_out", "saves", "which_out")
+    __slots__ = ("actions", "quick", "rules", "save_out", "saves", "traced_rules", "which_out")
 
     def __init__(
         self,
@@ -66,6 +71,7 @@ class Plan:
         which_out: tuple[int, ...] | None,  # of several results, those to keep; None for all
         saves: bool,
         rules: tuple[tuple[int, Rule], ...],
+        traced_rules: tuple[tuple[int, Rule], ...],  # those of a recorded pass
         quick: bool,  # for backward's common case: one or two tensors in, one out, a kernel for floats
     ) -> None:
         self.quick = quick
@@ -74,6 +80,7 @@ class Plan:
         self.which_out = which_out
         self.saves = saves
         self.rules = rules
+        self.traced_rules = traced_rules
 
 
 class Op:
@@ -97,6 +104,7 @@ class Op:
         missing: str = "zeros",
         lacks: tuple[str, str] | None = None,
         no_gradient: tuple[str, ...] = (),
+        number: str | None = None,
         **derivatives: Derivative,
     ) -> None:
         self.name, _, rest = signature.partition("(")
@@ -114,6 +122,7 @@ class Op:
         self.undefined = undefined
         self.missing = missing  # what a rule gets for a result without gradient: "zeros", or "none" for None
         self.lacks = lacks  # dtype kinds (numpy's letters) that the kernel refuses, and PyTorch's name or words for it
+        self.number = number  # the operator that stands for this one inside a rule when the second operand is a number
         self.joint = joint
         self.derivatives = derivatives
         self.node_name = node
@@ -168,12 +177,11 @@ class Op:
 
     def _make_plan(self, mask: int) -> Plan:
         wanted = [i for i in range(self.arity) if mask >> i & 1]
-        chosen = [self.derivatives[self.tensor_names[i]] for i in wanted if self.tensor_names[i] in self.derivatives]
-        rules = tuple(
-            (i, self.derivatives[self.tensor_names[i]].rule) for i in wanted if self.tensor_names[i] in self.derivatives
-        )
+        names = self.tensor_names
+        found = [(i, self.derivatives[names[i]]) for i in wanted if names[i] in self.derivatives]
+        chosen = [derivative for _, derivative in found]
         if self.joint is not None:
-            chosen, rules = [self.joint], ()
+            chosen, found = [self.joint], []
         needs = {name for derivative in chosen for name in derivative.needs}
         actions = []
         for name in (n.lstrip("*") for n in self.tensor_names):
@@ -186,7 +194,9 @@ class Op:
         saves_input = any(a == SAVE and not mask >> self.arity + i & 1 for i, a in enumerate(actions))
         narrow = not (self.variadic or self.plain_names) and self.arity <= 2 and self.outputs == 1
         quick = narrow and self.scalar is not None and self.joint is None and not self.undefined
-        return Plan(tuple(actions), save_out, which, save_out or saves_input, rules, quick)
+        rules = tuple((i, derivative.rule) for i, derivative in found)
+        traced = tuple((i, derivative.traced) for i, derivative in found)
+        return Plan(tuple(actions), save_out, which, save_out or saves_input, rules, traced, quick)
 
     # ---- the call
 

@@ -17,8 +17,8 @@ Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 class State:
     __slots__ = (
-        "_inference", "_recorder", "anomaly", "anomaly_check_nan", "depth", "grad_enabled", "origin", "planner",
-        "scope", "seq", "special", "user_code", "watcher",
+        "_in_rule", "_inference", "_recorder", "anomaly", "anomaly_check_nan", "closely", "depth", "grad_enabled",
+        "origin", "planner", "scope", "seq", "special", "user_code", "watcher",
     )
 
     def __init__(self) -> None:
@@ -32,9 +32,11 @@ class State:
         self.scope: Any = None  # see engine/watch.py
         self.watcher: Any = None
         self.planner: Any = None
+        self._in_rule = False  # whether a derivative rule runs on Tensors
         self._inference = False
         self._recorder: Recorder | None = None
         self.special = False  # whether every call of an operator must look closer: inference mode, or a recorder
+        self.closely = False  # whether one of two operands must: `special`, or in a rule
 
     @property
     def inference(self) -> bool:
@@ -43,7 +45,7 @@ class State:
     @inference.setter
     def inference(self, flag: bool) -> None:
         self._inference = flag
-        self.special = flag or self._recorder is not None
+        self._look()
 
     @property
     def recorder(self) -> Recorder | None:
@@ -52,7 +54,20 @@ class State:
     @recorder.setter
     def recorder(self, recorder: Recorder | None) -> None:
         self._recorder = recorder
-        self.special = self._inference or recorder is not None
+        self._look()
+
+    @property
+    def in_rule(self) -> bool:
+        return self._in_rule
+
+    @in_rule.setter
+    def in_rule(self, flag: bool) -> None:
+        self._in_rule = flag
+        self.closely = flag or self.special
+
+    def _look(self) -> None:
+        self.special = self._inference or self._recorder is not None
+        self.closely = self.special or self._in_rule
 
 
 state = State()

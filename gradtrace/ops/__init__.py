@@ -14,7 +14,7 @@ from gradtrace.ops import api, arithmetic, comparison, create, pointwise  # noqa
 
 LATER = (
     "shape", "index", "join", "gathering", "casts", "reduce", "softmax", "extremes", "matrix",
-    "activation", "loss", "classification", "binary_loss", "dropout", "embedding", "attention",
+    "activation", "activation_backward", "loss", "classification", "binary_loss", "dropout", "embedding", "attention",
     "distance", "margin", "conv", "norm", "special", "select", "random", "cumulative", "norms",
     "statistics", "products", "einsum", "linalg", "triangular", "decompositions", "lu", "powers",
     "pad", "pool", "adaptive", "unpool", "fold", "resample", "shuffle", "grid", "affine",

@@ -1,43 +1,22 @@
 """Activations: torch.nn.functional's functions of one tensor, element by element.
 
 Conventions at the kinks are PyTorch's: relu6 and hardtanh give 0 at both bounds, leaky_relu, elu and prelu take the
-negative side at 0. `linked` makes the gradient of a piecewise linear function depend on its input in a recorded pass,
-by a zero gradient, as PyTorch's own backward operators do.
+negative side at 0.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from gradtrace.engine.inplace import inplace as in_place
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.activation_backward import CUBIC, KAPPA, ROOT_HALF
 from gradtrace.ops.api import check_dim, expose, not_a_tensor, public
 from gradtrace.ops.pointwise import relu as relu_record
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
-ROOT_HALF, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
-# The tanh form of gelu (Hendrycks and Gimpel, https://arxiv.org/abs/1606.08415): tanh(KAPPA (x + CUBIC x^3)).
-KAPPA, CUBIC = math.sqrt(2 / math.pi), 0.044715
-
-
-def select(xp: Any, condition: Any, a: Any, g: Any) -> Any:
-    """a where the condition holds, else 0."""
-    return xp.where(condition, a, xp.zeros_like(g))
-
-
-def negative_part(xp: Any, x: Any) -> Any:
-    """x where it is negative, else 0: what may be exponentiated without overflow on the other side."""
-    return xp.where(x < 0, x, xp.zeros_like(x))
-
-
-linked = op("linked(g, other)", lambda g, other: g, scalar=lambda g, other: g, node="LinkedBackward0",
-            g=d("", lambda xp, gg, out, g, other: gg), other=d("", lambda xp, gg, out, g, other: xp.zeros_like(gg)))
-
-
-# ---- records
 
 
 def gelu_kernel(x: Any, approximate: str) -> Any:
@@ -46,13 +25,6 @@ def gelu_kernel(x: Any, approximate: str) -> Any:
     from gradtrace.ops.special import erf
 
     return 0.5 * x * (1 + erf.kernel(x * ROOT_HALF))
-
-
-def gelu_grad(xp: Any, g: Any, x: Any, approximate: str) -> Any:
-    if approximate != "tanh":
-        return g * (0.5 * (1 + xp.erf(x * ROOT_HALF)) + x * xp.exp(x * x * -0.5) / ROOT_TWO_PI)
-    t = xp.tanh(KAPPA * (x + CUBIC * x * x * x))
-    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * KAPPA * (1 + 3 * CUBIC * x * x))
 
 
 def softplus_kernel(x: Any, beta: float, threshold: float) -> Any:
@@ -65,14 +37,9 @@ def elu_kernel(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
     return np.where(x <= 0, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
 
 
-def elu_grad(xp: Any, g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    slope = xp.exp(negative_part(xp, x) * input_scale) * (alpha * scale * input_scale)
-    return xp.where(x <= 0, g * slope, g * scale)
-
-
 def silu_grad(xp: Any, g: Any, x: Any) -> Any:
     s = xp.sigmoid(x)
-    return g * (s * (1 + x * (1 - s)))
+    return g * s * (x * (1 - s) + 1)
 
 
 def mish_grad(xp: Any, g: Any, x: Any) -> Any:
@@ -80,72 +47,10 @@ def mish_grad(xp: Any, g: Any, x: Any) -> Any:
     return g * (t + x * xp.sigmoid(x) * (1 - t * t))
 
 
-def shrink_grad(xp: Any, g: Any, x: Any, lambd: float) -> Any:
-    return xp.linked(xp.where(xp.logical_and(x >= -lambd, x <= lambd), xp.zeros_like(g), g), x)
-
-
 def silu_kernel(x: Any) -> Any:
     from gradtrace.ops.pointwise import sigmoid_kernel
 
     return x * sigmoid_kernel(x)
-
-
-gelu_record = op("gelu(self; approximate)", gelu_kernel, node="GeluBackward0", lacks=("bi", "GeluKernelImpl"),
-                 self=d("self", lambda xp, g, out, self, approximate: gelu_grad(xp, g, self, approximate)))
-silu_record = op("silu(self)", silu_kernel, node="SiluBackward0", lacks=("bi", "silu_cpu"),
-                 self=d("self", lambda xp, g, out, self: silu_grad(xp, g, self)))
-softplus_record = op("softplus(self; beta, threshold)", softplus_kernel, node="SoftplusBackward0",
-                     lacks=("bi", "softplus_cpu"),
-                     self=d("self", lambda xp, g, out, self, beta, threshold: xp.where(
-                         self * beta > threshold, g, g * xp.sigmoid(self * beta))))
-mish_record = op("mish(self)", lambda x: x * np.tanh(softplus_kernel(x, 1.0, 20.0)), node="MishBackward0",
-                 lacks=("bi", "mish_cpu"),
-                 self=d("self", lambda xp, g, out, self: mish_grad(xp, g, self)))
-leaky_relu_record = op("leaky_relu(self; slope)", lambda x, slope: np.where(x > 0, x, x * slope).astype(x.dtype),
-                       node="LeakyReluBackward0", inplace_node="LeakyReluBackward1", lacks=("bi", "leaky_relu_cpu"),
-                       self=d("self", lambda xp, g, out, self, slope: xp.linked(
-                           xp.where(self > 0, g, g * slope), self)))
-elu_record = op("elu(self; alpha, scale, input_scale)", elu_kernel, node="EluBackward0", inplace_node="EluBackward1",
-                lacks=("bi", "elu_cpu"),
-                self=d("self", lambda xp, g, out, self, *numbers: elu_grad(xp, g, self, *numbers)))
-celu_record = op("celu(self; alpha)", lambda x, alpha: elu_kernel(x, alpha, 1.0, 1 / alpha), node="CeluBackward0",
-                 inplace_node="CeluBackward1", lacks=("bi", "elu_cpu"),
-                 self=d("self", lambda xp, g, out, self, alpha: elu_grad(xp, g, self, alpha, 1.0, 1 / alpha)))
-hardtanh_record = op("hardtanh(self; low, high)", lambda x, low, high: np.clip(x, low, high).astype(x.dtype),
-                     node="HardtanhBackward0",
-                     lacks=("b", "Bool inputs not supported for hardtanh"), inplace_node="HardtanhBackward1",
-                     self=d("self", lambda xp, g, out, self, low, high: xp.linked(xp.where(
-                         xp.logical_or(self <= low, self >= high), xp.zeros_like(g), g), self)))
-hardswish_record = op("hardswish(self)", lambda x: (x * np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
-                      node="HardswishBackward0", lacks=("bi", "hardswish_cpu"),
-                      self=d("self", lambda xp, g, out, self: xp.where(
-                          self <= -3, xp.zeros_like(g), xp.where(self < 3, g * (self / 3 + 0.5), g))))
-hardsigmoid_record = op("hardsigmoid(self)", lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
-                        node="HardsigmoidBackward0", lacks=("bi", "hardsigmoid_cpu"),
-                        self=d("self", lambda xp, g, out, self: xp.linked(select(
-                            xp, xp.logical_and(self > -3, self < 3), g / 6, g), self)))
-logsigmoid_record = op("log_sigmoid(self)", lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
-                       node="LogSigmoidBackward0", lacks=("bi", "log_sigmoid_cpu"),
-                       self=d("self", lambda xp, g, out, self: g * xp.sigmoid(-self)))
-prelu_record = op("prelu(self, weight)", lambda x, w: np.where(x > 0, x, x * w), node="PreluKernelBackward0",
-                  lacks=("bi", "prelu_cpu"),
-                  promote="arith",
-                  self=d("self weight", lambda xp, g, out, self, weight: xp.where(self > 0, g, g * weight)),
-                  weight=d("self", lambda xp, g, out, self, weight: select(xp, self <= 0, g * self, g)))
-threshold_record = op("threshold(self; threshold, value)",
-                      lambda x, threshold, value: np.where(x <= threshold, np.asarray(value, x.dtype), x),
-                      node="ThresholdBackward0", inplace_node="ThresholdBackward1",
-                      self=d("self", lambda xp, g, out, self, threshold, value: xp.linked(
-                          xp.where(self <= threshold, xp.zeros_like(g), g), self)))
-softshrink_record = op("softshrink(self; lambd)", lambda x, lambd: np.where(
-    x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0)).astype(x.dtype), node="SoftshrinkBackward0",
-    lacks=("bi", "softshrink_cpu"),
-    self=d("self", lambda xp, g, out, self, lambd: shrink_grad(xp, g, self, lambd)))
-hardshrink_record = op("hardshrink(self; lambd)", lambda x, lambd: np.where(
-    (x >= -lambd) & (x <= lambd), np.zeros_like(x), x), node="HardshrinkBackward0", lacks=("bi", "hardshrink_cpu"),
-    self=d("self", lambda xp, g, out, self, lambd: shrink_grad(xp, g, self, lambd)))
-glu_record = op("glu(self; dim)", lambda x, dim: glu_kernel(x, dim), node="GluBackward0", lacks=("bi", "glu_cpu"),
-                self=d("self", lambda xp, g, out, self, dim: glu_grad(xp, g, self, dim)))
 
 
 def glu_kernel(x: Any, dim: int) -> Any:
@@ -155,11 +60,59 @@ def glu_kernel(x: Any, dim: int) -> Any:
     return a * sigmoid_kernel(b)
 
 
-def glu_grad(xp: Any, g: Any, x: Any, dim: int) -> Any:
-    n = x.shape[dim] // 2
-    a, b = xp.slice(x, dim, 0, n, 1), xp.slice(x, dim, n, 2 * n, 1)
-    s = xp.sigmoid(b)
-    return xp.cat((g * s, g * (a * s * (1 - s))), dim)
+def softshrink_kernel(x: Any, lambd: float) -> Any:
+    return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0)).astype(x.dtype)
+
+
+# ---- records; a rule is the backward operator of the same name (activation_backward.py)
+
+
+def back(name: str) -> Any:
+    """The rule that calls NAME_backward on the gradient and the input."""
+    return d("self", lambda xp, g, out, self, *numbers: getattr(xp, name)(g, self, *numbers))
+
+
+gelu_record = op("gelu(self; approximate)", gelu_kernel, node="GeluBackward0", lacks=("bi", "GeluKernelImpl"),
+                 self=back("gelu_backward"))
+silu_record = op("silu(self)", silu_kernel, node="SiluBackward0", lacks=("bi", "silu_cpu"),
+                 self=d("self", lambda xp, g, out, self: silu_grad(xp, g, self)))
+softplus_record = op("softplus(self; beta, threshold)", softplus_kernel, node="SoftplusBackward0",
+                     lacks=("bi", "softplus_cpu"), self=back("softplus_backward"))
+mish_record = op("mish(self)", lambda x: x * np.tanh(softplus_kernel(x, 1.0, 20.0)), node="MishBackward0",
+                 lacks=("bi", "mish_cpu"),
+                 self=d("self", lambda xp, g, out, self: mish_grad(xp, g, self)))
+leaky_relu_record = op("leaky_relu(self; slope)", lambda x, slope: np.where(x > 0, x, x * slope).astype(x.dtype),
+                       node="LeakyReluBackward0", inplace_node="LeakyReluBackward1", lacks=("bi", "leaky_relu_cpu"),
+                       self=back("leaky_relu_backward"))
+elu_record = op("elu(self; alpha, scale, input_scale)", elu_kernel, node="EluBackward0", inplace_node="EluBackward1",
+                lacks=("bi", "elu_cpu"), self=back("elu_backward"))
+celu_record = op("celu(self; alpha)", lambda x, alpha: elu_kernel(x, alpha, 1.0, 1 / alpha), node="CeluBackward0",
+                 inplace_node="CeluBackward1", lacks=("bi", "elu_cpu"),
+                 self=d("self", lambda xp, g, out, self, alpha: xp.elu_backward(g, self, alpha, 1.0, 1 / alpha)))
+hardtanh_record = op("hardtanh(self; low, high)", lambda x, low, high: np.clip(x, low, high).astype(x.dtype),
+                     node="HardtanhBackward0", inplace_node="HardtanhBackward1",
+                     lacks=("b", "Bool inputs not supported for hardtanh"), self=back("hardtanh_backward"))
+hardswish_record = op("hardswish(self)", lambda x: (x * np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
+                      node="HardswishBackward0", lacks=("bi", "hardswish_cpu"), self=back("hardswish_backward"))
+hardsigmoid_record = op("hardsigmoid(self)", lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
+                        node="HardsigmoidBackward0", lacks=("bi", "hardsigmoid_cpu"), self=back("hardsigmoid_backward"))
+logsigmoid_record = op("log_sigmoid(self)", lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
+                       node="LogSigmoidBackward0", lacks=("bi", "log_sigmoid_cpu"), self=back("log_sigmoid_backward"))
+prelu_record = op("prelu(self, weight)", lambda x, w: np.where(x > 0, x, x * w), node="PreluKernelBackward0",
+                  lacks=("bi", "prelu_cpu"), promote="arith",
+                  self=d("self weight", lambda xp, g, out, self, weight: xp.prelu_input_backward(g, self, weight)),
+                  weight=d("self weight", lambda xp, g, out, self, weight: xp.prelu_weight_backward(g, self, weight)))
+threshold_record = op("threshold(self; threshold, value)",
+                      lambda x, threshold, value: np.where(x <= threshold, np.asarray(value, x.dtype), x),
+                      node="ThresholdBackward0", inplace_node="ThresholdBackward1",
+                      self=d("self", lambda xp, g, out, self, threshold, value: xp.threshold_backward(
+                          g, self, threshold)))
+softshrink_record = op("softshrink(self; lambd)", softshrink_kernel, node="SoftshrinkBackward0",
+                       lacks=("bi", "softshrink_cpu"), self=back("softshrink_backward"))
+hardshrink_record = op("hardshrink(self; lambd)", lambda x, lambd: np.where(
+    (x >= -lambd) & (x <= lambd), np.zeros_like(x), x), node="HardshrinkBackward0", lacks=("bi", "hardshrink_cpu"),
+    self=back("hardshrink_backward"))
+glu_record = op("glu(self; dim)", glu_kernel, node="GluBackward0", lacks=("bi", "glu_cpu"), self=back("glu_backward"))
 
 
 # ---- public names
@@ -330,7 +283,7 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
           inplace: bool = False) -> Tensor:
     """leaky_relu with a random slope for each element in training, the middle one else (torch.nn.functional.rrelu)."""
     if not training:
-        return apply(leaky_relu_record, input, inplace, (lower + upper) / 2)
+        return apply(rrelu_middle, input, inplace, (lower + upper) / 2)
     from gradtrace.ops.random import draw
 
     slopes = np.where(input.array <= 0, draw(None).uniform(lower, upper, tuple(input.shape)), 1.0)
@@ -339,7 +292,10 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
 
 rrelu_record = op("rrelu(self; slopes)", lambda x, slopes: x * slopes, node="RreluWithNoiseBackward0",
                   inplace_node="RreluWithNoiseBackward1",
-                  self=d("", lambda xp, g, out, self, slopes: xp.times_array(g, slopes)))
+                  self=d("self", lambda xp, g, out, self, slopes: xp.rrelu_backward(g, self, slopes)))
+rrelu_middle = op("rrelu_middle(self; slope)", lambda x, slope: np.where(x > 0, x, x * slope).astype(x.dtype),
+                  node="RreluWithNoiseBackward0", inplace_node="RreluWithNoiseBackward1",
+                  lacks=("bi", "leaky_relu_cpu"), self=back("rrelu_middle_backward"))
 times_array = op("times_array(self; array)", lambda x, array: x * array, node="MulBackward0",
                  self=d("", lambda xp, g, out, self, array: xp.times_array(g, array)))
 

@@ -14,7 +14,7 @@ from gradtrace.ops.api import expose, named
 from gradtrace.ops.conv_arguments import lengths
 from gradtrace.ops.correlate import wide
 from gradtrace.ops.patches import Ints, size_of
-from gradtrace.ops.pool import divided, index_record
+from gradtrace.ops.pool import divided, flat, index_record
 from gradtrace.ops.pool_arguments import check_tensor
 from gradtrace.ops.reduce import mean_dim
 from gradtrace.ops.shape import squeeze_dim, unsqueeze
@@ -65,10 +65,10 @@ def max_kernel(a: Any, outs: Ints) -> Any:
 
 def average_record(n: int) -> Op:
     name, node = f"adaptive_avg_pool{n}d", f"AdaptiveAvgPool{n}DBackward"
-    op(f"{name}_back(g; sizes)", average_back, node=node + "Backward0",
-       g=d("~g", lambda xp, gg, out, g, sizes: getattr(xp, name)(gg, tuple(g.shape[-n:]))))
+    op(f"{name}_back(g, self)", lambda g, x: average_back(g, x.shape[-n:]), node=node + "Backward0",
+       g=d("~g", lambda xp, gg, out, g, self: getattr(xp, name)(gg, tuple(g.shape[-n:]))), self=d("self", flat))
     return op(f"{name}(self; sizes)", average_kernel, node=node + "0",
-              self=d("~self", lambda xp, g, out, self, sizes: getattr(xp, name + "_back")(g, tuple(self.shape[-n:]))))
+              self=d("self", lambda xp, g, out, self, sizes: getattr(xp, name + "_back")(g, self)))
 
 
 averages = {n: average_record(n) for n in (2, 3)}

@@ -11,9 +11,11 @@ from typing import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
 from gradtrace.ops.api import binary, expose, named, not_a_tensor, operator, public, unary
+from gradtrace.ops.numbers import add_number, mul_number
 
 
 def pow_scalar_grad(xp: Any, g: Any, self: Any, exponent: float) -> Any:
@@ -129,14 +131,14 @@ NO_BOOL = (
     "`~` or `logical_not()` operator instead."
 )
 
-add = op("add(self, other)", "add", scalar=py.add, node="AddBackward0", **ARITH,
+add = op("add(self, other)", "add", scalar=py.add, node="AddBackward0", number="add_number", **ARITH,
          self=d("", lambda xp, g, out, self, other: g),
          other=d("", lambda xp, g, out, self, other: g))
 add_scaled = op("add_scaled(self, other; alpha)", lambda a, b, alpha: np.add(a, scaled(b, alpha)),
                 scalar=lambda a, b, alpha: a + b * alpha, node="AddBackward0", **ARITH,
                 self=d("", lambda xp, g, out, self, other, alpha: g),
                 other=d("", lambda xp, g, out, self, other, alpha: g * alpha))
-sub = op("sub(self, other)", subtract, scalar=py.sub, node="SubBackward0", **ARITH,
+sub = op("sub(self, other)", subtract, scalar=py.sub, node="SubBackward0", number="sub_number", **ARITH,
          self=d("", lambda xp, g, out, self, other: g),
          other=d("", lambda xp, g, out, self, other: -g))
 sub_scaled = op("sub_scaled(self, other; alpha)", lambda a, b, alpha: subtract(a, scaled(b, alpha)),
@@ -149,12 +151,28 @@ rsub_scalar = op("rsub_scalar(self, other)", reversed_subtract, scalar=lambda a,
 rsub_tensor = op("rsub(self, other; alpha)", lambda a, b, alpha: subtract(b, scaled(a, alpha)), node="RsubBackward0",
                  **ARITH, self=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
                  other=d("", lambda xp, g, out, self, other, alpha: g))
-mul = op("mul(self, other)", "multiply", scalar=py.mul, node="MulBackward0", **ARITH,
-         self=d("other", lambda xp, g, out, self, other: g * other),
+# A number that is an operand counts as a tensor in the rule: there it is multiplied by name, not by sign.
+mul = op("mul(self, other)", "multiply", scalar=py.mul, node="MulBackward0", number="mul_number", **ARITH,
+         self=d("other", lambda xp, g, out, self, other: g * other,
+                lambda xp, g, out, self, other: xp.mul(g, other)),
          other=d("self", lambda xp, g, out, self, other: g * self))
-div = op("div(self, other)", "true_divide", scalar=py.truediv, node="DivBackward0", promote="float",
-         self=d("other", lambda xp, g, out, self, other: g / other),
+div = op("div(self, other)", "true_divide", scalar=py.truediv, node="DivBackward0", number="div_number",
+         promote="float",
+         self=d("other", lambda xp, g, out, self, other: g / other,
+                lambda xp, g, out, self, other: xp.div(g, other)),
          other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)))
+
+
+def as_tensor(number: float, x: Tensor) -> Tensor:
+    """The number as a 0-d tensor of x's dtype."""
+    return Tensor._wrap(np.asarray(number, x.dtype.np))
+
+
+def number_minus(number: float, x: Tensor) -> Tensor:
+    """number - x as PyTorch's composed functions and rules have it, the number being a tensor."""
+    return sub(as_tensor(number, x), x)
+
+
 div_mode = op("div_mode(self, other; mode)", rounded_division, node="DivBackward2", **ARITH,
               self=d("", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
               other=d("", lambda xp, g, out, self, other, mode: xp.zeros_like(g)))
@@ -356,19 +374,23 @@ def _number(b: Any) -> bool:
 
 
 def _radd(a: Tensor, b: Any) -> Any:
-    return add(a, b) if _number(b) else NotImplemented
+    return (add_number if state.in_rule else add)(a, b) if _number(b) else NotImplemented
 
 
 def _rmul(a: Tensor, b: Any) -> Any:
-    return mul(a, b) if _number(b) else NotImplemented
+    return (mul_number if state.in_rule else mul)(a, b) if _number(b) else NotImplemented
 
 
 def _rsub(a: Tensor, b: Any) -> Any:
+    if state.in_rule and _number(b):
+        return number_minus(b, a)
     return rsub_scalar(a, b) if _number(b) else NotImplemented
 
 
 def _rtruediv(a: Tensor, b: Any) -> Any:
-    # As PyTorch: scalar / tensor is reciprocal, then mul.
+    # As PyTorch: scalar / tensor is reciprocal, then mul; inside its own functions not so.
+    if state.in_rule and _number(b):
+        return div(as_tensor(b, a), a)
     return mul(a.reciprocal(), b) if _number(b) else NotImplemented
 
 

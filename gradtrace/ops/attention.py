@@ -13,7 +13,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
-from gradtrace.ops.reduce import mul_number
+from gradtrace.ops.numbers import mul_number
 from gradtrace.ops.softmax import softmax_kernel
 
 

@@ -17,23 +17,32 @@ def log_sigmoid(x: Any) -> Any:
 bce = loss_op(
     "binary_cross_entropy(self, target)",
     lambda x, t: (t - 1) * np.maximum(np.log1p(-x), -100) - t * np.maximum(np.log(x), -100),
-    "BinaryCrossEntropyBackward0", "self target", "binary_cross_entropy",
+    "BinaryCrossEntropyBackward0", "self target", "binary_cross_entropy", "BinaryCrossEntropyBackwardBackward0",
     self=lambda xp, g, n, self, target: g * (self - target) / xp.clamp_min((1 - self) * self, 1e-12) / n,
     target=lambda xp, g, n, self, target: g * (xp.log1p(-self) - xp.log(self)) / n)
 bce_logits = loss_op(
     "binary_cross_entropy_with_logits(self, target)",
     lambda x, t: (1 - t) * x - log_sigmoid(x),
     "BinaryCrossEntropyWithLogitsBackward0", "self target", "log_sigmoid_cpu",
-    self=lambda xp, g, n, self, target: (xp.sigmoid(self) - target) * g / n,
-    target=lambda xp, g, n, self, target: -self * g / n)
+    self=lambda xp, g, n, self, target: divided((xp.sigmoid(self) - target) * g, n),
+    target=lambda xp, g, n, self, target: divided(-self * g, n))
 bce_pos_weight = loss_op(
     "binary_cross_entropy_with_pos_weight(self, target, pos_weight)",
     lambda x, t, p: (1 - t) * x - (1 + (p - 1) * t) * log_sigmoid(x),
     "BinaryCrossEntropyWithLogitsBackward0", "self target pos_weight", "log_sigmoid_cpu",
-    self=lambda xp, g, n, self, target, pos_weight: (
-        (1 - target + pos_weight * target) * xp.sigmoid(self) - pos_weight * target) * g / n,
-    target=lambda xp, g, n, self, target, pos_weight: (
-        (1 - pos_weight) * xp.log_sigmoid(self) - self) * g / n)
+    self=lambda xp, g, n, self, target, pos_weight: divided(pos_weight_slope(xp, self, target, pos_weight) * g, n),
+    target=lambda xp, g, n, self, target, pos_weight: divided(
+        ((1 - pos_weight) * xp.log_sigmoid(self) - self) * g, n))
+
+
+def divided(x: Any, n: float) -> Any:
+    """x / n; a sum's gradient has no division in its graph."""
+    return x if n == 1 else x / n
+
+
+def pos_weight_slope(xp: Any, x: Any, target: Any, pos_weight: Any) -> Any:
+    weighted = pos_weight * target
+    return (weighted + 1 - target) * xp.sigmoid(x) - weighted
 
 
 @public("binary_cross_entropy", forms="n")

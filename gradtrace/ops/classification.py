@@ -9,7 +9,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.loss import reduction_named
-from gradtrace.ops.reduce import div_number
+from gradtrace.ops.numbers import div_number
 
 # ---- negative log likelihood
 
@@ -50,17 +50,27 @@ def nll_factor(x: Any, target: Any, weight: Any, reduction: str, ignore: int) ->
     return out
 
 
-def nll_grad(xp: Any, g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
-    like = np.empty(tuple(x.shape), x.dtype)
-    factor = nll_factor(like, target, weight, reduction, ignore)
-    if reduction == "none" and len(x.shape) > 1:
-        g = xp.expand(xp.unsqueeze(g, 1), tuple(x.shape))
-    return xp.times_array(g, factor)
+def nll_grad(g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+    factor = nll_factor(x, target, weight, reduction, ignore)
+    return (g[:, None] if reduction == "none" and x.ndim > 1 else g) * factor
+
+
+def nll_again(xp: Any, gg: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+    """The gradient of nll_grad, which is linear, with respect to its g."""
+    products = xp.times_array(gg, nll_factor(np.empty(tuple(gg.shape), gg.dtype), target, weight, reduction, ignore))
+    return xp.sum_dim(products, (1,)) if reduction == "none" and len(gg.shape) > 1 else xp.sum(products)
 
 
 def _nll(name: str, node: str) -> Any:
+    again = f"{name}_backward"
+    op(f"{again}(g, self; target, weight, reduction, ignore)", nll_grad, node=f"{node[:-1]}Backward0",
+       g=d("~self", lambda xp, gg, out, g, self, *rest: nll_again(xp, gg, *rest)), self=d("", zeros))
     return op(f"{name}(self; target, weight, reduction, ignore)", nll_kernel, node=node,
-              self=d("~self", lambda xp, g, out, self, *rest: nll_grad(xp, g, self, *rest)))
+              self=d("self", lambda xp, g, out, self, *rest: getattr(xp, again)(g, self, *rest)))
+
+
+def zeros(xp: Any, g: Any, *_: Any) -> Any:
+    return xp.zeros_like(g)
 
 
 nll_record = _nll("nll_loss", "NllLossBackward0")

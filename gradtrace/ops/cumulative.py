@@ -16,7 +16,8 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import functions
 from gradtrace.ops.arguments import one_dim, torch_function
 from gradtrace.ops.create import assign
-from gradtrace.ops.reduce import div_number, mul_number, numpy_dtype
+from gradtrace.ops.numbers import div_number, mul_number
+from gradtrace.ops.reduce import numpy_dtype
 
 # ---- kernels
 

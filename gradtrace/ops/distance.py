@@ -9,14 +9,12 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, public
-from gradtrace.ops.arithmetic import sub
+from gradtrace.ops.arithmetic import number_minus
 from gradtrace.ops.loss import reduced, reduction_named
 from gradtrace.ops.norms import norm_grad, norm_kernel
+from gradtrace.ops.numbers import add_number
 from gradtrace.ops.shape import broadcast_tensors
 
-# A number added inside a composed function; PyTorch names its node apart.
-add_number = op("add_number(self; other)", lambda a, other: a + other, scalar=lambda a, other: a + other,
-                node="AddBackward1", promote="float", self=d("", lambda xp, g, out, self, other: g))
 norm_of = op("norm_of(self; p, dims, keepdim)", norm_kernel, node="NormBackward1", promote="float",
              self=d("self out", lambda xp, g, out, self, p, dims, keepdim: norm_grad(
                  xp, g, self, out, p, dims, keepdim)))
@@ -38,11 +36,6 @@ outer_sum = op("outer_sum(g, a, b)", lambda g, a, b: np.einsum("no,ni,nj->oij", 
                g=d("a b", lambda xp, h, out, g, a, b: xp.trilinear(a, h, b)),
                a=d("g b", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, h, b)),
                b=d("g a", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, xp.transpose(h, 1, 2), a)))
-
-
-def number_minus(number: float, x: Tensor) -> Tensor:
-    """number - x, the number being a 0-d tensor as in PyTorch's composed functions."""
-    return sub(Tensor._wrap(np.asarray(number, x.dtype.np)), x)
 
 
 @public("normalize", forms="n")

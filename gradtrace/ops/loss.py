@@ -2,6 +2,7 @@
 
 PyTorch computes each of them in one kernel, reduction included, and so shows one grad_fn; `loss_op` makes such a
 record of a kernel for the single elements and of rules `rule(xp, g, n, *operands)`, n being what the mean divides by.
+Most have a backward operator of their own too, which a graph of the gradient shows (`again`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
+from gradtrace.ops.fused import fused
 from gradtrace.ops.shape import broadcast_tensors
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -42,26 +44,39 @@ def reduce_array(each: Any, weight: Any, reduction: str) -> Any:
 
 
 def loss_op(signature: str, each: Callable[..., Any], node: str, needs: str, kernel_name: str,
-            **rules: Callable[..., Any]) -> Op:
-    """A record "NAME(operands; weight, reduction)": the losses `each(*operands)`, weighted and reduced."""
+            again: str | None = None, **rules: Callable[..., Any]) -> Op:
+    """A record "NAME(operands; weight, reduction)": the losses `each(*operands)`, weighted and reduced.
+
+    `again` names the node of the gradient with respect to the first operand.
+    """
     name, _, operands = signature.rstrip(")").partition("(")
     n = len(operands.split(","))
 
     def kernel(*args: Any) -> Any:
         return reduce_array(each(*args[:n]), *args[n:])
 
-    def derivative(rule: Callable[..., Any]) -> Any:
-        def of_reduced(xp: Any, g: Any, out: Any, *args: Any) -> Any:
+    def of_reduced(rule: Callable[..., Any]) -> Callable[..., Any]:
+        def reduced_rule(xp: Any, g: Any, *args: Any) -> Any:
             weight, reduction = args[n:]
             count = max(math.prod(args[0].shape), 1) if reduction == "mean" else 1
             found = rule(xp, g, count, *args[:n])
             return found if weight is None else xp.times_array(found, weight)
 
-        return d(needs, of_reduced)
+        return reduced_rule
 
-    made = {argument: derivative(rule) for argument, rule in rules.items()}
+    made = {argument: of_reduced(rule) for argument, rule in rules.items()}
+    traced: dict[str, Any] = {}
+    if again is not None:
+        first = next(iter(made))
+        backward_record = fused(f"{name}_backward(g, {operands}; weight, reduction)", made[first], again)
+        traced[first] = lambda xp, g, out, *args: backward_record(g, *args)
+    derivatives = {argument: d(needs, without_result(rule), traced.get(argument)) for argument, rule in made.items()}
     return op(f"{name}({operands}; weight, reduction)", kernel, node=node, promote="arith", lacks=("bi", kernel_name),
-              **made)
+              **derivatives)
+
+
+def without_result(rule: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda xp, g, out, *args: rule(xp, g, *args)
 
 
 def huber_slope(xp: Any, x: Any, bound: Any) -> Any:
@@ -69,34 +84,37 @@ def huber_slope(xp: Any, x: Any, bound: Any) -> Any:
     return xp.where(xp.abs(x) < bound, x, xp.sign(x) * bound)
 
 
-mse = loss_op("mse_loss(self, target)", lambda a, b: (a - b) * (a - b), "MseLossBackward0", "self target", "mse_cpu",
-              self=lambda xp, g, n, self, target: (2 / n) * (self - target) * g,
-              target=lambda xp, g, n, self, target: (2 / n) * (target - self) * g)
-soft_margin = loss_op("soft_margin_loss(self, target)", lambda a, y: np.log(1 + np.exp(-y * a)),
-                      "SoftMarginLossBackward0", "self target", "log_vml_cpu",
-                      self=lambda xp, g, n, self, target: -target * soft_margin_share(xp, self, target) * g / n)
-
-
-def soft_margin_share(xp: Any, x: Any, y: Any) -> Any:
+def soft_margin_slope(xp: Any, g: Any, x: Any, y: Any, n: float) -> Any:
     z = xp.exp(-y * x)
-    return z / (1 + z)
+    return -y * (z / (1 + z)) * g / n
 
 
 def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], slope: Callable[..., Any]) -> Op:
-    """A record "NAME(self, target; bound, reduction)" of a loss that is quadratic inside of a bound."""
+    """A record "NAME(self, target; bound, reduction)" of a loss that depends on |self - target| and on a bound."""
     def rule(xp: Any, g: Any, a: Any, b: Any, bound: float, reduction: str) -> Any:
         norm = 1 / max(math.prod(a.shape), 1) if reduction == "mean" else 1
         return slope(xp, a - b, bound) * norm * g
 
+    again = fused(f"{name}_backward(g, self, target; bound, reduction)", rule, f"{node[:-1]}Backward0")
     return op(
         f"{name}(self, target; bound, reduction)",
         lambda a, b, bound, reduction: reduce_array(kernel(np.abs(a - b), bound).astype(a.dtype), None, reduction),
         node=node, promote="arith", lacks=("bi", kernel_name),
-        self=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest)),
-        target=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, target, self, *rest)),
+        self=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest),
+               lambda xp, g, out, self, target, *rest: again(g, self, target, *rest)),
+        target=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, target, self, *rest),
+                 lambda xp, g, out, self, target, *rest: again(g, target, self, *rest)),
     )
 
 
+mse = bounded("mse_loss", "MseLossBackward0", "mse_cpu", lambda z, _: z * z, lambda xp, x, _: 2 * x)
+soft_margin = op("soft_margin_loss(self, target; reduction)",
+                 lambda a, y, reduction: reduce_array(np.log(1 + np.exp(-y * a)), None, reduction),
+                 node="SoftMarginLossBackward0", promote="arith", lacks=("bi", "log_vml_cpu"),
+                 self=d("self target", lambda xp, g, out, self, target, reduction: xp.soft_margin_loss_backward(
+                     g, self, target, math.prod(self.shape) if reduction == "mean" else 1)))
+fused("soft_margin_loss_backward(g, self, target; n)", soft_margin_slope, "SoftMarginLossBackwardBackward0",
+      no_gradient=("target",))
 smooth_l1 = bounded("smooth_l1_loss", "SmoothL1LossBackward0", "smooth_l1_cpu",
                     lambda z, beta: np.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta),
                     lambda xp, x, beta: xp.where(xp.abs(x) < beta, x / beta, xp.sign(x)))
@@ -130,8 +148,8 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
     reduction = reduction_named(reduction, size_average, reduce)
     input, target = same_shape(input, target)
     if weight is None:
-        return mse(input, target, None, reduction)
-    total = mse(input, target, None, "none") * weight
+        return mse(input, target, 0.0, reduction)
+    total = mse(input, target, 0.0, "none") * weight
     return total.sum() / weight.sum() if reduction == "mean" else reduced(total, reduction)
 
 
@@ -184,7 +202,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, re
             "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input "
             "cannot have requires_grad True."
         )
-    return soft_margin(input, target, None, reduction_named(reduction, size_average, reduce))
+    return soft_margin(input, target, reduction_named(reduction, size_average, reduce))
 
 
 @public("kl_div", forms="n")

@@ -8,8 +8,9 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
-from gradtrace.ops.distance import add_number, number_minus
+from gradtrace.ops.arithmetic import number_minus
 from gradtrace.ops.loss import reduce_array, reduced, reduction_named
+from gradtrace.ops.numbers import add_number
 
 
 @public("margin_ranking_loss", forms="fn")
@@ -87,10 +88,10 @@ def multilabel_parts(x: Any, target: Any) -> tuple[Any, Any]:
     return losses, slopes
 
 
-def rows_grad(xp: Any, g: Any, slope: Any, reduction: str) -> Any:
+def rows_grad(g: Any, slope: Any, reduction: str) -> Any:
     if reduction == "none":
-        g = xp.expand(xp.unsqueeze(g, 1), slope.shape)
-    return xp.times_array(g, slope if reduction != "mean" else slope / slope.dtype.type(len(slope)))
+        return g[:, None] * slope
+    return g * (slope if reduction != "mean" else slope / slope.dtype.type(len(slope)))
 
 
 multi_margin = op(
@@ -98,18 +99,18 @@ multi_margin = op(
     lambda x, target, p, margin, weight, reduction: reduce_array(
         multi_margin_parts(x, target, p, margin, weight)[0], None, reduction),
     node="MultiMarginLossBackward0",
-    self=d("self", lambda xp, g, out, self, target, p, margin, weight, reduction: rows_grad(
-        xp, g, multi_margin_parts(raw(self), target, p, margin, weight)[1], reduction)))
+    self=d("self", lambda xp, g, out, self, *rest: xp.multi_margin_loss_backward(g, self, *rest)))
+op("multi_margin_loss_backward(g, self; target, p, margin, weight, reduction)",
+   lambda g, x, target, p, margin, weight, reduction: rows_grad(
+       g, multi_margin_parts(x, target, p, margin, weight)[1], reduction), undefined=True)
 multilabel_margin = op(
     "multilabel_margin_loss(self; target, reduction)",
     lambda x, target, reduction: reduce_array(multilabel_parts(x, target)[0], None, reduction),
     node="MultilabelMarginLossBackward0",
-    self=d("self", lambda xp, g, out, self, target, reduction: rows_grad(
-        xp, g, multilabel_parts(raw(self), target)[1], reduction)))
-
-
-def raw(x: Any) -> Any:
-    return x.array if isinstance(x, Tensor) else x
+    self=d("self", lambda xp, g, out, self, target, reduction: xp.multilabel_margin_loss_backward(
+        g, self, target, reduction)))
+op("multilabel_margin_loss_backward(g, self; target, reduction)",
+   lambda g, x, target, reduction: rows_grad(g, multilabel_parts(x, target)[1], reduction), undefined=True)
 
 
 @public("multi_margin_loss", forms="n")

@@ -16,6 +16,7 @@ from gradtrace.ops.api import functions
 from gradtrace.ops.arguments import count, kept_shape, torch_function
 from gradtrace.ops.correlate import wide
 from gradtrace.ops.create import cast, clone
+from gradtrace.ops.fused import fused
 from gradtrace.ops.norm_arguments import (
     check_batch,
     check_batch_sizes,
@@ -68,15 +69,15 @@ def fixed_kernel(a: Any, weight: Any, bias: Any, mean: Any, var: Any, eps: float
 # ---- rules
 
 
-def normal_grads(xp: Any, wanted: Any, g: Any, out: Any, input: Any, weight: Any, bias: Any, seen: Ints, over: Ints,
+def normal_grads(xp: Any, wanted: Any, g: Any, input: Any, weight: Any, stats: Any, seen: Ints, over: Ints,
                  others: Ints, eps: float) -> list[Any]:
-    """Mean and variance are those saved, or in a recorded pass computed again, so that they are differentiated."""
-    g, x = g[0], xp.reshape(input, seen)
-    if isinstance(g, Tensor):
+    """Mean and variance are those saved, or without `stats` computed again, so that they are differentiated."""
+    x = xp.reshape(input, seen)
+    if stats is None:
         away = x - xp.mean_dim(x, over, True)
         inverse = xp.rsqrt(xp.mean_dim(away * away, over, True) + eps)
     else:
-        away, inverse = x - out[1], xp.rsqrt(out[2] + out[2].dtype.type(eps))
+        away, inverse = x - stats[0], xp.rsqrt(stats[1] + stats[1].dtype.type(eps))
     normal = away * inverse
     grads: list[Any] = [None, None, None]
     if wanted[0]:
@@ -95,29 +96,59 @@ def affine_grads(xp: Any, wanted: Any, g: Any, normal: Any, others: Ints, grads:
         grads[2] = xp.sum_dim(g, others) if others else g
 
 
-def fixed_grads(xp: Any, wanted: Any, g: Any, out: Any, input: Any, weight: Any, bias: Any, mean: Any, var: Any,
-                eps: float) -> list[Any]:
+def fixed_grads(xp: Any, wanted: Any, g: Any, input: Any, weight: Any, mean: Any, var: Any, eps: float) -> list[Any]:
     others = (0, *range(2, g.ndim))
     shape = kept_shape(g.shape, others)
     inverse = xp.reshape(xp.rsqrt(var + eps), shape)
-    grads: list[Any] = [None, None, None, None, None]
+    grads: list[Any] = [None, None, None]
     if wanted[0]:
         grads[0] = g * inverse if weight is None else g * (inverse * xp.reshape(weight, shape))
     affine_grads(xp, wanted, g, lambda: (input - xp.reshape(mean, shape)) * inverse, others, grads)
     return grads
 
 
-def normal_record(name: str, node: str) -> Op:
+def those(wanted: Any, grads: Any) -> list[Any]:
+    return [g if asked else None for g, asked in zip(grads, wanted, strict=False)]
+
+
+def normal_record(name: str, node: str, needs: str, traced: Any = None) -> Op:
     return op(f"{name}(input, weight, bias; seen, over, others, eps)", normal_kernel, node=node, outputs=3,
-              differentiable=(0,), missing="none", joint=d("input weight out1 out2", normal_grads))
+              differentiable=(0,), missing="none", joint=d(
+                  needs, lambda xp, wanted, g, out, input, weight, bias, *rest: normal_grads(
+                      xp, wanted, g[0], input, weight, out[1:], *rest), traced))
 
 
-batch_normal = normal_record("native_batch_norm", "NativeBatchNormBackward0")
-layer_normal = normal_record("native_layer_norm", "NativeLayerNormBackward0")
-group_normal = normal_record("native_group_norm", "NativeGroupNormBackward0")
+# In a graph of a gradient; mean and inverse deviation have a place there, but are computed again from the input.
+batch_backward = fused(
+    "native_batch_norm_backward(g, input, weight, mean, inverse; wanted, seen, over, others, eps)",
+    lambda xp, g, input, weight, _, __, wanted, *rest: normal_grads(xp, wanted, g, input, weight, None, *rest),
+    "NativeBatchNormBackwardBackward0", outputs=3)
+fixed_backward = fused(
+    "batch_norm_fixed_backward(g, input, weight, _, __; mean, var, wanted, eps)",
+    lambda xp, g, input, weight, _, __, mean, var, wanted, eps: fixed_grads(
+        xp, wanted, g, input, weight, mean, var, eps), "NativeBatchNormBackwardBackward0", outputs=3)
+layer_backward = fused(
+    "native_layer_norm_backward(g, input, mean, inverse, weight, bias; wanted, seen, over, others, eps)",
+    lambda xp, g, input, _, __, weight, bias, wanted, *rest: normal_grads(xp, wanted, g, input, weight, None, *rest),
+    "NativeLayerNormBackwardBackward0", outputs=3)
+batch_normal = normal_record(
+    "native_batch_norm", "NativeBatchNormBackward0", "input weight out1 out2",
+    lambda xp, wanted, g, out, input, weight, bias, *rest: those(
+        wanted, batch_backward(g[0], input, weight, None, None, wanted, *rest)))
+layer_normal = normal_record(
+    "native_layer_norm", "NativeLayerNormBackward0", "input weight bias out1 out2",
+    lambda xp, wanted, g, out, input, weight, bias, *rest: those(
+        wanted, layer_backward(g[0], input, None, None, weight, bias, wanted, *rest)))
+group_normal = normal_record(
+    "native_group_norm", "NativeGroupNormBackward0", "input weight out1 out2",
+    lambda xp, wanted, g, out, input, weight, bias, *rest: normal_grads(
+        xp, wanted, g[0], input, weight, None, *rest))
 batch_fixed = op("batch_norm_fixed(input, weight, bias, mean, var; eps)", fixed_kernel,
-                 node="NativeBatchNormBackward0", no_gradient=("mean", "var"),
-                 joint=d("input weight mean var", fixed_grads))
+                 node="NativeBatchNormBackward0", no_gradient=("mean", "var"), joint=d(
+                     "input weight mean var", lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [
+                         *fixed_grads(xp, wanted, g, input, weight, mean, var, eps), None, None],
+                     lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [*those(
+                         wanted, fixed_backward(g, input, weight, None, None, mean, var, wanted, eps)), None, None]))
 
 
 # ---- over the batch

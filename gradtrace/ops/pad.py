@@ -63,10 +63,10 @@ def repeating_kernel(kind: str) -> Any:
 
 
 def repeating_back(kind: str) -> Any:
-    def kernel(g: Any, shape: Ints, pads: Ints) -> Any:
+    def kernel(g: Any, a: Any, pads: Ints) -> Any:
         for dim, before, after in pairs(pads, g.ndim):
             if before or after:
-                g = take_back(g, dim, shape[dim], source_index(kind, shape[dim], before, after))
+                g = take_back(g, dim, a.shape[dim], source_index(kind, a.shape[dim], before, after))
         return np.array(g) if not any(pads) else g
 
     return kernel
@@ -81,10 +81,11 @@ constant_pad = op("constant_pad(self; pads, value)", constant_kernel, node="Cons
 def _repeating(kind: str, name: str, n: int) -> Any:
     record, node = f"{name}_pad{n}d", f"{name.title()}Pad{n}DBackward"
     back = record + "_back"
-    op(f"{back}(g; shape, pads)", repeating_back(kind), node=node + "Backward0",
-       g=d("", lambda xp, gg, out, g, shape, pads: getattr(xp, record)(gg, pads)))
+    op(f"{back}(g, self; pads)", repeating_back(kind), node=node + "Backward0",
+       g=d("", lambda xp, gg, out, g, self, pads: getattr(xp, record)(gg, pads)),
+       self=d("self", lambda xp, gg, out, g, self, pads: xp.zeros_like(self)))
     return op(f"{record}(self; pads)", repeating_kernel(kind), node=node + "0",
-              self=d("~self", lambda xp, g, out, self, pads: getattr(xp, back)(g, tuple(self.shape), pads)))
+              self=d("self", lambda xp, g, out, self, pads: getattr(xp, back)(g, self, pads)))
 
 
 repeating = {

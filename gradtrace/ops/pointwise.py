@@ -77,7 +77,12 @@ sinh = op("sinh(self)", "sinh", scalar=math.sinh, node="SinhBackward0", **FLOAT,
 cosh = op("cosh(self)", "cosh", scalar=math.cosh, node="CoshBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: g * xp.sinh(self)))
 tanh = op("tanh(self)", "tanh", scalar=math.tanh, node="TanhBackward0", **FLOAT,
-          self=d("out", lambda xp, g, out, self: g * (1 - out * out)))
+          self=d("out", lambda xp, g, out, self: g * (1 - out * out),
+                lambda xp, g, out, self: xp.tanh_backward(g, out)))
+tanh_backward = op("tanh_backward(g, result)", lambda g, result: g * (1 - result * result),
+                   scalar=lambda g, result: g * (1 - result * result), node="TanhBackwardBackward0",
+                   g=d("result", lambda xp, gg, out, g, result: xp.tanh_backward(gg, result)),
+                   result=d("g result", lambda xp, gg, out, g, result: gg * (-2 * result * g)))
 asinh = op("asinh(self)", "arcsinh", scalar=math.asinh, node="AsinhBackward0", inplace_node="AsinhBackward1", **FLOAT,
            self=d("self", lambda xp, g, out, self: g * xp.rsqrt(self * self + 1)))
 acosh = op("acosh(self)", "arccosh", scalar=math.acosh, node="AcoshBackward0", inplace_node="AcoshBackward1", **FLOAT,
@@ -85,7 +90,12 @@ acosh = op("acosh(self)", "arccosh", scalar=math.acosh, node="AcoshBackward0", i
 atanh = op("atanh(self)", "arctanh", scalar=math.atanh, node="AtanhBackward0", inplace_node="AtanhBackward1", **FLOAT,
            self=d("self", lambda xp, g, out, self: g / (1 - self * self)))
 sigmoid = op("sigmoid(self)", sigmoid_kernel, scalar=scalars.sigmoid, node="SigmoidBackward0", **FLOAT,
-             self=d("out", lambda xp, g, out, self: g * ((1 - out) * out)))
+             self=d("out", lambda xp, g, out, self: g * ((1 - out) * out),
+                    lambda xp, g, out, self: xp.sigmoid_backward(g, out)))
+sigmoid_backward = op("sigmoid_backward(g, result)", lambda g, result: g * ((1 - result) * result),
+                      scalar=lambda g, result: g * ((1 - result) * result), node="SigmoidBackwardBackward0",
+                      g=d("result", lambda xp, gg, out, g, result: xp.sigmoid_backward(gg, result)),
+                      result=d("g result", lambda xp, gg, out, g, result: gg * g * (-2 * result + 1)))
 relu = op("relu(self)", lambda x: np.where(x <= 0, np.zeros_like(x), x), scalar=scalars.relu, node="ReluBackward0",
           lacks=("b", "Boolean inputs not supported for relu"),
           self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)))

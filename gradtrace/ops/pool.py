@@ -114,25 +114,30 @@ planes_put_ = op("planes_put(g; index, sizes)", planes_put, node="ScatterAddBack
                  g=d("", lambda xp, gg, out, g, index, sizes: xp.planes_take(gg, index, len(sizes))))
 
 
+def flat(xp: Any, gg: Any, out: Any, g: Any, self: Any, *_: Any) -> Any:
+    """PyTorch's backward operators know the input too, which they do not vary with."""
+    return xp.zeros_like(self)
+
+
 def index_record(signature: str, kernel: Any, node: str, n: int) -> Op:
     """An operator with results (values, indices) whose gradient goes to the places of the indices."""
     back = signature.partition("(")[0] + "_back"
-    op(f"{back}(g; index, sizes)", planes_put, node=node + "Backward0",
-       g=d("", lambda xp, gg, out, g, index, sizes: xp.planes_take(gg, index, n)))
+    op(f"{back}(g, self; index, sizes)", lambda g, _, *places: planes_put(g, *places), node=node + "Backward0",
+       g=d("", lambda xp, gg, out, g, self, index, sizes: xp.planes_take(gg, index, n)), self=d("self", flat))
     return op(signature, kernel, node=node + "0", outputs=2, differentiable=(0,),
-              self=d("~self out1", lambda xp, g, out, self, *_: getattr(xp, back)(
-                  g[0], out[1], tuple(self.shape[-n:]))))
+              self=d("self out1", lambda xp, g, out, self, *_: getattr(xp, back)(
+                  g[0], self, out[1], tuple(self.shape[-n:]))))
 
 
 def average_record(n: int) -> Op:
     node, name = f"AvgPool{n}DBackward", f"avg_pool{n}d"
-    op(f"{name}_back(g; sizes, kernel, stride, padding, ceil_mode, include_pad, divisor)", average_back,
-       node=node + "Backward0",
-       g=d("", lambda xp, gg, out, g, sizes, *rest: getattr(xp, name)(gg, *rest)))
+    op(f"{name}_back(g, self; sizes, kernel, stride, padding, ceil_mode, include_pad, divisor)",
+       lambda g, _, *rest: average_back(g, *rest), node=node + "Backward0",
+       g=d("", lambda xp, gg, out, g, self, sizes, *rest: getattr(xp, name)(gg, *rest)), self=d("self", flat))
     return op(f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)", average_kernel,
               node=node + "0",
-              self=d("~self", lambda xp, g, out, self, *rest: getattr(xp, name + "_back")(
-                  g, tuple(self.shape[-n:]), *rest)))
+              self=d("self", lambda xp, g, out, self, *rest: getattr(xp, name + "_back")(
+                  g, self, tuple(self.shape[-n:]), *rest)))
 
 
 maxima = {

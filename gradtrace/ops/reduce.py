@@ -90,8 +90,17 @@ def logical(ufunc: str) -> Any:
 def spread(xp: Any, g: Any, shape: Any, dims: Any = None, keepdim: bool = False) -> Any:
     """What belongs to a reduction's result, stretched over the elements it was made from; nothing is allocated."""
     if dims is not None and not keepdim:
-        g = xp.reshape(g, kept_shape(shape, dims))
+        g = with_dims(xp, g, shape, dims)
     return xp.expand(g, tuple(shape))
+
+
+def with_dims(xp: Any, g: Any, shape: Any, dims: Any) -> Any:
+    """The reduced dims put back with size 1; in a graph one by one, as in PyTorch."""
+    if not isinstance(g, Tensor):
+        return xp.reshape(g, kept_shape(shape, dims))
+    for dim in sorted(dims):
+        g = xp.unsqueeze(g, dim)
+    return g
 
 
 def shared(xp: Any, g: Any, n: int, shape: Any, dims: Any = None, keepdim: bool = False) -> Any:
@@ -185,11 +194,6 @@ trace = op("trace(self)", lambda a: add_up(np.diagonal(a)), node="TraceBackward0
            self=d("~self", lambda xp, g, out, self: xp.on_diagonal(g, self.shape)))
 on_diagonal = op("on_diagonal(self; shape)", lambda a, shape: np.eye(*shape, dtype=a.dtype) * a, node="TraceBackward0",
                  self=d("", lambda xp, g, out, self, shape: xp.trace(g)))
-# Products and quotients with a number inside composed functions; PyTorch names their nodes apart.
-mul_number = op("mul_number(self; other)", lambda a, other: a * other, scalar=lambda a, other: a * other,
-                node="MulBackward1", promote="float", self=d("", lambda xp, g, out, self, other: g * other))
-div_number = op("div_number(self; other)", lambda a, other: a / other, scalar=lambda a, other: a / other,
-                node="DivBackward1", promote="float", self=d("", lambda xp, g, out, self, other: g / other))
 
 
 # ---- the public names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtrace.engine.arrive import sum_tensor_to
 from gradtrace.engine.describe import Size
 from gradtrace.engine.inplace import refuse_untrackable, repoint
 from gradtrace.engine.lazy import np
@@ -53,6 +54,14 @@ def reshape_back(xp: Any, g: Any, out: Any, self: Any, *_: Any) -> Any:
     return xp.reshape(g, tuple(self.shape))
 
 
+def dims_back(xp: Any, g: Any, self: Any, dims: Any) -> Any:
+    """The dims that squeezing took from `self` put back one by one."""
+    for dim in dims:
+        if self.ndim and self.shape[dim] == 1:
+            g = xp.unsqueeze(g, dim)
+    return g
+
+
 RESHAPES: Any = {"view": True, "self": d("~self", reshape_back)}
 view = op("view(self; shape)", view_kernel, node="ViewBackward0", **RESHAPES)
 reshape = op("reshape(self; shape)", lambda a, shape: a.reshape(shape), node="ViewBackward0",
@@ -61,12 +70,16 @@ unsafe_view = op("unsafe_view(self; shape)", lambda a, shape: a.reshape(shape), 
                  self=d("~self", reshape_back))
 alias = op("alias(self)", lambda a: a.view(), node="AliasBackward0", view=True, self=d("", lambda xp, g, out, self: g))
 unsqueeze = op("unsqueeze(self; dim)", lambda a, dim: np.expand_dims(a, dim), node="UnsqueezeBackward0",
-               inplace_node="UnsqueezeBackward1", **RESHAPES)
-squeeze_all = op("squeeze_all(self)", lambda a: np.squeeze(a), node="SqueezeBackward0", **RESHAPES)
+               inplace_node="UnsqueezeBackward1", view=True,
+               self=d("~self", reshape_back, lambda xp, g, out, self, dim: xp.squeeze_dim(g, dim)))
+squeeze_all = op("squeeze_all(self)", lambda a: np.squeeze(a), node="SqueezeBackward0", view=True,
+                 self=d("~self", reshape_back, lambda xp, g, out, self: dims_back(xp, g, self, range(self.ndim))))
 squeeze_dim = op("squeeze_dim(self; dim)", lambda a, dim: squeeze_dims_kernel(a, (dim,)), node="SqueezeBackward1",
-                 **RESHAPES)
+                 view=True,
+                 self=d("~self", reshape_back, lambda xp, g, out, self, dim: dims_back(xp, g, self, (dim,))))
 squeeze_dims = op("squeeze_dims(self; dims)", lambda a, dims: squeeze_dims_kernel(a, dims), node="SqueezeBackward2",
-                  **RESHAPES)
+                  view=True,
+                  self=d("~self", reshape_back, lambda xp, g, out, self, dims: dims_back(xp, g, self, sorted(dims))))
 permute = op("permute(self; dims)", lambda a, dims: a.transpose(dims), node="PermuteBackward0", view=True,
              self=d("", lambda xp, g, out, self, dims: xp.permute(g, inverse(dims))))
 transpose = op("transpose(self; dim0, dim1)", lambda a, dim0, dim1: swapped(a, dim0, dim1), node="TransposeBackward0",
@@ -74,7 +87,8 @@ transpose = op("transpose(self; dim0, dim1)", lambda a, dim0, dim1: swapped(a, d
 t_ = op("t(self)", lambda a: a.transpose(), node="TBackward0", view=True,
         self=d("", lambda xp, g, out, self: xp.t(g)))
 expand = op("expand(self; shape)", expand_kernel, node="ExpandBackward0", view=True,
-            self=d("~self", lambda xp, g, out, self, shape: xp.sum_to(g, tuple(self.shape))))
+            self=d("~self", lambda xp, g, out, self, shape: xp.sum_to(g, tuple(self.shape)),
+                   lambda xp, g, out, self, shape: sum_tensor_to(g, tuple(self.shape))))
 sum_to = op("sum_to(self; shape)", sum_to_kernel, node="SumBackward1",
             self=d("~self", lambda xp, g, out, self, shape: xp.expand(g, tuple(self.shape))))
 

@@ -27,13 +27,13 @@ OPTIONS = {
     "np_dtype": "dtype", "ignore": "ignore_index", "dims": "dim", "sizes": "split_size", "kernel": "kernel_size",
     "slope": "negative_slope",
 }
-INTERNAL = frozenset({"order", "seen", "over", "others"})  # what an operator works out for itself
+INTERNAL = frozenset({"order", "seen", "over", "others", "wanted"})  # what an operator works out for itself
 # What options say when nobody has set them, by the option's name.
 ONES: tuple[Any, ...] = (1, (1,), (1, 1), (1, 1, 1))
 ZEROS: tuple[Any, ...] = (0, (0,), (0, 0), (0, 0, 0))
 DEFAULTS: dict[str, tuple[Any, ...]] = {
-    "alpha": (1,), "approximate": ("none",), "beta": (1,), "correction": (1,), "dilation": ONES, "eps": (1e-5,),
-    "groups": (1,), "ignore": (-100,), "input_scale": (1,), "ord": (2,), "output_padding": ZEROS,
+    "alpha": (1,), "approximate": ("none",), "beta": (1,), "bound": (0, 1), "correction": (1,), "dilation": ONES,
+    "eps": (1e-5,), "groups": (1,), "ignore": (-100,), "input_scale": (1,), "ord": (2,), "output_padding": ZEROS,
     "padding": (-1, *ZEROS), "reduction": ("mean",), "scale": (1,), "step": (1,), "stride": ONES, "threshold": (20,),
 }
 LONGEST = 24

@@ -105,6 +105,19 @@ def names(tensor: Any) -> str:
     return " ".join(found)
 
 
+def graph_of(node: Any, seen: dict[Any, int]) -> str:
+    """A backward graph in one line; # and a number for a node that has been shown."""
+    if node is None:
+        return "-"
+    if node in seen:
+        return f"#{seen[node]}"
+    name = node.name().rpartition("::")[2]
+    if name == "AccumulateGrad":
+        return "leaf"
+    seen[node] = len(seen)
+    return f"{name}({', '.join(graph_of(edge[0], seen) for edge in node.next_functions)})"
+
+
 def session(torch: Any) -> dict[str, Any]:
     """The names that recorded expressions use, over gradtrace or over PyTorch."""
 
@@ -114,6 +127,18 @@ def session(torch: Any) -> dict[str, Any]:
         found = torch.autograd.grad(outputs, leaves, [torch.ones_like(out) for out in outputs])
         return found[0] if len(found) == 1 else found
 
+    def gradient_graph(function: Any, *values: Any) -> str:
+        """The graph of the gradient of the sum of the results, for each leaf, and the second gradients."""
+        leaves = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in values]
+        total = sum(out.sum() for out in outputs_of(function(*leaves)))
+        found = torch.autograd.grad(total, leaves, create_graph=True)
+        lines = [graph_of(g.grad_fn, {}) for g in found]
+        linked = [g.sum() for g in found if g.requires_grad]
+        if linked:
+            again = torch.autograd.grad(linked, leaves, allow_unused=True)
+            lines += [" ".join("none" if g is None else f"{round(g.sum().item(), 9) + 0.0:.4g}" for g in again)]
+        return "\n".join(lines)
+
     def refused(function: Any) -> str:
         try:
             function()
@@ -121,7 +146,8 @@ def session(torch: Any) -> dict[str, Any]:
             return f"{type(error).__name__}: {error}".strip()
         return "nothing was raised"
 
-    return {"torch": torch, "gradient": gradient, "refused": refused, "names": names, "inf": math.inf, "nan": math.nan,
+    return {"torch": torch, "gradient": gradient, "refused": refused, "names": names,
+            "gradient_graph": gradient_graph, "F": torch.nn.functional, "inf": math.inf, "nan": math.nan,
             "leaf": lambda v: torch.tensor(v, requires_grad=True)}
 
 

@@ -1,0 +1,146 @@
+"""The backward operators of the activations: PyTorch has one for each, and shows it in a graph of a gradient.
+
+Those of a piecewise linear function give their input the gradient 0; the others' second derivatives are PyTorch's
+formulas (derivatives.yaml, https://github.com/pytorch/pytorch/blob/v2.13.0/tools/autograd/derivatives.yaml), or those
+of the steps (`fused`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.ops.fused import fused
+
+ROOT_HALF, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
+# The tanh form of gelu (Hendrycks and Gimpel, https://arxiv.org/abs/1606.08415): tanh(KAPPA (x + CUBIC x^3)).
+KAPPA, CUBIC = math.sqrt(2 / math.pi), 0.044715
+
+
+def zeros(xp: Any, g: Any, *_: Any) -> Any:
+    return xp.zeros_like(g)
+
+
+def select(xp: Any, condition: Any, a: Any, g: Any) -> Any:
+    """a where the condition holds, else 0."""
+    return xp.where(condition, a, xp.zeros_like(g))
+
+
+def masked(name: str, numbers: str, kernel: Callable[..., Any], node: str) -> None:
+    """A record "NAME_backward(g, self; numbers)" that is linear in g and flat in its input."""
+    again = f"{name}_backward"
+    op(f"{again}(g, self; {numbers})", lambda g, x, *more: kernel(g, x, *more).astype(g.dtype), node=node,
+       g=d("self", lambda xp, gg, out, g, self, *more: getattr(xp, again)(gg, self, *more)), self=d("", zeros))
+
+
+masked("leaky_relu", "slope", lambda g, x, slope: np.where(x > 0, g, g * slope), "LeakyReluBackwardBackward0")
+masked("rrelu_middle", "slope", lambda g, x, slope: np.where(x > 0, g, g * slope), "RreluWithNoiseBackwardBackward0")
+masked("hardtanh", "low, high", lambda g, x, low, high: np.where((x <= low) | (x >= high), 0, g),
+       "HardtanhBackwardBackward0")
+masked("threshold", "threshold", lambda g, x, threshold: np.where(x <= threshold, 0, g), "ThresholdBackwardBackward0")
+masked("hardshrink", "lambd", lambda g, x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, g),
+       "HardshrinkBackwardBackward0")
+masked("softshrink", "lambd", lambda g, x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, g),
+       "SoftshrinkBackwardBackward0")
+hardsigmoid = op("hardsigmoid_backward(g, self)", lambda g, x: np.where((x > -3) & (x < 3), g / 6, 0).astype(g.dtype),
+                 undefined=True)
+
+
+# ---- those with a curve
+
+
+def elu_grad(xp: Any, g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    return xp.where(x <= 0, g * elu_slope(xp, x, input_scale, alpha * scale * input_scale), g * scale)
+
+
+def elu_slope(xp: Any, x: Any, input_scale: float, factor: float) -> Any:
+    # Only the negative part may be exponentiated without overflow on the other side.
+    return xp.exp(xp.where(x < 0, x, xp.zeros_like(x)) * input_scale) * factor
+
+
+def elu_result_grad(g: Any, result: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    return np.where(result <= 0, g * ((result + alpha * scale) * input_scale), g * scale).astype(g.dtype)
+
+
+def gelu_grad(xp: Any, g: Any, x: Any, approximate: str) -> Any:
+    if approximate != "tanh":
+        return g * (0.5 * (1 + xp.erf(x * ROOT_HALF)) + x * xp.exp(x * x * -0.5) / ROOT_TWO_PI)
+    t = xp.tanh(KAPPA * (x + CUBIC * x * x * x))
+    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * KAPPA * (1 + 3 * CUBIC * x * x))
+
+
+def hardswish_grad(g: Any, x: Any) -> Any:
+    return np.where(x <= -3, 0, np.where(x < 3, g * (x / 3 + 0.5), g)).astype(g.dtype)
+
+
+def softplus_grad(g: Any, x: Any, beta: float, threshold: float) -> Any:
+    from gradtrace.ops.pointwise import sigmoid_kernel
+
+    return np.where(x * beta > threshold, g, g * sigmoid_kernel(x * beta)).astype(g.dtype)
+
+
+def softplus_curve(xp: Any, g: Any, x: Any, beta: float, threshold: float) -> Any:
+    s = xp.sigmoid(x * beta)
+    return select(xp, x * beta < threshold, xp.sigmoid_backward(g, s) * beta, g)
+
+
+def log_sigmoid_grad(g: Any, x: Any) -> Any:
+    from gradtrace.ops.pointwise import sigmoid_kernel
+
+    return g * sigmoid_kernel(-x)
+
+
+def log_sigmoid_curve(xp: Any, g: Any, x: Any) -> Any:
+    z = xp.sigmoid(x)
+    return g * (z - 1) * z
+
+
+op("elu_backward(g, self; alpha, scale, input_scale)", lambda g, x, a, s, i: (
+    np.where(x <= 0, g * (np.exp(np.minimum(x, 0) * i) * (a * s * i)), g * s).astype(g.dtype)),
+   node="EluBackwardBackward0",
+   g=d("self", lambda xp, gg, out, g, self, *more: xp.elu_backward(gg, self, *more)),
+   self=d("g self", lambda xp, gg, out, g, self, a, s, i: select(
+       xp, self <= 0, gg * g * elu_slope(xp, self, i, a * s * i * i), gg)))
+op("elu_result_backward(g, result; alpha, scale, input_scale)", elu_result_grad, node="EluBackwardBackward0",
+   g=d("result", lambda xp, gg, out, g, result, *more: xp.elu_result_backward(gg, result, *more)),
+   result=d("g result", lambda xp, gg, out, g, result, a, s, i: select(xp, result <= 0, gg * g * i, gg)))
+op("hardswish_backward(g, self)", hardswish_grad, node="HardswishBackwardBackward0",
+   g=d("self", lambda xp, gg, out, g, self: xp.hardswish_backward(gg, self)),
+   self=d("g self", lambda xp, gg, out, g, self: select(
+       xp, xp.logical_and(self > -3, self < 3), gg * g / 3, gg)))
+op("softplus_backward(g, self; beta, threshold)", softplus_grad, node="SoftplusBackwardBackward0",
+   g=d("self", lambda xp, gg, out, g, self, *more: xp.softplus_backward(gg, self, *more)),
+   self=d("g self", lambda xp, gg, out, g, self, *more: softplus_curve(xp, gg * g, self, *more)))
+op("log_sigmoid_backward(g, self)", log_sigmoid_grad, node="LogSigmoidBackwardBackward0",
+   g=d("self", lambda xp, gg, out, g, self: xp.log_sigmoid_backward(gg, self)),
+   self=d("g self", lambda xp, gg, out, g, self: log_sigmoid_curve(xp, gg * g, self)))
+fused("gelu_backward(g, self; approximate)", gelu_grad, "GeluBackwardBackward0")
+
+
+# ---- those with several operands
+
+
+def glu_grad(xp: Any, g: Any, x: Any, dim: int) -> Any:
+    n = x.shape[dim] // 2
+    a, b = xp.slice(x, dim, 0, n, 1), xp.slice(x, dim, n, 2 * n, 1)
+    s = xp.sigmoid(b)
+    return xp.cat((g * s, g * (a * s * (1 - s))), dim)
+
+
+def prelu_input_grad(xp: Any, g: Any, x: Any, weight: Any) -> Any:
+    return xp.where(x > 0, g, g * weight)
+
+
+def prelu_weight_grad(xp: Any, g: Any, x: Any, weight: Any) -> Any:
+    return select(xp, x <= 0, g * x, g)
+
+
+fused("glu_backward(g, self; dim)", glu_grad, "GluBackwardBackward0")
+# PyTorch's has two results.
+fused("prelu_input_backward(g, self, weight)", prelu_input_grad, "PreluKernelBackwardBackward0")
+fused("prelu_weight_backward(g, self, weight)", prelu_weight_grad, "PreluKernelBackwardBackward0")
+op("rrelu_backward(g, self; slopes)", lambda g, x, slopes: g * slopes, node="RreluWithNoiseBackwardBackward0",
+   g=d("self", lambda xp, gg, out, g, self, slopes: xp.rrelu_backward(gg, self, slopes)), self=d("", zeros))

@@ -1,0 +1,90 @@
+"""Backward operators of PyTorch's that are one kernel, and so one node, in a graph of a gradient.
+
+`fused` makes such a record of a rule that has several steps: its kernel is the rule on arrays, and its own derivative
+is that of the steps, taken again on Tensors when asked for. Where PyTorch gives the second derivative by a short
+formula, the record is written out instead, next to the operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine.backward import grad
+from gradtrace.engine.lazy import np
+from gradtrace.engine.namespace import ARRAY, TRACED
+from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+
+Rule = Callable[..., Any]
+
+
+def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
+    """The record of `rule(xp, *arguments)`; its first tensor argument is the incoming gradient.
+
+    With `outputs=` the rule gives several gradients, of which those not asked for are None.
+    """
+    names = signature.partition("(")[2].rstrip(")").partition(";")[0].replace(",", " ").split()
+
+    def kernel(*args: Any) -> Any:
+        found = rule(ARRAY, *args)
+        return found if "outputs" not in fields else tuple(np.zeros(0) if f is None else f for f in found)
+
+    return op(signature, kernel, node=node, missing="none",
+              joint=d(" ".join(names), lambda xp, wanted, g, out, *args: again(xp, rule, wanted, g, args)), **fields)
+
+
+def again(xp: Any, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]) -> list[Any]:
+    """The gradients of the steps of `rule` at `args`, recorded if this pass is."""
+    recorded = xp is TRACED
+    kept = state.grad_enabled, state.recorder
+    state.grad_enabled = True
+    if not recorded:
+        state.recorder = None  # a program's operators are recorded, not these
+    try:
+        points = [point(a, recorded) if asked else as_tensor(a) for a, asked in zip(args, wanted, strict=False)]
+        result = rule(TRACED, *points, *args[len(wanted):])
+        pairs = [(r, as_tensor(one)) for r, one in zip(as_tuple(result), as_tuple(g), strict=True)
+                 if one is not None and r is not None and r.requires_grad]
+        if not pairs:
+            return [None] * len(wanted)
+        chosen = [p for p, asked in zip(points, wanted, strict=True) if asked]
+        found = iter(grad([r for r, _ in pairs], chosen, [one for _, one in pairs], create_graph=recorded,
+                          allow_unused=True))
+        return [unwrapped(next(found), recorded) if asked else None for asked in wanted]
+    finally:
+        state.grad_enabled, state.recorder = kept
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def as_tensor(value: Any) -> Any:
+    return value if value is None or isinstance(value, Tensor) else Tensor._wrap(value)
+
+
+def point(a: Any, recorded: bool) -> Tensor:
+    """The argument as something to differentiate by: in a recorded pass still a part of its graph."""
+    if recorded:
+        return point_record(a)
+    leaf = Tensor._wrap(a)
+    leaf._req = True
+    return leaf
+
+
+point_record = op("point(self)", lambda a: a, scalar=lambda a: a, node="AliasBackward0",
+                  self=d("", lambda xp, g, out, self: g))
+
+
+def unwrapped(gradient: Tensor | None, recorded: bool) -> Any:
+    return gradient if recorded or gradient is None else gradient._data
+
+
+def not_differentiable(signature: str, rule: Rule, node: str, name: str) -> Op:
+    """The record of a backward operator that PyTorch cannot differentiate again: NotImplementedError."""
+    def refuse(*_: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return op(signature, lambda *args: rule(ARRAY, *args), node=node, joint=d("", refuse))

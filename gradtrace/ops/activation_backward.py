@@ -61,10 +61,6 @@ def elu_slope(xp: Any, x: Any, input_scale: float, factor: float) -> Any:
     return xp.exp(xp.where(x < 0, x, xp.zeros_like(x)) * input_scale) * factor
 
 
-def elu_result_grad(g: Any, result: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    return np.where(result <= 0, g * ((result + alpha * scale) * input_scale), g * scale).astype(g.dtype)
-
-
 def gelu_grad(xp: Any, g: Any, x: Any, approximate: str) -> Any:
     if approximate != "tanh":
         return g * (0.5 * (1 + xp.erf(x * ROOT_HALF)) + x * xp.exp(x * x * -0.5) / ROOT_TWO_PI)
@@ -104,9 +100,6 @@ op("elu_backward(g, self; alpha, scale, input_scale)", lambda g, x, a, s, i: (
    g=d("self", lambda xp, gg, out, g, self, *more: xp.elu_backward(gg, self, *more)),
    self=d("g self", lambda xp, gg, out, g, self, a, s, i: select(
        xp, self <= 0, gg * g * elu_slope(xp, self, i, a * s * i * i), gg)))
-op("elu_result_backward(g, result; alpha, scale, input_scale)", elu_result_grad, node="EluBackwardBackward0",
-   g=d("result", lambda xp, gg, out, g, result, *more: xp.elu_result_backward(gg, result, *more)),
-   result=d("g result", lambda xp, gg, out, g, result, a, s, i: select(xp, result <= 0, gg * g * i, gg)))
 op("hardswish_backward(g, self)", hardswish_grad, node="HardswishBackwardBackward0",
    g=d("self", lambda xp, gg, out, g, self: xp.hardswish_backward(gg, self)),
    self=d("g self", lambda xp, gg, out, g, self: select(

@@ -55,16 +55,16 @@ def nll_grad(g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore: i
     return (g[:, None] if reduction == "none" and x.ndim > 1 else g) * factor
 
 
-def nll_again(xp: Any, gg: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+def nll_again(xp: Any, gg: Any, like: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
     """The gradient of nll_grad, which is linear, with respect to its g."""
-    products = xp.times_array(gg, nll_factor(np.empty(tuple(gg.shape), gg.dtype), target, weight, reduction, ignore))
+    products = xp.times_array(gg, nll_factor(np.empty(like.shape, like.dtype), target, weight, reduction, ignore))
     return xp.sum_dim(products, (1,)) if reduction == "none" and len(gg.shape) > 1 else xp.sum(products)
 
 
 def _nll(name: str, node: str) -> Any:
     again = f"{name}_backward"
     op(f"{again}(g, self; target, weight, reduction, ignore)", nll_grad, node=f"{node[:-1]}Backward0",
-       g=d("~self", lambda xp, gg, out, g, self, *rest: nll_again(xp, gg, *rest)), self=d("", zeros))
+       g=d("~self", lambda xp, gg, out, g, self, *rest: nll_again(xp, gg, self, *rest)), self=d("", zeros))
     return op(f"{name}(self; target, weight, reduction, ignore)", nll_kernel, node=node,
               self=d("self", lambda xp, g, out, self, *rest: getattr(xp, again)(g, self, *rest)))
 

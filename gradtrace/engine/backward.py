@@ -13,6 +13,7 @@ from gradtrace.engine import execute
 from gradtrace.engine.call_hooks import as_tensor, own_copy
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Edge, Node
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
 CREATE_GRAPH_WARNING = (
@@ -20,6 +21,10 @@ CREATE_GRAPH_WARNING = (
     "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
     "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
     "cycle and avoid the leak."
+)
+INSIDE_TRANSFORM = (
+    "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+    "instead or call backward() outside of functorch transforms."
 )
 NO_HISTORY = "element {} of tensors does not require grad and does not have a grad_fn"
 
@@ -38,6 +43,8 @@ def backward(
     tensor of one element, else it is a RuntimeError. Values saved for backward are freed unless `retain_graph`
     (default: `create_graph`). RuntimeError, with PyTorch's words, for what cannot be differentiated.
     """
+    if state.levels:
+        raise RuntimeError(INSIDE_TRANSFORM)
     if grad_variables is not None:
         if grad_tensors is not None:
             raise RuntimeError(
@@ -90,7 +97,8 @@ def grad(
     if is_grads_batched:
         results = batched(as_tuple(outputs), targets, as_tuple(grad_outputs), keep, create_graph, allow_unused)
     else:
-        results = one_pass(as_tuple(outputs), targets, grad_outputs, keep, create_graph)
+        one = one_pass if state.batching is None else state.batching.one_pass
+        results = one(as_tuple(outputs), targets, grad_outputs, keep, create_graph)
     if not allow_unused:
         for i, r in enumerate(results):
             if r is None:

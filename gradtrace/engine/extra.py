@@ -30,9 +30,14 @@ class View:
 
 
 class Extra:
-    """The rarely used parts of a tensor. `odd`: a view or an inference tensor, so every use needs a closer look."""
+    """The rarely used parts of a tensor. `odd`: a view or an inference tensor, so every use needs a closer look.
 
-    __slots__ = ("accumulator", "counter", "grad", "hooks", "inference", "odd", "post_hooks", "retains", "view")
+    `transforms` are those of `func` that ran when the tensor was made.
+    """
+
+    __slots__ = (
+        "accumulator", "counter", "grad", "hooks", "inference", "odd", "post_hooks", "retains", "transforms", "view",
+    )
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None
@@ -42,5 +47,6 @@ class Extra:
         self.hooks: dict[int, Any] | None = None
         self.post_hooks: dict[int, Any] | None = None
         self.retains = False
+        self.transforms: tuple[Any, ...] = ()
         self.inference = False
         self.odd = False

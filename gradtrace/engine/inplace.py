@@ -101,6 +101,10 @@ class CopySlices(Node):
 def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     """Runs `record` on (target, *rest), writes the result into target, and returns target."""
     args = (target, *rest)
+    if state.batching is not None:
+        batched = state.batching.operate_inplace(record, args)
+        if batched is not NotImplemented:
+            return batched
     raws, mask = record.unwrap(args)
     tracked = bool(mask) and state.grad_enabled and record.has_gradient and target.is_floating_point()
     if target.is_inference() and not state.inference:

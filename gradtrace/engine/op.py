@@ -202,6 +202,10 @@ class Op:
 
     def __call__(self, *args: Any) -> Any:
         """Runs the operator on Tensors (and Python numbers), positional arguments in the signature's order."""
+        if state.batching is not None:
+            batched = state.batching.operate(self, args)
+            if batched is not NotImplemented:
+                return batched
         raws, mask = self.unwrap(args)
         raw = self.run(args, raws)
         if self.outputs != 1:

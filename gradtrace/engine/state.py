@@ -17,8 +17,9 @@ Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 class State:
     __slots__ = (
-        "_in_rule", "_inference", "_recorder", "anomaly", "anomaly_check_nan", "closely", "depth", "grad_enabled",
-        "origin", "planner", "scope", "seq", "special", "user_code", "watcher",
+        "_in_rule", "_inference", "_levels", "_recorder", "anomaly", "anomaly_check_nan", "batching", "closely",
+        "depth", "grad_enabled", "marks", "origin", "planner", "printer", "scope", "seq", "special", "user_code",
+        "watcher",
     )
 
     def __init__(self) -> None:
@@ -32,11 +33,24 @@ class State:
         self.scope: Any = None  # see engine/watch.py
         self.watcher: Any = None
         self.planner: Any = None
+        self.batching: Any = None
+        self.printer: Callable[[Any], str | None] | None = None
         self._in_rule = False  # whether a derivative rule runs on Tensors
         self._inference = False
+        self._levels: tuple[Any, ...] = ()
         self._recorder: Recorder | None = None
-        self.special = False  # whether every call of an operator must look closer: inference mode, or a recorder
+        self.marks = False  # whether new tensors are marked: inference, transforms
+        self.special = False  # whether every call of an operator must look closer: inference, recorder, transforms
         self.closely = False  # whether one of two operands must: `special`, or in a rule
+
+    @property
+    def levels(self) -> tuple[Any, ...]:
+        return self._levels
+
+    @levels.setter
+    def levels(self, levels: tuple[Any, ...]) -> None:
+        self._levels = levels
+        self._look()
 
     @property
     def inference(self) -> bool:
@@ -66,7 +80,8 @@ class State:
         self.closely = flag or self.special
 
     def _look(self) -> None:
-        self.special = self._inference or self._recorder is not None
+        self.marks = self._inference or bool(self._levels)
+        self.special = self.marks or self._recorder is not None
         self.closely = self.special or self._in_rule
 
 

@@ -27,6 +27,12 @@ NON_LEAF_GRAD_WARNING = (
     "the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
 )
 NOT_LEAF_FLAG_MESSAGE = "you can only change requires_grad flags of leaf variables."
+INSIDE_TRANSFORM = (
+    "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of "
+    "a function being transformed by a functorch transform. This is unsupported, please attempt to use the functorch "
+    "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+    "transformed instead."
+)
 DETACH_HINT = (
     " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
     "var_no_grad = var.detach()."
@@ -76,9 +82,10 @@ class Tensor(Described, metaclass=TensorType):
         t._nr = 0
         t._req = False
         t._x = None
-        if state.inference:
+        if state.marks:
             extra = t.extra()
-            extra.inference = extra.odd = True
+            extra.inference = extra.odd = state.inference
+            extra.transforms = state.levels
         return t
 
     # ---- storage
@@ -103,6 +110,10 @@ class Tensor(Described, metaclass=TensorType):
             if self._fn is not None and self._fn.out is not None and self._fn.outputs == 1:
                 self._fn.out = raw
         return raw
+
+    def laid_out(self) -> Any:
+        """An array with this tensor's shape and strides, for questions about them alone."""
+        return self.storage()
 
     @property
     def array(self) -> Any:
@@ -154,6 +165,8 @@ class Tensor(Described, metaclass=TensorType):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Changes in place whether this leaf requires grad; RuntimeError for a computed tensor."""
+        if state.levels:
+            raise RuntimeError(INSIDE_TRANSFORM)
         if not self.is_leaf:
             if requires_grad:
                 return self
@@ -334,7 +347,7 @@ class Tensor(Described, metaclass=TensorType):
         return iter(self.unbind(0))
 
     def __contains__(self, element: Any) -> bool:
-        return bool((self == element).any())
+        return bool((self == element).any().item())
 
     def __hash__(self) -> int:
         return id(self)
@@ -355,6 +368,10 @@ class Tensor(Described, metaclass=TensorType):
     def __repr__(self) -> str:
         from gradtrace.engine.text import tensor_text
 
+        if state.printer is not None:
+            text = state.printer(self)
+            if text is not None:
+                return text
         fn = self.grad_fn
         return tensor_text(
             self._data,

@@ -1,17 +1,20 @@
-"""vmap: a function of one sample, run over a dimension of its arguments, the results stacked.
+"""vmap: a function of one sample, run once on tensors that stand for a whole batch of them (`batched.py`).
 
-It runs the function once for each sample, so it saves the loop in the text, not the time of it; gradients flow through
-the slices and the stack.
+Each operator then runs on the whole batch by its rule (`rules.py`), or in a loop over the samples where it has none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
-from gradtrace.engine import Tensor
+from gradtrace.engine import Tensor, state
+from gradtrace.func.batched import Batched
+from gradtrace.func.interpret import interpreter
+from gradtrace.func.levels import Running
 from gradtrace.func.pytree import Spec, broadcast, flatten, torch_function, unflatten
 from gradtrace.func.transforms import wrapping
+from gradtrace.ops.api import check_dim
 
 
 def vmap(
@@ -33,11 +36,16 @@ def vmap(
         _check_out_dims(func, out_dims)
         leaves, spec = flatten(args)
         dims = _input_dims(func, in_dims, args, leaves, spec)
-        results = []
-        for i in range(_batch_size(leaves, dims)):
-            sample = [x if d is None else x.select(d, i) for x, d in zip(leaves, dims, strict=True)]
-            results.append(func(*unflatten(sample, spec), **kwargs))
-        return _stacked(func, results, out_dims)
+        size = _batch_size(leaves, dims)
+        step = size if chunk_size is None or size == 0 else chunk_size
+        if step >= size:
+            return _run(func, leaves, dims, spec, kwargs, out_dims, Vmap(size, randomness))
+        parts = []
+        for start in range(0, size, step):
+            count = min(step, size - start)
+            chunk = [x if d is None else x.narrow(d, start, count) for x, d in zip(leaves, dims, strict=True)]
+            parts.append(_run(func, chunk, dims, spec, kwargs, out_dims, Vmap(count, randomness)))
+        return _concatenated(parts, out_dims)
 
     return wrapping(func, wrapper)
 
@@ -109,14 +117,43 @@ def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
             f"{sizes} for the mapped dimension"
         )
-    if sizes[0] == 0:
-        raise ValueError("vmap: the mapped dimension has size 0, so the function cannot be run to know its outputs")
     return int(sizes[0])
 
 
-def _stacked(func: Any, results: list[Any], out_dims: Any) -> Any:
-    leaves = [flatten(result)[0] for result in results]
-    spec = flatten(results[0])[1]
+class Vmap(Running):
+    """One running vmap over `size` samples."""
+
+    batches = True
+
+    def __init__(self, size: int, randomness: str) -> None:
+        super().__init__()
+        self.size = size
+        self.randomness = randomness
+        self.drawing = False  # whether a random operation is being done sample by sample
+
+    def __enter__(self) -> Self:
+        self.before = state.batching
+        state.batching = interpreter
+        return super().__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        state.batching = self.before
+
+
+def _run(
+    func: Any, leaves: list[Any], dims: list[Any], spec: Spec, options: dict[str, Any], out_dims: Any, level: Vmap
+) -> Any:
+    with level:
+        batched = [x if d is None else Batched(x, d, level) for x, d in zip(leaves, dims, strict=True)]
+        output = func(*unflatten(batched, spec), **options)
+        found, out_spec = flatten(output)
+        wanted = _output_dims(func, out_dims, out_spec)
+        results = [_result(_name(func), x, d, level) for x, d in zip(found, wanted, strict=True)]
+    return unflatten(results, out_spec)
+
+
+def _output_dims(func: Any, out_dims: Any, spec: Spec) -> list[Any]:
     given = out_dims[0] if spec.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
     dims = broadcast(given, spec)
     if dims is None or (spec.kind is None and isinstance(given, (tuple, list, dict))):
@@ -124,18 +161,33 @@ def _stacked(func: Any, results: list[Any], out_dims: Any) -> Any:
             f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure "
             f"of `outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has structure {spec}."
         )
-    name, stack = _name(func), torch_function("stack")
-    outputs = []
-    for k, dim in enumerate(dims):
-        column = [leaf[k] for leaf in leaves]
-        if dim is None:
-            outputs.append(column[0])
-            continue
-        for x in column:
-            if not isinstance(x, Tensor):
-                raise ValueError(
-                    f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set "
-                    "out_dims= to None for output?"
-                )
-        outputs.append(stack(column, dim))
-    return unflatten(outputs, spec)
+    return dims
+
+
+def _result(name: str, x: Any, dim: Any, level: Vmap) -> Any:
+    """One output with its samples along `dim`; None asks for an output that is the same for all samples."""
+    own = isinstance(x, Batched) and x.level is level
+    if dim is None:
+        if own:
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return x
+    if not isinstance(x, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= "
+            "to None for output?"
+        )
+    if isinstance(x, Batched) and own:
+        dim = check_dim(dim, x.value.ndim)
+        return x.value if dim == x.bdim else torch_function("movedim")(x.value, x.bdim, dim)
+    sizes = list(x.shape)
+    sizes.insert(check_dim(dim, x.ndim + 1), level.size)
+    return x.expand(sizes)
+
+
+def _concatenated(parts: list[Any], out_dims: Any) -> Any:
+    """The outputs of the chunks joined along their batch dims."""
+    columns = zip(*(flatten(part)[0] for part in parts), strict=True)
+    spec = flatten(parts[0])[1]
+    dims = _output_dims(None, out_dims, spec)
+    cat = torch_function("cat")
+    return unflatten([c[0] if d is None else cat(list(c), d) for c, d in zip(columns, dims, strict=True)], spec)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine import Tensor
-from gradtrace.func.levels import Argnums, pick
+from gradtrace.func.levels import Argnums, Running, pick
 from gradtrace.func.pytree import Spec, flatten, torch_function, unflatten
 from gradtrace.func.transforms import pushforward, vjp_of_arguments, wrapping
 
@@ -66,7 +66,8 @@ def jacfwd(
     """As jacrev, column by column: `func` may also return integers, whose derivatives are zero."""
 
     def wrapper(*args: Any) -> Any:
-        output, push, aux = pushforward(func, args, argnums, has_aux)
+        with Running():  # PyTorch runs it under a vmap over the columns: the numbers of printed levels tell
+            output, push, aux = pushforward(func, args, argnums, has_aux)
         outputs, output_spec = flatten(output)
         inputs, input_spec = flatten(pick(args, argnums))
         columns = [_columns(push, outputs, inputs, i) for i in range(len(inputs))]

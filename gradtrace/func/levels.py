@@ -8,18 +8,45 @@ derivatives reach it. What comes out keeps its history only if that reaches a le
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 from gradtrace.engine import AccumulateGrad, Node, Tensor, grad, state
+from gradtrace.func.batched import Batched, whole
 from gradtrace.func.pytree import apply, flatten, torch_function
+from gradtrace.func.rules import front
 
 
-class Level:
-    """One running transform. `outer` tells whether the caller records."""
+class Running:
+    """One transform in `state.levels` while its `with` block runs; `number` counts from 1, outermost first."""
+
+    batches = False
 
     def __init__(self) -> None:
+        self.number = 0
+        self.closed = False
+
+    def __enter__(self) -> Self:
+        state.levels = (*state.levels, self)
+        self.number = len(state.levels)
+        if state.printer is None:
+            from gradtrace.func.shown import transform_text
+
+            state.printer = transform_text
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        state.levels = state.levels[:-1]
+        self.closed = True
+
+
+class Level(Running):
+    """One running transform that differentiates. `outer` tells whether the caller records."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self.outer = state.grad_enabled
         self.own: dict[int, Tensor] = {}
+        self.entered: dict[int, tuple[Node, Tensor]] = {}
 
     def enter(self, value: Any) -> Any:
         """The nested value with its tensors replaced by the transform's own; ValueError for other leaves."""
@@ -28,14 +55,24 @@ class Level:
     def _enter_tensor(self, x: Any) -> Tensor:
         if not isinstance(x, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
-        if self.outer and x.requires_grad:
-            return x.view_as(x)
-        return self.leaf(x.detach())
+        if state.batching is not None:
+            x = spread(x)
+        inner = whole(x)
+        if not (self.outer and inner.requires_grad):
+            return self.leaf(x.detach())
+        out = x.view_as(x)
+        entered = whole(out)
+        assert entered.grad_fn is not None
+        self.entered[id(entered.grad_fn)] = (entered.grad_fn, inner)
+        return out
 
     def leaf(self, fresh: Tensor) -> Tensor:
         """Makes a tensor without history one of the transform's own leaves."""
-        fresh.requires_grad_()
-        self.own[id(fresh)] = fresh
+        inner = whole(fresh)
+        if not inner.is_floating_point():
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        inner._req = True
+        self.own[id(inner)] = inner
         return fresh
 
     def depends_on_outside(self, tensors: Iterable[Any]) -> bool:
@@ -43,8 +80,8 @@ class Level:
         if not self.outer:
             return False
         waiting = []
-        for t in tensors:
-            if not isinstance(t, Tensor) or not t.requires_grad:
+        for t in (whole(x) for x in tensors if isinstance(x, Tensor)):
+            if not t.requires_grad:
                 continue
             fn = t.grad_fn
             if fn is not None:
@@ -72,9 +109,33 @@ class Level:
         return apply(self._leave_tensor, value)
 
     def _leave_tensor(self, x: Any) -> Any:
-        if not isinstance(x, Tensor) or not x.requires_grad or self.depends_on_outside((x,)):
+        if not isinstance(x, Tensor):
             return x
-        return x.detach()
+        inner = whole(x)
+        if inner.requires_grad and not self.depends_on_outside((x,)):
+            return x.detach()
+        if inner._x is not None and self in inner._x.transforms:
+            inner._x.transforms = tuple(level for level in inner._x.transforms if level is not self)
+        return x
+
+
+def spread(x: Tensor) -> Tensor:
+    """The tensor as one of every running vmap: each sample differentiates with respect to its own."""
+    have = set()
+    inner = x
+    while isinstance(inner, Batched):
+        have.add(inner.level.number)
+        inner = inner.value
+    for level in state.levels:
+        if level.batches and level.number not in have:
+            x = spread_at(x, level)
+    return x
+
+
+def spread_at(x: Tensor, level: Any) -> Tensor:
+    if isinstance(x, Batched) and x.level.number > level.number:
+        return Batched(spread_at(x.value, level), x.bdim, x.level)
+    return Batched(front(x, None, level.size), 0, level)
 
 
 def gradients(
@@ -88,7 +149,7 @@ def gradients(
     """Gradients of the outputs, zero for an input they do not depend on."""
     outs, ins = list(outputs), list(inputs)
     given = [None] * len(outs) if grad_outputs is None else list(grad_outputs)
-    pairs = [(out, g) for out, g in zip(outs, given, strict=True) if out.requires_grad]
+    pairs = [(out, g) for out, g in zip(outs, given, strict=True) if whole(out).requires_grad]
     zeros_like = torch_function("zeros_like")
     if not pairs:
         return [zeros_like(x) for x in ins]

@@ -33,8 +33,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     """A function that gives (gradient, value) of `func`, which returns a scalar (with has_aux: a scalar and more)."""
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        level = Level()
-        with enable_grad():
+        with Level() as level, enable_grad():
             entered, wanted = enter_arguments(level, args, argnums)
             output, aux = func(*entered, **kwargs), None
             if has_aux:
@@ -83,8 +82,7 @@ def vjp_of_arguments(
     func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums, has_aux: bool
 ) -> tuple[Any, Callable[..., Any], Any]:
     """As vjp, for the chosen arguments (None: all, as a tuple)."""
-    level = Level()
-    with enable_grad():
+    with Level() as level, enable_grad():
         if argnums is None:
             wanted = primals = level.enter(primals)
         else:
@@ -147,9 +145,8 @@ def pushforward(
 ) -> tuple[Any, Callable[[list[Tensor]], Any], Any]:
     """(output, push, aux) for the chosen arguments (None: all): `push` takes a tangent for each of their tensors and
     gives the derivative of the output along them, nested as the output; an output of integers has derivative zero."""
-    level = Level()
     zeros_like = torch_function("zeros_like")
-    with enable_grad():
+    with Level() as level, enable_grad():
         if argnums is None:
             wanted = primals = _enter_floats(level, primals)
         else:

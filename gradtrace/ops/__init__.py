@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.ops import api, arithmetic, comparison, create, pointwise  # noqa: F401 - they register their operators
 
@@ -43,11 +44,16 @@ def _resolve(name: str) -> Any:
 
 
 def _getitem(self: Tensor, key: Any) -> Any:
-    return import_module("gradtrace.ops.indexing").getitem(self, key)
+    getitem = import_module("gradtrace.ops.indexing").getitem
+    return getitem(self, key) if state.batching is None else state.batching.getitem(getitem, self, key)
 
 
 def _setitem(self: Tensor, key: Any, value: Any) -> None:
-    import_module("gradtrace.ops.indexing").setitem(self, key, value)
+    setitem = import_module("gradtrace.ops.indexing").setitem
+    if state.batching is None:
+        setitem(self, key, value)
+    else:
+        state.batching.setitem(setitem, self, key, value)
 
 
 hooks_into_ops["getitem"] = _getitem

@@ -13,6 +13,7 @@ from gradtrace.engine import fast
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.op import Op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.sample_wise import SAMPLE_WISE, sample_wise
 
 functions: dict[str, Any] = {}  # torch.NAME
 methods: dict[str, Any] = {}  # Tensor.NAME
@@ -26,6 +27,8 @@ catalogue: dict[str, tuple[str, str]] = {}
 
 def expose(function: Any, *names: str, forms: str = "fm", record: Op | None = None) -> Any:
     """Makes `function` public under `names`: f function, m method, n nn.functional, l linalg, s special."""
+    if not SAMPLE_WISE.isdisjoint(names or (function.__name__,)):
+        function = sample_wise(function)
     tables = {"f": functions, "m": methods, "n": functional, "l": linalg, "s": special}
     for name in names or (function.__name__,):
         for form in forms:

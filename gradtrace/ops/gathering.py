@@ -10,7 +10,7 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.api import check_dim, functional, public
+from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.arithmetic import where
 from gradtrace.ops.create import cast
 from gradtrace.ops.index import gather, index_put, index_select, scatter, scatter_add, scatter_value
@@ -224,6 +224,7 @@ def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
     return Tensor._wrap(np.stack(found, 1) if input.ndim else np.zeros((len(found[0]), 0), np.int64))
 
 
+@public("one_hot", forms="n")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """int64 with a 1 at each class index (torch.nn.functional.one_hot)."""
     classes = tensor.shared()
@@ -235,6 +236,3 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if classes.size and int(classes.max()) >= n:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return Tensor._wrap(np.eye(n, dtype=np.int64)[classes])
-
-
-functional["one_hot"] = one_hot

@@ -196,7 +196,7 @@ def fitting(value: Tensor, target: Tensor) -> Tensor:
     if extra > 0 and all(n == 1 for n in value.shape[:extra]):
         value = value.reshape(tuple(value.shape[extra:]))
     try:
-        np.broadcast_to(value.shared(), target.shape)
+        np.broadcast_to(value.laid_out(), target.shape)
     except ValueError:
         raise expand_error(value, target) from None
     return value

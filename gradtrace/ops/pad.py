@@ -183,8 +183,6 @@ def check_repeating(input: Tensor, pads: Ints, mode: str, n: int) -> None:
 
 def circular(input: Tensor, pads: Ints) -> Tensor:
     """As PyTorch does it: written into a fresh tensor, the middle first, then each side from the other."""
-    from gradtrace.ops.api import functions
-
     shape, inner = list(input.shape), input
     for dim, before, after in pairs(pads, input.ndim):
         if before > shape[dim] or after > shape[dim]:
@@ -192,7 +190,7 @@ def circular(input: Tensor, pads: Ints) -> Tensor:
         if shape[dim] + before + after <= 0:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
         shape[dim] += before + after
-    out = functions["empty"](shape, dtype=input.dtype)
+    out = input.new_empty(shape)
     middle = out
     for dim, before, after in pairs(pads, input.ndim):
         middle = slice_(middle, dim, max(before, 0), shape[dim] - max(after, 0), 1)

@@ -8,6 +8,7 @@ from typing import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public, sizes
 from gradtrace.ops.create import finish, np_of
@@ -51,6 +52,9 @@ default_generator.seed()
 
 
 def draw(generator: Generator | None) -> Any:
+    """The source of random numbers; RuntimeError inside a vmap whose `randomness` is "error"."""
+    if state.batching is not None:
+        state.batching.allow_random()
     return (generator or default_generator).source
 
 

@@ -140,7 +140,7 @@ def as_view(self: Tensor, *shape: Any) -> Tensor:
 def reshaped(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """Another shape: a view where the strides allow one, else a copy (torch.reshape)."""
     wanted = infer_size(sizes((named["shape"],) if "shape" in named else shape), input.numel())
-    if can_view(input.storage(), wanted):
+    if can_view(input.laid_out(), wanted):
         return view(input, wanted)
     return unsafe_view(contiguous_clone(input), wanted)
 
@@ -370,6 +370,8 @@ def _inplace_view(function: Any, node: str) -> Any:
         if self.requires_grad and state.grad_enabled:
             refuse_untrackable(self)
         out = function(self, *args)
+        if state.batching is not None and state.batching.reshape(self, out):
+            return self
         self._data = out._data
         self.counter().n += 1
         if out._fn is not None:

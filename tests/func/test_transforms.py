@@ -131,9 +131,22 @@ def test_vmap_agrees_with_the_batched_operation() -> None:
     assert per_sample.shape == (4, 2, 3)
 
 
-def test_vmap_refuses_an_empty_batch() -> None:
-    with pytest.raises(ValueError, match="has size 0"):
-        func.vmap(torch.sin)(torch.zeros(0, 2))
+def test_vmap_over_no_samples() -> None:
+    assert func.vmap(lambda t: t.sin().sum())(torch.zeros(0, 2)).shape == (0,)
+    with pytest.raises(RuntimeError, match="batch of size 0"):
+        func.vmap(lambda t: t.sort().values)(torch.zeros(0, 2))
+
+
+def test_vmap_runs_the_function_once() -> None:
+    shapes = []
+
+    def noted(t: torch.Tensor) -> torch.Tensor:
+        shapes.append(tuple(t.shape))
+        return t.sin()
+
+    func.vmap(noted)(torch.zeros(5, 2))
+    func.vmap(noted, chunk_size=2)(torch.zeros(5, 2))
+    assert shapes == [(2,)] * 4
 
 
 def test_functional_call_puts_parameters_back_after_an_error() -> None:

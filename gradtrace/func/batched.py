@@ -1,0 +1,138 @@
+"""The tensor that a function under vmap sees: one sample's face on the tensor that holds them all.
+
+`value` is the whole (with its history), `bdim` the dimension of `value` that counts the samples, `level` the running
+vmap it belongs to. Under nested vmaps `value` may itself be a Batched of an outer level.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from gradtrace.engine import Node, Tensor
+from gradtrace.engine.lazy import np
+from gradtrace.engine.state import state
+
+ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+    "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
+    "internals, please file a bug report."
+)
+CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+    "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+
+
+class Batched(Tensor):
+    """One sample of a batch, to look at; its operators run on the whole batch."""
+
+    __slots__ = ("bdim", "level", "value")
+
+    def __init__(self, value: Tensor, bdim: int, level: Any) -> None:
+        self.value = value
+        self.bdim = bdim
+        self.level = level
+
+    # ---- the parts of a tensor that belong to the whole
+
+    @property
+    def _data(self) -> Any:
+        """An array laid out as one sample is. Its numbers mean nothing."""
+        if self.level.closed:
+            raise RuntimeError("a tensor of a vmap that has ended cannot be used: return it from the function instead")
+        raw = self.value.laid_out()
+        if raw.shape[self.bdim]:
+            return raw[(slice(None),) * self.bdim + (0, ...)]
+        return np.zeros(raw.shape[: self.bdim] + raw.shape[self.bdim + 1 :], raw.dtype)
+
+    @_data.setter
+    def _data(self, raw: Any) -> None:
+        raise RuntimeError("vmap: this in-place operation is not supported on a tensor that is vmapped over")
+
+    _x = None
+    _fn = None
+    _nr = 0
+
+    @property
+    def _req(self) -> bool:  # type: ignore[override]
+        return self.requires_grad
+
+    def shared(self) -> NoReturn:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def laid_out(self) -> Any:
+        return self._data
+
+    def extra(self) -> Any:
+        return self.value.extra()
+
+    def counter(self) -> Any:
+        return self.value.counter()
+
+    @property
+    def _version(self) -> int:
+        return self.value._version
+
+    def alias(self) -> Tensor:
+        return Batched(self.value.alias(), self.bdim, self.level)
+
+    @property
+    def data(self) -> NoReturn:
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+
+    # ---- its place in the graph: that of the innermost transform, where it differentiates
+
+    def _innermost(self) -> Tensor | None:
+        return whole(self) if state.levels and not state.levels[-1].batches else None
+
+    @property
+    def requires_grad(self) -> bool:
+        inner = self._innermost()
+        return inner is not None and inner.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, flag: bool) -> None:
+        self.requires_grad_(flag)
+
+    @property
+    def grad_fn(self) -> Node | None:
+        inner = self._innermost()
+        return None if inner is None else inner.grad_fn
+
+    @property
+    def grad(self) -> Tensor | None:
+        return None
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        raise RuntimeError("a tensor that is vmapped over has no .grad")
+
+    # ---- what would tell the samples apart
+
+    def item(self) -> NoReturn:
+        raise RuntimeError(ITEM)
+
+    def __bool__(self) -> NoReturn:
+        raise RuntimeError(CONTROL_FLOW)
+
+    def tolist(self) -> NoReturn:
+        self.shared()
+
+    def numpy(self, *, force: bool = False) -> NoReturn:
+        self.shared()
+
+    __array__ = numpy  # type: ignore[assignment]
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """The tensor that holds all samples of all levels."""
+    while isinstance(tensor, Batched):
+        tensor = tensor.value
+    return tensor

@@ -1,0 +1,90 @@
+"""One call under vmap done sample by sample: for whatever has no rule on whole batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine import Tensor
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import records
+from gradtrace.func.batched import Batched
+from gradtrace.func.pytree import flatten, torch_function, unflatten
+
+
+def highest(values: Any) -> Any:
+    """The innermost vmap that one of the values belongs to; tuples and lists are looked into. None: to none."""
+    found = None
+    for value in values:
+        if isinstance(value, Batched):
+            level = value.level
+        elif type(value) in (tuple, list):
+            level = highest(value)
+        else:
+            continue
+        if level is not None and (found is None or level.number > found.number):
+            found = level
+    return found
+
+
+def sample(value: Any, level: Any, i: int) -> Any:
+    """Sample i of a tensor of this level; any other value as it is."""
+    if isinstance(value, Batched) and value.level is level:
+        return records["select"](value.value, value.bdim, i)
+    if type(value) in (tuple, list):
+        return type(value)(sample(v, level, i) for v in value)
+    return value
+
+
+def each(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], level: Any) -> Any:
+    """`function` called for each sample, its nested results stacked."""
+    leaves, spec = flatten((args, options))
+    results = []
+    for i in range(level.size):
+        own_args, own_options = unflatten([sample(x, level, i) for x in leaves], spec)
+        results.append(function(*own_args, **own_options))
+    return stacked(results, level)
+
+
+def stacked(results: list[Any], level: Any) -> Any:
+    """Nested results of the samples as one nested value of batched tensors."""
+    if not results:
+        raise RuntimeError("vmap: this operation cannot be done on a batch of size 0")
+    columns = zip(*(flatten(result)[0] for result in results), strict=True)
+    return unflatten([_column(column, level) for column in columns], flatten(results[0])[1])
+
+
+def _column(column: tuple[Any, ...], level: Any) -> Any:
+    if not isinstance(column[0], Tensor):
+        return column[0]
+    return Batched(torch_function("stack")(list(column)), 0, level)
+
+
+def each_in_place(
+    function: Callable[..., Any], target: Batched, rest: tuple[Any, ...], options: dict[str, Any]
+) -> Batched:
+    """`function`, which changes its first argument, called on a view of the target for each sample."""
+    level = target.level
+    leaves, spec = flatten((rest, options))
+    for i in range(level.size):
+        own_rest, own_options = unflatten([sample(x, level, i) for x in leaves], spec)
+        function(sample(target, level, i), *own_rest, **own_options)
+    return target
+
+
+def spread_over(value: Tensor, level: Any) -> Batched:
+    """A tensor that is the same for all samples, each of which has its own copy."""
+    shape = (level.size, *value.shape)
+    return Batched(records["clone"](records["expand"](value, shape)), 0, level)
+
+
+def is_empty(level: Any) -> bool:
+    return int(level.size) == 0
+
+
+def result_dtype(operands: list[Any]) -> Any:
+    """The dtype that promotion gives operands of these raw layouts."""
+    from gradtrace.engine import dtypes
+
+    return dtypes.result_type(*((np.empty(o.shape, o.dtype.np) if isinstance(o, Tensor) else o, isinstance(o, Tensor))
+                                for o in operands))

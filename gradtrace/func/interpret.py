@@ -1,0 +1,251 @@
+"""What a running vmap does with each call: an operator's by its rule, any other by a loop over the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine import Tensor
+from gradtrace.engine.backward import one_pass
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.op import Op, records
+from gradtrace.engine.state import state
+from gradtrace.func.batched import Batched
+from gradtrace.func.by_sample import each, each_in_place, highest, sample, spread_over, stacked
+from gradtrace.func.pytree import flatten
+from gradtrace.func.rules import POINTWISE, RULES, UNARY, aligned, front
+from gradtrace.ops.sample_wise import DYNAMIC, LIKES, RANDOM
+
+RANDOM_MESSAGE = (
+    "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+    "randomness flags on vmap or perform the randomness operation out of vmap"
+)
+UNBATCHED_RANDOM = (
+    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
+    "If this is necessary for your usage, please file an issue with functorch."
+)
+UNBATCHED_TARGET = (
+    "vmap: {0}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+    "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a "
+    "vmap. Please try to use out-of-place operators instead of {0}. If said operator is being called inside the "
+    "PyTorch framework, please file a bug report instead."
+)
+MASK_INDEX = (
+    "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
+    "a boolean mask."
+)
+DYNAMIC_SHAPE = (
+    "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please "
+    "file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+)
+REFUSALS = {
+    "nonzero": DYNAMIC_SHAPE.format("nonzero"),
+    "argwhere": DYNAMIC_SHAPE.format("nonzero"),
+    "where": DYNAMIC_SHAPE.format("where"),
+    "unique": DYNAMIC_SHAPE.format("_unique2"),
+    "unique_consecutive": DYNAMIC_SHAPE.format("unique_consecutive"),
+    "masked_select": (
+        "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+        "each batch this would return a differently shaped Tensor. Please file an issue at "
+        "https://github.com/pytorch/pytorch/issues if you need this feature."
+    ),
+    "allclose": (
+        "vmap over torch.allclose isn't supported yet. Please file an issue at "
+        "https://github.com/pytorch/pytorch/issues if you need this feature."
+    ),
+    "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
+    "one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
+}
+ELEMENTWISE = frozenset((*UNARY.split(), *POINTWISE.split(), "assign", "fill_tensor"))
+
+
+class Interpreter:
+    """What `state.batching` is while a vmap runs."""
+
+    # ---- operators
+
+    def operate(self, record: Op, args: tuple[Any, ...]) -> Any:
+        """The operator on batched tensors; NotImplemented if there are none among the arguments."""
+        level = highest(args)
+        if level is None:
+            return NotImplemented
+        rule = RULES.get(record.name)
+        if rule is not None:
+            pairs = [_whole(a, level) for a in args]
+            if record.variadic or not any(type(d) is tuple for _, d in pairs):
+                found = rule(record, level.size, [x for x, _ in pairs], [d for _, d in pairs])
+                if found is not NotImplemented:
+                    out, bdim = found
+                    return _wrapped(out, bdim, level)
+        return each(record, args, {}, level)
+
+    def operate_inplace(self, record: Op, args: tuple[Any, ...]) -> Any:
+        level = highest(args)
+        if level is None:
+            return NotImplemented
+        target = args[0]
+        if not isinstance(target, Batched) or target.level is not level:
+            self._refuse_target(record, target, level)
+        if record.name not in ELEMENTWISE:
+            return each_in_place(lambda *own: inplace(record, *own), target, args[1:], {})
+        pairs = [_whole(a, level) for a in args]
+        first, *rest = aligned(record, [x for x, _ in pairs], [d for _, d in pairs])
+        inplace(record, first if first.dtype is target.dtype else front(target.value, target.bdim, level.size), *rest)
+        return target
+
+    def _refuse_target(self, record: Op, target: Tensor, level: Any) -> None:
+        if record.name in ("add", "add_scaled", "sub", "sub_scaled"):
+            shape = list(target.shape)
+            raise RuntimeError(
+                f"output with shape {shape} doesn't match the broadcast shape {[level.size, *shape]}"
+            )
+        name = "inplace arithmetic" if record.name in ELEMENTWISE else record.name + "_"
+        raise RuntimeError(UNBATCHED_TARGET.format(name))
+
+    def reshape(self, target: Tensor, view: Any) -> bool:
+        """Gives a batched tensor the shape of a view of it, in place; False for any other tensor."""
+        if not isinstance(target, Batched):
+            return False
+        target.value, target.bdim = view.value, view.bdim
+        return True
+
+    # ---- functions that read values
+
+    def call(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        name = function.__name__
+        if name in RANDOM:
+            return self._random(function, args, options)
+        level = highest(flatten((args, options))[0])
+        if level is None:
+            return function(*args, **options)
+        if name in DYNAMIC or name == "one_hot":
+            self._refuse(name, args, options)
+        if name == "where":
+            return function(*args, **options)
+        if name in LIKES:
+            return spread_over(function(*args, **options), level)
+        if name.endswith("_"):
+            return self._in_place(name, function, args, options, level)
+        return each(function, args, options, level)
+
+    def _refuse(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        """RuntimeError for a call whose result would have another shape, or truth, for each sample."""
+        if name == "one_hot" and (*args[1:], options.get("num_classes", -1))[0] > 0:
+            return
+        if name == "where" and len(args) + len(options) > 1:
+            return
+        if name == "masked_select" and not isinstance((*args[1:], *options.values())[0], Batched):
+            return
+        raise RuntimeError(REFUSALS[name])
+
+    def _in_place(
+        self, name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], level: Any
+    ) -> Any:
+        target = args[0]
+        if not isinstance(target, Batched) or target.level is not level:
+            raise RuntimeError(UNBATCHED_TARGET.format(name))
+        return each_in_place(function, target, args[1:], options)
+
+    # ---- random numbers
+
+    def _random(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        if function.__name__ in ("bernoulli", "multinomial", "normal"):
+            self.allow_random()
+        level = next(level for level in reversed(state.levels) if level.batches)
+        if level.randomness != "different" or level.drawing:
+            return function(*args, **options)
+        level.drawing = True
+        try:
+            if not function.__name__.endswith("_"):
+                return each(function, args, options, level)
+            if not isinstance(args[0], Batched):
+                raise RuntimeError(UNBATCHED_RANDOM)
+            return each_in_place(function, args[0], args[1:], options)
+        finally:
+            level.drawing = False
+
+    def allow_random(self) -> None:
+        """RuntimeError where a vmap was told to refuse random operations."""
+        if any(level.batches and level.randomness == "error" for level in state.levels):
+            raise RuntimeError(RANDOM_MESSAGE)
+
+    # ---- indexing
+
+    def getitem(self, function: Callable[..., Any], tensor: Tensor, key: Any) -> Any:
+        level = self._level_of_key(key)
+        if level is None:
+            return function(tensor, key)
+        return each(function, (tensor, key), {}, level)
+
+    def setitem(self, function: Callable[..., Any], tensor: Tensor, key: Any, value: Any) -> None:
+        level = self._level_of_key(key)
+        if level is None:
+            function(tensor, key, value)
+            return
+        if not isinstance(tensor, Batched) or tensor.level is not level:
+            raise RuntimeError(UNBATCHED_TARGET.format("index_put_"))
+        each_in_place(function, tensor, (key, value), {})
+
+    def _level_of_key(self, key: Any) -> Any:
+        keys = key if isinstance(key, (tuple, list)) else (key,)
+        level = highest(keys)
+        if level is not None and any(isinstance(k, Batched) and k.dtype.name == "bool" for k in keys):
+            raise RuntimeError(MASK_INDEX)
+        return level
+
+    # ---- gradients
+
+    def one_pass(
+        self, outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_graph: bool
+    ) -> tuple[Any, ...]:
+        """engine.backward.one_pass for batched tensors: in one go where all outputs and targets are of the level."""
+        given = (None,) * len(outputs) if grad_outputs is None else tuple(
+            grad_outputs if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,))
+        level = highest((*outputs, *targets, *given))
+        if level is None:
+            return one_pass(outputs, targets, grad_outputs, keep, create_graph)
+        if all(isinstance(t, Batched) and t.level is level for t in (*outputs, *targets)):
+            vectors = tuple(_like(g, out, level) for g, out in zip(given, outputs, strict=True))
+            found = self.one_pass(
+                tuple(o.value for o in outputs), tuple(t.value for t in targets), vectors, keep, create_graph)
+            return tuple(None if g is None else Batched(g, t.bdim, level) for g, t in zip(found, targets, strict=True))
+        rows = []
+        wholes = tuple(_whole(t, level)[0] for t in targets)
+        for i in range(level.size):
+            outs, vectors = (tuple(sample(x, level, i) for x in values) for values in (outputs, given))
+            found = self.one_pass(outs, wholes, vectors, True, create_graph)
+            rows.append(tuple(
+                g if g is None or not isinstance(t, Batched) or t.level is not level
+                else records["select"](g, t.bdim, i) for g, t in zip(found, targets, strict=True)))
+        return tuple(stacked(list(column), level) for column in zip(*rows, strict=True))
+
+
+def _whole(value: Any, level: Any) -> tuple[Any, Any]:
+    """A batched tensor of the level as (whole, bdim), any other value as (value, None); tuples item by item."""
+    if isinstance(value, Batched) and value.level is level:
+        return value.value, value.bdim
+    if type(value) is tuple and any(isinstance(v, Batched) for v in value):
+        pairs = [_whole(v, level) for v in value]
+        return tuple(x for x, _ in pairs), tuple(d for _, d in pairs)
+    return value, None
+
+
+def _wrapped(out: Any, bdim: int, level: Any) -> Any:
+    if isinstance(out, tuple):
+        return tuple(Batched(o, bdim, level) for o in out)
+    return Batched(out, bdim, level)
+
+
+def _like(vector: Any, out: Batched, level: Any) -> Any:
+    """The gradient given for an output, laid out as the output's whole; ones where None was given for a scalar."""
+    if vector is None:
+        if out.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        return records["ones_like"](out.value).detach()
+    x, bdim = _whole(vector, level)
+    x = front(x, bdim, level.size)
+    order = tuple(range(1, out.bdim + 1)) + (0,) + tuple(range(out.bdim + 1, x.ndim))
+    return x if out.bdim == 0 else records["permute"](x, order)
+
+
+interpreter = Interpreter()

@@ -1,0 +1,257 @@
+"""Batching rules: an operator's record run once on the tensor that holds all samples.
+
+A rule gets the record, the number of samples, the arguments with whole tensors in place of batched ones, and the
+dimension that counts samples in each of these (None: the argument is the same for all). It gives the result and that
+dimension in it, or NotImplemented where only a loop over the samples will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.engine import Tensor
+from gradtrace.engine.op import Op, records
+from gradtrace.func.by_sample import result_dtype
+from gradtrace.func.pytree import torch_function
+
+Args = list[Any]
+Rule = Callable[[Op, int, Args, Args], Any]
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    def add(function: Rule) -> Rule:
+        RULES.update(dict.fromkeys(names, function))
+        return function
+
+    return add
+
+
+def front(x: Tensor, bdim: int | None, size: int) -> Any:
+    """The tensor with its samples along dim 0, which an argument that is the same for all gets by expansion."""
+    if bdim is None:
+        return records["expand"](x, (size, *x.shape))
+    if bdim == 0:
+        return x
+    return records["permute"](x, (bdim, *(i for i in range(x.ndim) if i != bdim)))
+
+
+def logical_ndim(x: Tensor, bdim: int | None) -> int:
+    return x.ndim - (bdim is not None)
+
+
+def insert_ones(x: Tensor, count: int) -> Tensor:
+    """`count` dims of size 1 after the first."""
+    for _ in range(count):
+        x = records["unsqueeze"](x, 1)
+    return x
+
+
+# ---- element by element
+
+UNARY = (
+    "alias bitwise_not cast ceil celu clamp clamp_max clamp_min clone copy elu fill floor frac gelu hardshrink "
+    "hardsigmoid hardswish hardtanh isfinite isinf isnan isneginf isposinf leaky_relu log_sigmoid logical_not mish "
+    "nan_to_num once ones_like pow_of_scalar pow_scalar relu round round_to sign signbit silu softplus softshrink "
+    "threshold trunc zero zeros_like abs exp exp2 expm1 log log1p log2 log10 sqrt rsqrt reciprocal sin cos tan asin "
+    "acos atan sinh cosh tanh asinh acosh atanh sigmoid neg erf erfc deg2rad rad2deg digamma lgamma polygamma logit "
+    "erfinv sinc entr ndtr"
+)
+POINTWISE = (
+    "add add_scaled sub sub_scaled rsub_scalar rsub mul div div_mode floor_divide pow remainder remainder_scalar fmod "
+    "fmod_scalar maximum minimum fmax fmin eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor bitwise_left_shift "
+    "bitwise_right_shift atan2 clamp_tensor clamp_min_tensor clamp_max_tensor mul_number div_number add_number "
+    "logaddexp hypot xlogy addcmul addcdiv copysign heaviside gcd lcm logaddexp2 xlog1py where logical_and logical_or "
+    "logical_xor linked relu_grad lerp lerp_scalar"
+)
+
+
+@rule(*UNARY.split())
+def unary(record: Op, size: int, args: Args, dims: Args) -> Any:
+    return record(*args), dims[0]
+
+
+@rule("contiguous")
+def contiguous(record: Op, size: int, args: Args, dims: Args) -> Any:
+    return record(front(args[0], dims[0], size)), 0
+
+
+@rule(*POINTWISE.split())
+def pointwise(record: Op, size: int, args: Args, dims: Args) -> Any:
+    return record(*aligned(record, args, dims)), 0
+
+
+def aligned(record: Op, args: Args, dims: Args) -> Args:
+    """The tensor arguments with samples first and dims of size 1 inserted, so that they broadcast as samples do."""
+    tensors = [i for i in range(record.arity) if isinstance(args[i], Tensor)]
+    most = max(logical_ndim(args[i], dims[i]) for i in tensors)
+    args = promoted(record, args, dims, tensors)
+    for i in tensors:
+        if dims[i] is not None:
+            args[i] = insert_ones(front(args[i], dims[i], 0), most - logical_ndim(args[i], dims[i]))
+    return args
+
+
+def promoted(record: Op, args: Args, dims: Args, tensors: list[int]) -> Args:
+    """Casts first where the operands' dtypes differ: a sample without dims weighs less in promotion than its batch."""
+    if len({args[i].dtype for i in tensors}) < 2 or record.promote is None:
+        return list(args)
+    samples = [records["select"](x, dims[i], 0) if dims[i] is not None and x.shape[dims[i]] else x
+               for i, x in enumerate(args[: record.arity])]
+    common = result_dtype([s for s in samples if s is not None])
+    return [x if i not in tensors or x.dtype is common else records["cast"](x, common.np) for i, x in enumerate(args)]
+
+
+# ---- along dims
+
+
+def shifted(dim: Any, ndim: int) -> Any:
+    """A sample's dim, or dims, in the whole; `ndim` is the sample's, None means all of its dims."""
+    if dim is None:
+        return tuple(range(1, ndim + 1))
+    if isinstance(dim, tuple):
+        return tuple(d % ndim + 1 for d in dim)
+    return dim % ndim + 1
+
+
+ALONG = (
+    "sum_dim mean_dim var std var_mean std_mean nansum any all count_nonzero softmax log_softmax safe_softmax "
+    "logsumexp amax amin aminmax max_dim min_dim median_dim nanmedian_dim mode cummax cummin cumsum cumprod "
+    "logcumsumexp select slice unbind split split_with_sizes flip diagonal transpose permute unsqueeze squeeze_dim "
+    "squeeze_dims glu prod_dim diagonal_copy unfold shift index_select gather"
+)
+DIM_NAMES = ("dim", "dims", "dim0", "dim1", "dim2")
+
+
+@rule(*ALONG.split())
+def along(record: Op, size: int, args: Args, dims: Args) -> Any:
+    """Operators of one tensor whose arguments named dim.. count the sample's dims."""
+    x = front(args[0], dims[0], size)
+    ndim = x.ndim - 1
+    if record.name == "unsqueeze":
+        return record(x, args[1] % (ndim + 1) + 1), 0
+    if ndim == 0 or record.name == "gather":
+        return NotImplemented
+    plain = [
+        shifted(value, ndim) if name in DIM_NAMES else value
+        for name, value in zip(record.plain_names, args[1:], strict=False)
+    ]
+    if record.name == "permute":
+        plain = [(0, *plain[0])]
+    return record(x, *plain), 0
+
+
+@rule("sum", "mean", "prod", "max", "min")
+def of_all(record: Op, size: int, args: Args, dims: Args) -> Any:
+    """Reductions of all elements: those of all dims but the first."""
+    x = front(args[0], dims[0], size)
+    if x.ndim == 1:
+        return NotImplemented
+    if record.name in ("sum", "mean"):
+        return records[record.name + "_dim"](x, tuple(range(1, x.ndim)), False, args[1]), 0
+    if record.name == "prod":
+        flat = records["reshape"](x, (x.shape[0], -1)) if x.ndim > 2 else x
+        return records["prod_dim"](flat, (1,), False, args[1]), 0
+    return records["a" + record.name](x, tuple(range(1, x.ndim)), False), 0
+
+
+@rule("argmax", "argmin")
+def best(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = front(args[0], dims[0], size)
+    dim, keepdim = args[1:]
+    if x.ndim == 1 or (dim is None and keepdim):
+        return NotImplemented
+    if dim is None:
+        return record(records["reshape"](x, (x.shape[0], -1)), 1, False), 0
+    return record(x, shifted(dim, x.ndim - 1), keepdim), 0
+
+
+# ---- shapes
+
+
+@rule("view", "reshape", "unsafe_view")
+def reshaped(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = front(args[0], dims[0], size)
+    return record(x, (x.shape[0], *args[1])), 0
+
+
+@rule("expand")
+def expanded(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = front(args[0], dims[0], size)
+    return record(insert_ones(x, len(args[1]) - (x.ndim - 1)), (x.shape[0], *args[1])), 0
+
+
+@rule("repeat")
+def repeated(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = front(args[0], dims[0], size)
+    return record(insert_ones(x, len(args[1]) - (x.ndim - 1)), (1, *args[1])), 0
+
+
+@rule("t")
+def turned(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = front(args[0], dims[0], size)
+    return (records["transpose"](x, 1, 2) if x.ndim == 3 else records["alias"](x)), 0
+
+
+@rule("squeeze_all")
+def squeezed(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = front(args[0], dims[0], size)
+    return records["squeeze_dims"](x, tuple(range(1, x.ndim))), 0
+
+
+@rule("roll")
+def rolled(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = front(args[0], dims[0], size)
+    if x.ndim == 1 or not args[2]:
+        return NotImplemented
+    return record(x, args[1], shifted(args[2], x.ndim - 1)), 0
+
+
+@rule("tril", "triu")
+def triangle(record: Op, size: int, args: Args, dims: Args) -> Any:
+    return record(front(args[0], dims[0], size), args[1]), 0
+
+
+@rule("cat", "stack")
+def joined(record: Op, size: int, args: Args, dims: Args) -> Any:
+    parts = tuple(front(x, d, size) for x, d in zip(args[0], dims[0], strict=True))
+    ndim = parts[0].ndim - 1 + (record.name == "stack")
+    return record(parts, args[1] % ndim + 1), 0
+
+
+# ---- products of matrices
+
+
+@rule("mm", "mv", "dot", "vdot", "matmul", "bmm")
+def product(record: Op, size: int, args: Args, dims: Args) -> Any:
+    """As matmul of stacks of matrices: a vector is a matrix of one column, or of one row."""
+    a, b = (x if d is None else front(x, d, size) for x, d in zip(args, dims, strict=True))
+    vectors = [logical_ndim(x, d) == 1 for x, d in zip(args, dims, strict=True)]
+    a = records["unsqueeze"](a, a.ndim - 1) if vectors[0] else a
+    b = records["unsqueeze"](b, b.ndim) if vectors[1] else b
+    ranks = [x.ndim - (d is not None) for x, d in zip((a, b), dims, strict=True)]
+    a, b = (insert_ones(x, max(ranks) - r) if d is not None else x
+            for x, d, r in zip((a, b), dims, ranks, strict=True))
+    out = matmul(a, b)
+    if vectors[0]:
+        out = records["squeeze_dim"](out, out.ndim - 2)
+    if vectors[1]:
+        out = records["squeeze_dim"](out, out.ndim - 1)
+    return out, 0
+
+
+def matmul(a: Tensor, b: Tensor) -> Any:
+    return torch_function("matmul")(a, b)
+
+
+@rule("addmm", "addmv", "baddbmm")
+def added_product(record: Op, size: int, args: Args, dims: Args) -> Any:
+    """beta * input + alpha * (a @ b), in its parts."""
+    start, a, b, beta, alpha = args
+    done, _ = product(record, size, [a, b], dims[1:3]) if dims[1:3] != [None, None] else (matmul(a, b), None)
+    done = done if alpha == 1 else done * alpha
+    start = start if beta == 1 else start * beta
+    bdims = [dims[0], None if dims[1:3] == [None, None] else 0]
+    return pointwise(records["add"], size, [start, done], bdims)

@@ -1,0 +1,83 @@
+"""Tensors of a running transform as text: GradTrackingTensor and BatchedTensor around the value, as PyTorch shows them.
+
+Here a transform that differentiates does not wrap tensors: each knows the transforms it was made in.
+"""
+
+from __future__ import annotations
+
+from gradtrace.engine import AccumulateGrad, Node, Tensor, dtypes
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import grad_fn_text
+from gradtrace.engine.text import tensor_text
+from gradtrace.func.batched import Batched
+from gradtrace.func.levels import Level
+
+
+def transform_text(tensor: Tensor) -> str | None:
+    """The text of a tensor that belongs to a transform; None for any other."""
+    wrappers: list[tuple[int, str]] = []
+    inner = tensor
+    while isinstance(inner, Batched):
+        number = inner.level.number
+        wrappers.append((number, f"BatchedTensor(lvl={number}, bdim={inner.bdim}, value=\n"))
+        inner = inner.value
+    for level in () if inner._x is None else inner._x.transforms:
+        if isinstance(level, Level):
+            shown = -2 if level.closed else level.number
+            wrappers.append((level.number, f"GradTrackingTensor(lvl={shown}, value=\n"))
+    if not wrappers:
+        return None
+    text = _plain(inner, _source(inner) if _has_history(inner) else None)
+    for _, head in sorted(wrappers):
+        indented = "\n".join("    " + line for line in text.split("\n"))
+        text = f"{head}{indented}\n)"
+    return text
+
+
+def _has_history(tensor: Tensor) -> bool:
+    """Whether the tensor requires grad also without the transforms it was made in."""
+    if not tensor.requires_grad:
+        return False
+    if tensor.grad_fn is None:
+        return not _is_own(tensor)
+    seen: set[int] = set()
+    waiting: list[Node] = [tensor.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, AccumulateGrad) and not _is_own(node.variable):
+            return True
+        waiting.extend(n for n, _ in node.next_functions if n is not None)
+    return False
+
+
+def _is_own(leaf: Tensor) -> bool:
+    """Whether a leaf is one that a transform made."""
+    transforms = () if leaf._x is None else leaf._x.transforms
+    return any(isinstance(level, Level) and id(leaf) in level.own for level in transforms)
+
+
+def _running() -> list[Level]:
+    return [level for level in state.levels if isinstance(level, Level)]
+
+
+def _source(tensor: Tensor) -> Tensor:
+    """The tensor that entered the transforms as this one; itself if it was computed."""
+    for level in reversed(_running()):
+        found = level.entered.get(id(tensor.grad_fn))
+        if found is not None:
+            tensor = found[1]
+    return tensor
+
+
+def _plain(tensor: Tensor, history: Tensor | None) -> str:
+    fn = None if history is None else history.grad_fn
+    return tensor_text(
+        tensor._data,
+        dtype_name=tensor.dtype.name,
+        default_dtype_name=dtypes.get_default_dtype().name,
+        requires_grad=history is not None and history.requires_grad and fn is None,
+        grad_fn_name=None if fn is None else grad_fn_text(fn),
+    )

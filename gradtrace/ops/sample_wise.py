@@ -1,0 +1,51 @@
+"""The public functions that read values, or make tensors, besides calling records.
+
+A record's call is seen by a running vmap by itself (`state.batching`). These functions look into the arrays of their
+arguments (an order, an index), or draw random numbers, or make tensors like another: vmap has to see their own call.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+from gradtrace.engine.state import state
+
+# Made once for all samples, each of which then has its own.
+LIKES = frozenset((
+    "zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty",
+))
+RANDOM = frozenset((
+    "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "normal", "bernoulli",
+    "multinomial", "uniform_", "normal_", "bernoulli_", "random_", "exponential_", "log_normal_", "cauchy_", "dropout",
+    "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "gumbel_softmax", "rrelu",
+))
+# Their results would have another shape for each sample, or are no tensors.
+DYNAMIC = frozenset((
+    "nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "allclose", "equal", "where",
+))
+READS = frozenset((
+    "cosine_similarity", "gaussian_nll_loss", "as_strided", "fill_diagonal_",
+    "argsort", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "bucketize", "cross_entropy",
+    "embedding", "embedding_bag", "gather", "histc", "index_add", "index_add_", "index_copy", "index_copy_",
+    "index_fill", "index_fill_", "index_put", "index_put_", "index_select", "isclose", "isin", "kthvalue",
+    "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "multi_margin_loss",
+    "multilabel_margin_loss", "nanquantile", "nll_loss", "one_hot", "put", "put_", "quantile", "repeat_interleave",
+    "scaled_dot_product_attention", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce",
+    "scatter_reduce_", "searchsorted", "sort", "msort", "take", "take_along_dim", "topk", "ldexp", "block_diag",
+    "cholesky", "inv", "solve", "lu_factor", "batch_norm", "grid_sample", "max_unpool1d", "max_unpool2d",
+    "diagonal_scatter", "renorm", "combinations", "tensor_split", "index_reduce", "index_reduce_",
+))
+SAMPLE_WISE = LIKES | RANDOM | DYNAMIC | READS
+
+
+def sample_wise(function: Any) -> Any:
+    """The function, whose call a running vmap takes over."""
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        if state.batching is None:
+            return function(*args, **options)
+        return state.batching.call(function, args, options)
+
+    return call

@@ -1,0 +1,73 @@
+"""Every operator under vmap: the same values, dtypes and gradients as a loop over the samples."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradtrace as torch
+from gradtrace.func import pytree, vmap
+
+SIZE = 3
+
+
+def cases() -> dict[str, list[tuple[Any, ...]]]:
+    path = Path(__file__).parent.parent / "ops" / "cases.py"
+    spec = importlib.util.spec_from_file_location("operator_cases", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {name: several for name, several in module.CASES.items() if "dropout" not in name}
+
+
+CASES = cases()
+
+
+def batches(arrays: list[Any]) -> list[tuple[list[torch.Tensor], list[int | None]]]:
+    """Arguments and the dims that count samples: in front in all, in one of several, and last."""
+    full = [torch.tensor(np.stack([a * (1 + 0.05 * k) for k in range(SIZE)])) for a in map(np.asarray, arrays)]
+    every: list[list[int | None]] = [[0] * len(full)]
+    if len(full) > 1:
+        every += [[0] + [None] * (len(full) - 1), [None] * (len(full) - 1) + [0]]
+    found = [([x if d == 0 else x[0] for x, d in zip(full, dims, strict=True)], dims) for dims in every]
+    return [*found, ([x.movedim(0, -1) for x in full], [-1] * len(full))]
+
+
+def looped(function: Any, args: list[torch.Tensor], dims: list[int | None]) -> list[Any]:
+    results = [
+        function(*(x if d is None else x.select(d, k) for x, d in zip(args, dims, strict=True))) for k in range(SIZE)
+    ]
+    columns = zip(*(pytree.flatten(r)[0] for r in results), strict=True)
+    return [torch.stack(list(c)) if isinstance(c[0], torch.Tensor) else c[0] for c in columns]
+
+
+def gradients(outputs: list[Any], args: list[torch.Tensor]) -> list[Any]:
+    smooth = [t for t in outputs if isinstance(t, torch.Tensor) and t.requires_grad]
+    if not smooth:
+        return []
+    return list(torch.autograd.grad(sum((t * t.detach().cos()).sum() for t in smooth), args, allow_unused=True))
+
+
+def same(a: Any, b: Any) -> bool:
+    if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
+        return a is None and b is None
+    close = np.allclose(a.detach().numpy(), b.detach().numpy(), 1e-5, 1e-7, equal_nan=True)
+    return a.dtype is b.dtype and a.shape == b.shape and close
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_batch_is_a_loop_over_samples(name: str) -> None:
+    for function, *arrays in CASES[name]:
+        for args, dims in batches(arrays):
+            wanted_args, found_args = ([a.detach().clone().requires_grad_() for a in args] for _ in range(2))
+            try:
+                wanted = looped(function, wanted_args, dims)
+            except (RuntimeError, ValueError, IndexError):
+                continue  # the last dim of another argument does not fit
+            found = pytree.flatten(vmap(function, in_dims=tuple(dims))(*found_args))[0]
+            assert all(map(same, wanted, found)), dims
+            assert all(map(same, gradients(wanted, wanted_args), gradients(found, found_args))), dims

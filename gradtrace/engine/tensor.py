@@ -167,6 +167,9 @@ class Tensor(Described, metaclass=TensorType):
         """Changes in place whether this leaf requires grad; RuntimeError for a computed tensor."""
         if state.levels:
             raise RuntimeError(INSIDE_TRANSFORM)
+        if not isinstance(requires_grad, (bool, int)):
+            kind = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
         if not self.is_leaf:
             if requires_grad:
                 return self

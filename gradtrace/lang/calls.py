@@ -27,10 +27,27 @@ def call(node: ast.Call, unit: Unit) -> Code:
         return any_arguments(node, function, unit)
     args = [compile_expression(a, unit) for a in node.args]
     form: Callable[..., Code] = (no_argument, one_argument, two_arguments)[len(args)]
-    return form(function, *args, origin=unit.origin(node), meter=unit.meter)
+    return form(function, *args, name=attribute_of(node), origin=unit.origin(node), meter=unit.meter)
 
 
-def no_argument(function: Code, *, origin: int, meter: Any) -> Code:
+def attribute_of(node: ast.Call) -> str:
+    """How a call such as x.sum() or torch.linalg.det(x) names its function: "x.sum", "linalg.det"; "" without a dot."""
+    if not isinstance(node.func, ast.Attribute):
+        return ""
+    owner = node.func.value
+    return f"{getattr(owner, 'attr', getattr(owner, 'id', ''))}.{node.func.attr}"
+
+
+def refuse_call(error: Exception, target: Any, name: str, args: Any, kwargs: dict[str, Any]) -> None:
+    """TypeError with PyTorch's words instead of `error`, if the arguments fit none of the operator's signatures."""
+    from gradtrace.lang.refusals import of_operator
+
+    message = of_operator(target, name, tuple(args), kwargs)
+    if message:
+        raise TypeError(message) from None
+
+
+def no_argument(function: Code, *, name: str, origin: int, meter: Any) -> Code:
     def run(f: Frame) -> Any:
         target = function(f)
         state.origin = origin
@@ -42,12 +59,16 @@ def no_argument(function: Code, *, origin: int, meter: Any) -> Code:
         meter.left -= 1
         if meter.left < 0:
             meter.more()
-        return target()
+        try:
+            return target()
+        except Exception as error:
+            refuse_call(error, target, name, (), NONE)
+            raise
 
     return run
 
 
-def one_argument(function: Code, first: Code, *, origin: int, meter: Any) -> Code:
+def one_argument(function: Code, first: Code, *, name: str, origin: int, meter: Any) -> Code:
     def run(f: Frame) -> Any:
         target = function(f)
         a = first(f)
@@ -60,12 +81,16 @@ def one_argument(function: Code, first: Code, *, origin: int, meter: Any) -> Cod
         meter.left -= 1
         if meter.left < 0:
             meter.more()
-        return target(a)
+        try:
+            return target(a)
+        except Exception as error:
+            refuse_call(error, target, name, (a,), NONE)
+            raise
 
     return run
 
 
-def two_arguments(function: Code, first: Code, second: Code, *, origin: int, meter: Any) -> Code:
+def two_arguments(function: Code, first: Code, second: Code, *, name: str, origin: int, meter: Any) -> Code:
     def run(f: Frame) -> Any:
         target = function(f)
         a = first(f)
@@ -79,7 +104,11 @@ def two_arguments(function: Code, first: Code, second: Code, *, origin: int, met
         meter.left -= 1
         if meter.left < 0:
             meter.more()
-        return target(a, b)
+        try:
+            return target(a, b)
+        except Exception as error:
+            refuse_call(error, target, name, (a, b), NONE)
+            raise
 
     return run
 
@@ -87,7 +116,7 @@ def two_arguments(function: Code, first: Code, second: Code, *, origin: int, met
 def any_arguments(node: ast.Call, function: Code, unit: Unit) -> Code:
     """Any number of arguments, by position, by name, and spread."""
     positional, origin, meter = items_of(node.args, unit), unit.origin(node), unit.meter
-    named = keywords_of(node, unit)
+    named, name = keywords_of(node, unit), attribute_of(node)
 
     def run(f: Frame) -> Any:
         target = function(f)
@@ -102,7 +131,11 @@ def any_arguments(node: ast.Call, function: Code, unit: Unit) -> Code:
         meter.left -= 1
         if meter.left < 0:
             meter.more()
-        return target(*args, **kwargs)
+        try:
+            return target(*args, **kwargs)
+        except Exception as error:
+            refuse_call(error, target, name, args, kwargs)
+            raise
 
     return run
 

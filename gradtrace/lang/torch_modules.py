@@ -49,4 +49,5 @@ def adapted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return function(raw(data) if type(data) is Array else data, *args, **kwargs)
 
     run.__name__ = run.__qualname__ = name
+    run.__wrapped__ = function  # type: ignore[attr-defined]
     return run

@@ -152,7 +152,16 @@ def check_dims(dims: Any, ndim: int) -> tuple[int, ...]:
 
 
 def sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """Sizes given one by one or as one sequence."""
+    """Sizes given one by one or as one sequence; TypeError for what are no ints, or where there are none."""
+    if not args:
+        raise TypeError("sizes are missing")
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
         args = tuple(args[0])
-    return tuple(int(a) for a in args)
+    return tuple(a if type(a) is int else index_of(a) for a in args)
+
+
+def index_of(value: Any) -> int:
+    """An int from what stands for one; TypeError for floats, bools and the like."""
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        raise TypeError(f"a size must be an int, not {type(value).__name__}")
+    return int(value)

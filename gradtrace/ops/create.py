@@ -208,6 +208,8 @@ def of_fill(value: Any) -> dtypes.dtype:
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
          out: Any = None) -> Tensor:
     """A tensor filled with one value, whose type decides the dtype (torch.full)."""
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     shape = checked_sizes(sizes((size,)))
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     return finish(np.full(shape, value, np_of(dtype, of_fill(fill_value))), requires_grad, device)

@@ -10,7 +10,7 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.api import check_dim, not_a_tensor, public
 from gradtrace.ops.arithmetic import where
 from gradtrace.ops.create import cast
 from gradtrace.ops.index import gather, index_put, index_select, scatter, scatter_add, scatter_value
@@ -139,6 +139,8 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 @public("index_select")
 def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The entries of a dim that the index lists (torch.index_select)."""
+    if not isinstance(index, Tensor):
+        raise not_a_tensor("index_select", "index", 3, index)
     dim, i = check_dim(dim, input.ndim), as_index(index)
     check_bounds(i, dim, input.shape[dim] if input.ndim else 1)
     return index_select(input, dim, i)

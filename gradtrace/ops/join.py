@@ -12,7 +12,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, check_dims, public, sizes
 from gradtrace.ops.create import cast, in_c_order
 from gradtrace.ops.index import index_select, select, slice_
-from gradtrace.ops.shape import expand, reshaped, unsqueeze, view
+from gradtrace.ops.shape import expand, only_tensors, reshaped, unsqueeze, view
 
 
 def cat_back(xp: Any, wanted: Any, g: Any, out: Any, tensors: Any, dim: int) -> list[Any]:
@@ -335,6 +335,7 @@ def diagonals(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> T
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Each 1-d tensor expanded over the grid of all (torch.meshgrid)."""
     parts = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    only_tensors(parts)
     shape = tuple(t.numel() for t in parts)
     grids = tuple(expand(view(t, (1,) * i + (t.numel(),) + (1,) * (len(parts) - i - 1)), shape)
                   for i, t in enumerate(parts))

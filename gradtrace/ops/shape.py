@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine.arrive import sum_tensor_to
+from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.describe import Size
 from gradtrace.engine.inplace import refuse_untrackable, repoint
 from gradtrace.engine.lazy import np
@@ -296,10 +297,19 @@ def broadcast_shapes(*shapes: Any) -> Size:
         raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape") from None
 
 
+def only_tensors(values: Any) -> None:
+    for i, value in enumerate(values):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(value).__name__}")
+
+
 @public("broadcast_tensors", forms="f")
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Each tensor expanded to the common shape (torch.broadcast_tensors)."""
-    shape = tuple(broadcast_shapes(*(t.shape for t in tensors)))
+    only_tensors(tensors)
+    shape: tuple[int, ...] = ()
+    for t in tensors:
+        shape = broadcast(shape, tuple(t.shape))
     return tuple(expand(t, shape) for t in tensors)
 
 

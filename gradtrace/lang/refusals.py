@@ -1,0 +1,30 @@
+"""Which operator a program called, for PyTorch's words about arguments that do not fit."""
+
+from __future__ import annotations
+
+from types import MethodType
+from typing import Any
+
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops import api
+from gradtrace.ops.signatures import refusal
+
+# The table that a name is meant to be of when several have it: torch.det is torch.linalg.det.
+OWNERS = {"linalg": "l", "LA": "l", "special": "s", "functional": "n", "F": "n", "torch": "f"}
+
+
+def of_operator(target: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:
+    """PyTorch's message about the arguments of a call that failed; "" for what is no operator, or where they fit."""
+    owner, _, name = name.rpartition(".")
+    bound = getattr(target, "__self__", None)
+    if isinstance(bound, Tensor):
+        return refusal("m", name or target.__name__, args, named)
+    if isinstance(target, (MethodType, type)) or bound is not None:
+        return ""
+    own = name or getattr(target, "__name__", "")
+    tables = [("f", api.functions), ("l", api.linalg), ("n", api.functional), ("s", api.special)]
+    tables.sort(key=lambda entry: entry[0] != OWNERS.get(owner))
+    for table, entries in tables:
+        if own in entries and entries[own] in (target, getattr(target, "__wrapped__", None)):
+            return refusal(table, own, args, named)
+    return ""

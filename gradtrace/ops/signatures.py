@@ -1,0 +1,338 @@
+"""Calls whose arguments fit no signature, refused in PyTorch's words.
+
+The signatures stand in `signatures.txt`, one function a line: its table (f torch, m Tensor, l linalg, s special, n
+nn.functional), its name (`name=what messages call it`), how PyTorch holds them (1: one; 0: no arguments at all; +: one
+that is shown and others that are not), and the signatures. They are read only after a call has failed: a call that
+succeeds pays nothing. The words and their order follow torch/csrc/utils/python_arg_parser.cpp and
+invalid_arguments.cpp.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.describe import Size, device
+from gradtrace.engine.tensor import Tensor
+
+# Python lets an int stand for these one-element tuples.
+ONE_FOR_ALL = frozenset({"dim", "kernel_size", "stride", "padding", "dilation", "output_size", "shifts"})
+# Of these functions a number may stand for a tensor.
+NUMBERS_TOO = frozenset(
+    f"{name}{end}" for end in ("", "_") for name in (
+        "add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "fmod",
+        "remainder", "rsub", "eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or", "bitwise_xor", "copy"))
+NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
+
+
+class Parameter(NamedTuple):
+    type: str
+    name: str
+    default: str | None
+    keyword_only: bool
+
+
+class Signature(NamedTuple):
+    text: str
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def positional(self) -> int:
+        return sum(not p.keyword_only for p in self.parameters)
+
+    @property
+    def least(self) -> int:
+        return sum(p.default is None for p in self.parameters)
+
+
+class Listed(NamedTuple):
+    name: str
+    form: str
+    signatures: tuple[Signature, ...]
+
+
+_listed: dict[tuple[str, str], str] = {}
+
+
+def listed(table: str, name: str) -> Listed | None:
+    """What PyTorch takes under a name; None where nothing is known of it."""
+    if not _listed:
+        read_table()
+    line = _listed.get((table, name))
+    if line is None:
+        return None
+    _, names, form, *rest = line.split(" ", 3)
+    signatures = tuple(signature(text) for text in rest[0].split(" | ")) if rest else ()
+    return Listed(names.rpartition("=")[2], form, signatures)
+
+
+def read_table() -> None:
+    from importlib.resources import files
+
+    text = (files("gradtrace.ops") / "signatures.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        table, names, _ = line.split(" ", 2)
+        _listed[table, names.partition("=")[0]] = line
+
+
+def signature(text: str) -> Signature:
+    found, keyword_only = [], False
+    for item in split_items(text):
+        if item == "*":
+            keyword_only = True
+            continue
+        head, _, default = item.partition(" = ")
+        kind, _, name = head.rpartition(" ")
+        found.append(Parameter(kind, name, default or None, keyword_only))
+    return Signature(text, tuple(found))
+
+
+def split_items(text: str) -> list[str]:
+    return [item for item in text[1:-1].split(", ") if item]
+
+
+# ---- does a call fit
+
+
+def refusal(table: str, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:
+    """What PyTorch says of a call that fits no signature; "" for one that fits, or of which nothing is known."""
+    known = listed(table, name)
+    if known is None:
+        return ""
+    if known.form == "0":
+        return no_arguments(known.name, args, named)
+    problems = [mismatch(known.name, s, args, named) for s in known.signatures]
+    if "" in problems:
+        return ""
+    late = next((p for p in problems if "failed to unpack" in p or p.startswith("expected Tensor")), "")
+    if late:
+        return late
+    if known.form == "1":
+        return mismatch(known.name, known.signatures[0], args, named)
+    given = len(args) + len(named)
+    plausible = [s for s in known.signatures if s.least <= given <= len(s.parameters)]
+    if len(plausible) == 1:
+        return mismatch(known.name, plausible[0], args, named)
+    return no_combination(known, args, named)
+
+
+def no_arguments(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:
+    if named:
+        return f"TensorBase.{name}() takes no keyword arguments"
+    return f"TensorBase.{name}() takes no arguments ({len(args)} given)" if args else ""
+
+
+def mismatch(name: str, s: Signature, args: tuple[Any, ...], named: dict[str, Any]) -> str:
+    """Why a call does not fit one signature, "" where it does."""
+    parameters = s.parameters
+    spread = s.positional == 1 and parameters[0].type == "tuple of ints"
+    if len(args) > s.positional and not spread:
+        return too_many(name, s, len(args))
+    place, used = 0, 0
+    for i, p in enumerate(parameters):
+        by_name = place >= len(args)
+        if not by_name and p.keyword_only:
+            return too_many(name, s, len(args))
+        value = args[place] if not by_name else by_its_name(p, named)
+        if value is MISSING:
+            if p.default is None:
+                return missing(name, parameters[i:])
+            continue
+        used += by_name
+        problem = "" if value is None and p.default == "None" else refused(name, p, value)
+        if problem and spread and place == 0 and not by_name and is_int(args[0]):
+            problem = bad_list(p, args)
+            if not problem:
+                place = len(args)
+                continue
+        if problem.startswith("expected"):
+            return problem.format(i)
+        if problem:
+            where = "" if by_name else f" (position {place + 1})"
+            return f"{name}(): argument '{p.name}'{where if problem[0] != 'f' else ''} {problem}"
+        place += not by_name
+    if place < len(args):
+        return too_many(name, s, len(args))
+    if used < len(named):
+        return unexpected(name, s, named, len(args))
+    return ""
+
+
+class Missing:
+    pass
+
+
+MISSING = Missing()
+
+
+def by_its_name(p: Parameter, named: dict[str, Any]) -> Any:
+    for name in (p.name, *NUMPY_NAMES.get(p.name, ())):
+        if name in named:
+            return named[name]
+    return MISSING
+
+
+def too_many(name: str, s: Signature, given: int) -> str:
+    most, least = s.positional, sum(not p.keyword_only and p.default is None for p in s.parameters)
+    if least != most:
+        return f"{name}() takes from {least} to {most} positional arguments but {given} were given"
+    plural = "" if most == 1 else "s"
+    return f"{name}() takes {most} positional argument{plural} but {given} {'was' if given == 1 else 'were'} given"
+
+
+def missing(name: str, rest: tuple[Parameter, ...]) -> str:
+    names = [f'"{p.name}"' for p in rest if p.default is None]
+    plural = "s" if len(names) == 1 else ""  # as PyTorch has it
+    return f"{name}() missing {len(names)} required positional argument{plural}: {', '.join(names)}"
+
+
+def unexpected(name: str, s: Signature, named: dict[str, Any], given: int) -> str:
+    for key in named:
+        places = [i for i, p in enumerate(s.parameters) if key == p.name or key in NUMPY_NAMES.get(p.name, ())]
+        if not places:
+            return f"{name}() got an unexpected keyword argument '{key}'"
+        if places[0] < given:
+            return f"{name}() got multiple values for argument '{key}'"
+    return f"{name}(): invalid keyword arguments"
+
+
+# ---- does a value fit
+
+
+def refused(name: str, p: Parameter, value: Any) -> str:
+    """How PyTorch ends its sentence about a value of the wrong type; "" for the right one."""
+    kind = p.type
+    if kind in LISTS and isinstance(value, (tuple, list)):
+        return bad_list(p, value)
+    if kind == "tuple of ints" and p.name in ONE_FOR_ALL and is_int(value) and name != "flip":
+        return ""
+    if kind == "tuple of floats" and is_number(value):
+        return ""
+    if kind == "Tensor" and is_number(value) and name in NUMBERS_TOO and p.name != "input":
+        return ""
+    check = CHECKS.get(kind)
+    return "" if (check(value) if check else kind not in LISTS) else f"must be {kind}, not {type_name(value)}"
+
+
+def bad_list(p: Parameter, items: Any) -> str:
+    """The same of the items of a list: the first of them is looked at early, the rest when they are taken out."""
+    wrong = next((i for i, item in enumerate(items) if not LISTS[p.type](item)), None)
+    if wrong is None:
+        return ""
+    got = type_name(items[wrong])
+    if p.type == "tuple of Tensors":
+        return f"expected Tensor as element {wrong} in argument {{}}, but got {got}"
+    if wrong == 0:
+        return f"must be {p.type}, but found element of type {got} at pos 0"
+    return f'failed to unpack the object at pos {wrong + 1} with error "type must be {p.type},but got {got}"'
+
+
+def is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
+
+
+def is_int(value: Any) -> bool:
+    if is_tensor(value):
+        return value.ndim == 0 and value.dtype.category == dtypes.INTEGER
+    return not isinstance(value, bool) and hasattr(type(value), "__index__")
+
+
+def is_number(value: Any) -> bool:
+    if is_tensor(value):
+        return value.ndim == 0 and not value.requires_grad
+    return isinstance(value, (int, float)) or hasattr(type(value), "__index__") or type(value).__name__ == "float64"
+
+
+def is_dtype(value: Any) -> bool:
+    return isinstance(value, dtypes.dtype) or value in (float, int, bool)
+
+
+CHECKS = {
+    "Tensor": is_tensor, "int": is_int, "Number": is_number, "float": is_number,
+    "bool": lambda value: isinstance(value, bool),
+    "torch.dtype": is_dtype,
+    "str": lambda value: isinstance(value, str),
+    "torch.device": lambda value: isinstance(value, (str, device, int)),
+}
+LISTS = {"tuple of ints": is_int, "tuple of floats": is_number, "tuple of Tensors": is_tensor}
+
+
+def type_name(value: Any) -> str:
+    """A value's type as PyTorch's messages have it."""
+    if isinstance(value, dtypes.dtype):
+        return "torch.dtype"
+    if isinstance(value, Size):
+        return "torch.Size"
+    name = type(value).__name__
+    return "numpy.ndarray" if name == "ndarray" else name
+
+
+# ---- none of several signatures fits
+
+
+def words_of(text: str) -> list[str]:
+    """The items as PyTorch's message counts them: the star is one, and so is nothing at all."""
+    return text[1:-1].split(", ")
+
+
+def no_combination(known: Listed, args: tuple[Any, ...], named: dict[str, Any]) -> str:
+    start = f"{known.name}() received an invalid combination of arguments - got"
+    if len(known.signatures) == 1:
+        only = known.signatures[0]
+        wrong = unmatched(only, named)
+        if wrong:
+            return f"{start} unrecognized keyword arguments: {wrong}"
+        fits = len(words_of(only.text)) == len(args) + len(named)
+        got = marked(only, args, named) if fits else plain(args, named)
+        return f"{start} {got}, but expected {only.text}"
+    lines = [f"{start} {plain(args, named)}, but expected one of:"]
+    for s in known.signatures:
+        lines.append(f" * {s.text}")
+        if len(words_of(s.text)) != len(args) + len(named):
+            continue
+        wrong = unmatched(s, named)
+        if wrong:
+            lines.append(f"      didn't match because some of the keywords were incorrect: {wrong}")
+        else:
+            lines.append(
+                f"      didn't match because some of the arguments have invalid types: {marked(s, args, named)}")
+    return "\n".join(lines) + "\n"
+
+
+def unmatched(s: Signature, named: dict[str, Any]) -> str:
+    """The keywords that are not among the last items of a signature (an item with a default ends in its value)."""
+    items = [item.rpartition(" ")[2] for item in words_of(s.text)]
+    last = items[max(len(items) - len(named), 0):]
+    return "".join(f"{key}, " for key in named if key not in last)
+
+
+def plain(args: tuple[Any, ...], named: dict[str, Any]) -> str:
+    got = [type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in named.items()]
+    return f"({', '.join(got)}{', ' if named else ''})"
+
+
+def marked(s: Signature, args: tuple[Any, ...], named: dict[str, Any]) -> str:
+    """The types given, those in exclamation marks that differ from the signature's."""
+    items = words_of(s.text)
+    found = []
+    for i in range(len(args) + len(named)):
+        kind, _, name = items[i].rpartition(" ")
+        by_name = i >= len(args)
+        value = named[name] if by_name else args[i]
+        shown = (f"{name}=" if by_name else "") + described(value)
+        found.append(shown if matches(kind, value) else f"!{shown}!")
+    return f"({', '.join(found)})"
+
+
+def matches(kind: str, value: Any) -> bool:
+    got = type_name(value)
+    return got == kind or (kind == "float" and got in ("int", "float"))
+
+
+def described(value: Any) -> str:
+    if not isinstance(value, (tuple, list)):
+        return type_name(value)
+    inner = ", ".join(type_name(item) for item in value)
+    if isinstance(value, list):
+        return f"{type_name(value)} of [{inner}]"
+    return f"{type_name(value)} of ({inner}{',' if len(value) == 1 else ''})"

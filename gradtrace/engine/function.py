@@ -64,7 +64,7 @@ class Saved:
     def __init__(self, tensor: Tensor | None, number: int | None) -> None:
         self.number = number
         self.tensor = tensor if number is None else None
-        self.raw = None if tensor is None or number is None else tensor.storage()
+        self.raw = None if tensor is None or number is None else tensor.own_array()
         self.counter = None if tensor is None or number is None else tensor.counter()
         self.version = 0 if tensor is None else tensor._version
 

@@ -171,7 +171,7 @@ def write(target: Tensor, raw: Any) -> None:
     if type(target._data) in (float, bool) and type(raw) in (float, bool):
         target._data = type(target._data)(raw)
         return
-    data = target.storage()
+    data = target.own_array()
     if not data.flags.c_contiguous and repeats(data):  # one location for several elements: the changed ones count
         changed = raw != data
         data[changed] = raw[changed]
@@ -210,7 +210,7 @@ hooks_into_ops["regenerate_view"] = regenerate_view
 
 def flat_index(base: Tensor, view: Tensor) -> Any:
     """For each element of the view, its position among the base's elements (int64, the view's shape)."""
-    whole, part = base.storage(), view.storage()
+    whole, part = base.own_array(), view.own_array()
     low, high = np.lib.array_utils.byte_bounds(whole)
     unit = whole.itemsize
     cells = np.full((high - low) // unit, -1, dtype=np.int64)

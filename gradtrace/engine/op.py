@@ -250,7 +250,7 @@ class Op:
             if type(raws[0]) is float and type(self._kernel) is not str:  # a kernel of our own expects arrays
                 raws[0] = np.asarray(raws[0])
         elif self.view:
-            raws[0] = args[0].storage()
+            raws[0] = args[0].own_array()
         elif not self.variadic:
             for i in range(self.arity):
                 if type(raws[i]) is float or type(raws[i]) is bool:

@@ -99,9 +99,9 @@ class Tensor(Described, metaclass=TensorType):
         """The data as an ndarray that stands for the storage: writing to it writes to this tensor."""
         if state.planner is not None:
             state.planner.read(self)
-        return self.storage()
+        return self.own_array()
 
-    def storage(self) -> Any:
+    def own_array(self) -> Any:
         """`shared()` for the engine's own use, where no value leaves the tensors."""
         raw = self._data
         kind = type(raw)
@@ -113,7 +113,7 @@ class Tensor(Described, metaclass=TensorType):
 
     def laid_out(self) -> Any:
         """An array with this tensor's shape and strides, for questions about them alone."""
-        return self.storage()
+        return self.own_array()
 
     @property
     def array(self) -> Any:
@@ -129,13 +129,13 @@ class Tensor(Described, metaclass=TensorType):
             if fn is not None and fn.out is not None and (fn.outputs == 1 or fn.out[self._nr] is not None):
                 rare = fn.ensure_rare()
                 if rare.out_counter is None:
-                    self.storage()
+                    self.own_array()
                     rare.out_counter = extra.counter
         return extra.counter
 
     def alias(self) -> Tensor:
         """A tensor without history on the same storage and the same version counter: what detach returns."""
-        t = Tensor._wrap(self.storage())
+        t = Tensor._wrap(self.own_array())
         extra = t.extra()
         extra.counter = self.counter()
         extra.inference = extra.odd = self.is_inference()

@@ -7,7 +7,8 @@ numpy. The names below are the public ones; families of operators load when firs
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+
+from gradtrace.annotations import Any
 
 __version__ = "0.1.0"
 

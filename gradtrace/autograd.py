@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine import (
     Function,
     backward,

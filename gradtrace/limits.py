@@ -5,7 +5,7 @@ Kept apart from the language so that `--help` can name the options without loadi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from gradtrace.annotations import NamedTuple
 
 
 class Budget(NamedTuple):

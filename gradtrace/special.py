@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from gradtrace.annotations import Any
 
 
 def __getattr__(name: str) -> Any:

@@ -14,11 +14,9 @@ source for its value, no source is found, and the flag is reported.
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
+from gradtrace.annotations import NamedTuple
 
-# Attached values of short options, only where they cannot be a negated expression: -exp(x), -softmax(x, dim=0)
-ATTACHED = {"-s": re.compile(r"-s[^\W\d]\w*=(?!=)"), "-o": re.compile(r"(?i)-o.*\.(dot|svg|png|pdf)$")}
+PICTURES = (".dot", ".svg", ".png", ".pdf")
 
 
 class Split(NamedTuple):
@@ -42,11 +40,19 @@ def split(args: list[str], arity: dict[str, int]) -> Split:
             _long(token, rest, arity, found)
         elif token in arity:
             _take(token, rest, arity[token], found)
-        elif token[:2] in arity and token[:2] in ATTACHED and ATTACHED[token[:2]].match(token):
+        elif token[:2] in arity and is_attached(token):
             found.options.append([token])
         else:
             found.positionals.append(token)
     return found
+
+
+def is_attached(token: str) -> bool:
+    """Whether -sx=1 or -og.svg is a short option and its value; a negated expression, -softmax(x, dim=0), is not."""
+    if token.startswith("-o"):
+        return token.lower().endswith(PICTURES)
+    name, equals, value = token[2:].partition("=")
+    return token.startswith("-s") and name.isidentifier() and equals == "=" and not value.startswith("=")
 
 
 def _long(token: str, rest: list[str], arity: dict[str, int], found: Split) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import hints, values
 from gradtrace.cli.options import Backward, names
 from gradtrace.errors import ProgramError, UsageError

@@ -5,10 +5,9 @@ What `plain` leaves to click ends here: help, completion, and arguments with any
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
-
 import click
 
+from gradtrace.annotations import TYPE_CHECKING, Any, NoReturn
 from gradtrace.cli import argv
 from gradtrace.cli.command import GENERAL, SourceCommand, ToolOption, forced, read_program
 from gradtrace.errors import GradtraceError, UsageError

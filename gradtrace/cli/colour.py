@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+
+from gradtrace.annotations import Any
 
 CHOICES = ("auto", "always", "never")
 

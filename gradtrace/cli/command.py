@@ -13,9 +13,8 @@ The callback of a command gets the tool's flags by name, and besides
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
 from gradtrace.cli import source
 from gradtrace.errors import UsageError
 from gradtrace.limits import BY_FIELD, Budget

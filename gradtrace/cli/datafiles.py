@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.cli import source, values
 from gradtrace.errors import UsageError
 

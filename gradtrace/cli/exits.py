@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 
-
-class Exit(IntEnum):
+class Exit:
     """What the process tells its caller."""
 
     OK = 0

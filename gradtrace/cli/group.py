@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any
 
 import click
 
 from gradtrace import __version__
+from gradtrace.annotations import Any
 from gradtrace.cli import guard, report, source
 from gradtrace.cli.clicked import ClickCommand
 from gradtrace.cli.command import SourceCommand

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 
+from gradtrace.annotations import Callable
 from gradtrace.cli.exits import Exit
 from gradtrace.errors import ProgramError
 

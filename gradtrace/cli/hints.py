@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from gradtrace.annotations import Any, Iterable
 
 # how a message begins: what to do, where an option of the tool would help
 FLAGS = {

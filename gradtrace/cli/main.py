@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import NoReturn
+
+from gradtrace.annotations import NoReturn
 
 # Built graphs are freed by reference counting alone; the cycle collector would only walk them again and again.
 # That is for a process of our own to decide, never for the library.

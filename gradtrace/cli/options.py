@@ -11,9 +11,7 @@ Each function gives fresh options for a command's `params`; the NamedTuple besid
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeVar
-
+from gradtrace.annotations import Any, Iterable, NamedTuple, TypeVar
 from gradtrace.cli import colour
 from gradtrace.cli.argv import normal
 from gradtrace.cli.command import ToolOption

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import argv, guard
 from gradtrace.cli.command import HELP_NAMES, SourceCommand, ToolOption, forced, read_program
 from gradtrace.cli.commands import COMMANDS
+from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.lang import Program
@@ -97,7 +98,10 @@ def take(option: ToolOption, values: list[str], flags: dict[str, Any]) -> None:
 
 def converted(option: ToolOption, text: str) -> Any:
     if option.check is not None:
-        return option.check(text)
+        try:
+            return option.check(text)
+        except UsageError:  # which click tells in its turn, after what is wrong with names
+            raise Unusual from None
     if option.choices and text not in option.choices:
         raise Unusual
     return text if option.type is str else number(option, text)

@@ -14,8 +14,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
 
+from gradtrace.annotations import Any, NamedTuple
 from gradtrace.cli import colour
 from gradtrace.cli.exits import Exit
 from gradtrace.errors import GradtraceError, ProgramError

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
 
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import backward, hints, values
 from gradtrace.cli.options import Backward, Inputs, names
 from gradtrace.errors import GradtraceError, ProgramError, UsageError

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NamedTuple
 
+from gradtrace.annotations import NamedTuple
 from gradtrace.errors import UsageError
 
 STARTS = ("@", "./", "../", "/", "~")

@@ -16,9 +16,7 @@ Every malformed value is a UsageError that names the option and, in a file, the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 from gradtrace.errors import GradtraceError, UsageError
 
 if TYPE_CHECKING:

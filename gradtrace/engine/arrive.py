@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sys import getrefcount, version_info
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.node import Node

@@ -6,9 +6,7 @@ https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from gradtrace.annotations import Any, Mapping
 from gradtrace.engine import execute
 from gradtrace.engine.call_hooks import as_tensor, own_copy
 from gradtrace.engine.lazy import np

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from gradtrace.annotations import Any
 
 
 def refuse_mismatch(raws: list[Any]) -> None:

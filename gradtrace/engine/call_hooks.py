@@ -6,9 +6,7 @@ is checked as PyTorch does: a gradient may change its values, not its size or ty
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.node import AccumulateGrad, Hooks, Node
 from gradtrace.engine.state import state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from gradtrace.annotations import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gradtrace.engine.tensor import Tensor

@@ -6,8 +6,7 @@ bool < integer < float; a 0-d tensor or a Python number changes the result only 
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 
 BOOL, INTEGER, FLOAT = 0, 1, 2

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.arrive import add_to_grad, conform
 from gradtrace.engine.call_hooks import node_hooks, tensor_hooks
 from gradtrace.engine.lazy import np

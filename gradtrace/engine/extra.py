@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+
+from gradtrace.annotations import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gradtrace.engine.tensor import Tensor

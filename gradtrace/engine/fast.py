@@ -7,9 +7,7 @@ to the record itself. They hold no rule: kernels, plans and node classes are the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.node import accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, Op, records
 from gradtrace.engine.saved import SAVE, note_versions

@@ -6,9 +6,7 @@ PyTorch: its class is named after the user's (`MyReLUBackward`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.call_hooks import as_tensor, like
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import FREED, FREED_MESSAGE, Node

@@ -8,8 +8,8 @@ lies, and past it elsewhere), and every view of that base makes its grad_fn anew
 from __future__ import annotations
 
 import weakref
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine import execute
 from gradtrace.engine.arrive import conform
 from gradtrace.engine.extra import View

@@ -6,7 +6,7 @@ of such a run. Everything here reaches numpy by `from gradtrace.engine.lazy impo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from gradtrace.annotations import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np

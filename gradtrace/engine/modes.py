@@ -6,9 +6,7 @@ each call (https://pytorch.org/docs/stable/generated/torch.no_grad.html).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 
 

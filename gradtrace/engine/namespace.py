@@ -9,9 +9,7 @@ A name of `xp` is the name of an operator record, with the record's positional a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import FLOAT_TRAPS, Op, normalise, records
 

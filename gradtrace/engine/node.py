@@ -11,9 +11,8 @@ version is checked on use), reduced to its `Meta`, or dropped (None).
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
 from gradtrace.engine import dtypes
 from gradtrace.engine.state import state
 

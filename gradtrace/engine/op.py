@@ -23,9 +23,7 @@ Calling a record runs it on Tensors and records a node when a gradient can be as
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
+from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import refuse_mismatch
 from gradtrace.engine.extra import Counter

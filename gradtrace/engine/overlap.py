@@ -6,8 +6,7 @@ itself; two dense tensors on one storage are the same, apart, or partly over eac
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 

@@ -9,8 +9,7 @@ array), `planner.change(tensor)` before an in-place operation writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from gradtrace.annotations import Any, Callable
 
 Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 

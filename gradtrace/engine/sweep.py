@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 from heapq import heappop, heappush, heappushpop
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.arrive import add_to_grad, conform
 from gradtrace.engine.call_hooks import tensor_hooks
 from gradtrace.engine.execute import apply, check_versions

@@ -9,9 +9,8 @@ made on demand: creating a tensor must stay cheap. Arithmetic and the other oper
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
 
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator
 from gradtrace.engine import dtypes
 from gradtrace.engine.describe import Described
 from gradtrace.engine.extra import Counter, Extra, View

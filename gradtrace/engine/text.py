@@ -13,8 +13,7 @@ is asked only for its shape, its edges and `tolist()`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
+from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.engine.lazy import np
 
 if TYPE_CHECKING:

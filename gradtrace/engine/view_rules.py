@@ -6,8 +6,7 @@ returned, must not be changed in place (nor its base) where gradients are tracke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.engine.node import bare_name
 from gradtrace.engine.state import state
 

@@ -7,9 +7,7 @@ pass node by node; setting it makes backward run in PyTorch's exact order, and c
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
-
+from gradtrace.annotations import Any, Callable, Protocol, TypeVar
 from gradtrace.engine.state import state
 
 T = TypeVar("T")

@@ -6,12 +6,10 @@ a gated form of its own), and bytes.
 
 from __future__ import annotations
 
-import collections
 import sys
-import warnings
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.lang.words import words
 
 DICT = words("clear copy get items keys pop popitem setdefault update values")
@@ -38,11 +36,6 @@ BY_TYPE: dict[type, frozenset[str]] = {
     frozenset: SET,
     slice: words("start stop step indices"),
     range: words("start stop step count index"),
-    collections.OrderedDict: DICT | words("move_to_end"),
-    collections.defaultdict: DICT | words("default_factory"),
-    collections.Counter: DICT | words("elements most_common subtract total"),
-    collections.deque: words("""append appendleft clear copy count extend extendleft index insert maxlen pop popleft
-        remove reverse rotate"""),
     property: words("getter setter deleter fget fset fdel __doc__"),
     FunctionType: NAMED,
     BuiltinFunctionType: words("__name__ __qualname__ __doc__"),
@@ -50,7 +43,6 @@ BY_TYPE: dict[type, frozenset[str]] = {
     type(str.upper): words("__name__ __qualname__ __doc__"),
     type(object.__init__): words("__name__ __qualname__ __doc__"),
     type(sys.float_info): words("dig epsilon mant_dig max max_10_exp max_exp min min_10_exp min_exp radix rounds"),
-    warnings.WarningMessage: words("category lineno message"),
 }
 
 # Of Python's classes themselves: `str.upper` as a key, `dict.fromkeys`. None is for those that only construct.
@@ -62,10 +54,14 @@ OF_CLASS: dict[type, frozenset[str]] = {
     set: words("add union intersection difference issubset"), frozenset: words("union intersection difference"),
     object: words("__init__ __repr__ __str__ __eq__ __hash__"),
     property: frozenset(), staticmethod: frozenset(), classmethod: frozenset(), slice: frozenset(), range: frozenset(),
-    collections.OrderedDict: words("fromkeys"), collections.defaultdict: frozenset(),
-    collections.Counter: frozenset(), collections.deque: frozenset(), type(None): frozenset(),
+    type(None): frozenset(),
     type(...): frozenset(), type(NotImplemented): frozenset(),
     enumerate: frozenset(), zip: frozenset(), map: frozenset(), filter: frozenset(), reversed: frozenset(),
+}
+# The same for classes whose modules a program may never load, by module and name.
+OF_NAMED_CLASS: dict[str, frozenset[str]] = {
+    "collections.OrderedDict": words("fromkeys"), "collections.defaultdict": frozenset(),
+    "collections.Counter": frozenset(), "collections.deque": frozenset(),
 }
 OF_EXCEPTION = words("args add_note __notes__ __cause__ __context__ __suppress_context__")
 
@@ -92,8 +88,14 @@ NODE = words("""_register_hook_dict _sequence_nr mark_dirty mark_non_differentia
     next_functions register_hook register_prehook save_for_backward save_for_forward saved_tensors
     set_materialize_grads variable""")
 
-# The library's other types, by the module and the name of their class.
-LIBRARY: dict[str, frozenset[str]] = {
+# Other types, by the module and the name of their class.
+BY_NAME: dict[str, frozenset[str]] = {
+    "collections.OrderedDict": DICT | words("move_to_end"),
+    "collections.defaultdict": DICT | words("default_factory"),
+    "collections.Counter": DICT | words("elements most_common subtract total"),
+    "collections.deque": words("""append appendleft clear copy count extend extendleft index insert maxlen pop popleft
+        remove reverse rotate"""),
+    "warnings.WarningMessage": words("category lineno message"),
     "gradtrace.engine.dtypes.dtype": words("is_floating_point is_complex is_signed itemsize"),
     "gradtrace.engine.describe.device": words("type index"),
     "gradtrace.engine.describe.Size": words("numel count index"),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable
-from typing import Any
-
+from gradtrace.annotations import Any, Iterable
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.unit import Frame
 
 

@@ -7,9 +7,8 @@ tuples of them, tensors and Arrays, and nothing else; what comes out passes `out
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from typing import Any
 
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.values import Frozen

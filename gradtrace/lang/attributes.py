@@ -7,9 +7,7 @@ compiled code is one look into a set.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.function import BackwardCFunction
 from gradtrace.engine.node import Node
 from gradtrace.engine.tensor import Tensor
@@ -82,7 +80,7 @@ class Gate:
             return self.rule_for_own(kind)
         listed = BY_TYPE.get(kind)
         if listed is None:
-            listed = allowed.LIBRARY.get(allowed.qualified(kind))
+            listed = allowed.BY_NAME.get(allowed.qualified(kind))
         if listed is not None:
             return lambda value, name: name in listed
         if issubclass(kind, Tensor):
@@ -128,7 +126,7 @@ class Gate:
             return False
         if value in self.own:
             return self.rule_for_own(value)(value, name) and name != "__dict__"
-        listed = OF_CLASS.get(value)
+        listed = of_class(value)
         if listed is not None:
             return name in listed
         if issubclass(value, BaseException):
@@ -158,7 +156,7 @@ class Gate:
 
     def is_offered(self, kind: type) -> bool:
         """Whether a program may have this class itself, to construct by it."""
-        if kind in OF_CLASS or kind in self.own or issubclass(kind, Tensor):
+        if kind in self.own or of_class(kind) is not None or issubclass(kind, Tensor):
             return True
         if issubclass(kind, BaseException):
             return kind.__module__ == "builtins" or kind.__name__ in ("LinAlgError", "GradcheckError")
@@ -214,6 +212,12 @@ CONSTRUCTED = frozenset({
     "gradtrace.engine.modes.detect_anomaly", "gradtrace.engine.function.Function", "gradtrace.autograd.Variable",
     "gradtrace.ops.random.Generator",
 })
+
+
+def of_class(kind: type) -> frozenset[str] | None:
+    """What a class of Python's itself offers; None if programs may not have it."""
+    listed = OF_CLASS.get(kind)
+    return allowed.OF_NAMED_CLASS.get(allowed.qualified(kind)) if listed is None else listed
 
 
 INNER_OF_CTX = ("_dirty", "_is_tensor", "_materialize", "_non_differentiable", "_saved", "_to_save")

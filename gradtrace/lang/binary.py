@@ -7,10 +7,9 @@ operator, through its guard if the left operand's type asks for it.
 
 from __future__ import annotations
 
-import ast
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.state import state
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.operators import Guarded
 from gradtrace.lang.unit import Code, Frame, Unit
 

@@ -5,12 +5,11 @@ A function of the program is entered directly, without Python's own call protoco
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
 from types import MethodType
-from typing import Any
 
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import compile_expression, compiles, full_name, items_of
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Unit
 from gradtrace.lang.values import Function

@@ -5,10 +5,8 @@ The messages are Python's. Only the first fault in the order of the text is told
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from typing import Any, NamedTuple
-
+from gradtrace.annotations import Any, Iterator, NamedTuple
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.scope import Scope, Scopes, position
 
 LOOPS = (ast.For, ast.While)

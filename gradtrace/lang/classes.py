@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.function import Function as Differentiable
 from gradtrace.engine.state import state
 from gradtrace.errors import UnsupportedError
 from gradtrace.lang import allowed, attributes
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import items_of
 from gradtrace.lang.statements import compile_block
 from gradtrace.lang.typing_names import Form

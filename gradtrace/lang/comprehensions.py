@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterator
-from typing import Any
-
+from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.state import state
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import compile_expression, compiles
 from gradtrace.lang.iteration import depth_of, guarded
 from gradtrace.lang.targets import compile_store

@@ -6,12 +6,10 @@ program untouched: no program can catch or delay it.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 from gradtrace.errors import GradtraceError
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.places import counted, header, noted
 from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compiles, leaves
 from gradtrace.lang.targets import compile_store

@@ -8,8 +8,6 @@ cannot, the limit stays lower, and deep recursion ends sooner in a RecursionErro
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 PARSING = 4000
 PER_CALL = 16  # Python's calls for one of the program's, on average
@@ -18,21 +16,24 @@ HIGHEST_ON_A_SMALL_STACK = 10_000
 STACK = 120_000_000  # bytes; Linux keeps some 128 MB free for it
 
 
-@contextmanager
-def deep(calls: int = 0) -> Iterator[None]:
+class deep:
     """Room for `calls` nested calls of a program, or for parsing; what was in force comes back."""
-    before = sys.getrecursionlimit()
-    stack = grow_stack() if calls else None
-    highest = HIGHEST if stack is not None else HIGHEST_ON_A_SMALL_STACK
-    sys.setrecursionlimit(max(before, min(PARSING + calls * PER_CALL, highest)))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
-        if stack is not None:
+
+    def __init__(self, calls: int = 0) -> None:
+        self.calls = calls
+
+    def __enter__(self) -> None:
+        self.before = sys.getrecursionlimit()
+        self.stack = grow_stack() if self.calls else None
+        highest = HIGHEST if self.stack is not None else HIGHEST_ON_A_SMALL_STACK
+        sys.setrecursionlimit(max(self.before, min(PARSING + self.calls * PER_CALL, highest)))
+
+    def __exit__(self, *_: object) -> None:
+        sys.setrecursionlimit(self.before)
+        if self.stack is not None:
             import resource
 
-            resource.setrlimit(resource.RLIMIT_STACK, stack)
+            resource.setrlimit(resource.RLIMIT_STACK, self.stack)
 
 
 def grow_stack() -> tuple[int, int] | None:

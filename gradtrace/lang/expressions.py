@@ -6,12 +6,10 @@ Before an operation that may raise or be recorded, its place goes to `state.orig
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 from gradtrace.lang import binary
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.operators import COMPARE, NUMBERS, UNARY, Guarded
 from gradtrace.lang.unit import Code, Frame, Unit
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.expressions import compiles
 from gradtrace.lang.places import noted

@@ -6,9 +6,8 @@ A free name (used somewhere, bound nowhere, not a built-in, not offered by the m
 
 from __future__ import annotations
 
-import ast
-from typing import Any, NamedTuple
-
+from gradtrace.annotations import Any, NamedTuple
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.names import is_known
 from gradtrace.lang.scope import Scopes, position
 from gradtrace.lang.source import Source, Span, span_of

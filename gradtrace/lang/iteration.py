@@ -7,10 +7,7 @@ another lazy iterator a `Lazy` that knows how deep it is.
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
-from typing import Any
-
+from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import Frozen, Function
@@ -19,7 +16,7 @@ LONGEST_RANGE = 1 << 24  # of a range that is Python's own; the items of longer 
 DEEPEST = 200  # of iterators over iterators
 GENERATOR = type(_ for _ in ())
 LAZY = {enumerate, filter, map, reversed, zip, GENERATOR}
-EAGER = {list, tuple, dict, str, set, frozenset, range, Tensor, deque, defaultdict, OrderedDict, Function, type(None)}
+EAGER = {list, tuple, dict, str, set, frozenset, range, Tensor, Function, type(None)}
 
 
 class Lazy(Frozen):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from gradtrace import ops  # noqa: F401
 
 # the first puts the operators on tensors, the others enter their compilers for the nodes of the tree
-from gradtrace import ops  # noqa: F401
+from gradtrace.annotations import Any
 from gradtrace.engine.state import state
 from gradtrace.lang import calls, comprehensions, control, functions  # noqa: F401
 from gradtrace.lang.attributes import Gate

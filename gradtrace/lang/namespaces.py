@@ -7,8 +7,8 @@ LIBRARY says where the names of torch's modules live; of these only public ones 
 from __future__ import annotations
 
 from importlib import import_module as real_import
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import python_modules, torch_modules
 from gradtrace.lang.values import Frozen

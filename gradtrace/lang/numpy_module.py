@@ -7,9 +7,8 @@ with numpy's stream for a seed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.lang.arrays import Array, DType, wrapped
 from gradtrace.lang.budget import Meter

@@ -7,12 +7,11 @@ set, and strings, lists and huge integers cannot eat the memory in one step.
 
 from __future__ import annotations
 
-import ast
 import operator
-from collections.abc import Callable
-from typing import Any, NamedTuple
 
+from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.strings import Strings
 

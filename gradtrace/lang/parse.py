@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-from typing import Any, NamedTuple
-
+from gradtrace.annotations import Any, NamedTuple
 from gradtrace.errors import GradtraceError, ParseError, UnsupportedError
 from gradtrace.lang import checks
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.depth import deep
 from gradtrace.lang.inputs import Input, find_inputs
 from gradtrace.lang.scope import Scopes, analyse

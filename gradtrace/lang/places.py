@@ -5,11 +5,10 @@ Only the compilers of a recorded run put these around what they compile: nothing
 
 from __future__ import annotations
 
-import ast
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.state import state
 from gradtrace.engine.watch import Scope
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.source import Span
 from gradtrace.lang.unit import Code, Frame, Unit
 

@@ -6,10 +6,9 @@ counts the items it gives, `operator` and `math` hold to the budget, `typing` is
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module as real_import
-from typing import Any
 
+from gradtrace.annotations import Any, Callable
 from gradtrace.lang import numpy_module, typing_names
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded

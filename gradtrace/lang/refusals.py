@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from types import MethodType
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import api
 from gradtrace.ops.signatures import refusal

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+import warnings
 
+from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.state import state
 
@@ -14,25 +13,24 @@ MODES = ("grad_enabled", "inference", "origin", "recorder", "scope", "watcher", 
          "anomaly_check_nan")
 
 
-@contextmanager
-def restored() -> Iterator[None]:
+class restored:
     """Keeps grad mode, default dtype, print options, warning filters and the seed of random numbers.
 
     Numbers drawn from an unseeded stream stay drawn: only seeding is undone.
     """
-    import warnings
+    def __enter__(self) -> None:
+        self.modes = [getattr(state, name) for name in MODES]
+        self.dtype, self.options, self.generator = dtypes.get_default_dtype(), print_options(), random_state()
+        self.warnings = warnings.catch_warnings()
+        self.warnings.__enter__()
 
-    modes = [getattr(state, name) for name in MODES]
-    dtype, options, generator = dtypes.get_default_dtype(), print_options(), random_state()
-    try:
-        with warnings.catch_warnings():
-            yield
-    finally:
-        for name, value in zip(MODES, modes, strict=True):
+    def __exit__(self, *ending: Any) -> None:
+        self.warnings.__exit__(*ending)
+        for name, value in zip(MODES, self.modes, strict=True):
             setattr(state, name, value)
-        dtypes.set_default_dtype(dtype)
-        put_print_options(options)
-        put_random_state(generator)
+        dtypes.set_default_dtype(self.dtype)
+        put_print_options(self.options)
+        put_random_state(self.generator)
 
 
 def print_options() -> dict[str, Any] | None:

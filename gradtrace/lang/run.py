@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
 
+from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
 from gradtrace.engine import dtypes
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.view_rules import known_grad_fn
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.attributes import explain
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.depth import deep
@@ -102,23 +100,24 @@ def execute(machine: Machine, tree: ast.Module) -> Any:
     return last
 
 
-@contextmanager
-def explained(machine: Machine) -> Iterator[None]:
+class explained:
     """Turns what a program raises into errors of ours with a place; a wish to exit with status 0 is no error."""
-    try:
-        yield
-    except GradtraceError as error:
-        error.place = error.place or machine.place(state.origin)
-        raise
-    except KeyboardInterrupt:
-        raise
-    except SystemExit as error:
-        if error.code not in (None, 0):
-            raise
-    except BaseException as error:
-        raised = failure(machine, error)
-        cause = None if type(error) in machine.gate.own else error
-        raise raised from cause
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, _: object) -> bool:
+        if error is None or isinstance(error, KeyboardInterrupt):
+            return False
+        if isinstance(error, SystemExit):
+            return error.code in (None, 0)
+        if isinstance(error, GradtraceError):
+            error.place = error.place or self.machine.place(state.origin)
+            return False
+        raise failure(self.machine, error) from (None if kind in self.machine.gate.own else error)
 
 
 def compiled(tree: ast.Module, unit: Unit) -> list[tuple[Code, bool]]:

@@ -13,9 +13,8 @@ Private names of a class (`__x`) are renamed in the tree as Python renames them.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from typing import Any
+from gradtrace.annotations import Any, Iterator
+from gradtrace.lang import syntax as ast
 
 FUNCTIONS = (ast.FunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

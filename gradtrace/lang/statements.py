@@ -6,11 +6,9 @@ An expression statement in a block without signals is just its expression: nobod
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.inputs import declares_input
 from gradtrace.lang.targets import compile_delete, compile_store
 from gradtrace.lang.unit import Code, Frame, Unit

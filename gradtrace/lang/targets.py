@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Sequence
-from typing import Any
-
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.state import state
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.unit import Code, Frame, Store, Unit
 
 

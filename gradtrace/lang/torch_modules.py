@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.lang.arrays import Array, raw
 
 VERSION = "2.13.0"  # of PyTorch, whose behaviour this is

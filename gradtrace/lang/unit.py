@@ -6,12 +6,10 @@ uses too lives in a cell, a list of one element, which the frames of both functi
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import operators
+from gradtrace.lang import syntax as ast
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.operators import Guarded

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import MethodType
-from typing import Any
 
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 
 

@@ -6,8 +6,8 @@ The run restores all filters at its end.
 from __future__ import annotations
 
 import warnings as real
-from collections.abc import Callable
-from typing import Any
+
+from gradtrace.annotations import Any, Callable
 
 
 def names(where: Callable[[], tuple[str, int]]) -> dict[str, Any]:

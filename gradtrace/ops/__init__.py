@@ -7,8 +7,8 @@ first asked for, so that a scalar expression starts quickly.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.ops import api, arithmetic, comparison, create, pointwise  # noqa: F401 - they register their operators

@@ -6,8 +6,7 @@ negative side at 0.
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace as in_place
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op

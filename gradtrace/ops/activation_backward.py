@@ -8,9 +8,8 @@ of the steps (`fused`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.ops.fused import fused

@@ -5,8 +5,7 @@ Window o of n inputs is floor(o n / out) .. ceil((o + 1) n / out). Over one dim 
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.tensor import Tensor

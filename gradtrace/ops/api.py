@@ -6,9 +6,7 @@ names; as a method its first argument is the tensor itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine import fast
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.op import Op

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, check_dims, expose, named, not_a_tensor
 

@@ -6,8 +6,8 @@ The table is the text: signature, kernel, then for each argument what its deriva
 from __future__ import annotations
 
 import operator as py
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op

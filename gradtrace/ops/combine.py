@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations as choose
 from itertools import combinations_with_replacement
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator as py
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.op import op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import binary, operator, unary

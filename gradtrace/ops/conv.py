@@ -6,8 +6,7 @@ One record serves them all, with any number of spatial dims. Its derivatives are
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import expose, named, not_a_tensor

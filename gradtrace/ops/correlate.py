@@ -8,8 +8,7 @@ matrix products of the patches. Half precision is computed in float32.
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.ops.patches import (
     Ints,

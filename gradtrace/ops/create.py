@@ -6,8 +6,8 @@ The random numbers come from numpy's PCG64 seeded by `manual_seed`; the stream i
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.describe import CPU, device
 from gradtrace.engine.function import refuse_twice

@@ -7,8 +7,8 @@ log n steps of shifts, products and sums, no division, and so right at zeros and
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op

@@ -5,8 +5,7 @@ The random numbers are the library's own, see `random`; what is kept is scaled b
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public

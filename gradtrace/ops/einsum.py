@@ -6,8 +6,7 @@ and a permute; then operands are multiplied from left to right, each pair by one
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.matrix import bmm

@@ -7,8 +7,8 @@ reflection formula below 1/2 (Abramowitz and Stegun, 6.1 and 6.3 to 6.4). numpy 
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op

@@ -8,8 +8,8 @@ the derivative of that is a constant for each point.
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, NamedTuple
 
+from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.tensor import Tensor

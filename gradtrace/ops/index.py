@@ -6,8 +6,7 @@ is the grad_fn. Lists, integer tensors and masks copy (IndexBackward0).
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 

@@ -7,8 +7,8 @@ which pivot is zero, `eliminate` below does the elimination step by step.
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op, records
 from gradtrace.engine.tensor import Tensor

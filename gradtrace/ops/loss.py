@@ -8,9 +8,8 @@ Most have a backward operator of their own too, which a graph of the gradient sh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.state import state

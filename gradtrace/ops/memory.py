@@ -5,9 +5,7 @@ The storage of a tensor is the array that owns its memory. Offsets and strides c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
+from gradtrace.annotations import Any, Iterator
 from gradtrace.engine.inplace import refuse_untrackable, repoint
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.op import d, op

@@ -6,8 +6,7 @@ of its dims (`over`), and one weight for each index of the dims of the input tha
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.inplace import write
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op

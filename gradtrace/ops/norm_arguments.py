@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.arguments import count
 from gradtrace.ops.pool_arguments import check_tensor

@@ -6,8 +6,8 @@ At 0 every norm takes the gradient 0; the infinity norms share it evenly among t
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator as py
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.op import d, op
 
 FLOAT: Any = {"promote": "float"}

@@ -5,8 +5,7 @@ Pads are pairs for the last dim first, as PyTorch gives them; a negative pad cro
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor

@@ -7,8 +7,8 @@ over kernel positions and blocks of the batch, never over pixels.
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 
 Ints = tuple[int, ...]

@@ -6,8 +6,7 @@ numbers the first in a window is its maximum, and nan is greater than all. Paddi
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.tensor import Tensor

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import not_a_tensor
 from gradtrace.ops.conv_arguments import lengths

@@ -5,8 +5,7 @@ einsum, tensordot, inner and kron take the same steps as PyTorch's, so that the 
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np

@@ -6,8 +6,8 @@ Every mode is a weighted sum of a few inputs along each dim in turn (`resample_t
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.tensor import Tensor

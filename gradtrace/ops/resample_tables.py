@@ -7,9 +7,8 @@ it, so that numbers on the border between two inputs go the same way.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 
 Table = tuple[Any, Any]

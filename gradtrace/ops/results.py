@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Any
+
+from gradtrace.annotations import Any
 
 
 class Result(tuple[Any, ...]):

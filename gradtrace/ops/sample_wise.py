@@ -6,9 +6,7 @@ arguments (an order, an index), or draw random numbers, or make tensors like ano
 
 from __future__ import annotations
 
-from functools import wraps
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.state import state
 
 # Made once for all samples, each of which then has its own.
@@ -42,10 +40,18 @@ SAMPLE_WISE = LIKES | RANDOM | DYNAMIC | READS
 def sample_wise(function: Any) -> Any:
     """The function, whose call a running vmap takes over."""
 
-    @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         if state.batching is None:
             return function(*args, **options)
         return state.batching.call(function, args, options)
 
+    return dressed(call, function)
+
+
+def dressed(call: Any, function: Any) -> Any:
+    """What functools.wraps does (functools is slow to import)."""
+    for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
+        setattr(call, name, getattr(function, name))
+    vars(call).update(vars(function))
+    call.__wrapped__ = function
     return call

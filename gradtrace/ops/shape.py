@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.arrive import sum_tensor_to
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.describe import Size

@@ -9,8 +9,7 @@ invalid_arguments.cpp.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
+from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine import dtypes
 from gradtrace.engine.describe import Size, device
 from gradtrace.engine.tensor import Tensor

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 
 # erf(x) = x + x P(x^2) / Q(x^2) up to 0.84375

@@ -7,8 +7,7 @@ by tap and dim by dim, so that a k x k window costs 2k passes and no Python loop
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 
 Taps = list[tuple[Any, Any]]

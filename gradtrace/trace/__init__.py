@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.trace.record import (
     CONSTANT,
     DATA,

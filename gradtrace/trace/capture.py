@@ -7,9 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
+from gradtrace.annotations import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
 from gradtrace.engine.node import Node
 from gradtrace.trace import functions, labels, operands
@@ -250,14 +248,14 @@ def edges_of(call: Call, fn: Node | None) -> dict[int, int]:
     return {0: 0} if fn.op.variadic else {position: position for position in range(fn.op.arity)}
 
 
-def call_operands(call: Call, edges: Mapping[int, int] = {}) -> Iterator[Operand]:
+def call_operands(call: Call, edges: Mapping[int, int] | None = None) -> Iterator[Operand]:
     """The operands as the source shows them: tensors (each as often as it is used), then constants worth showing."""
     names, arity = operands.parameters(call.name, len(call.args))
     place = 0
     for position in operands.reading_order(call.name, call.args):
         value, name = call.args[position], names[position]
         tensors = operands.tensors_in(value)
-        first = edges.get(position)
+        first = None if edges is None else edges.get(position)
         for i, tensor in enumerate(tensors):
             yield Operand(call.inputs[id(tensor)].id, "", place, name, None if first is None else first + i)
             place += 1

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from typing import Any
 
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace import functions

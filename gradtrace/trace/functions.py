@@ -5,9 +5,7 @@ Walked with a list, never by recursion: graphs of 100,000 nodes and more are ord
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
-
+from gradtrace.annotations import Any, Iterable, NamedTuple
 from gradtrace.engine import Tensor
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.saved import SAVE

@@ -11,10 +11,9 @@ that is not part of the computation that backward sees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any
 
+from gradtrace.annotations import Any, Iterable, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
 from gradtrace.engine.node import Node
 from gradtrace.engine.view_rules import known_grad_fn

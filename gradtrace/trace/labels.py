@@ -7,10 +7,8 @@ A tensor out of nothing (`torch.ones(3)` within a line) takes the text of the op
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
+from gradtrace.annotations import TYPE_CHECKING, Any, Mapping, Sequence
+from gradtrace.lang import syntax as ast
 from gradtrace.trace.operands import public_name
 from gradtrace.trace.record import Span
 

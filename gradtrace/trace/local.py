@@ -6,8 +6,7 @@ its result, one for each element of the input. Both come from one call of the ru
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine import execute
 from gradtrace.engine.node import Node
 from gradtrace.engine.tensor import Tensor

@@ -6,9 +6,7 @@ the operator that the program wrote.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine import Tensor
 from gradtrace.engine.op import records
 
@@ -37,11 +35,20 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
     "padding": (-1, *ZEROS), "reduction": ("mean",), "scale": (1,), "step": (1,), "stride": ONES, "threshold": (20,),
 }
 LONGEST = 24
+# What was found once (functools.cache would do, but functools is slow to import).
+_public_names: dict[str, str] = {}
+_parameters: dict[tuple[str, int], tuple[tuple[str, ...], int]] = {}
 
 
-@cache
 def public_name(name: str) -> str:
     """The operator's public name: "pow_scalar" is "pow", an in-place form keeps its underscore."""
+    found = _public_names.get(name)
+    if found is None:
+        found = _public_names[name] = _public_name(name)
+    return found
+
+
+def _public_name(name: str) -> str:
     inplace = name.endswith("_") and not name.startswith("_")
     base = name[:-1] if inplace else name
     shown = PUBLIC.get(base, base)
@@ -51,9 +58,15 @@ def public_name(name: str) -> str:
     return shown + "_" if inplace else shown
 
 
-@cache
 def parameters(name: str, count: int) -> tuple[tuple[str, ...], int]:
     """The names of `count` arguments, and how many of them are operands (the rest are options such as dim)."""
+    found = _parameters.get((name, count))
+    if found is None:
+        found = _parameters[name, count] = _parameters_of(name, count)
+    return found
+
+
+def _parameters_of(name: str, count: int) -> tuple[tuple[str, ...], int]:
     record = records.get(name) or records.get(name.removesuffix("_"))
     if record is None:
         return tuple(f"arg{i}" for i in range(count)), count

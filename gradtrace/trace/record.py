@@ -21,7 +21,7 @@ noted when it was made.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from gradtrace.annotations import Any, Final, NamedTuple
 
 LEAF: Final = "leaf"  # made by the user, requires grad
 DATA: Final = "data"  # a leaf without grad

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
+from gradtrace.annotations import Any, Iterable, Mapping
 from gradtrace.engine.watch import Scope
 from gradtrace.trace.labels import SourceText
 from gradtrace.trace.record import ScopeRecord

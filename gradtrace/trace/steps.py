@@ -10,8 +10,7 @@ It copies the numbers that it notes, for later steps change them in place; nodes
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor

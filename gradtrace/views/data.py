@@ -33,8 +33,7 @@ LaTeX have the columns of COLUMNS; an array stands in its cell as nested lists. 
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.trace.record import TensorRecord, Trace
 from gradtrace.views import numbers
 from gradtrace.views import rows as text_rows

@@ -11,8 +11,7 @@ f0, g0), so the text is the same byte for byte from run to run; it needs no rend
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
+from gradtrace.annotations import TYPE_CHECKING, NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace
 from gradtrace.views.labels import clip, font, text

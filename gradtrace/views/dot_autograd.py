@@ -6,8 +6,7 @@ flow, from right to left, as `next_functions` does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import BackwardStep, FunctionRecord, Saved, TensorRecord, Trace, Value
 from gradtrace.views import dot_extras, dot_groups, flow, numbers
 from gradtrace.views.dot_data import add_node, extent, facts, quantity, written_out

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import Operation, TensorRecord, Trace, Value
 from gradtrace.views import dot_extras, dot_groups, flow, numbers
 from gradtrace.views.labels import clip, font, label, pair, plain, text, wide

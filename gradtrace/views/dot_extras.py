@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
 
+from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import Value
 from gradtrace.views import flow, numbers
 from gradtrace.views.labels import font, text

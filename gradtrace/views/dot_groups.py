@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import Operation, Trace, Value
 from gradtrace.views import flow, numbers
 from gradtrace.views.fold import Group

@@ -10,9 +10,7 @@ help (a long formula), runs of operations are taken together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
-
+from gradtrace.annotations import Any, Iterable, NamedTuple, Sequence
 from gradtrace.trace.record import ScopeRecord, Trace
 
 FITS = 160  # operations and groups that a picture still shows well

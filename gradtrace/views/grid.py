@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
+from gradtrace.annotations import Mapping, Sequence
 from gradtrace.views import cells
 from gradtrace.views.layout import Cell, Column, Options, dots, single, total
 
 SHORTEST = 8  # columns that a shortened column keeps
+NOTHING: Mapping[str, int] = {}
 
 
-def lines(columns: Sequence[Column], options: Options, shrink: Mapping[str, int] = {}, spare: Sequence[str] = ()
+def lines(columns: Sequence[Column], options: Options, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
           ) -> list[str]:
     """The table. `shrink` has the least width of each column that may be shortened; `spare` those that may be left out,
     the first to go first. Columns with nothing in any cell are left out anyway."""

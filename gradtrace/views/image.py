@@ -13,10 +13,9 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
+from gradtrace.annotations import Any, Iterator
 from gradtrace.errors import RenderError, UsageError
 
 FORMATS = ("svg", "png", "pdf")

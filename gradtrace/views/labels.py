@@ -7,7 +7,8 @@ its own. Names, source text and constants of a program may hold anything, so all
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+
+from gradtrace.annotations import Iterable
 
 LONGEST = 32  # characters of a label; the tooltip has all of it
 

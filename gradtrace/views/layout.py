@@ -7,9 +7,7 @@ same in every row (they are told below); then with shortened names. Where even t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
-
+from gradtrace.annotations import Iterable, NamedTuple
 from gradtrace.views import cells
 
 GAP = "  "

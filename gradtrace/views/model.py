@@ -12,8 +12,7 @@ are the same from run to run.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from gradtrace.annotations import NamedTuple
 from gradtrace.trace.record import TensorRecord, Trace
 from gradtrace.views.fold import Fold, Group, fold
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any, NamedTuple
 
+from gradtrace.annotations import Any, NamedTuple
 from gradtrace.trace.record import Value
 
 BLOCKS = "▁▂▃▄▅▆▇█"

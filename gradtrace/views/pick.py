@@ -8,9 +8,7 @@ the result; the field is `value` if none is given.
 
 from __future__ import annotations
 
-import re
-from typing import Any, NamedTuple
-
+from gradtrace.annotations import Any, NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import TensorRecord, Trace, Value
 from gradtrace.views import numbers
@@ -18,7 +16,8 @@ from gradtrace.views import numbers
 FLAGS = ("is_leaf", "requires_grad", "retains_grad", "is_output", "is_parameter")
 TEXTS = ("grad_fn", "op", "kind", "label", "name", "grad_note")
 FIELDS = ("value", "grad", "shape", "dtype", *FLAGS, *TEXTS)
-PATH = re.compile(r"(?P<tensor>.+?)(?:\.(?P<field>grad\.grad_fn|[a-z_]+))?(?P<index>\[[^\]]*\])?", re.DOTALL)
+DEEP = ".grad.grad_fn"  # the one field with a dot in it
+OF_FIELD = frozenset("abcdefghijklmnopqrstuvwxyz_")  # the letters of fields' names
 
 
 class Picked(NamedTuple):
@@ -43,12 +42,24 @@ def pick(trace: Trace, path: str) -> Picked:
     t = lookup(trace, path)  # the text of a result may hold dots and brackets itself
     if t is not None:
         return field(t, "value")
-    found = PATH.fullmatch(path)
-    t = lookup(trace, found["tensor"]) if found else None
-    if found is None or t is None:
-        raise unknown(trace, found["tensor"] if found else path)
-    picked = field(t, found["field"] or "value")
-    return element(picked, found["index"], path) if found["index"] else picked
+    tensor, name, index = parts(path)
+    t = lookup(trace, tensor)
+    if t is None:
+        raise unknown(trace, tensor)
+    picked = field(t, name or "value")
+    return element(picked, index, path) if index else picked
+
+
+def parts(path: str) -> tuple[str, str, str]:
+    """The tensor, the field and the index of a path such as `w.grad[0]`; field and index may be ""."""
+    index = ""
+    start = path.find("[", max(1, path.rfind("]", 0, -1) + 1)) if path.endswith("]") else -1
+    if start > 0:
+        path, index = path[:start], path[start:]
+    if path.endswith(DEEP) and path != DEEP:
+        return path.removesuffix(DEEP), DEEP[1:], index
+    before, _, name = path.rpartition(".")
+    return (before, name, index) if before and name and OF_FIELD.issuperset(name) else (path, "", index)
 
 
 def tensor(trace: Trace, text: str, option: str) -> TensorRecord:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.static.plan import Plan, Ref, Step
 from gradtrace.trace.operands import constant_text, public_name
 

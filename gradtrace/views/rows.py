@@ -5,8 +5,7 @@ Every command that has rows writes them through here, so that a cell is quoted i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from gradtrace.annotations import Any, Callable, Iterable, Sequence
 
 Rows = Iterable[Sequence[str]]
 LATEX = {

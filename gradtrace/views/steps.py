@@ -24,10 +24,8 @@ and each has `step` (from 1), `line` and `column` (from 1, or null).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
-
 from gradtrace.analysis.steps import Backward, Ended, Forward, Kept, Started, Step
+from gradtrace.annotations import Any, Iterable, Iterator
 from gradtrace.trace.record import HookRun, Span, Trace, Value
 from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import visible, wrap

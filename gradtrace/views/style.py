@@ -9,7 +9,7 @@ Every distinction is made three times, so that it survives colour blindness, gre
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from gradtrace.annotations import NamedTuple
 
 FONT = "DejaVu Sans,Verdana,sans-serif"
 NAME_SIZE = 12

@@ -103,7 +103,6 @@ def test_the_well_formed_is_read_without_click(text, options, order):
         ["eval", "x*", "--x", "2"],
         ["eval", "x*w", "--x", "2"],
         ["eval", "x*w", "--x", "1,2", "--w", "1"],
-        ["graph", "x*w", "--x", "2", "--w", "3", "-o", "g.txt"],
         ["eval", "none.txt"],
     ],
 )
@@ -114,7 +113,8 @@ def test_words_that_need_no_click(words):
 @pytest.mark.parametrize(
     "words",
     [[], ["eval"], ["--help"], ["eval", "x", "-h"], ["x*w"], ["eval", "x*w", "--z", "1"], ["eval", "x", "--x"],
-     ["eval", "x", "y"], ["eval", "x", "--x", "1", "--backward", "0"], ["eval", "x", "--x", "1", "--all=1"]],
+     ["eval", "x", "y"], ["eval", "x", "--x", "1", "--backward", "0"], ["eval", "x", "--x", "1", "--all=1"],
+     ["graph", "x", "--x", "1", "-o", "g.txt"]],
 )  # fmt: skip
 def test_words_for_click(words):
     assert both(words) is None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
 
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import options, output
 from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.errors import UsageError

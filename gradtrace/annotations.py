@@ -1,0 +1,104 @@
+"""What annotations and plain records need of `typing` and `collections.abc`, without importing either.
+
+To a type checker these are the real names. While running, `typing` would take longer to import than a scalar expression
+takes to evaluate (it brings re, enum, functools and contextlib), so here is what runs in its place: `Any`, `Protocol`
+and their like stand for themselves, and `NamedTuple` makes the same classes (tuples with named fields, defaults,
+methods, `_replace`, `_asdict`, `_make`, pickling, patterns), only without compiling code for each. The modules that a
+scalar expression loads import from here, with `from __future__ import annotations`; others may import from `typing`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
+else:
+    # the home of collections.abc, loaded by Python itself when it starts
+    from _collections import _tuplegetter
+    from _collections_abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    class Any:
+        """Stands where an annotation needs a name."""
+
+    class Protocol:
+        """The base of a class that only tells what another must have."""
+
+    Final = NoReturn = Any
+
+    def TypeVar(name, **rules):
+        return Any
+
+    new_tuple = tuple.__new__
+
+    class _Maker(type):
+        """Makes a record's class of the annotations in its body."""
+
+        def __new__(cls, name, bases, body):
+            body.setdefault("__slots__", ())
+            fields = tuple(body.get("__annotations__", ()))
+            if fields:
+                defaults = {field: body[field] for field in fields if field in body}
+                body.update(_fields=fields, _field_defaults=defaults, __match_args__=fields, _count=len(fields))
+                body.update({field: _tuplegetter(i, f"Alias for field number {i}") for i, field in enumerate(fields)})
+            return super().__new__(cls, name, bases, body)
+
+    class NamedTuple(tuple, metaclass=_Maker):
+        """A tuple whose places have names: the base of plain records."""
+
+        _fields = ()
+        _field_defaults = {}
+        _count = 0
+
+        def __new__(cls, *values, **named):
+            if named or len(values) != cls._count:
+                values = _completed(cls, values, named)
+            return new_tuple(cls, values)
+
+        @classmethod
+        def _make(cls, values):
+            return cls(*values)
+
+        def _replace(self, **changed):
+            values = tuple(map(changed.pop, self._fields, self))
+            if changed:
+                raise ValueError(f"Got unexpected field names: {list(changed)!r}")
+            return new_tuple(type(self), values)
+
+        __replace__ = _replace
+
+        def _asdict(self):
+            return dict(zip(self._fields, self, strict=True))
+
+        def __getnewargs__(self):
+            return tuple(self)
+
+        def __repr__(self):
+            shown = ", ".join(f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True))
+            return f"{type(self).__name__}({shown})"
+
+    def _completed(cls, given, named):
+        """The values of all fields; TypeError, as of any call, where they do not fit."""
+        fields, defaults = cls._fields, cls._field_defaults
+        values = list(given)
+        for field in fields[len(given) :]:
+            if field in named:
+                values.append(named.pop(field))
+            elif field in defaults:
+                values.append(defaults[field])
+            else:
+                raise TypeError(f"{cls.__name__}() misses a value for '{field}'")
+        if named:
+            wrong = next(iter(named))
+            what = "has two values for" if wrong in fields else "has no field"
+            raise TypeError(f"{cls.__name__}() {what} '{wrong}'")
+        if len(values) > len(fields):
+            raise TypeError(f"{cls.__name__}() takes {len(fields)} values but {len(values)} were given")
+        return values
+
+
+__all__ = [
+    "TYPE_CHECKING", "Any", "Callable", "Final", "Iterable", "Iterator", "Mapping", "NamedTuple", "NoReturn",
+    "Protocol", "Sequence", "TypeVar",
+]

@@ -14,7 +14,8 @@ A record says everything about one operator, on one or a few lines:
   for only the shape and dtype, "out1" for one of several results). The rule is written once, in operators and in names
   of `xp`, which stands for floats, arrays or Tensors as the case is. `joint=` is one rule for all arguments,
   `rule(xp, wanted, g, out, *args)`; `no_gradient=` names the arguments (indices, pivots) that it has none for.
-- `lacks=("bi", "elu_cpu")`: the kinds of dtypes (numpy's letters) that PyTorch's kernel of that name refuses.
+- `lacks=("bi", "elu_cpu")`: the kinds of dtypes (numpy's letters) that PyTorch's kernel of that name refuses; or a
+  function that looks at the raw operands and raises.
 - `missing="none"`: a rule of an operator with several results gets None, not zeros, for those without a gradient.
 - Broadcasting and casts are undone by the engine, never in a rule.
 
@@ -100,7 +101,7 @@ class Op:
         joint: Derivative | None = None,
         undefined: bool = False,
         missing: str = "zeros",
-        lacks: tuple[str, str] | None = None,
+        lacks: tuple[str, str] | Callable[[list[Any]], None] | None = None,
         no_gradient: tuple[str, ...] = (),
         number: str | None = None,
         **derivatives: Derivative,
@@ -237,7 +238,7 @@ class Op:
     def run(self, args: tuple[Any, ...], raws: list[Any]) -> Any:
         """The kernel on raw data, on Python floats where all operands are such."""
         if self.lacks is not None:
-            self._refuse(raws[0])
+            self._refuse(raws)
         if self.scalar is not None and type(raws[0]) in NUMBERS and self._on_numbers(raws):
             try:
                 return self.scalar(*raws)
@@ -260,8 +261,12 @@ class Op:
                 refuse_mismatch(raws[: self.arity])
             raise
 
-    def _refuse(self, raw: Any) -> None:
-        kinds, kernel = self.lacks  # type: ignore[misc]
+    def _refuse(self, raws: list[Any]) -> None:
+        if not isinstance(self.lacks, tuple):
+            self.lacks(raws)  # type: ignore[misc]
+            return
+        kinds, kernel = self.lacks
+        raw = raws[0]
         kind = "b" if type(raw) is bool else getattr(getattr(raw, "dtype", None), "kind", "f")
         if kind not in kinds:
             return

@@ -160,6 +160,8 @@ class Tensor(Described, metaclass=TensorType):
 
     @requires_grad.setter
     def requires_grad(self, flag: bool) -> None:
+        if not self.is_leaf:
+            raise RuntimeError(NOT_LEAF_FLAG_MESSAGE + ("" if flag else DETACH_HINT))
         self.requires_grad_(flag)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -174,7 +176,7 @@ class Tensor(Described, metaclass=TensorType):
                 return self
             raise RuntimeError(NOT_LEAF_FLAG_MESSAGE + DETACH_HINT)
         if requires_grad and not self.is_floating_point():
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if requires_grad and self.is_inference() and not state.inference:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."

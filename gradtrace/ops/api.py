@@ -19,6 +19,17 @@ functional: dict[str, Any] = {}  # torch.nn.functional.NAME
 linalg: dict[str, Any] = {}  # torch.linalg.NAME
 special: dict[str, Any] = {}  # torch.special.NAME
 
+
+
+class NotGiven:
+    """The default of an argument whose None means something else than leaving it out."""
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+NOT_GIVEN: Any = NotGiven()
+
 # For docs/operators.md: every public name with the record it stands on.
 catalogue: dict[str, tuple[str, str]] = {}
 
@@ -55,15 +66,24 @@ def named(function: Any, name: str, doc: str = "") -> Any:
     return function
 
 
-def expose_inplace(record: Op, *names: str) -> None:
+def expose_inplace(record: Op, *names: str, numbers: bool = True) -> None:
     """Adds the in-place method `name_` of an operator whose plain arguments all come after the tensors."""
+    for name in names:
+        method = inplace_method(record, name + "_", numbers)
+        setattr(Tensor, name + "_", named(method, name + "_", f"In-place form of {name}."))
+        methods[name + "_"] = method
 
+
+def inplace_method(record: Op, name: str, numbers: bool) -> Any:
     def method(self: Tensor, *args: Any) -> Tensor:
         return inplace(record, self, *args)
 
-    for name in names:
-        setattr(Tensor, name + "_", named(method, name + "_", f"In-place form of {name}."))
-        methods[name + "_"] = method
+    def of_tensors(self: Tensor, other: Any) -> Tensor:
+        if not isinstance(other, Tensor):
+            raise not_a_tensor(name, "other", 1, other)
+        return inplace(record, self, other)
+
+    return method if numbers else of_tensors
 
 
 def unary(record: Op, *aliases: str, forms: str = "fmi") -> Any:
@@ -82,22 +102,32 @@ def unary(record: Op, *aliases: str, forms: str = "fmi") -> Any:
     return function
 
 
-def binary(record: Op, *aliases: str, forms: str = "fmi", name: str = "") -> Any:
-    """Exposes an operator of two tensors, the second of which may be a number."""
+def binary(record: Op, *aliases: str, forms: str = "fmi", name: str = "", numbers: bool = True) -> Any:
+    """Exposes an operator of two tensors, the second of which may be a number unless `numbers` is False."""
     name = name or record.name
     call = fast.binary(record)
+    operands: Any = (Tensor, int, float) if numbers else Tensor
 
     def function(input: Tensor, other: Any) -> Tensor:
         if not isinstance(input, Tensor):
             raise not_a_tensor(name, "input", 1, input)
-        if not isinstance(other, (Tensor, int, float)):
+        if not isinstance(other, operands):
             raise not_a_tensor(name, "other", 2, other)
         return call(input, other)
 
-    named(function, name, f"Element-wise {name} with broadcasting (torch.{name}).")
-    expose(function, name, *aliases, forms=forms, record=record)
+    def method(self: Tensor, other: Any) -> Tensor:
+        if not isinstance(other, operands):
+            raise not_a_tensor(name, "other", 1, other)
+        return call(self, other)
+
+    doc = f"Element-wise {name} with broadcasting (torch.{name})."
+    if "m" in forms:
+        expose(named(method, name, doc), name, *aliases, forms="m", record=record)
+    expose(named(function, name, doc), name, *aliases, forms=forms.replace("m", ""), record=record)
+    for one in (name, *aliases):
+        catalogue[one] = (forms, record.name)
     if "i" in forms:
-        expose_inplace(record, name, *aliases)
+        expose_inplace(record, name, *aliases, numbers=numbers)
     return function
 
 

@@ -9,16 +9,6 @@ from gradtrace.ops.api import check_dim, check_dims, expose, named, not_a_tensor
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 
 
-class NotGiven:
-    """The default of an argument whose None means something else than leaving it out."""
-
-    def __repr__(self) -> str:
-        return "<not given>"
-
-
-NOT_GIVEN: Any = NotGiven()
-
-
 def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | None = None) -> Callable[[Any], Any]:
     """Decorates a public function of a tensor `input`; its names and forms are those of `api.expose`.
 

@@ -38,13 +38,16 @@ def is_bool(a: Any) -> bool:
     return hasattr(a, "dtype") and a.dtype.kind == "b"
 
 
-def subtract(a: Any, b: Any) -> Any:
-    if is_bool(a) and is_bool(b):
+def refuse_bools(raws: list[Any]) -> None:
+    """Subtraction does not mix with bools, neither tensors nor Python's."""
+    found = sum(type(raw) is bool or is_bool(raw) for raw in raws[:2])
+    if found == 2:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
-    return np.subtract(a, b)
+    if found:
+        raise RuntimeError(NO_BOOL)
 
 
 def scaled(b: Any, alpha: Any) -> Any:
@@ -87,7 +90,7 @@ def power_scalar_kernel(a: Any, exponent: Any) -> Any:
 
 
 def reversed_subtract(a: Any, other: Any) -> Any:
-    return subtract(other, a)
+    return np.subtract(other, a)
 
 
 def arrays(a: Any, b: Any) -> tuple[Any, Any]:
@@ -141,15 +144,17 @@ add_scaled = op("add_scaled(self, other; alpha)", lambda a, b, alpha: np.add(a, 
 sub = op("sub(self, other)", subtract, scalar=py.sub, node="SubBackward0", number="sub_number", **ARITH,
          self=d("", lambda xp, g, out, self, other: g),
          other=d("", lambda xp, g, out, self, other: -g))
-sub_scaled = op("sub_scaled(self, other; alpha)", lambda a, b, alpha: subtract(a, scaled(b, alpha)),
+sub_scaled = op("sub_scaled(self, other; alpha)", lambda a, b, alpha: np.subtract(a, scaled(b, alpha)),
+                lacks=refuse_bools,
                 scalar=lambda a, b, alpha: a - b * alpha, node="SubBackward0", **ARITH,
                 self=d("", lambda xp, g, out, self, other, alpha: g),
                 other=d("", lambda xp, g, out, self, other, alpha: -g * alpha))
 rsub_scalar = op("rsub_scalar(self, other)", reversed_subtract, scalar=lambda a, b: b - a, node="RsubBackward1",
-                 **ARITH, lacks=("b", NO_BOOL),
+                 **ARITH, lacks=refuse_bools,
                  self=d("", lambda xp, g, out, self, other: -g))
-rsub_tensor = op("rsub(self, other; alpha)", lambda a, b, alpha: subtract(b, scaled(a, alpha)), node="RsubBackward0",
-                 **ARITH, self=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
+rsub_tensor = op("rsub(self, other; alpha)", lambda a, b, alpha: np.subtract(b, scaled(a, alpha)),
+                 node="RsubBackward0", lacks=refuse_bools, **ARITH,
+                 self=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
                  other=d("", lambda xp, g, out, self, other, alpha: g))
 # A number that is an operand counts as a tensor in the rule: there it is multiplied by name, not by sign.
 mul = op("mul(self, other)", "multiply", scalar=py.mul, node="MulBackward0", number="mul_number", **ARITH,
@@ -176,6 +181,10 @@ def number_minus(number: float, x: Tensor) -> Tensor:
 div_mode = op("div_mode(self, other; mode)", rounded_division, node="DivBackward2", **ARITH,
               self=d("", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
               other=d("", lambda xp, g, out, self, other, mode: xp.zeros_like(g)))
+# With rounding_mode=None it is the same division under another node's name.
+div_none = op("div_none(self, other)", "true_divide", scalar=py.truediv, node="DivBackward2", promote="float",
+              self=d("other", lambda xp, g, out, self, other: g / other),
+              other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)))
 floor_divide = op("floor_divide(self, other)", floor_division, undefined=True, **ARITH)
 neg = op("neg(self)", negate, scalar=py.neg, node="NegBackward0", promote="arith",
          self=d("", lambda xp, g, out, self: -g))
@@ -197,6 +206,8 @@ remainder = op("remainder(self, other)", python_remainder, scalar=scalars.remain
                other=d("self other", lambda xp, g, out, self, other: -g * xp.floor(self / other)))
 remainder_scalar = op("remainder_scalar(self, other)", python_remainder, scalar=scalars.remainder,
                       node="RemainderBackward0", **ARITH, self=d("", lambda xp, g, out, self, other: g))
+remainder_of_number = op("remainder_of_number(self, other)", lambda a, b: python_remainder(b, a),
+                         scalar=lambda a, b: scalars.remainder(b, a), undefined=True, **ARITH)
 fmod = op("fmod(self, other)", "fmod", node="FmodBackward1", **ARITH, lacks=("b", "fmod_cpu"),
           self=d("", lambda xp, g, out, self, other: g),
           other=d("self other", lambda xp, g, out, self, other: -g * xp.trunc(self / other)))
@@ -245,16 +256,22 @@ def first_wins(xp: Any, g: Any, wins: Any, other: Any) -> Any:
 
 
 @public("add")
-def add_(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
+def add_(input: Any, other: Any, *, alpha: float = NOT_GIVEN) -> Tensor:
     """input + alpha * other, broadcast (torch.add)."""
     require_tensor("add", input, other)
+    if alpha is NOT_GIVEN:
+        return add(input, other)
+    check_alpha(input, other, alpha)
     return add(input, other) if alpha == 1 else add_scaled(input, other, alpha)
 
 
 @public("sub", "subtract")
-def sub_(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
+def sub_(input: Any, other: Any, *, alpha: float = NOT_GIVEN) -> Tensor:
     """input - alpha * other, broadcast (torch.sub)."""
     require_tensor("sub", input, other)
+    if alpha is NOT_GIVEN:
+        return sub(input, other)
+    check_alpha(input, other, alpha)
     return sub(input, other) if alpha == 1 else sub_scaled(input, other, alpha)
 
 
@@ -267,11 +284,13 @@ def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
 
 
 @public("div", "divide")
-def div_(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+def div_(input: Any, other: Any, *, rounding_mode: str | None = NOT_GIVEN) -> Tensor:
     """input / other, broadcast; `rounding_mode` None, "trunc" or "floor" (torch.div)."""
     require_tensor("div", input, other)
-    if rounding_mode is None:
+    if rounding_mode is NOT_GIVEN:
         return div(input, other)
+    if rounding_mode is None:
+        return div_none(input, other)
     if rounding_mode not in ("trunc", "floor"):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
@@ -319,6 +338,15 @@ def _default_np() -> Any:
     return get_default_dtype().np
 
 
+def check_alpha(input: Tensor, other: Any, alpha: Any) -> None:
+    """RuntimeError for an alpha that the result's dtype cannot hold."""
+    category = max(t.dtype.category for t in (input, other) if isinstance(t, Tensor))
+    if isinstance(alpha, bool) and category != 0:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and category < 2 and not isinstance(other, float):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+
+
 def require_tensor(name: str, input: Any, other: Any) -> None:
     if not isinstance(input, Tensor):
         raise not_a_tensor(name, "input", 1, input)
@@ -329,6 +357,8 @@ def require_tensor(name: str, input: Any, other: Any) -> None:
 def _tensor_or_number(with_tensor: Any, with_number: Any, name: str) -> Any:
     def function(input: Tensor, other: Any) -> Tensor:
         if not isinstance(input, Tensor):
+            if name == "remainder" and _number(input) and isinstance(other, Tensor):
+                return remainder_of_number(other, input)
             return with_tensor(input, other)
         return with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
 
@@ -340,7 +370,7 @@ _tensor_or_number(fmod, fmod_scalar, "fmod")
 binary(mul, "multiply")
 expose(named(lambda input, other: div(input, other), "true_divide"), "true_divide")
 for record in (maximum, minimum, fmax, fmin):
-    binary(record, forms="fm")
+    binary(record, forms="fm", numbers=False)
 binary(floor_divide)
 
 
@@ -355,8 +385,9 @@ def _inplace_method(name: str, choose: Any) -> None:
 _inplace_method("add_", lambda other, alpha=1: (add, ()) if alpha == 1 else (add_scaled, (alpha,)))
 _inplace_method("sub_", lambda other, alpha=1: (sub, ()) if alpha == 1 else (sub_scaled, (alpha,)))
 Tensor.subtract_ = Tensor.sub_  # type: ignore[attr-defined]
-_inplace_method("div_", lambda other, rounding_mode=None: (
-    (div, ()) if rounding_mode is None else (div_mode, (rounding_mode,))))
+_inplace_method("div_", lambda other, rounding_mode=NOT_GIVEN: (
+    (div, ()) if rounding_mode is NOT_GIVEN else (div_none, ()) if rounding_mode is None
+    else (div_mode, (rounding_mode,))))
 Tensor.divide_ = Tensor.true_divide_ = Tensor.div_  # type: ignore[attr-defined]
 _inplace_method("pow_", lambda other: (pow_ if isinstance(other, Tensor) else pow_scalar, ()))
 _inplace_method("remainder_", lambda other: (remainder if isinstance(other, Tensor) else remainder_scalar, ()))
@@ -407,7 +438,7 @@ def _mod(a: Tensor, b: Any) -> Any:
 
 
 def _rmod(a: Tensor, b: Any) -> Any:
-    return remainder(Tensor._wrap(np.asarray(b)), a) if _number(b) else NotImplemented
+    return remainder_of_number(a, b) if _number(b) else NotImplemented
 
 
 def _rfloordiv(a: Tensor, b: Any) -> Any:

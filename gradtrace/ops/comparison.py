@@ -33,7 +33,7 @@ for _record, _alias in ((eq, "eq"), (ne, "not_equal"), (lt, "less"), (le, "less_
     binary(_record, _alias)
 for _record in (logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift,
                 bitwise_right_shift):
-    binary(_record)
+    binary(_record, numbers=_record not in (logical_and, logical_or, logical_xor))
 unary(logical_not)
 for _name, _function in {"__invert__": unary(bitwise_not)}.items():
     setattr(Tensor, _name, _function)

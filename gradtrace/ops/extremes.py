@@ -243,7 +243,8 @@ _max_or_min("min", min_all, min_dim, "minimum")
 def _median(name: str, of_all: Any, along: Any) -> None:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
         if input.dtype.name == "bool":
-            raise NotImplementedError("\"median_cpu\" not implemented for 'Bool'")
+            kernel = "median_cpu" if dim is None else "median_out"
+            raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
         if dim is None:
             return of_all(input)
         found = one_dim(name, dim, input.ndim)

@@ -141,8 +141,10 @@ def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if not isinstance(index, Tensor):
         raise not_a_tensor("index_select", "index", 3, index)
     dim, i = check_dim(dim, input.ndim), as_index(index)
+    if not input.ndim and i.size != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
     check_bounds(i, dim, input.shape[dim] if input.ndim else 1)
-    return index_select(input, dim, i)
+    return index_select(input, dim, i if input.ndim else i.reshape(()))
 
 
 @public("index_add")

@@ -8,13 +8,21 @@ from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.create import assign, fill_tensor, from_nested
 from gradtrace.ops.index import index, index_put, select, slice_
-from gradtrace.ops.shape import alias, unsqueeze
+from gradtrace.ops.shape import alias, expanded, unsqueeze, view
+
+NO_ITEM = ("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+           "0-dim tensor to a number")
 
 
 def is_advanced(item: Any) -> bool:
     if isinstance(item, Tensor):
-        return item.ndim > 0 or item.dtype.category == 0
-    return isinstance(item, (list, bool, range)) or is_array(item)
+        return item.ndim > 0
+    return isinstance(item, (list, range)) or is_array(item)
+
+
+def is_truth(item: Any) -> bool:
+    """A bool or a bool tensor of no dims: the index gets a new dim of one entry or none."""
+    return isinstance(item, bool) or (isinstance(item, Tensor) and item.ndim == 0 and item.dtype.category == 0)
 
 
 def consumed(item: Any) -> int:
@@ -39,6 +47,10 @@ def normalised(tensor: Tensor, key: Any) -> list[Any]:
     items = list(key) if isinstance(key, tuple) else [key]
     if isinstance(key, list) and any(isinstance(i, (slice, type(None))) for i in key):
         items = list(key)
+    if not tensor.ndim and len(items) == 1 and type(items[0]) is int:
+        if items[0] == 0:
+            raise IndexError(NO_ITEM)
+        raise IndexError(f"index {items[0]} is out of bounds for dimension 0 with size 0")
     used = sum(consumed(item) for item in items)
     if used > tensor.ndim:
         raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
@@ -60,9 +72,9 @@ def basic_steps(tensor: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
     advanced: list[Any] = []
     result, dim = tensor, 0
     for item in normalised(tensor, key):
-        if isinstance(item, bool):
+        if is_truth(item):
             result = unsqueeze(result, dim)
-            advanced.append(np.array([item]))
+            advanced.append(np.array([bool(item)]))
             dim += 1
         elif is_advanced(item):
             advanced.append(item)
@@ -88,8 +100,7 @@ def selected(tensor: Tensor, dim: int, item: Any) -> Tensor:
         )
     i = item.__index__()
     if tensor.ndim == 0:
-        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in "
-                         "C++ to convert a 0-dim tensor to a number")
+        raise IndexError(NO_ITEM)
     n = tensor.shape[dim]
     if not -n <= i < n:
         raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {n}")
@@ -172,7 +183,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     """self[key] = value, in place: through a view, or by index_put."""
     if not isinstance(value, (Tensor, int, float)):
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.scalar_type}Tensor")
-    target, advanced = basic_steps(self, key)
+    target, advanced = (self, []) if is_everything(self, key) else basic_steps(self, key)
     if advanced:
         source = value if isinstance(value, Tensor) else Tensor._wrap(np.asarray(value).astype(self.dtype.np))
         if isinstance(value, Tensor) and value.dtype is not self.dtype:
@@ -182,11 +193,40 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
                     f"{self.dtype.scalar_type} for the destination and {value.dtype.scalar_type} for the source."
                 )
             source = value.to(self.dtype)
-        inplace(index_put, target, source, index_arrays(target, advanced), False)
-    elif isinstance(value, Tensor):
-        inplace(assign, target, fitting(value, target))
+        inplace(index_put, target, without_leading_ones(source), index_arrays(target, advanced), False)
+        return
+    if not isinstance(value, Tensor):
+        value = Tensor._wrap(np.asarray(value).astype(self.dtype.np))
+    if value.shape == target.shape:
+        inplace(assign, target, value)
+    elif not value.ndim:
+        inplace(fill_tensor, target, value)
     else:
-        inplace(fill_tensor, target, Tensor._wrap(np.asarray(value).astype(self.dtype.np)))
+        inplace(assign, target, spread(value, target))
+
+
+def is_everything(tensor: Tensor, key: Any) -> bool:
+    """Whether an index is the whole tensor, which is then written itself and not through a view."""
+    if key is Ellipsis or (isinstance(key, tuple) and not key):
+        return True
+    items = key if isinstance(key, tuple) else (key,)
+    if not all(isinstance(item, slice) for item in items) or len(items) > tensor.ndim:
+        return False
+    return all(sliced(tensor, dim, item, False) is tensor for dim, item in enumerate(items))
+
+
+def spread(value: Tensor, target: Tensor) -> Tensor:
+    """The value without leading dims of size 1, expanded to the target, by views as PyTorch does it."""
+    shape = tuple(value.shape)
+    leading = next((i for i, n in enumerate(shape) if n != 1), len(shape))
+    value = view(value, shape[leading:])
+    return value if value.shape == target.shape else expanded(value, *target.shape)
+
+
+def without_leading_ones(value: Tensor) -> Tensor:
+    shape = tuple(value.shape)
+    leading = next((i for i, n in enumerate(shape) if n != 1), len(shape))
+    return view(value, shape[leading:]) if leading else value
 
 
 def fitting(value: Tensor, target: Tensor) -> Tensor:

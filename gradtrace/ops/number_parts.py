@@ -20,6 +20,8 @@ def copysign_grad(xp: Any, g: Any, out: Any, x: Any) -> Any:
 copysign = op("copysign(self, other)", "copysign", node="CopysignBackward0", promote="float",
               self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self)),
               other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)))
+copysign_number = op("copysign_number(self, other)", "copysign", node="CopysignBackward1", promote="float",
+                     self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self)))
 heaviside = op("heaviside(self, values)", "heaviside", promote="arith", undefined=True)
 gcd = op("gcd(self, other)", "gcd", promote="arith")
 lcm = op("lcm(self, other)", "lcm", promote="arith")
@@ -35,9 +37,20 @@ def mantissa_grad(xp: Any, g: Any, exponent: Any) -> Any:
     return xp.times_array(g, np.exp2(-np.asarray(raw, np.float64)))
 
 
-binary(copysign)
-binary(gcd)
-binary(lcm)
+@public("copysign")
+def copysign_public(input: Tensor, other: Any) -> Tensor:
+    """The magnitude of input with the sign of other, a tensor or a number (torch.copysign)."""
+    return (copysign if isinstance(other, Tensor) else copysign_number)(input, other)
+
+
+@public("copysign_", forms="m")
+def copysign_inplace(self: Tensor, other: Any) -> Tensor:
+    """copysign in place."""
+    return inplace(copysign if isinstance(other, Tensor) else copysign_number, self, other)
+
+
+binary(gcd, numbers=False)
+binary(lcm, numbers=False)
 
 
 @public("heaviside")

@@ -33,9 +33,11 @@ def zero(xp: Any, g: Any, *_: Any) -> Any:
 
 
 abs_ = op("abs(self)", "abs", scalar=abs, node="AbsBackward0", promote="arith", lacks=("b", "abs_cpu"),
-          self=d("self", lambda xp, g, out, self: g * xp.sign(self)))
+          self=d("self", lambda xp, g, out, self: g * xp.sgn(self)))
 sign = op("sign(self)", lambda x: x.copy() if x.dtype.kind == "b" else np.sign(x), scalar=scalars.sign,
           node="SignBackward0", self=d("", zero))
+sgn = op("sgn(self)", lambda x: x.copy() if x.dtype.kind == "b" else np.sign(x), scalar=scalars.sign,
+         node="SgnBackward0", self=d("", zero))
 exp = op("exp(self)", "exp", scalar=math.exp, node="ExpBackward0", **FLOAT,
          self=d("out", lambda xp, g, out, self: g * out))
 exp2 = op("exp2(self)", "exp2", scalar=lambda x: 2.0 ** x, node="Exp2Backward0", **FLOAT,
@@ -113,7 +115,7 @@ round_ = op("round(self)", lambda x: np.rint(x) if x.dtype.kind == "f" else x.co
             node="RoundBackward0", lacks=("b", "round_vml_cpu"), self=d("", zero))
 round_to = op("round_to(self; decimals)", round_decimals, node="RoundBackward1", self=d("", zero))
 frac = op("frac(self)", lambda x: x - np.trunc(x), scalar=lambda x: x - math.trunc(x), node="FracBackward0",
-          self=d("", lambda xp, g, out, self: g))
+          lacks=("b", "frac_cpu"), self=d("", lambda xp, g, out, self: g))
 clamp = op("clamp(self; min, max)", lambda x, low, high: clamp_kernel(x, low, high), scalar=scalars.clamp,
            node="ClampBackward1", self=d("self", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)))
 clamp_min = op("clamp_min(self; min)", lambda x, low: clamp_kernel(x, low, None),
@@ -193,6 +195,7 @@ unary(tanh, forms="fmin")
 unary(sigmoid, forms="fmin")
 unary(sigmoid, forms="s").__name__ = "expit"
 unary(relu, forms="fmi")
+unary(sgn)
 for _record in (isnan, isinf, isfinite, isposinf, isneginf, signbit):
     unary(_record, forms="fm")
 

@@ -13,7 +13,8 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.arguments import NOT_GIVEN, count, float_input, kept_shape, one_dim, some_dims, torch_function
+from gradtrace.ops.api import NOT_GIVEN
+from gradtrace.ops.arguments import count, float_input, kept_shape, one_dim, some_dims, torch_function
 
 DEGREES_WARNING = (
     "{}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
@@ -185,8 +186,8 @@ std_mean = op("std_mean(self; dim, correction, keepdim)", with_average(deviation
                       xp, first, self, out[0], dim, correction, keepdim))))
 nansum = op("nansum(self; dim, keepdim, dtype)", lambda a, dim=None, keepdim=False, dtype=None: add_up(
     np.where(np.isnan(a), a.dtype.type(0), a), dim, keepdim, dtype), node="NansumBackward0",
-    self=d("self", lambda xp, g, out, self, dim=None, keepdim=False, dtype=None: xp.where(
-        self != self, xp.zeros_like(self), spread(xp, g, self.shape, dim, keepdim))))
+    self=d("self", lambda xp, g, out, self, dim=None, keepdim=False, dtype=None: spread(
+        xp, g, self.shape, dim, keepdim) * (self == self)))
 any_ = op("any(self; dim, keepdim)", logical("logical_or"))
 all_ = op("all(self; dim, keepdim)", logical("logical_and"))
 count_nonzero = op("count_nonzero(self; dim)", lambda a, dim: np.count_nonzero(a, axis=dim or None))

@@ -229,19 +229,23 @@ def transposed(input: Tensor, dim0: int, dim1: int) -> Tensor:
 @public("t")
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; fewer dims stay as they are (torch.t)."""
-    if input.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    need_matrix_or_less("t", input)
     return t_(input)
+
+
+def need_matrix_or_less(name: str, input: Tensor) -> None:
+    if input.ndim > 2:
+        raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
 
 
 @public("movedim", "moveaxis")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dims moved to other places, the rest keeping their order (torch.movedim)."""
     one = isinstance(source, int)
-    if not input.ndim:
-        return alias(input)
     come = [check_dim(s, input.ndim) for s in ((source,) if one else source)]
     go = [check_dim(s, input.ndim) for s in ((destination,) if one else destination)]
+    if not input.ndim:
+        return alias(input)
     order = [i for i in range(input.ndim) if i not in come]
     for target, moved in sorted(zip(go, come, strict=True)):
         order.insert(target, moved)
@@ -366,10 +370,25 @@ def reversed_dims(self: Tensor) -> Tensor:
     return permute(self, tuple(reversed(range(self.ndim))))
 
 
-def matrix_transpose(self: Tensor) -> Tensor:
-    if self.ndim < 2:
-        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
-    return transpose(self, self.ndim - 2, self.ndim - 1)
+def matrix_transpose(name: str) -> Any:
+    """The properties mT, mH and H; a 0-d tensor is its own transpose."""
+
+    def get(self: Tensor) -> Tensor:
+        n = self.ndim
+        if not n:
+            return self
+        if n == 1 or (n > 2 and name == "H"):
+            of = "matrices (2-D tensors)" if name == "H" else "matrices or batches of matrices"
+            raise RuntimeError(f"tensor.{name} is only supported on {of}. Got {n}-D tensor.")
+        return transpose(self, n - 2, n - 1)
+
+    return property(get)
+
+
+def t_inplace(self: Tensor) -> Tensor:
+    """t in place."""
+    need_matrix_or_less("t_", self)
+    return t_in_place(self)
 
 
 def _inplace_view(function: Any, node: str) -> Any:
@@ -393,9 +412,10 @@ def _inplace_view(function: Any, node: str) -> Any:
     return method
 
 
+t_in_place = _inplace_view(t, "TBackward1")
 _METHODS: dict[str, Any] = {
-    "detach_": detach_, "T": property(reversed_dims), "mT": property(matrix_transpose), "H": property(t_),
-    "mH": property(matrix_transpose), "t_": _inplace_view(t, "TBackward1"),
+    "detach_": detach_, "T": property(reversed_dims), "mT": matrix_transpose("mT"), "H": matrix_transpose("H"),
+    "mH": matrix_transpose("mH"), "t_": t_inplace,
     "transpose_": _inplace_view(transposed, "TransposeBackward1"),
     "swapaxes_": _inplace_view(transposed, "TransposeBackward1"),
     "swapdims_": _inplace_view(transposed, "TransposeBackward1"),

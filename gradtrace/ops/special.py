@@ -43,7 +43,7 @@ for _record in (erf, erfc, deg2rad, rad2deg):
 for _record in (erf, erfc):
     unary(_record, forms="s")
 for _record in (logaddexp, hypot, xlogy):
-    binary(_record, forms="fmi" if _record is not logaddexp else "fm")
+    binary(_record, forms="fmi" if _record is not logaddexp else "fm", numbers=_record is xlogy)
 
 
 @public("float_power")

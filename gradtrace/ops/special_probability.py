@@ -81,7 +81,7 @@ xlog1py = op("xlog1py(self, other)", lambda a, b: np.where(
 for _record in (erfinv, sinc):
     unary(_record)
     unary(_record, forms="s")
-binary(logaddexp2, forms="fm")
+binary(logaddexp2, forms="fm", numbers=False)
 for _record in (entr, ndtr):
     unary(_record, forms="s")
 expose(lambda input, other: xlog1py(input, other), "xlog1py", forms="s")

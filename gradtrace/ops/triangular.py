@@ -8,7 +8,8 @@ from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.arguments import NOT_GIVEN, missing_arguments, torch_function
+from gradtrace.ops.api import NOT_GIVEN
+from gradtrace.ops.arguments import missing_arguments, torch_function
 from gradtrace.ops.linalg import LinAlgError, check_float, check_sizes, check_square, first_failure, substitute
 from gradtrace.ops.matrix import flipped
 from gradtrace.ops.results import result_type

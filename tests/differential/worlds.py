@@ -1,0 +1,163 @@
+"""The same statements run in two libraries, and what they left behind compared."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+
+# Relative to the largest magnitude of an array: the two libraries add in different orders.
+TOLERANCE = {"float32": 2e-4, "float64": 1e-9, "float16": 1e-2, "bfloat16": 1e-1}
+DEPTH = 4
+# Of a gradient these show which buffers the engine reused, not what was computed.
+LAYOUT = ("is_contiguous", "storage_offset", "_version", "_is_view")
+
+
+class World:
+    """One library, the program's variables in it, and the log that its hooks write."""
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+        self.names: dict[str, Any] = {"torch": library, "F": library.nn.functional, "log": [], "fresh": self.fresh}
+
+    def fresh(self, gradients: Any) -> Any:
+        """Gradients without their layout, which shows what buffers the engine reused and not what was computed."""
+        plain = self.library.contiguous_format
+        return tuple(each if each is None else each.clone(memory_format=plain) for each in gradients)
+
+    def run(self, statement: str) -> str:
+        """Run one statement; the error's type and first line, or ""."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                exec(compile(statement, "program", "exec"), self.names)
+        except Exception as error:
+            return f"{type(error).__name__}: {tidy(str(error))}"
+        return ""
+
+    def variables(self) -> dict[str, Any]:
+        tensor = self.library.Tensor
+        return {name: value for name, value in self.names.items() if isinstance(value, tensor)}
+
+
+def tidy(text: str) -> str:
+    text = re.sub(r"\n(Exception raised from|C\+\+ CapturedTraceback).*", "", text, flags=re.DOTALL)
+    return re.sub(r"0x[0-9a-f]+", "0xADDRESS", text).strip()
+
+
+def array(tensor: Any) -> Any:
+    return tensor.detach().numpy()
+
+
+def flags(tensor: Any) -> dict[str, Any]:
+    """Everything of a tensor but its numbers."""
+    try:
+        grad_fn = tensor.grad_fn
+    except RuntimeError as error:  # an invalid view says so when it is looked at
+        return {"error": tidy(str(error))}
+    inference = tensor.is_inference()
+    return {
+        "shape": tuple(tensor.shape),
+        "dtype": str(tensor.dtype),
+        "is_contiguous": tensor.is_contiguous(),
+        "storage_offset": tensor.storage_offset(),
+        "requires_grad": tensor.requires_grad,
+        "is_leaf": tensor.is_leaf,
+        "retains_grad": tensor.retains_grad,
+        "_version": None if inference else tensor._version,
+        "_is_view": tensor._is_view(),
+        "grad_fn": None if grad_fn is None else grad_fn.name(),
+        "graph": names(grad_fn),
+    }
+
+
+def names(node: Any) -> list[str]:
+    """The graph's node names, breadth first, to a depth of DEPTH."""
+    found: list[str] = []
+    level = [node] if node is not None else []
+    for depth in range(DEPTH):
+        following = []
+        for node in level:
+            edges = node.next_functions
+            found.append(f"{depth} {node.name()} {[(each and each.name(), number) for each, number in edges]}")
+            following += [each for each, _ in edges if each is not None]
+        level = following[:8]
+    return found
+
+
+def first_difference(a: list[str], b: list[str]) -> str:
+    pairs = ((x, y) for x, y in itertools.zip_longest(a, b) if x != y)
+    return "{} for {}".format(*next(pairs))
+
+
+def same_numbers(a: Any, b: Any) -> bool:
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype.kind != "f":
+        return bool((a == b).all())
+    if not ((np.isnan(a) == np.isnan(b)).all() and (np.isinf(a) == np.isinf(b)).all()):
+        return False
+    if not (np.sign(a) == np.sign(b))[np.isinf(a)].all():
+        return False
+    finite = np.isfinite(a)
+    if not finite.any():
+        return True
+    scale = max(float(np.abs(a[finite]).max()), math.sqrt(np.finfo(a.dtype).tiny))
+    return bool((np.abs(a[finite] - b[finite]) <= TOLERANCE[a.dtype.name] * scale).all())
+
+
+def difference(name: str, ours: Any, theirs: Any) -> tuple[str, bool]:
+    """Where two tensors differ ("" if nowhere), and whether only their numbers do."""
+    a, b = flags(ours), flags(theirs)
+    for key in {**a, **b}:
+        if key == "graph" and a.get(key) != b.get(key):
+            return f"{name}'s graph: {first_difference(a[key], b[key])}", False
+        if a.get(key) != b.get(key) and not (key in LAYOUT and name.endswith(".grad")):
+            return f"{name}.{key}: {a.get(key)} for {b.get(key)}", False
+    if "error" in a:
+        return "", False
+    p, q = array(ours), array(theirs)
+    if not same_numbers(p, q):
+        return f"{name}: {p.tolist()} for {q.tolist()}", True
+    if p.tobytes() == q.tobytes() and repr(ours) != repr(theirs):
+        return f"repr({name}): {ours!r} for {theirs!r}", False
+    if (ours.grad is None) != (theirs.grad is None):
+        return f"{name}.grad: {ours.grad} for {theirs.grad}", False
+    if ours.grad is not None:
+        return difference(f"{name}.grad", ours.grad, theirs.grad)
+    return "", False
+
+
+def compare(ours: World, theirs: World) -> tuple[str, bool]:
+    """The first difference between two worlds ("" if none), and whether it is one of numbers alone."""
+    a, b = ours.variables(), theirs.variables()
+    if a.keys() != b.keys():
+        return f"variables: {sorted(a)} for {sorted(b)}", False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in a:
+            found = difference(name, a[name], b[name])
+            if found[0]:
+                return found
+        return logs(ours, theirs)
+
+
+def logs(ours: World, theirs: World) -> tuple[str, bool]:
+    a, b = ours.names["log"], theirs.names["log"]
+    if len(a) != len(b):
+        return f"hooks ran {len(a)} times for {len(b)}: {a} for {b}", False
+    for mine, other in zip(a, b, strict=True):
+        for p, q in zip(mine, other, strict=True):
+            if isinstance(p, ours.library.Tensor):
+                found = difference("a hook's gradient", p, q)
+                if found[0]:
+                    return found
+            elif p != q:
+                return f"the hooks' log: {mine} for {other}", False
+    a.clear()
+    b.clear()
+    return "", False

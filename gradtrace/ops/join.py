@@ -41,12 +41,7 @@ split_sizes = op("split_with_sizes(self; dim, sizes)", lambda a, dim, parts: pie
                  self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
 repeat = op("repeat(self; repeats)", lambda a, repeats: np.tile(a, repeats), node="RepeatBackward0",
             self=d("~self", lambda xp, g, out, self, repeats: repeat_back(xp, g, self.shape, repeats)))
-<<<<<<< HEAD
 flip = op("flip(self; dims)", lambda a, dims: np.flip(a, dims if a.ndim else ()).copy(), node="FlipBackward0",
-=======
-flip = op("flip(self; dims)", lambda a, dims: np.flip(a, dims if a.ndim else ()).copy(),
-          node="FlipBackward0",
->>>>>>> c0479e1 (A differential test against PyTorch; what it found in indices, 0-d dims, bools and numbers)
           self=d("", lambda xp, g, out, self, dims: xp.flip(g, dims)))
 roll = op("roll(self; shifts, dims)", lambda a, shifts, dims: np.roll(a, shifts, dims), node="RollBackward0",
           self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)))
@@ -170,11 +165,7 @@ def dstack(tensors: Any) -> Tensor:
 def unbound(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along a dim, as views that share one node (torch.unbind)."""
     if input.ndim == 0:
-<<<<<<< HEAD
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-=======
-        raise IndexError(NO_DIMS)
->>>>>>> c0479e1 (A differential test against PyTorch; what it found in indices, 0-d dims, bools and numbers)
     return unbind(input, check_dim(dim, input.ndim))
 
 
@@ -273,11 +264,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         input, dim = reshaped(input, -1), 0
     dim = check_dim(dim, input.ndim)
     if isinstance(repeats, int):
-<<<<<<< HEAD
         wide = unsqueeze(input, check_dim(dim + 1, input.ndim + 1))
-=======
-        wide = unsqueeze(input, check_dim(dim + 1, input.ndim + 1) if input.ndim else check_dim(1, 0))
->>>>>>> c0479e1 (A differential test against PyTorch; what it found in indices, 0-d dims, bools and numbers)
         shape = tuple(input.shape)
         grown = expand(wide, (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
         return view(in_c_order(grown), (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
@@ -311,40 +298,17 @@ def rolled(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     dims = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
     if not dims and len(shifts) == 1:
         return roll(input, shifts, None)
-<<<<<<< HEAD
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return roll(input, shifts, check_dims(dims, input.ndim))
-=======
-    if len(shifts) != len(dims):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    if not input.ndim:
-        raise IndexError(NO_DIMS)
-    return roll(input, shifts, tuple(check_dim(dim, input.ndim) for dim in dims))
->>>>>>> c0479e1 (A differential test against PyTorch; what it found in indices, 0-d dims, bools and numbers)
 
 
 @public("rot90")
 def rotated(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """Turned by 90 degrees k times (torch.rot90)."""
-<<<<<<< HEAD
     if input.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
     return rot90(input, k, tuple(dims))
-=======
-    dims = tuple(dims)
-    if len(dims) != 2:
-        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
-    if input.ndim < 2:
-        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
-    first, second = (check_dim(dim, input.ndim) for dim in dims)
-    if first == second:
-        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    return rot90(input, k, (first, second))
-
-
-NO_DIMS = "Dimension specified as 0 but tensor has no dimensions"
->>>>>>> c0479e1 (A differential test against PyTorch; what it found in indices, 0-d dims, bools and numbers)
 
 
 def check_triangle(name: str, record: Any, input: Tensor) -> Any:
@@ -373,7 +337,7 @@ def diagonals(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> T
 
 def listing(t: Tensor) -> str:
     """A tensor as PyTorch's C++ side writes it: its numbers, then its kind and sizes."""
-    kind = f"torch.{t.dtype.scalar_type}Tensor".replace("torch.", "torch.", 1)
+    kind = f"torch.{t.dtype.scalar_type}Tensor"
     sizes_ = ",".join(map(str, t.shape))
     return f"{t.detach().numpy()}\n[ {kind}{{{sizes_}}} ]"
 

@@ -10,7 +10,6 @@ from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.index import taken
 from gradtrace.ops.results import values_and_indices
 
-<<<<<<< HEAD
 sort_by = op("sort(self; dim, order)", lambda a, dim, order: taken(a, order, dim), node="SortBackward0",
              self=d("~self", lambda xp, g, out, self, dim, order: xp.gather_place(g, tuple(self.shape), dim, order)))
 sort_stable = op("sort_stable(self; dim, order)", lambda a, dim, order: taken(a, order, dim),
@@ -18,19 +17,6 @@ sort_stable = op("sort_stable(self; dim, order)", lambda a, dim, order: taken(a,
                  self=d("~self", lambda xp, g, out, self, dim, order: xp.gather_place(
                      g, tuple(self.shape), dim, order)))
 topk_by = op("topk(self; dim, order)", lambda a, dim, order: taken(a, order, dim), node="TopkBackward0",
-=======
-
-def in_order(a: Any, dim: int, order: Any) -> Any:
-    return np.take_along_axis(a, order, dim) if a.ndim else a.copy()
-
-
-sort_by = op("sort(self; dim, order)", in_order, node="SortBackward0",
-             self=d("~self", lambda xp, g, out, self, dim, order: xp.gather_place(g, tuple(self.shape), dim, order)))
-sort_stable = op("sort_stable(self; dim, order)", in_order, node="SortBackward1",
-                 self=d("~self", lambda xp, g, out, self, dim, order: xp.gather_place(
-                     g, tuple(self.shape), dim, order)))
-topk_by = op("topk(self; dim, order)", in_order, node="TopkBackward0",
->>>>>>> c0479e1 (A differential test against PyTorch; what it found in indices, 0-d dims, bools and numbers)
              self=d("~self", lambda xp, g, out, self, dim, order: xp.gather_place(g, tuple(self.shape), dim, order)))
 
 
@@ -103,17 +89,10 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     if input.dtype.name == "bool":
         raise RuntimeError("topk does not support bool dtypes on CPU")
     dim = check_dim(dim, input.ndim)
-<<<<<<< HEAD
     if not input.ndim and k <= 1:
         place = np.zeros((), np.int64)
         return values_and_indices("topk", (topk_by(input, dim, place), Tensor._wrap(place)))
     if not input.ndim or k > input.shape[dim]:
-=======
-    if k > (input.shape[dim] if input.ndim else 1):
->>>>>>> c0479e1 (A differential test against PyTorch; what it found in indices, 0-d dims, bools and numbers)
         raise RuntimeError("selected index k out of range")
-    if not input.ndim:
-        order = np.zeros((), np.int64)
-        return values_and_indices("topk", (topk_by(input, dim, order), Tensor._wrap(order)))
     order = np.take(order_of(input.shared(), dim, largest), np.arange(k), dim)
     return values_and_indices("topk", (topk_by(input, dim, order), Tensor._wrap(order)))

@@ -23,11 +23,11 @@ softsign tanhshrink hardshrink softshrink logsigmoid""")
 BINARY = words("""add sub mul div true_divide pow maximum minimum fmax fmin atan2 hypot logaddexp logaddexp2 remainder
 fmod floor_divide copysign xlogy eq ne lt le gt ge logical_and logical_or logical_xor""")
 OPERATORS = words("+ - * / // % ** < <= > >= == !=")
-REDUCTIONS = words("""sum mean prod amax amin logsumexp var std all any norm cumsum cumprod softmax log_softmax argmax argmin
-max min median mode sort argsort logcumsumexp cummax cummin count_nonzero nansum nanmean aminmax""")
+REDUCTIONS = words("""sum mean prod amax amin logsumexp var std all any norm cumsum cumprod softmax log_softmax argmax
+argmin max min median mode sort argsort logcumsumexp cummax cummin count_nonzero nansum nanmean aminmax""")
 NEEDS_DIM = frozenset(words("logsumexp cumsum cumprod softmax log_softmax logcumsumexp cummax cummin mode"))
-IN_PLACE_UNARY = words("""abs_ neg_ exp_ sin_ cos_ tanh_ sigmoid_ relu_ sqrt_ square_ reciprocal_ floor_ round_ zero_ log1p_
-expm1_ sign_ trunc_ frac_ nan_to_num_ erf_""")
+IN_PLACE_UNARY = words("""abs_ neg_ exp_ sin_ cos_ tanh_ sigmoid_ relu_ sqrt_ square_ reciprocal_ floor_ round_ zero_
+log1p_ expm1_ sign_ trunc_ frac_ nan_to_num_ erf_""")
 IN_PLACE_BINARY = words("add_ sub_ mul_ div_ pow_ copy_ fmod_ remainder_ atan2_")
 DTYPES = words("float32 float64 int64 int32 bool")
 SCALARS = words("2 3 -1 0.5 1.5 -0.5 2.0 1 0 True 10")

@@ -14,7 +14,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
-from gradtrace.ops.api import binary, expose, named, not_a_tensor, operator, public, unary
+from gradtrace.ops.api import NOT_GIVEN, binary, expose, named, not_a_tensor, operator, public, unary
 from gradtrace.ops.numbers import add_number, mul_number
 
 
@@ -141,7 +141,7 @@ add_scaled = op("add_scaled(self, other; alpha)", lambda a, b, alpha: np.add(a, 
                 scalar=lambda a, b, alpha: a + b * alpha, node="AddBackward0", **ARITH,
                 self=d("", lambda xp, g, out, self, other, alpha: g),
                 other=d("", lambda xp, g, out, self, other, alpha: g * alpha))
-sub = op("sub(self, other)", subtract, scalar=py.sub, node="SubBackward0", number="sub_number", **ARITH,
+sub = op("sub(self, other)", "subtract", lacks=refuse_bools, scalar=py.sub, node="SubBackward0", number="sub_number", **ARITH,
          self=d("", lambda xp, g, out, self, other: g),
          other=d("", lambda xp, g, out, self, other: -g))
 sub_scaled = op("sub_scaled(self, other; alpha)", lambda a, b, alpha: np.subtract(a, scaled(b, alpha)),

@@ -141,7 +141,8 @@ add_scaled = op("add_scaled(self, other; alpha)", lambda a, b, alpha: np.add(a, 
                 scalar=lambda a, b, alpha: a + b * alpha, node="AddBackward0", **ARITH,
                 self=d("", lambda xp, g, out, self, other, alpha: g),
                 other=d("", lambda xp, g, out, self, other, alpha: g * alpha))
-sub = op("sub(self, other)", "subtract", lacks=refuse_bools, scalar=py.sub, node="SubBackward0", number="sub_number", **ARITH,
+sub = op("sub(self, other)", "subtract", lacks=refuse_bools, scalar=py.sub, node="SubBackward0",
+         number="sub_number", **ARITH,
          self=d("", lambda xp, g, out, self, other: g),
          other=d("", lambda xp, g, out, self, other: -g))
 sub_scaled = op("sub_scaled(self, other; alpha)", lambda a, b, alpha: np.subtract(a, scaled(b, alpha)),

@@ -137,17 +137,6 @@ class Described:
             steps = strides_of_empty(raw.shape)
         return steps if dim is None else steps[dim]
 
-    def storage_offset(self) -> int:
-        """Elements between the start of the storage and this tensor's first one."""
-        raw = self._data
-        if type(raw) in (float, bool) or raw.size == 0:
-            return 0
-        whole = raw
-        while type(whole.base) is type(raw):
-            whole = whole.base
-        steps = raw.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-        return int(steps // raw.itemsize)
-
     def is_contiguous(self) -> bool:
         raw = self._data
         return type(raw) in (float, bool) or bool(raw.flags.c_contiguous)

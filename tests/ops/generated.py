@@ -85,6 +85,8 @@ BINARY: dict[str, tuple[Callable[[Any, Any], Any], tuple[float, float], tuple[fl
     "sub with alpha": (lambda a, b: torch.sub(a, b, alpha=0.5), (-2.0, 2.0), (-2.0, 2.0)),
     "div trunc": (lambda a, b: torch.div(a, b, rounding_mode="trunc"), (-2.0, 2.0), (0.6, 1.9)),
     "div by negatives": (torch.div, (-2.0, 2.0), (-2.0, -0.5)), "pow": (torch.pow, (0.2, 2.0), (-2.0, 2.0)),
+    "copysign_number": (lambda a, b: torch.copysign(a, -2.0) * b, (0.1, 2.0), (0.1, 2.0)),
+    "div_none": (lambda a, b: torch.div(a, b, rounding_mode=None), (-2.0, 2.0), (0.5, 2.0)),
     "copysign": (lambda a, b: torch.copysign(a, b), (-2.0, 2.0), (0.1, 2.0)),
     "where": (lambda a, b: torch.where(b.detach() > 0, a, b), (-2.0, 2.0), (-2.0, 2.0)),
     "clamp_min by a tensor": (lambda x, low: torch.clamp(x, min=low), (-2.0, 2.0), (-2.0, 2.0)),

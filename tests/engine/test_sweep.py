@@ -42,7 +42,7 @@ def broadcasts(a: Any, b: Any) -> bool:
 
 def make_leaves(shapes: list[int], dtype: Any) -> list[Any]:
     torch.manual_seed(0)
-    return [torch.randn(*SHAPES[s], dtype=dtype).requires_grad_() for s in shapes]
+    return [torch.randn(SHAPES[s], dtype=dtype).requires_grad_() for s in shapes]
 
 
 @settings(max_examples=150, deadline=None)

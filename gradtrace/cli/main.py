@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -20,7 +21,33 @@ def main() -> NoReturn:
         status = run(sys.argv[1:])
     except KeyboardInterrupt:
         status = 130
-    sys.exit(status)
+    leave(status)
+
+
+def leave(status: int) -> NoReturn:
+    """Ends the process, without taking every module and graph apart first: that takes milliseconds with numpy loaded.
+
+    What asked to be called at the end is called. Where others look on (a profiler, a debugger, `python -i`), or threads
+    are at work, or output cannot be written, the process ends as any other.
+    """
+    threading = sys.modules.get("threading")
+    if is_watched() or (threading is not None and threading.active_count() > 1):
+        sys.exit(status)
+    try:
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        sys.exit(status)
+    os._exit(status)
+
+
+def is_watched() -> bool:
+    """Whether a profiler, a debugger or a person waits for what comes after the end."""
+    monitoring = getattr(sys, "monitoring", None)
+    tools = () if monitoring is None else [monitoring.get_tool(number) for number in range(6)]
+    return bool(sys.flags.inspect or sys.getprofile() or sys.gettrace() or any(tools))
 
 
 def run(args: list[str]) -> int:

@@ -115,6 +115,17 @@ def test_a_full_disk_is_one_line(start):
     assert child.returncode == 1
 
 
+@pytest.mark.parametrize("way", ["-c", "-m cProfile"])
+def test_what_waits_for_the_end_of_the_process_is_not_lost(clean, way):
+    code = f"import atexit, sys; atexit.register(print, 'bye'); sys.argv = {['gradtrace', *NOTES]!r}; "
+    code += "from gradtrace.cli.main import main; main()"
+    command = [sys.executable, "-c", code] if way == "-c" else [sys.executable, *way.split(), "-m", "gradtrace", *NOTES]
+    done = subprocess.run(command, env=clean(), capture_output=True, text=True, timeout=60, encoding="utf-8")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("name ")
+    assert done.stdout.endswith("bye\n") if way == "-c" else "function calls" in done.stdout
+
+
 def test_closed_streams(clean):
     command = f"{sys.executable} -m gradtrace eval 'x*1' --x 2 >&-"
     done = subprocess.run(["sh", "-c", command], env=clean(), capture_output=True, text=True, timeout=60)

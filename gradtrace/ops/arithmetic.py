@@ -31,7 +31,7 @@ def pow_base_grad(xp: Any, g: Any, self: Any, exponent: Any) -> Any:
 
 def pow_exponent_grad(xp: Any, g: Any, self: Any, exponent: Any, out: Any) -> Any:
     flat = xp.logical_and(self == 0, exponent >= 0)
-    return xp.where(flat, xp.zeros_like(g), g * (out * xp.log(self)))
+    return g * xp.where(flat, xp.zeros_like(out), out * xp.log(self))
 
 
 def is_bool(a: Any) -> bool:
@@ -230,6 +230,10 @@ where = op("where(condition, self, other)", lambda c, a, b: np.where(c, a, b), s
            node="WhereBackward0",
            self=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, g, xp.zeros_like(g))),
            other=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, xp.zeros_like(g), g)))
+# masked_fill with 0, as rules use it.
+zeroed = op("zeroed(self; mask)", lambda a, mask: np.where(mask, np.zeros_like(a), a),
+            scalar=lambda a, mask: 0.0 if mask else a, node="MaskedFillBackward0",
+            self=d("", lambda xp, g, out, self, mask: xp.zeroed(g, mask)))
 zeros_like = op("zeros_like(self)", "zeros_like", scalar=lambda x: 0.0)
 ones_like = op("ones_like(self)", "ones_like", scalar=lambda x: 1.0)
 

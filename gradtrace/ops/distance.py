@@ -50,7 +50,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     dim = check_dim(dim, x1.ndim)
 
     def unit(x: Any) -> Any:
-        norm = x.norm(2, dim, keepdim=True)
+        norm = x.norm(2, dim, keepdim=True).clone()
         # The lower bound changes the value, not the derivative: PyTorch sets it on the data.
         norm.data.clamp_(min=eps)
         return x / norm
@@ -78,7 +78,7 @@ def pdist_grad(xp: Any, g: Any, x: Any, out: Any, p: float, first: Any, second: 
     difference = xp.index(x, (first,)) - xp.index(x, (second,))
     share = norm_grad(xp, g, difference, out, p, (1,), False)
     shape = tuple(x.shape)
-    return xp.index_place(share, shape, (first,)) - xp.index_place(share, shape, (second,))
+    return xp.index_place(None, share, shape, (first,)) - xp.index_place(None, share, shape, (second,))
 
 
 pdist_record = op("pdist(self; p, first, second)", lambda x, p, i, j: norm_kernel(x[i] - x[j], p, (1,), False),

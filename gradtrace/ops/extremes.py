@@ -13,7 +13,8 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import functions
-from gradtrace.ops.arguments import one_dim, some_dims, torch_function
+from gradtrace.ops.arguments import kept_shape, one_dim, some_dims, torch_function
+from gradtrace.ops.index import nothing
 from gradtrace.ops.reduce import fold, spread
 from gradtrace.ops.results import result_type, values_and_indices
 
@@ -127,24 +128,25 @@ def even_grad(xp: Any, g: Any, self: Any, out: Any) -> Any:
     """The gradient shared by all elements that equal the result, or by the nans where that is one."""
     hit = self != self if bool(out != out) else self == out
     weights = xp.where(hit, xp.ones_like(self), xp.zeros_like(self))
-    return xp.where(hit, spread(xp, g / xp.sum(weights), self.shape), xp.zeros_like(self))
+    return xp.fill_where(None, g / xp.sum(weights), hit)
 
 
 def group_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any, keepdim: bool) -> Any:
     """The same in each reduced group. A nan result makes the count 0, and so the whole group's gradient nan."""
     hit = self == spread(xp, out, self.shape, dims, keepdim)
     weights = xp.where(hit, xp.ones_like(self), xp.zeros_like(self))
-    share = spread(xp, g, self.shape, dims, keepdim) * weights
-    return share / xp.sum_dim(weights, dims, True)
+    if dims is not None and not keepdim:
+        g = xp.reshape(g, kept_shape(self.shape, dims))
+    return g / xp.sum_dim(weights, dims, True) * weights
 
 
-def index_grad(xp: Any, g: Any, index: Any, self: Any, dim: int, keepdim: bool = True) -> Any:
+def index_grad(xp: Any, g: Any, index: Any, self: Any, dim: int, keepdim: bool = True, placing: str = "place") -> Any:
     """The gradient goes to the elements that were picked."""
     if not self.ndim:
         return g
     if not keepdim:
         g, index = xp.unsqueeze(g, dim), xp.unsqueeze(index, dim)
-    return xp.place(g, index, dim, self.shape[dim])
+    return getattr(xp, placing)(None, g, index, dim, self.shape[dim])
 
 
 def aminmax_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any, keepdim: bool) -> Any:
@@ -152,10 +154,20 @@ def aminmax_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any, keepdim: bool)
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
+fill_where = op("fill_where(onto, value; mask)", lambda onto, value, mask: np.where(mask, value, 0).astype(value.dtype),
+                node="MaskedFillBackward1", onto=d("", nothing),
+                value=d("", lambda xp, g, out, onto, value, mask: xp.sum(xp.where(mask, g, xp.zeros_like(g)))))
 pick = op("pick(self, index; dim)", pick_kernel, node="GatherBackward0",
           self=d("~self index", lambda xp, g, out, self, index, dim: index_grad(xp, g, index, self, dim)))
-place = op("place(self, index; dim, size)", place_kernel, node="ScatterAddBackward0",
-           self=d("index", lambda xp, g, out, self, index, dim, size: xp.pick(g, index, dim)))
+
+
+def _place(name: str, node: str) -> None:
+    op(f"{name}(onto, src; index, dim, size)", lambda onto, g, *rest: place_kernel(g, *rest), node=node,
+       onto=d("", nothing), src=d("", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)))
+
+
+_place("place", "ScatterAddBackward0")
+_place("place_chosen", "ScatterBackward0")
 
 
 def _of_all(name: str, kernel: Any, node: str) -> Any:
@@ -166,7 +178,7 @@ def _of_all(name: str, kernel: Any, node: str) -> Any:
 def _along(name: str, kernel: Any, node: str) -> Any:
     return op(f"{name}(self; dim, keepdim)", kernel, node=node, outputs=2, differentiable=(0,), missing="none",
               self=d("~self out1", lambda xp, g, out, self, dim, keepdim: index_grad(
-                  xp, g[0], out[1], self, dim, keepdim)))
+                  xp, g[0], out[1], self, dim, keepdim, "place_chosen")))
 
 
 def _in_groups(name: str, ufunc: str, node: str) -> Any:

@@ -12,23 +12,33 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, not_a_tensor, public
 from gradtrace.ops.arithmetic import where
 from gradtrace.ops.create import cast
-from gradtrace.ops.index import gather, index_put, index_select, scatter, scatter_add, scatter_value
+from gradtrace.ops.index import gather, index_put, index_select, nothing, scatter, scatter_add, scatter_value
 from gradtrace.ops.indexing import as_index, check_bounds
 
 masked_fill = op("masked_fill(self; mask, value)", lambda a, mask, value: np.where(mask, np.asarray(value).astype(
     a.dtype), a), node="MaskedFillBackward0",
-    self=d("", lambda xp, g, out, self, mask, value: xp.where(mask, xp.zeros_like(g), g)))
+    self=d("", lambda xp, g, out, self, mask, value: xp.zeroed(g, mask)))
 masked_fill_tensor = op("masked_fill_tensor(self, value; mask)", lambda a, value, mask: np.where(
     mask, value.astype(a.dtype), a), node="MaskedFillBackward1",
-    self=d("", lambda xp, g, out, self, value, mask: xp.where(mask, xp.zeros_like(g), g)),
+    self=d("", lambda xp, g, out, self, value, mask: xp.zeroed(g, mask)),
     value=d("", lambda xp, g, out, self, value, mask: xp.where(mask, g, xp.zeros_like(g))))
 masked_select = op("masked_select(self; mask)", lambda a, mask: np.broadcast_arrays(a, mask)[0][np.broadcast_to(
     mask, np.broadcast_shapes(a.shape, mask.shape))], node="MaskedSelectBackward0",
-    self=d("~self", lambda xp, g, out, self, mask: xp.index_place(g, np.broadcast_shapes(
-        tuple(self.shape), tuple(mask.shape)), (np.broadcast_to(plain(mask), np.broadcast_shapes(
-            tuple(self.shape), tuple(mask.shape))),))))
+    self=d("~self", lambda xp, g, out, self, mask: xp.mask_place(None, g, np.broadcast_to(
+        plain(mask), np.broadcast_shapes(tuple(self.shape), tuple(mask.shape))))))
+mask_place = op("mask_place(onto, source; mask)", lambda onto, source, mask: mask_kernel(source, mask),
+                node="MaskedScatterBackward0", onto=d("", nothing),
+                source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))))
 take_record = op("take(self; index)", lambda a, index: a.reshape(-1)[index], node="TakeBackward0",
                  self=d("~self", lambda xp, g, out, self, index: xp.place_flat(g, index, tuple(self.shape))))
+
+
+def mask_kernel(source: Any, mask: Any) -> Any:
+    out = np.zeros(mask.shape, source.dtype)
+    out[mask] = source
+    return out
+
+
 index_add = op("index_add(self, source; dim, index, alpha)", lambda a, source, dim, i, alpha: index_add_kernel(
     a, source, dim, i, alpha), node="IndexAddBackward0",
     self=d("", lambda xp, g, out, self, source, dim, index, alpha: g),

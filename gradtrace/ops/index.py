@@ -32,6 +32,10 @@ def rows(a: Any, index_: Any, dim: int) -> Any:
     return np.take(a, index_, dim) if a.ndim else np.array(a)
 
 
+def nothing(*_: Any) -> None:
+    """No gradient: the zeros that something is placed onto, an operand in PyTorch's graph, are None here."""
+
+
 def add_at(shape: Any, indices: Any, g: Any) -> Any:
     if not len(shape):
         return np.asarray(g.sum(dtype=g.dtype))
@@ -57,10 +61,13 @@ slice_place = op("slice_place(self; shape, dim, start, stop, step)",
                  self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(
                      g, dim, start, stop, step)))
 index = op("index(self; indices)", lambda a, indices: a[indices], node="IndexBackward0",
-           self=d("~self", lambda xp, g, out, self, indices: xp.index_place(g, tuple(self.shape), indices)))
-index_place = op("index_place(self; shape, indices)", lambda g, shape, indices: add_at(shape, indices, g),
-                 node="IndexPutBackward0",
-                 self=d("", lambda xp, g, out, self, shape, indices: xp.index(g, indices)))
+           self=d("~self", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)))
+index_place = op("index_place(onto, values; shape, indices)", lambda onto, g, shape, indices: add_at(
+    shape, indices, g), node="IndexPutImplBackward0", onto=d("", nothing),
+    values=d("", lambda xp, g, out, onto, values, shape, indices: xp.index(g, indices)))
+index_rows = op("index_rows(onto, source; shape, dim, index)", lambda onto, g, shape, dim, index: add_at(
+    shape, along(dim, index) if shape else (...,), g), node="IndexAddBackward0", onto=d("", nothing),
+    source=d("", lambda xp, g, out, onto, source, shape, dim, index: xp.index_select(g, dim, index)))
 index_put = op("index_put(self, values; indices, accumulate)", lambda a, v, indices, accumulate: put_kernel(
     a, v, indices, accumulate), node="IndexPutBackward0",
     self=d("", lambda xp, g, out, self, values, indices, accumulate: g if accumulate else xp.index_put(
@@ -68,10 +75,18 @@ index_put = op("index_put(self, values; indices, accumulate)", lambda a, v, indi
     values=d("", lambda xp, g, out, self, values, indices, accumulate: xp.index(g, indices)))
 gather = op("gather(self; dim, index)", lambda a, dim, index: taken(narrowed(a, index, dim), index, dim),
             node="GatherBackward0",
-            self=d("~self", lambda xp, g, out, self, dim, index: xp.gather_place(g, tuple(self.shape), dim, index)))
-gather_place = op("gather_place(self; shape, dim, index)", lambda g, shape, dim, index: add_at(
-    shape, grid(index, dim), g), node="ScatterAddBackward0",
-    self=d("", lambda xp, g, out, self, shape, dim, index: xp.gather(g, dim, index)))
+            self=d("~self", lambda xp, g, out, self, dim, index: xp.gather_place(
+                None, g, tuple(self.shape), dim, index)))
+
+
+def _place(name: str, node: str) -> None:
+    op(f"{name}(onto, src; shape, dim, index)", lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g),
+       node=node, onto=d("", nothing),
+       src=d("", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)))
+
+
+_place("gather_place", "ScatterAddBackward0")
+_place("order_place", "ScatterBackward0")  # no place twice
 scatter = op("scatter(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(a, src, dim, index),
              node="ScatterBackward0",
              self=d("", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
@@ -88,8 +103,8 @@ fit = op("fit(self; shape)", lambda a, shape: fit_kernel(a, shape), node="SliceB
          self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))))
 index_select = op("index_select(self; dim, index)", lambda a, dim, index: rows(a, index, dim),
                   node="IndexSelectBackward0",
-                  self=d("~self", lambda xp, g, out, self, dim, index: xp.index_place(
-                      g, tuple(self.shape), along(dim, index) if self.ndim else (...,))))
+                  self=d("~self", lambda xp, g, out, self, dim, index: xp.index_rows(
+                      None, g, tuple(self.shape), dim, index)))
 
 
 def fit_kernel(a: Any, shape: Any) -> Any:

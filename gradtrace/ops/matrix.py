@@ -156,12 +156,12 @@ def addbmm_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
 
 def flipped(xp: Any, x: Any) -> Any:
     """The matrix, or each matrix of a batch, transposed."""
-    return xp.transpose(x, x.ndim - 2, x.ndim - 1)
+    return xp.t(x) if x.ndim == 2 else xp.transpose(x, x.ndim - 2, x.ndim - 1)
 
 
 def columns(xp: Any, a: Any, b: Any) -> Any:
     """The outer product of two vectors."""
-    return xp.unsqueeze(a, 1) * xp.unsqueeze(b, 0)
+    return xp.reshape(a, (a.shape[0], 1)) * b
 
 
 def scaled(x: Any, factor: Any) -> Any:

@@ -14,7 +14,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import linalg
 from gradtrace.ops.arguments import count, one_dim, some_dims, torch_function
 from gradtrace.ops.arithmetic import NO_BOOL
-from gradtrace.ops.reduce import add_up, fold, numpy_dtype, spread
+from gradtrace.ops.reduce import add_up, fold, numpy_dtype, with_dims
 
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
@@ -41,36 +41,38 @@ def norm_kernel(a: Any, p: float, dims: Any, keepdim: bool, dtype: Any = None) -
     return out.astype(a.dtype)
 
 
+def kept(xp: Any, x: Any, self: Any, dims: Any, keepdim: bool) -> Any:
+    """A norm, or its gradient, so that it broadcasts against what it was made from."""
+    return x if dims is None or keepdim else with_dims(xp, x, self.shape, dims)
+
+
 def norm_grad(xp: Any, g: Any, self: Any, out: Any, p: float, dims: Any, keepdim: bool) -> Any:
     """Masks are selects throughout: at 0 the other factor may be inf or nan. The 0-norm counts: no gradient at all."""
     if p == 0:
         return None
     if p == 2:
-        at_zero = out == 0
-        scale = xp.where(at_zero, xp.zeros_like(g), g / xp.where(at_zero, xp.ones_like(out), out))
-        return self * spread(xp, scale, self.shape, dims, keepdim)
+        g, norm = kept(xp, g, self, dims, keepdim), kept(xp, out, self, dims, keepdim)
+        return g * xp.zeroed(self / norm, norm == 0)
     zero = xp.zeros_like(self)
-    g = spread(xp, g, self.shape, dims, keepdim)
+    g, norm = kept(xp, g, self, dims, keepdim), kept(xp, out, self, dims, keepdim)
     if p == 1:
-        return xp.sign(self) * g
-    norm = spread(xp, out, self.shape, dims, keepdim)
+        return xp.sgn(self) * g
     if math.isinf(p):
         hit = xp.logical_or(xp.abs(self) == norm, xp.logical_and(self != self, norm != norm))
         weights = xp.where(hit, xp.ones_like(self), zero)
         many = xp.sum(weights) if dims is None else xp.sum_dim(weights, dims, True)
-        return xp.sign(self) * xp.where(hit, g / many, zero)
+        return xp.sgn(self) * xp.where(hit, g / many, zero)
     if p < 1:
         at_zero = self == 0
         size = xp.abs(xp.where(at_zero, xp.ones_like(self), self))
         steep = xp.where(at_zero, zero, xp.pow_scalar(size, p - 1))
-        return xp.sign(self) * steep * g * xp.pow_scalar(norm, 1 - p)
+        return xp.sgn(self) * steep * g * xp.pow_scalar(norm, 1 - p)
     at_zero = norm == 0
-    norm = xp.where(at_zero, xp.ones_like(self), norm)
     if p < 2:
-        part = xp.sign(self) * power_of_size(xp, self, p - 1)
+        part = xp.sgn(self) * power_of_size(xp, self, p - 1)
     else:
         part = self * power_of_size(xp, self, p - 2)
-    return part * xp.where(at_zero, zero, g / xp.pow_scalar(norm, p - 1))
+    return part * xp.zeroed(g / xp.pow_scalar(norm, p - 1), at_zero)
 
 
 def power_of_size(xp: Any, x: Any, exponent: float) -> Any:

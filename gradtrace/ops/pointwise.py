@@ -55,7 +55,7 @@ log10 = op("log10(self)", "log10", scalar=math.log10, node="Log10Backward0", **F
 sqrt = op("sqrt(self)", "sqrt", scalar=math.sqrt, node="SqrtBackward0", **FLOAT,
           self=d("out", lambda xp, g, out, self: g / (2 * out)))
 rsqrt = op("rsqrt(self)", lambda x: 1 / np.sqrt(x), scalar=scalars.rsqrt, node="RsqrtBackward0", **FLOAT,
-           self=d("out", lambda xp, g, out, self: -0.5 * g * (out * out * out)))
+           self=d("out", lambda xp, g, out, self: -0.5 * g * xp.pow_scalar(out, 3)))
 reciprocal = op("reciprocal(self)", lambda x: np.divide(1, x), scalar=scalars.reciprocal,
                 node="ReciprocalBackward0", **FLOAT,
                 self=d("out", lambda xp, g, out, self: -g * (out * out)))
@@ -64,16 +64,16 @@ sin = op("sin(self)", "sin", scalar=math.sin, node="SinBackward0", **FLOAT,
 cos = op("cos(self)", "cos", scalar=math.cos, node="CosBackward0", **FLOAT,
          self=d("self", lambda xp, g, out, self: g * -xp.sin(self)))
 tan = op("tan(self)", "tan", scalar=math.tan, node="TanBackward0", **FLOAT,
-         self=d("out", lambda xp, g, out, self: g * (1 + out * out)))
+         self=d("out", lambda xp, g, out, self: g * (1 + xp.pow_scalar(out, 2))))
 asin = op("asin(self)", "arcsin", scalar=math.asin, node="AsinBackward0", **FLOAT,
-          self=d("self", lambda xp, g, out, self: g * xp.rsqrt(1 - self * self)))
+          self=d("self", lambda xp, g, out, self: g * xp.rsqrt(-self * self + 1)))
 acos = op("acos(self)", "arccos", scalar=math.acos, node="AcosBackward0", **FLOAT,
-          self=d("self", lambda xp, g, out, self: g * -xp.rsqrt(1 - self * self)))
+          self=d("self", lambda xp, g, out, self: g * -xp.rsqrt(-self * self + 1)))
 atan = op("atan(self)", "arctan", scalar=math.atan, node="AtanBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: g / (self * self + 1)))
 atan2 = op("atan2(self, other)", "arctan2", scalar=math.atan2, node="Atan2Backward0", **FLOAT,
-           self=d("self other", lambda xp, g, out, self, other: g * (other * inverse_square(xp, self, other))),
-           other=d("self other", lambda xp, g, out, self, other: g * (-self * inverse_square(xp, self, other))))
+           self=d("self other", lambda xp, g, out, self, other: g * other * inverse_square(xp, self, other)),
+           other=d("self other", lambda xp, g, out, self, other: g * -self * inverse_square(xp, self, other)))
 sinh = op("sinh(self)", "sinh", scalar=math.sinh, node="SinhBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: g * xp.cosh(self)))
 cosh = op("cosh(self)", "cosh", scalar=math.cosh, node="CoshBackward0", **FLOAT,
@@ -86,11 +86,11 @@ tanh_backward = op("tanh_backward(g, result)", lambda g, result: g * (1 - result
                    g=d("result", lambda xp, gg, out, g, result: xp.tanh_backward(gg, result)),
                    result=d("g result", lambda xp, gg, out, g, result: gg * (-2 * result * g)))
 asinh = op("asinh(self)", "arcsinh", scalar=math.asinh, node="AsinhBackward0", inplace_node="AsinhBackward1", **FLOAT,
-           self=d("self", lambda xp, g, out, self: g * xp.rsqrt(self * self + 1)))
+           self=d("self", lambda xp, g, out, self: g * xp.rsqrt(xp.pow_scalar(self, 2) + 1)))
 acosh = op("acosh(self)", "arccosh", scalar=math.acosh, node="AcoshBackward0", inplace_node="AcoshBackward1", **FLOAT,
            self=d("self", lambda xp, g, out, self: g * xp.rsqrt(self * self - 1)))
 atanh = op("atanh(self)", "arctanh", scalar=math.atanh, node="AtanhBackward0", inplace_node="AtanhBackward1", **FLOAT,
-           self=d("self", lambda xp, g, out, self: g / (1 - self * self)))
+           self=d("self", lambda xp, g, out, self: g / (1 - xp.pow_scalar(self, 2))))
 sigmoid = op("sigmoid(self)", sigmoid_kernel, scalar=scalars.sigmoid, node="SigmoidBackward0", **FLOAT,
              self=d("out", lambda xp, g, out, self: g * ((1 - out) * out),
                     lambda xp, g, out, self: xp.sigmoid_backward(g, out)))
@@ -154,7 +154,7 @@ signbit = op("signbit(self)", "signbit", scalar=lambda x: math.copysign(1.0, x) 
 def inverse_square(xp: Any, self: Any, other: Any) -> Any:
     """1 / (self^2 + other^2), and 0 at the origin, where the gradient of atan2 is taken as 0."""
     square = self * self + other * other
-    return xp.where(square == 0, xp.zeros_like(square), xp.reciprocal(square))
+    return xp.zeroed(xp.reciprocal(square), square == 0)
 
 
 def clamp_kernel(x: Any, low: Any, high: Any) -> Any:
@@ -183,8 +183,8 @@ def bound_grad(xp: Any, g: Any, active: Any) -> Any:
 # ---- the public names
 
 for _record, _aliases in (
-    (abs_, ("absolute",)), (sign, ()), (exp, ()), (exp2, ()), (expm1, ()), (log, ()), (log1p, ()), (log2, ()),
-    (log10, ()), (sqrt, ()), (rsqrt, ()), (reciprocal, ()), (sin, ()), (cos, ()), (tan, ()), (asin, ("arcsin",)),
+    (abs_, ("absolute",)), (sign, ()), (sgn, ()), (exp, ()), (exp2, ()), (expm1, ()), (log, ()), (log1p, ()),
+    (log2, ()), (log10, ()), (sqrt, ()), (rsqrt, ()), (reciprocal, ()), (sin, ()), (cos, ()), (tan, ()), (asin, ("arcsin",)),
     (acos, ("arccos",)), (atan, ("arctan",)), (sinh, ()), (cosh, ()), (asinh, ("arcsinh",)), (acosh, ("arccosh",)),
     (atanh, ("arctanh",)), (floor, ()), (ceil, ()), (trunc, ("fix",)), (frac, ()),
 ):

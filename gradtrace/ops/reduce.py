@@ -116,7 +116,9 @@ def prod_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any = None, keepdim: b
     if not self.ndim:
         return g
     if not bool((self == 0).any()):
-        return spread(xp, g * out, self.shape, dims, keepdim) / self
+        if dims is None or keepdim:
+            return g * (out / self)
+        return with_dims(xp, g, self.shape, dims) * (with_dims(xp, out, self.shape, dims) / self)
     if dims is None:
         flat = xp.reshape(self, (count(self.shape),))
         return g * xp.reshape(product_of_others(xp, flat, 0), tuple(self.shape))
@@ -137,12 +139,14 @@ def var_grad(xp: Any, g: Any, self: Any, dims: Any, correction: float, keepdim: 
         nan = xp.where(away == 0, xp.ones_like(away) * math.nan, xp.ones_like(away) * math.inf)
         return g * nan
     factor = 2 / (n - correction) if n != correction else math.inf
-    return spread(xp, g, self.shape, dims, keepdim) * (factor * away)
+    if dims is not None and not keepdim:
+        g = with_dims(xp, g, self.shape, dims)
+    return g * factor * away
 
 
 def std_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any, correction: float, keepdim: bool) -> Any:
     # A select, for a constant row has g / 0 here; its gradient is 0.
-    of_variance = xp.where(out == 0, xp.zeros_like(g), g / (out * 2))
+    of_variance = xp.zeroed(g / (out * 2), out == 0)
     return var_grad(xp, of_variance, self, dims, correction, keepdim)
 
 

@@ -16,6 +16,7 @@ PUBLIC = {
     "div_mode": "div",
     "cast": "to",
     "assign": "copy",
+    "zeroed": "masked_fill",
 }
 SUFFIXES = ("_scalar", "_scaled", "_tensor", "_dim", "_number", "_ex")
 # Records whose first argument stands right of the sign: `2 - x` is rsub_scalar(x, 2).

@@ -97,7 +97,6 @@ BINARY: dict[str, tuple[Callable[[Any, Any], Any], tuple[float, float], tuple[fl
     "addcmul": (lambda a, b: torch.addcmul(a, b, a * b, value=2), (-2.0, 2.0), (-2.0, 2.0)),
     "addcdiv": (lambda a, b: torch.addcdiv(a, a, b, value=2), (-2.0, 2.0), (0.5, 2.0)),
     "dist": (torch.dist, (-2.0, 0.0), (0.5, 2.0)),
-    "dist 3": (lambda a, b: torch.dist(a, b, 3), (-2.0, 0.0), (0.5, 2.0)),
     "mse_loss": (lambda a, b: F.mse_loss(a + b * 0, b + a * 0, reduction="sum"), (-2.0, 2.0), (-2.0, 2.0)),
 }
 

@@ -184,7 +184,8 @@ def bound_grad(xp: Any, g: Any, active: Any) -> Any:
 
 for _record, _aliases in (
     (abs_, ("absolute",)), (sign, ()), (sgn, ()), (exp, ()), (exp2, ()), (expm1, ()), (log, ()), (log1p, ()),
-    (log2, ()), (log10, ()), (sqrt, ()), (rsqrt, ()), (reciprocal, ()), (sin, ()), (cos, ()), (tan, ()), (asin, ("arcsin",)),
+    (log2, ()), (log10, ()), (sqrt, ()), (rsqrt, ()), (reciprocal, ()),
+    (sin, ()), (cos, ()), (tan, ()), (asin, ("arcsin",)),
     (acos, ("arccos",)), (atan, ("arctan",)), (sinh, ()), (cosh, ()), (asinh, ("arcsinh",)), (acosh, ("arccosh",)),
     (atanh, ("arctanh",)), (floor, ()), (ceil, ()), (trunc, ("fix",)), (frac, ()),
 ):

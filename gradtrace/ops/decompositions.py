@@ -14,7 +14,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.linalg import LinAlgError, check_float, check_matrix, check_square, constant, first_failure
-from gradtrace.ops.matrix import flipped
+from gradtrace.ops.matrix import transposed
 from gradtrace.ops.results import result_type
 
 # ---- kernels
@@ -86,12 +86,12 @@ def diagonal_matrix(xp: Any, values: Any) -> Any:
 def eigh_grad(xp: Any, g: Any, out: Any) -> Any:
     values, vectors = out
     if g[1] is None:
-        return xp.matmul(vectors * xp.unsqueeze(g[0], g[0].ndim - 1), flipped(xp, vectors))
-    turning = xp.matmul(flipped(xp, vectors), g[1])
-    inner = (turning - flipped(xp, turning)) / (2 * rows_minus_columns(xp, values))
+        return xp.matmul(vectors * xp.unsqueeze(g[0], g[0].ndim - 1), transposed(xp, vectors))
+    turning = xp.matmul(transposed(xp, vectors), g[1])
+    inner = (turning - transposed(xp, turning)) / (2 * rows_minus_columns(xp, values))
     if g[0] is not None:
         inner = inner + diagonal_matrix(xp, g[0])
-    return xp.matmul(vectors, xp.matmul(inner, flipped(xp, vectors)))
+    return xp.matmul(vectors, xp.matmul(inner, transposed(xp, vectors)))
 
 
 def svd_grad(xp: Any, g: Any, out: Any) -> Any:
@@ -112,20 +112,20 @@ def svd_grad(xp: Any, g: Any, out: Any) -> Any:
     apart = rows_minus_columns(xp, s * s)
     parts = [] if gs is None else [diagonal_matrix(xp, gs)]
     if gu is not None:
-        turning = xp.matmul(flipped(xp, u), gu)
-        parts.append((turning - flipped(xp, turning)) / apart * row)
+        turning = xp.matmul(transposed(xp, u), gu)
+        parts.append((turning - transposed(xp, turning)) / apart * row)
     if gvh is not None:
-        turning = xp.matmul(vh, flipped(xp, gvh))
-        parts.append(column * ((turning - flipped(xp, turning)) / apart))
+        turning = xp.matmul(vh, transposed(xp, gvh))
+        parts.append(column * ((turning - transposed(xp, turning)) / apart))
     inner = parts[0]
     for part in parts[1:]:
         inner = inner + part
     total = xp.matmul(u, xp.matmul(inner, vh))
     if gu is not None and m > k:
-        outside = gu - xp.matmul(u, xp.matmul(flipped(xp, u), gu))
+        outside = gu - xp.matmul(u, xp.matmul(transposed(xp, u), gu))
         total = total + xp.matmul(outside / row, vh)
     if gvh is not None and n > k:
-        outside = gvh - xp.matmul(xp.matmul(gvh, flipped(xp, vh)), vh)
+        outside = gvh - xp.matmul(xp.matmul(gvh, transposed(xp, vh)), vh)
         total = total + xp.matmul(u, outside / column)
     return total
 
@@ -150,28 +150,28 @@ def qr_grad(xp: Any, g: Any, out: Any, shape: Any, mode: str) -> Any:
     first = constant(q, np.eye(m, n))
     beyond = constant(q, np.arange(n) >= m)
     of_beyond = xp.matmul(q, gr * beyond)
-    gq = gq + xp.matmul(xp.matmul(q, r * beyond), flipped(xp, gr * beyond))
-    square = square_qr_grad(xp, gq, xp.matmul(gr, flipped(xp, first)), q, xp.matmul(r, flipped(xp, first)))
+    gq = gq + xp.matmul(xp.matmul(q, r * beyond), transposed(xp, gr * beyond))
+    square = square_qr_grad(xp, gq, xp.matmul(gr, transposed(xp, first)), q, xp.matmul(r, transposed(xp, first)))
     return xp.matmul(square, first) + of_beyond
 
 
 def square_qr_grad(xp: Any, gq: Any, gr: Any, q: Any, r: Any) -> Any:
-    inner = xp.matmul(r, flipped(xp, gr)) - xp.matmul(flipped(xp, gq), q)
-    inner = xp.tril(inner, 0) + flipped(xp, xp.tril(inner, -1))
-    return xp.solve_triangular(flipped(xp, r), gq + xp.matmul(q, inner), False, False, False)
+    inner = xp.matmul(r, transposed(xp, gr)) - xp.matmul(transposed(xp, gq), q)
+    inner = xp.tril(inner, 0) + transposed(xp, xp.tril(inner, -1))
+    return xp.solve_triangular(transposed(xp, r), gq + xp.matmul(q, inner), False, False, False)
 
 
 def pinv_grad(xp: Any, g: Any, a: Any, out: Any) -> Any:
-    turned, gt = flipped(xp, out), flipped(xp, g)
+    turned, gt = transposed(xp, out), transposed(xp, g)
     times = xp.matmul
     if a.shape[-2] <= a.shape[-1]:
         k = times(gt, out)
         kt = times(k, turned)
-        return (-flipped(xp, times(out, k)) + kt - times(times(a, out), kt)
+        return (-transposed(xp, times(out, k)) + kt - times(times(a, out), kt)
                 + times(times(turned, out), gt - times(k, a)))
     k = times(out, gt)
     tk = times(turned, k)
-    return (-flipped(xp, times(k, out)) + times(times(gt - times(a, k), out), turned) + tk
+    return (-transposed(xp, times(k, out)) + times(times(gt - times(a, k), out), turned) + tk
             - times(times(tk, out), a))
 
 
@@ -184,11 +184,11 @@ def lstsq_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, rcond: fl
     parts_a, parts_b = [], []
     if gx is not None:
         inverse = xp.pinv(a, 0.0, rcond, False)
-        parts_a.append(pinv_grad(xp, xp.matmul(gx, flipped(xp, b)), a, inverse))
-        parts_b.append(xp.matmul(flipped(xp, inverse), gx))
+        parts_a.append(pinv_grad(xp, xp.matmul(gx, transposed(xp, b)), a, inverse))
+        parts_b.append(xp.matmul(transposed(xp, inverse), gx))
     if g[1] is not None and out[1] is not None and count_of(out[1]):
         away = (xp.matmul(a, x) - b) * (2 * xp.unsqueeze(g[1], g[1].ndim - 1))
-        parts_a.append(xp.matmul(away, flipped(xp, x)))
+        parts_a.append(xp.matmul(away, transposed(xp, x)))
         parts_b.append(-away)
     if not parts_a:
         return None, None

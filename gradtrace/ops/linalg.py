@@ -14,7 +14,7 @@ from gradtrace.engine.op import d, op, records
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import expose, linalg
 from gradtrace.ops.arguments import torch_function
-from gradtrace.ops.matrix import flipped
+from gradtrace.ops.matrix import transposed
 from gradtrace.ops.results import result_type
 
 
@@ -158,7 +158,7 @@ def det_kernel(a: Any) -> Any:
 
 
 def inverse_grad(xp: Any, g: Any, inverse: Any) -> Any:
-    turned = flipped(xp, inverse)
+    turned = transposed(xp, inverse)
     return -xp.matmul(turned, xp.matmul(g, turned))
 
 
@@ -176,22 +176,22 @@ def adjugate(xp: Any, a: Any) -> Any:
 def det_grad(xp: Any, g: Any, a: Any, out: Any) -> Any:
     g = xp.reshape(g, (*a.shape[:-2], 1, 1))
     if bool((out == 0).any()):
-        return g * flipped(xp, adjugate(xp, a))
-    return g * xp.reshape(out, (*a.shape[:-2], 1, 1)) * flipped(xp, xp.inv_ex(a)[0])
+        return g * transposed(xp, adjugate(xp, a))
+    return g * xp.reshape(out, (*a.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(a)[0])
 
 
 def solve_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, left: bool, vector: bool) -> Any:
-    of_b = xp.solve_ex(flipped(xp, a), g[0], left, vector)[0]
+    of_b = xp.solve_ex(transposed(xp, a), g[0], left, vector)[0]
     if not wanted[0]:
         return None, of_b
     x, gb = (xp.unsqueeze(t, t.ndim) if vector else t for t in (out[0], of_b))
-    of_a = xp.matmul(gb, flipped(xp, x)) if left else xp.matmul(flipped(xp, x), gb)
+    of_a = xp.matmul(gb, transposed(xp, x)) if left else xp.matmul(transposed(xp, x), gb)
     return -of_a, of_b if wanted[1] else None
 
 
 matmul = op("matmul(self, other)", "matmul", node="BmmBackward0",
-            self=d("other", lambda xp, g, out, self, other: xp.matmul(g, flipped(xp, other))),
-            other=d("self", lambda xp, g, out, self, other: xp.matmul(flipped(xp, self), g)))
+            self=d("other", lambda xp, g, out, self, other: xp.matmul(g, transposed(xp, other))),
+            other=d("self", lambda xp, g, out, self, other: xp.matmul(transposed(xp, self), g)))
 inv_ex = op("inv_ex(A)", inverse_kernel, node="LinalgInvExBackward0", outputs=2, differentiable=(0,),
             A=d("out0", lambda xp, g, out, A: inverse_grad(xp, g[0], out[0])))
 solve_ex = op("solve_ex(A, B; left, vector)", solve_kernel, node="LinalgSolveExBackward0", outputs=2,
@@ -200,7 +200,7 @@ det = op("det(A)", det_kernel, node="LinalgDetBackward0",
          A=d("A out", lambda xp, g, out, A: det_grad(xp, g, A, out)))
 slogdet = op("slogdet(A)", lambda a: tuple(np.linalg.slogdet(a)), node="LinalgSlogdetBackward0", outputs=2,
              A=d("A", lambda xp, g, out, A: (
-                 xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * flipped(xp, xp.inv_ex(A)[0]))))
+                 xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(A)[0]))))
 
 
 # ---- the public names

@@ -17,7 +17,7 @@ from gradtrace.ops.linalg import (
     permuted,
     substitute,
 )
-from gradtrace.ops.matrix import flipped
+from gradtrace.ops.matrix import transposed
 from gradtrace.ops.results import result_type
 
 # ---- kernels
@@ -82,7 +82,7 @@ def factors(xp: Any, lu: Any) -> tuple[Any, Any]:
 def plu_grad(xp: Any, gl: Any, gu: Any, p: Any, lower: Any, upper: Any) -> Any:
     """The gradient of A = P L U; a wide or tall rest is a triangular product of its own."""
     m, k, n = lower.shape[-2], lower.shape[-1], upper.shape[-1]
-    times, turn = xp.matmul, lambda x: flipped(xp, x)
+    times, turn = xp.matmul, lambda x: transposed(xp, x)
     gl = xp.zeros_like(lower) if gl is None else gl
     gu = xp.zeros_like(upper) if gu is None else gu
     head, wide = constant(lower, np.eye(k, m)), constant(lower, np.eye(k, n))
@@ -136,15 +136,15 @@ def lu_solve_grad(xp: Any, wanted: Any, g: Any, out: Any, lu: Any, pivots: Any, 
     if not wanted[0]:
         return None, None, of_b
     raw = pivots._data if isinstance(pivots, Tensor) else pivots
-    p = flipped(xp, constant(g, permutation(raw, lu.shape[-2], np.float64)))
+    p = transposed(xp, constant(g, permutation(raw, lu.shape[-2], np.float64)))
     lower, upper = factors(xp, lu)
     # With A = P L U: gradient of the product L U, then of its factors.
     if adjoint:
-        of_product = -xp.matmul(xp.matmul(p, out), flipped(xp, of_b))
+        of_product = -xp.matmul(xp.matmul(p, out), transposed(xp, of_b))
     else:
-        of_product = -xp.matmul(xp.matmul(p, of_b), flipped(xp, out))
-    of_lu = (xp.tril(xp.matmul(of_product, flipped(xp, upper)), -1)
-             + xp.triu(xp.matmul(flipped(xp, lower), of_product), 0))
+        of_product = -xp.matmul(xp.matmul(p, of_b), transposed(xp, out))
+    of_lu = (xp.tril(xp.matmul(of_product, transposed(xp, upper)), -1)
+             + xp.triu(xp.matmul(transposed(xp, lower), of_product), 0))
     return of_lu, None, of_b if wanted[2] else None
 
 
@@ -157,13 +157,13 @@ def householder_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, tau: Any) -
               xp.matmul(xp.unsqueeze(tau, tau.ndim - 1), constant(g, np.eye(k)[:, i:i + 1]))) for i in range(k)]
     inner = [constant(g, np.eye(m, n))]
     for v, t in reversed(steps):
-        inner.append(inner[-1] - t * xp.matmul(v, xp.matmul(flipped(xp, v), inner[-1])))
+        inner.append(inner[-1] - t * xp.matmul(v, xp.matmul(transposed(xp, v), inner[-1])))
     of_vectors, of_tau = xp.zeros_like(a), xp.zeros_like(tau)
     for i, (v, t) in enumerate(steps):
         after = inner[k - 1 - i]
-        left, right = xp.matmul(flipped(xp, v), after), xp.matmul(flipped(xp, v), g)
-        of_v = -t * (xp.matmul(g, flipped(xp, left)) + xp.matmul(after, flipped(xp, right)))
-        of_vectors = of_vectors + xp.matmul(of_v, flipped(xp, columns[i]))
+        left, right = xp.matmul(transposed(xp, v), after), xp.matmul(transposed(xp, v), g)
+        of_v = -t * (xp.matmul(g, transposed(xp, left)) + xp.matmul(after, transposed(xp, right)))
+        of_vectors = of_vectors + xp.matmul(of_v, transposed(xp, columns[i]))
         one = -xp.sum_dim(left * right, (left.ndim - 2, left.ndim - 1))
         of_tau = of_tau + xp.unsqueeze(one, one.ndim) * constant(g, np.eye(k)[i])
         g = g - t * xp.matmul(v, right)

@@ -154,9 +154,14 @@ def addbmm_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
 # ---- rules and records
 
 
-def flipped(xp: Any, x: Any) -> Any:
+def transposed(xp: Any, x: Any) -> Any:
     """The matrix, or each matrix of a batch, transposed."""
-    return xp.t(x) if x.ndim == 2 else xp.transpose(x, x.ndim - 2, x.ndim - 1)
+    return xp.transpose(x, x.ndim - 2, x.ndim - 1)
+
+
+def flipped(xp: Any, x: Any) -> Any:
+    """The same; of one matrix as Tensor.t names it."""
+    return xp.t(x) if x.ndim == 2 else transposed(xp, x)
 
 
 def columns(xp: Any, a: Any, b: Any) -> Any:

@@ -11,7 +11,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import NOT_GIVEN
 from gradtrace.ops.arguments import missing_arguments, torch_function
 from gradtrace.ops.linalg import LinAlgError, check_float, check_sizes, check_square, first_failure, substitute
-from gradtrace.ops.matrix import flipped
+from gradtrace.ops.matrix import transposed
 from gradtrace.ops.results import result_type
 
 # ---- kernels
@@ -62,10 +62,10 @@ def cholesky_inverse_kernel(factor: Any, upper: bool) -> Any:
 
 def solve_triangular_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, upper: bool, left: bool,
                           unit: bool) -> Any:
-    of_b = xp.solve_triangular(flipped(xp, a), g, not upper, left, unit)
+    of_b = xp.solve_triangular(transposed(xp, a), g, not upper, left, unit)
     if not wanted[0]:
         return None, of_b
-    of_a = -(xp.matmul(of_b, flipped(xp, out)) if left else xp.matmul(flipped(xp, out), of_b))
+    of_a = -(xp.matmul(of_b, transposed(xp, out)) if left else xp.matmul(transposed(xp, out), of_b))
     off = 1 if unit else 0
     of_a = xp.triu(of_a, off) if upper else xp.tril(of_a, -off)
     return of_a, of_b if wanted[1] else None
@@ -73,15 +73,15 @@ def solve_triangular_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any
 
 def cholesky_grad(xp: Any, g: Any, factor: Any, upper: bool) -> Any:
     """Symmetric, though only one triangle of the matrix is read: it stands for both (as PyTorch's)."""
-    lower, g = (flipped(xp, factor), flipped(xp, g)) if upper else (factor, g)
-    half = xp.tril(xp.matmul(flipped(xp, lower), g), 0)
-    whole = half + flipped(xp, xp.tril(half, -1))
-    inner = xp.solve_triangular(flipped(xp, lower), whole, True, True, False)
+    lower, g = (transposed(xp, factor), transposed(xp, g)) if upper else (factor, g)
+    half = xp.tril(xp.matmul(transposed(xp, lower), g), 0)
+    whole = half + transposed(xp, xp.tril(half, -1))
+    inner = xp.solve_triangular(transposed(xp, lower), whole, True, True, False)
     return xp.solve_triangular(lower, inner, False, False, False) * 0.5
 
 
 def cholesky_inverse_grad(xp: Any, g: Any, out: Any, factor: Any, upper: bool) -> Any:
-    middle = xp.matmul(out, xp.matmul(g + flipped(xp, g), out))
+    middle = xp.matmul(out, xp.matmul(g + transposed(xp, g), out))
     return -(xp.matmul(factor, middle) if upper else xp.matmul(middle, factor))
 
 
@@ -89,8 +89,8 @@ def cholesky_solve_grad(xp: Any, wanted: Any, g: Any, out: Any, b: Any, factor: 
     of_b = xp.cholesky_solve(g, factor, upper)
     if not wanted[1]:
         return of_b, None
-    middle = xp.matmul(of_b, flipped(xp, out))
-    middle = middle + flipped(xp, middle)
+    middle = xp.matmul(of_b, transposed(xp, out))
+    middle = middle + transposed(xp, middle)
     of_factor = -(xp.matmul(factor, middle) if upper else xp.matmul(middle, factor))
     return of_b if wanted[0] else None, of_factor
 
@@ -100,9 +100,9 @@ def triangular_solve_grad(xp: Any, wanted: Any, g: Any, out: Any, b: Any, a: Any
     """The older form, whose second result is the matrix itself."""
     of_b = of_a = None
     if g[0] is not None:
-        source = flipped(xp, a) if transpose else a
+        source = transposed(xp, a) if transpose else a
         of_a, of_b = solve_triangular_grad(xp, (True, True), g[0], out[0], source, b, upper != transpose, True, unit)
-        of_a = flipped(xp, of_a) if transpose else of_a
+        of_a = transposed(xp, of_a) if transpose else of_a
     if g[1] is not None:
         of_a = g[1] if of_a is None else of_a + g[1]
     return of_b if wanted[0] else None, of_a if wanted[1] else None

@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from gradtrace.annotations import NamedTuple
 
-PICTURES = (".dot", ".svg", ".png", ".pdf")
+PICTURES = (
+    ".dot", ".svg", ".png", ".pdf", ".html", ".gif", ".apng", ".webp", ".mmd", ".json", ".graphml", ".txt",
+)
 
 
 class Split(NamedTuple):

@@ -92,6 +92,12 @@ class Canvas:
 
 def source(trace: Trace, options: Options = Options(), folded: Fold | None = None) -> str:
     """The DOT text of `trace`, folded as `folded` says. UsageError for an unknown style or theme."""
+    check(options)
+    return text_of(model(trace, options.style, folded), options)
+
+
+def check(options: Options) -> None:
+    """UsageError for an option that has no such choice."""
     if options.style not in STYLES:
         raise UsageError(f"unknown graph style '{options.style}'", f"use one of: {', '.join(STYLES)}")
     if options.theme not in THEMES:
@@ -100,7 +106,6 @@ def source(trace: Trace, options: Options = Options(), folded: Fold | None = Non
         raise UsageError(f"unknown direction '{options.direction}'", f"use one of: {', '.join(DIRECTIONS)}")
     if options.color_by not in COLORS:
         raise UsageError(f"cannot colour by '{options.color_by}'", f"use one of: {', '.join(COLORS)}")
-    return text_of(model(trace, options.style, folded), options)
 
 
 def text_of(drawn: Model, options: Options) -> str:

@@ -52,11 +52,14 @@ def text(source: str) -> str:
 
 
 def plain(lines: str | Iterable[str]) -> str:
-    """A plain (escString) attribute such as a tooltip; several lines are joined by line breaks."""
-    from graphviz import escape, nohtml
+    """A plain (escString) attribute such as a tooltip; several lines are joined by line breaks.
+
+    A backslash is written four times, for Graphviz resolves escapes twice here.
+    """
+    from graphviz import nohtml
 
     several = (lines,) if isinstance(lines, str) else lines
-    return nohtml("\\n".join(escape(visible(line).replace("&", "&amp;")) for line in several))
+    return nohtml("\\n".join(visible(line).replace("&", "&amp;").replace("\\", "\\" * 4) for line in several))
 
 
 def font(content: str, *, color: str = "", size: float = 0, bold: bool = False) -> str:

@@ -214,6 +214,7 @@ def test_the_same_bytes_from_another_process(style):
 
 
 HOSTILE = [
+    "\\L", "\\\\L \\E",
     '"', "\\", "\\N \\l", "\\\\N", 'a"b\\', "<b>x</b>", "a<b", "&amp;", "&", "x|{y}|z", "日本 λ é 🙂", "a\nb\tc",
     "]]>", "-->", "\x00\x1b[31m", "\ud800", "\ufffe", "", " ", "<>", "<a>", "digraph {", "x;y", "%s", "a" * 500,
 ]  # fmt: skip

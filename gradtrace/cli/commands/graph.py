@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import options, output, report
 from gradtrace.cli.command import SourceCommand, ToolOption
@@ -10,26 +12,37 @@ from gradtrace.errors import UsageError
 if TYPE_CHECKING:
     from gradtrace.lang import Program
     from gradtrace.trace import Trace
+    from gradtrace.views.dot import Options
     from gradtrace.views.fold import Fold
+    from gradtrace.views.model import Model
 
 HELP = """Draw the graph of SOURCE: tensors, the operations between them, leaf status, values and gradients.
 
-Without -o, DOT goes to stdout. Graphviz comes with gradtrace; no system package is needed."""
+Without -o, a terminal gets a tree and a pipe DOT. Graphviz comes with gradtrace; no system package is needed."""
 
 EXAMPLES = """Examples:
   gradtrace graph "(x+w)*(w+1)" --x 2 --w 1 -o graph.svg
   gradtrace graph expr.txt --x 2 --w 1 --style autograd -o graph.png
   gradtrace graph expr.txt --x 2 --w 1 | dot -Tsvg"""
 
-SUFFIXES = ("dot", "svg", "png", "pdf")
-
 
 def suffix_of(name: str) -> str:
     """Refuses, before anything is computed, a name that does not say what to draw."""
+    from gradtrace.views import render
+
+    return checked(name, render.SUFFIXES)
+
+
+def checked(name: str, among: tuple[str, ...]) -> str:
+    """A name for -o that ends in one of the suffixes. UsageError for another."""
+    from gradtrace.views import render
+
     if name == "-":
         raise UsageError("-o takes a file's name, not -", "leave it out: DOT goes to stdout; or -o /dev/stdout.svg")
-    if name.rpartition(".")[2].lower() not in SUFFIXES or "." not in name:
-        raise UsageError(f"-o: cannot tell what to draw from '{name}'", "end it in .svg, .png, .pdf or .dot")
+    try:
+        render.suffix_of(name, among)
+    except UsageError as error:
+        raise UsageError(f"-o: {error.message}", error.hint) from None
     return name
 
 
@@ -52,20 +65,46 @@ def graph(
     **flags: Any,
 ) -> None:
     from gradtrace.cli import session
-    from gradtrace.views import dot
+    from gradtrace.views import dot, model, render
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
     watched = derivatives or color_by == "grad-norm"
     trace = session.record(program, inputs, how, options.budget(flags), watched=watched)
     look = dot.Options(style, theme, not no_legend, not no_values, not no_gradients, autograd_nodes, derivatives,
                        direction, levels, color_by)
-    text = dot.source(trace, look, folded(trace, depth, expand))
+    drawn = model.model(trace, style, folded(trace, depth, expand))
     if output_file is None:
-        output.write(text)
+        output.write(shown(drawn, look, flags["color"]))
         return
     from gradtrace.views import files
 
-    files.write_output(output_file, drawn(text, output_file.rpartition(".")[2].lower(), dpi))
+    content = render.render(drawn, look, render.suffix_of(output_file), dpi)
+    files.write_output(output_file, content)
+    told_if_shrunk(content)
+
+
+def shown(drawn: Model, look: Options, color: str | None) -> str:
+    """What goes to stdout: a tree on a terminal, DOT into a pipe."""
+    from gradtrace.cli import colour
+
+    if not colour.is_terminal(sys.stdout):
+        from gradtrace.views import dot
+
+        return dot.text_of(drawn, look)
+    import shutil
+
+    from gradtrace.views import tree
+
+    width = shutil.get_terminal_size().columns
+    return tree.render(drawn, tree.Options(width, colour.wanted(color, sys.stdout), not output.speaks_unicode()))
+
+
+def told_if_shrunk(content: bytes) -> None:
+    from gradtrace.views import image
+
+    if image.is_shrunk(content):
+        report.write(f"gradtrace graph: scaled down to {image.LARGEST:,} pixels, more than that no PNG has here; "
+                     "an .svg keeps its size")
 
 
 def folded(trace: Trace, depth: str | None, expand: tuple[str, ...]) -> Fold:
@@ -87,24 +126,11 @@ def depth_of(text: str) -> str:
     raise UsageError(f"--depth: not a number of levels: '{text}'", "0, 1, 2, ..., or all")
 
 
-def drawn(text: str, suffix: str, dpi: int | None) -> bytes:
-    if suffix == "dot":
-        return text.encode()
-    from gradtrace.views import image
-
-    picture = image.render(text, suffix, dpi=dpi)
-    if image.is_shrunk(picture):
-
-        report.write(f"gradtrace graph: scaled down to {image.LARGEST:,} pixels, more than that no PNG has here; "
-                     "an .svg keeps its size")
-    return picture
-
-
 def picture() -> list[ToolOption]:
     place = "Picture"
     return [
         ToolOption(["-o", "output_file"], metavar="FILE", check=suffix_of, section=place,
-                   help="Write .svg, .png, .pdf or .dot."),
+                   help="Write .svg, .png, .pdf, .dot, .mmd, .json, .graphml or .txt."),
         ToolOption(["--style"], choices=("data", "function", "autograd"), default="data",
                    metavar="data|function|autograd", section=place,
                    help="Tensors with operations on the edges (the default), tensors and Functions as nodes, or "

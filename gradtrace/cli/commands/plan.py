@@ -81,16 +81,16 @@ def repeated(made: Any, tensors: dict[str, Tensor], runs: int) -> str:
 
 
 def draw(text: str, name: str) -> None:
-    from gradtrace.cli.commands.graph import drawn
-    from gradtrace.views import files
+    from gradtrace.views import files, render
 
-    files.write_output(name, drawn(text, name.rpartition(".")[2].lower(), None))
+    files.write_output(name, render.render_dot(text, render.suffix_of(name)))
 
 
 def suffix_of(name: str) -> str:
-    from gradtrace.cli.commands.graph import suffix_of as check
+    from gradtrace.cli.commands.graph import checked
+    from gradtrace.views.render import DRAWN
 
-    return check(name)
+    return checked(name, DRAWN)
 
 
 command = SourceCommand(

@@ -1,0 +1,171 @@
+"""A model as text for other programs: JSON (node-link), GraphML, Mermaid.
+
+    node_link(model)    networkx.node_link_graph(json.load(file), edges="edges") reads it
+    graphml(model)      networkx.read_graphml, yEd, Gephi and Cytoscape read it
+    mermaid(model)      Markdown on GitHub and GitLab draws it, within ```mermaid
+"""
+
+from __future__ import annotations
+
+import json
+
+from gradtrace.annotations import Any
+from gradtrace.views import flow, nodes, numbers
+from gradtrace.views.labels import clip, visible
+from gradtrace.views.model import Model
+from gradtrace.views.style import THEMES
+
+SCHEMA, VERSION = "gradtrace/graph", 1
+
+
+# ---- JSON
+
+
+def document(drawn: Model) -> dict[str, Any]:
+    """The node-link document as plain data: what networkx knows, and in `graph` what belongs to the whole.
+
+    Fields are only ever added to it. A node's and an edge's fields are those of `nodes.py`.
+    """
+    known = flow.derivatives(drawn.trace)
+    edges = [nodes.edge_facts(drawn, edge, known) for edge in drawn.edges]
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "directed": True,
+        "multigraph": True,
+        "graph": {"source": drawn.trace.source_name, "style": drawn.style, "backward_runs": drawn.trace.backward_runs},
+        "nodes": nodes.facts_of(drawn),
+        "edges": [{**edge, "key": key} for key, edge in enumerate(edges)],
+    }
+
+
+def node_link(drawn: Model) -> str:
+    """The document as JSON, ended by a line break."""
+    return json.dumps(numbers.json_safe(document(drawn)), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+# ---- GraphML
+
+TYPES = {bool: "boolean", int: "long", float: "double"}
+
+
+def graphml(drawn: Model) -> str:
+    """GraphML: a number as a number, anything else as text (an array as its nested list)."""
+    from xml.etree import ElementTree
+
+    root = ElementTree.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
+    found = document(drawn)
+    keys: dict[tuple[str, str], str] = {}
+    rows = [("node", fields) for fields in found["nodes"]] + [("edge", fields) for fields in found["edges"]]
+    for kind, fields in rows:
+        for name, value in fields.items():
+            known = keys.get((kind, name))
+            keys[kind, name] = "string" if known not in (None, graphml_type(value)) else graphml_type(value)
+    own = {"node": ("id",), "edge": ("source", "target", "key")}
+    for (kind, name), type_ in keys.items():
+        if name not in own[kind]:
+            ElementTree.SubElement(
+                root, "key", {"id": f"{kind[0]}_{name}", "for": kind, "attr.name": name, "attr.type": type_}
+            )
+    graph = ElementTree.SubElement(root, "graph", id="G", edgedefault="directed")
+    for kind, fields in rows:
+        where = {"id": fields["id"]} if kind == "node" else {
+            "id": f"e{fields['key']}", "source": fields["source"], "target": fields["target"]
+        }
+        element = ElementTree.SubElement(graph, kind, where)
+        for name, value in fields.items():
+            if name not in own[kind]:
+                data = ElementTree.SubElement(element, "data", key=f"{kind[0]}_{name}")
+                data.text = graphml_text(value)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f"<?xml version='1.0' encoding='UTF-8'?>\n{text}\n"
+
+
+def graphml_type(value: Any) -> str:
+    return TYPES.get(type(value), "string")
+
+
+def graphml_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = value if isinstance(value, str) else json.dumps(numbers.json_safe(value), ensure_ascii=False)
+    return visible(text.strip('"') if isinstance(value, float) else text)
+
+
+# ---- Mermaid
+
+SHAPES = {
+    "leaf": ("([", "])"), "data": ("[/", "/]"), "constant": ("[", "]"), "nonleaf": ("[", "]"), "result": ("[", "]"),
+    "retained": ("[[", "]]"), "output": ("{{", "}}"), "function": ("[", "]"), "freed": ("[", "]"),
+    "accumulate": ("([", "])"), "root": ("{{", "}}"), "group": ("[[", "]]"), "series": ("[[", "]]"),
+    "operation": ("((", "))"),
+}
+DASHED = frozenset({"result", "freed", "constant"})
+
+
+def mermaid(drawn: Model) -> str:
+    """A Mermaid flowchart with the same shapes and colours as far as Mermaid has them."""
+    lines = ["flowchart LR"]
+    used = []
+    open_scopes: list[str] = []
+    rows = sorted(nodes.facts_of(drawn), key=lambda row: row.get("scope", []))
+    for row in rows:
+        open_scopes = enter(lines, open_scopes, row.get("scope", []))
+        role = row.get("role", row["kind"])
+        used.append(role)
+        before, after = SHAPES[role]
+        indent = "  " * (len(open_scopes) + 1)
+        lines.append(f'{indent}{row["id"]}{before}"{mermaid_label(row)}"{after}:::{role}')
+    enter(lines, open_scopes, [])
+    known = flow.derivatives(drawn.trace)
+    for edge in drawn.edges:
+        row = nodes.edge_facts(drawn, edge, known)
+        written = row.get("text", f"×{row['times']}" if "times" in row else "")
+        arrow = "-->" if edge.flows else "-.->"
+        between = f'{arrow}|"{escaped(written)}"|' if written else arrow
+        lines.append(f"  {edge.source} {between} {edge.target}")
+    theme = THEMES["light"]
+    looks = {**theme.looks, **theme.functions, "group": theme.group, "series": theme.series,
+             "operation": theme.operation}
+    for role in dict.fromkeys(used):
+        look = looks[role]
+        dashes = ",stroke-dasharray:4" if role in DASHED else ""
+        lines.append(
+            f"  classDef {role} fill:{look.fill},stroke:{look.border},stroke-width:{look.width:g}px,color:{theme.ink}"
+            f"{dashes}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def enter(lines: list[str], opened: list[str], wanted: list[str]) -> list[str]:
+    """Closes and opens subgraphs until `wanted` are open."""
+    same = 0
+    while same < min(len(opened), len(wanted)) and opened[same] == wanted[same]:
+        same += 1
+    for depth in range(len(opened), same, -1):
+        lines.append("  " * depth + "end")
+    for depth in range(same, len(wanted)):
+        number = sum(line.lstrip().startswith("subgraph ") for line in lines)
+        lines.append("  " * (depth + 1) + f'subgraph s{number}["{escaped(clip(wanted[depth], 40))}"]')
+    return list(wanted)
+
+
+def mermaid_label(row: dict[str, Any]) -> str:
+    parts = [clip(row.get("sign", row["label"]), 32)]
+    if row["kind"] == "function" and row["label"] != row["grad_fn"]:
+        parts.append(row["grad_fn"])
+    if row["kind"] == "tensor" and "grad_fn" in row:
+        parts.append(row["grad_fn"])
+    parts += [f"{name} {clip(row[name + '_text'], 32)}" for name in ("value", "grad") if name in row]
+    if row["kind"] == "group":
+        parts.append(row["text"])
+    return "<br>".join(escaped(part) for part in parts)
+
+
+def escaped(text: str) -> str:
+    """Text within a Mermaid label: its own entities for what it reads as syntax."""
+    safe = visible(text).replace("#", "#35;")
+    for char, code in (("&", 38), ("<", 60), (">", 62), ('"', 34), ("\\", 92), ("`", 96)):
+        safe = safe.replace(char, f"#{code};")
+    return safe

@@ -1,0 +1,50 @@
+"""A model in the format that a file's suffix asks for.
+
+    render(model, options, "svg") -> bytes
+
+    dot svg png pdf    Graphviz          mmd    Mermaid
+    json graphml       node and edge lists      txt    a tree
+"""
+
+from __future__ import annotations
+
+from gradtrace.errors import UsageError
+from gradtrace.views.dot import Options, check, text_of
+from gradtrace.views.model import Model
+
+DRAWN = ("svg", "png", "pdf", "dot")
+SUFFIXES = (*DRAWN, "mmd", "json", "graphml", "txt")
+
+
+def suffix_of(name: str, among: tuple[str, ...] = SUFFIXES) -> str:
+    """What to write into a file of that name. UsageError if it does not say."""
+    suffix = name.rpartition(".")[2].lower() if "." in name else ""
+    if suffix not in among:
+        raise UsageError(f"cannot tell what to draw from '{name}'", f"end it in .{', .'.join(among)}")
+    return suffix
+
+
+def render_dot(text: str, suffix: str, dpi: int | None = None) -> bytes:
+    """DOT text as it is, or drawn."""
+    if suffix == "dot":
+        return text.encode()
+    from gradtrace.views import image
+
+    return image.render(text, suffix, dpi=dpi)
+
+
+def render(drawn: Model, options: Options, suffix: str, dpi: int | None = None) -> bytes:
+    """The file's content. UsageError for an unknown suffix, RenderError if nothing can draw."""
+    check(options)
+    if suffix in DRAWN:
+        return render_dot(text_of(drawn, options), suffix, dpi)
+    if suffix == "txt":
+        from gradtrace.views import tree
+
+        return tree.render(drawn).encode()
+    from gradtrace.views import exchange
+
+    writers = {"json": exchange.node_link, "graphml": exchange.graphml, "mmd": exchange.mermaid}
+    if suffix not in writers:
+        raise UsageError(f"unknown format '{suffix}'", f"use one of: {', '.join(SUFFIXES)}")
+    return writers[suffix](drawn).encode()

@@ -19,8 +19,8 @@ from gradtrace.engine import (
 from gradtrace.engine.tensor import Tensor
 
 __all__ = [  # noqa: F822 - `__getattr__` makes some
-    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "gradcheck",
-    "gradgradcheck", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "function", "functional", "grad",
+    "gradcheck", "gradgradcheck", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]
 
 
@@ -40,6 +40,7 @@ class Variable(metaclass=_TensorsAreVariables):
 
 
 _LATER = {
+    "forward_ad": ("gradtrace.func.forward_ad", None),
     "functional": ("gradtrace.func.functional", None),
     "function": ("gradtrace.engine.function", None),
     "gradcheck": ("gradtrace.func.gradcheck", "gradcheck"),

@@ -33,11 +33,12 @@ class View:
 class Extra:
     """The rarely used parts of a tensor. `odd`: a view or an inference tensor, so every use needs a closer look.
 
-    `transforms` are those of `func` that ran when the tensor was made.
+    `transforms` are those of `func` that ran when the tensor was made; `tangent` is a dual tensor's, and its level.
     """
 
     __slots__ = (
-        "accumulator", "counter", "grad", "hooks", "inference", "odd", "post_hooks", "retains", "transforms", "view",
+        "accumulator", "counter", "grad", "hooks", "inference", "odd", "post_hooks", "retains", "tangent",
+        "transforms", "view",
     )
 
     def __init__(self) -> None:
@@ -48,6 +49,7 @@ class Extra:
         self.hooks: dict[int, Any] | None = None
         self.post_hooks: dict[int, Any] | None = None
         self.retains = False
+        self.tangent: tuple[Any, Any] | None = None
         self.transforms: tuple[Any, ...] = ()
         self.inference = False
         self.odd = False

@@ -34,7 +34,8 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor) -> None:
-        """Accepted as PyTorch does; forward mode is not run through custom functions."""
+        """Keeps tensors for jvp."""
+        self._for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Says that forward changed these inputs in place."""
@@ -49,6 +50,7 @@ class FunctionCtx:
         self._materialize = value
 
     _to_save: tuple[Any, ...] = ()
+    _for_forward: tuple[Any, ...] = ()
     _dirty: tuple[Tensor, ...] = ()
     _non_differentiable: tuple[Tensor, ...] = ()
     _materialize = True
@@ -123,6 +125,8 @@ class BackwardCFunction(Node, FunctionCtx):
     def saved_tensors(self) -> tuple[Any, ...]:
         if self.freed:
             raise RuntimeError(FREED_MESSAGE)
+        if self.__dict__.get("_in_jvp"):
+            return self._for_forward
         saved = self.__dict__.get("_saved")
         if saved is None:  # still inside forward
             return self._to_save
@@ -228,6 +232,11 @@ class Function(metaclass=FunctionMeta):
     def vjp(ctx: Any, *grad_outputs: Any) -> Any:
         raise NotImplementedError(NO_BACKWARD)
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
+                                  "forward mode AD.")
+
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Runs forward outside the graph and records one node for it."""
@@ -239,15 +248,18 @@ class Function(metaclass=FunctionMeta):
         tracked = state.grad_enabled and any(ctx.needs_input_grad)
         edges = tuple(source_node(a) if tracked else None for a, f in zip(args, flags, strict=True) if f)
         numbers = tuple(a._nr for a, f in zip(args, flags, strict=True) if f)
-        before, recorder = state.grad_enabled, state.recorder
+        before, recorder, forward = state.grad_enabled, state.recorder, state.forward
         state.grad_enabled, state.recorder = False, recorder if state.planner is not None else None
+        state.forward = None
         try:
             output = cls._run_forward(ctx, args)
         finally:
-            state.grad_enabled, state.recorder = before, recorder
+            state.grad_enabled, state.recorder, state.forward = before, recorder, forward
         result = cls._finish(ctx, args, output, edges, numbers, tracked)
         if recorder is not None:
             recorder(cls.__name__, args, result, state.origin)
+        if forward is not None:
+            forward.push_function(cls, ctx, args, result)
         return result
 
     @classmethod

@@ -117,6 +117,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     node = make_node(record, target, rest, mask, raw) if tracked else None
     if state.planner is not None:
         state.planner.change(target)
+    tangents = None if state.forward is None else state.forward.tangents_of(record, args)
     write(target, raw)
     counter = target.counter()
     counter.n += 1
@@ -128,6 +129,8 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
         rebase_history(target, node)
     if state.recorder is not None:
         state.recorder(record.name + "_", args, target, state.origin)
+    if tangents is not None:
+        state.forward.settle(target, tangents[0])
     return target
 
 

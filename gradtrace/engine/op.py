@@ -218,6 +218,8 @@ class Op:
             mark_view(out, args[0])
         if state.recorder is not None:
             state.recorder(self.name, args, out, state.origin)
+        if state.forward is not None:
+            state.forward.push(self, args, out)
         return out
 
     def unwrap(self, args: tuple[Any, ...]) -> tuple[list[Any], int]:
@@ -323,6 +325,8 @@ class Op:
                 mark_view(out, args[0], several=True)
         if state.recorder is not None:
             state.recorder(self.name, args, outs, state.origin)
+        if state.forward is not None:
+            state.forward.push(self, args, outs)
         return outs
 
     def saved_attribute(self, node: Node, name: str) -> Any:

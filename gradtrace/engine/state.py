@@ -16,9 +16,9 @@ Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 class State:
     __slots__ = (
-        "_in_rule", "_inference", "_levels", "_recorder", "anomaly", "anomaly_check_nan", "batching", "closely",
-        "depth", "grad_enabled", "marks", "origin", "planner", "printer", "scope", "seq", "special", "user_code",
-        "watcher",
+        "_forward", "_in_rule", "_inference", "_levels", "_recorder", "anomaly", "anomaly_check_nan", "batching",
+        "closely", "depth", "grad_enabled", "marks", "origin", "planner", "printer", "scope", "seq", "special",
+        "user_code", "watcher",
     )
 
     def __init__(self) -> None:
@@ -34,12 +34,13 @@ class State:
         self.planner: Any = None
         self.batching: Any = None
         self.printer: Callable[[Any], str | None] | None = None
+        self._forward: Any = None
         self._in_rule = False  # whether a derivative rule runs on Tensors
         self._inference = False
         self._levels: tuple[Any, ...] = ()
         self._recorder: Recorder | None = None
         self.marks = False  # whether new tensors are marked: inference, transforms
-        self.special = False  # whether every call of an operator must look closer: inference, recorder, transforms
+        self.special = False  # whether every call of an operator must look closer: any of these modes
         self.closely = False  # whether one of two operands must: `special`, or in a rule
 
     @property
@@ -70,6 +71,15 @@ class State:
         self._look()
 
     @property
+    def forward(self) -> Any:
+        return self._forward
+
+    @forward.setter
+    def forward(self, level: Any) -> None:
+        self._forward = level
+        self._look()
+
+    @property
     def in_rule(self) -> bool:
         return self._in_rule
 
@@ -80,7 +90,7 @@ class State:
 
     def _look(self) -> None:
         self.marks = self._inference or bool(self._levels)
-        self.special = self.marks or self._recorder is not None
+        self.special = self.marks or self._recorder is not None or self._forward is not None
         self.closely = self.special or self._in_rule
 
 

@@ -383,6 +383,7 @@ class Tensor(Described, metaclass=TensorType):
             default_dtype_name=dtypes.get_default_dtype().name,
             requires_grad=fn is None and self.requires_grad,
             grad_fn_name=None if fn is None else grad_fn_text(fn),
+            tangent=None if state.forward is None else state.forward.text(self),
         )
 
     def __format__(self, spec: str) -> str:

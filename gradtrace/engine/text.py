@@ -91,6 +91,7 @@ def tensor_text(
     default_dtype_name: str,
     requires_grad: bool,
     grad_fn_name: str | None,
+    tangent: str | None = None,
     prefix: str = "tensor(",
 ) -> str:
     """`repr` of a tensor.
@@ -106,6 +107,8 @@ def tensor_text(
         suffixes.append(f"grad_fn=<{grad_fn_name}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
+    if tangent is not None:
+        suffixes.append(tangent)
     return _with_suffixes(prefix + contents, suffixes, len(prefix))
 
 

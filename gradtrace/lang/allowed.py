@@ -106,6 +106,7 @@ BY_NAME: dict[str, frozenset[str]] = {
     "gradtrace.engine.modes.enable_grad": words("clone"),
     "gradtrace.engine.modes.set_grad_enabled": words("clone mode"),
     "gradtrace.engine.modes.inference_mode": words("clone mode"),
+    "gradtrace.func.forward_ad.UnpackedDualTensor": words("primal tangent count index _fields"),
     "gradtrace.ops.memory.Storage": words("data_ptr nbytes size tolist __len__ __getitem__"),
     "gradtrace.ops.random.Generator": words("initial_seed manual_seed seed"),
 }

@@ -15,6 +15,7 @@ from gradtrace.lang.values import Frozen
 
 LIBRARY = {
     "torch": "gradtrace", "torch.autograd": "gradtrace.autograd", "torch.func": "gradtrace.func",
+    "torch.autograd.forward_ad": "gradtrace.func.forward_ad",
     "torch.autograd.function": "gradtrace.engine.function", "torch.autograd.functional": "gradtrace.func.functional",
     "torch.linalg": "gradtrace.linalg", "torch.nn": "gradtrace.nn", "torch.nn.functional": "gradtrace.nn.functional",
     "torch.nn.init": "gradtrace.nn.init", "torch.nn.parameter": "gradtrace.nn.parameter",

@@ -1,0 +1,225 @@
+"""torch.autograd.forward_ad: dual tensors, whose tangent goes through each operator beside the value.
+
+https://pytorch.org/docs/stable/autograd.html#forward-mode-automatic-differentiation. A record has a rule for the
+reverse direction only. It is linear in the gradient, so the derivative of the rule with respect to the gradient, along
+the tangents, is the forward rule (https://j-towns.github.io/2017/06/12/A-new-trick.html).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Self
+
+from gradtrace.engine import Function, Tensor, enable_grad, grad
+from gradtrace.engine.inplace import change_data, flat_index
+from gradtrace.engine.op import Op
+from gradtrace.engine.state import state
+from gradtrace.func.pytree import torch_function
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+NO_LEVEL = (
+    "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+)
+NO_JVP = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+
+
+class UnpackedDualTensor(NamedTuple):
+    """The value and the tangent of a dual tensor; None for a tangent that is zero throughout."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+class Forward:
+    """What `state.forward` is while a dual level is entered."""
+
+    def tangent(self, x: Any) -> Tensor | None:
+        extra = x._x if isinstance(x, Tensor) else None
+        if extra is None or extra.tangent is None or extra.tangent[0] is not self:
+            return None
+        found: Tensor = extra.tangent[1]
+        return found
+
+    def give(self, x: Tensor, tangent: Tensor) -> None:
+        x.extra().tangent = (self, tangent)
+
+    def text(self, x: Tensor) -> str | None:
+        """What printing shows after the value."""
+        tangent = self.tangent(x)
+        return None if tangent is None else f"tangent={tangent}"
+
+    def push(self, record: Op, args: tuple[Any, ...], out: Any) -> None:
+        """Gives the results of an operator the tangents that follow from its arguments'."""
+        tangents = self.tangents_of(record, args)
+        if tangents is None:
+            return
+        for result, tangent in zip(out if isinstance(out, tuple) else (out,), tangents, strict=True):
+            if tangent is not None:
+                self.give(result, tangent)
+
+    def tangents_of(self, record: Op, args: tuple[Any, ...]) -> list[Tensor | None] | None:
+        """The tangent of each result (None: it has none); None if no argument is dual."""
+        operands = args[0] if record.variadic else args[: record.arity]
+        tangents = [self.tangent(x) for x in operands]
+        if not record.has_gradient or not any(t is not None for t in tangents):
+            return None
+        with paused():
+            if record.view:
+                shown = record(tangents[0], *args[1:])
+                return list(shown) if isinstance(shown, tuple) else [shown]
+            return _pushed(record, args, tangents)
+
+    def settle(self, target: Tensor, tangent: Tensor | None) -> None:
+        """The new tangent of a tensor that was changed in place, written where the old one lies."""
+        if tangent is None:
+            return
+        old = self.tangent(target)
+        if old is not None and not tangent.requires_grad and not old.requires_grad:
+            change_data(old, tangent.storage())
+            return
+        self.give(target, tangent)
+        base = target._base
+        if base is not None and self.tangent(base) is None:
+            with paused():
+                whole = torch_function("zeros_like")(base)
+                whole.storage().reshape(-1)[flat_index(base, target)] = tangent.storage()
+            self.give(base, whole)
+
+    def push_function(self, function: type[Function], ctx: Any, args: tuple[Any, ...], out: Any) -> None:
+        """As push, for a custom Function: by its own `jvp`."""
+        tangents = [self.tangent(x) for x in args]
+        if not any(t is not None for t in tangents):
+            return
+        if function.jvp is Function.jvp:
+            raise NotImplementedError(NO_JVP)
+        ctx.__dict__["_in_jvp"] = True
+        try:
+            with paused():
+                answer = ctx.call(function.jvp, ctx, *tangents)
+        finally:
+            ctx.__dict__["_in_jvp"] = False
+        for result, tangent in zip(
+            out if isinstance(out, tuple) else (out,), answer if isinstance(answer, tuple) else (answer,), strict=False
+        ):
+            if tangent is not None:
+                self.give(result, tangent)
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """No tangents are pushed through what runs inside."""
+    level, state.forward = state.forward, None
+    try:
+        yield
+    finally:
+        state.forward = level
+
+
+def _pushed(record: Op, args: tuple[Any, ...], tangents: list[Tensor | None]) -> list[Tensor | None]:
+    """The derivative of the record's reverse rule with respect to the gradient, along the tangents."""
+    operands = list(args[0] if record.variadic else args[: record.arity])
+    traced = state.grad_enabled and any(x.requires_grad for x in (*operands, *tangents) if isinstance(x, Tensor))
+    with enable_grad():
+        for i, (x, t) in enumerate(zip(operands, tangents, strict=True)):
+            if t is not None:
+                operands[i] = x.view_as(x) if traced and x.requires_grad else _leaf(x.detach())
+            elif isinstance(x, Tensor) and not traced:
+                operands[i] = x.detach()
+        full = (tuple(operands),) if record.variadic else tuple(operands)
+        out = record(*full, *args[len(full):])
+        results = list(out) if isinstance(out, tuple) else [out]
+        smooth = [r for r in results if r.requires_grad]
+        if not smooth:
+            return [None] * len(results)
+        duals = [(operands[i], t) for i, t in enumerate(tangents) if t is not None]
+        found = iter(_transposed(smooth, duals, traced))
+    pushed = [next(found) if r.requires_grad else None for r in results]
+    return pushed if traced else [None if t is None else t.detach() for t in pushed]
+
+
+def _transposed(results: list[Tensor], duals: list[tuple[Tensor, Tensor]], traced: bool) -> list[Tensor]:
+    zeros_like = torch_function("zeros_like")
+    vectors = [_leaf(zeros_like(r).detach()) for r in results]
+    pulled = grad(results, [x for x, _ in duals], vectors, create_graph=True, allow_unused=True)
+    pairs = [(p, t) for p, (_, t) in zip(pulled, duals, strict=True) if p is not None and p.requires_grad]
+    if not pairs:
+        return [v.detach() for v in vectors]
+    found = grad(
+        [p for p, _ in pairs], vectors, [t.to(p.dtype) for p, t in pairs], create_graph=traced, allow_unused=True
+    )
+    return [zeros_like(v) if f is None else f for f, v in zip(found, vectors, strict=True)]
+
+
+def _leaf(x: Tensor) -> Tensor:
+    x._req = True
+    return x
+
+
+def enter_dual_level() -> int:
+    """Opens the one level in which dual tensors can be made; its number is 0."""
+    if state.forward is not None:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    state.forward = Forward()
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Closes the level: dual tensors become plain ones."""
+    if state.forward is None:
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
+    state.forward = None
+
+
+class dual_level:
+    """`with dual_level():` dual tensors can be made and keep their tangents inside."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exception: object) -> None:
+        exit_dual_level()
+
+    def __copy__(self) -> Self:
+        return self
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A dual tensor: a view of `tensor` with `tangent`, of the same shape, which in-place operations write into.
+
+    RuntimeError outside a dual level, for different shapes, and for a tensor that is dual already.
+    """
+    forward = state.forward
+    if forward is None:
+        raise RuntimeError(NO_LEVEL)
+    for name, x in (("primal", tensor), ("tangent", tangent)):
+        if not x.is_floating_point():
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {x.dtype}")
+    if tensor.shape != tangent.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    if forward.tangent(tensor) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported."
+        )
+    dual = tensor.view_as(tensor)
+    forward.give(dual, tangent)
+    return dual
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The value of a tensor, a view of it, and its tangent."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
+    if state.forward is None:
+        return UnpackedDualTensor(tensor, None)
+    with paused():
+        primal = tensor.view_as(tensor)
+    return UnpackedDualTensor(primal, state.forward.tangent(tensor))

@@ -13,7 +13,6 @@ import pytest
 TESTS = Path(__file__).resolve().parents[1]
 PROGRAMS = sorted([*TESTS.glob("nn/programs/*.py"), *TESTS.glob("func/programs/*.py")])
 IMPORTS = (
-    (r"^from torch\.autograd\.functional import", "from gradtrace.func.functional import"),
     (r"^import torch\.([\w.]+) as", r"import gradtrace.\1 as"),
     (r"^from torch([\w.]*) import", r"from gradtrace\1 import"),
     (r"^import torch$", "import gradtrace as torch"),

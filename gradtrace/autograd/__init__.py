@@ -18,7 +18,7 @@ from gradtrace.engine import (
 )
 from gradtrace.engine.tensor import Tensor
 
-__all__ = [  # noqa: F822 - `__getattr__` makes some
+__all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "function", "functional", "grad",
     "gradcheck", "gradgradcheck", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]

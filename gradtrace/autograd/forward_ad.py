@@ -1,0 +1,12 @@
+"""torch.autograd.forward_ad's names, for `import gradtrace.autograd.forward_ad as fwAD`."""
+
+from gradtrace.func.forward_ad import (
+    UnpackedDualTensor,
+    dual_level,
+    enter_dual_level,
+    exit_dual_level,
+    make_dual,
+    unpack_dual,
+)
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]

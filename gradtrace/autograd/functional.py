@@ -1,0 +1,5 @@
+"""torch.autograd.functional's names, for `from gradtrace.autograd.functional import jacobian`."""
+
+from gradtrace.func.functional import hessian, hvp, jacobian, jvp, vhp, vjp
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -77,14 +77,14 @@ class Forward:
             return
         old = self.tangent(target)
         if old is not None and not tangent.requires_grad and not old.requires_grad:
-            change_data(old, tangent.storage())
+            change_data(old, tangent.own_array())
             return
         self.give(target, tangent)
         base = target._base
         if base is not None and self.tangent(base) is None:
             with paused():
                 whole = torch_function("zeros_like")(base)
-                whole.storage().reshape(-1)[flat_index(base, target)] = tangent.storage()
+                whole.own_array().reshape(-1)[flat_index(base, target)] = tangent.own_array()
             self.give(base, whole)
 
     def push_function(self, function: type[Function], ctx: Any, args: tuple[Any, ...], out: Any) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gradtrace.annotations import NamedTuple
+from gradtrace.annotations import Any, NamedTuple
 from gradtrace.errors import UsageError
 
 STARTS = ("@", "./", "../", "/", "~")
@@ -86,16 +86,22 @@ _stdin_taken_by = ""
 
 def read_stdin(purpose: str, longest: int = -1) -> bytes:
     """All of stdin, for one purpose only. UsageError if it was read before, or there is none."""
+    stream = stdin_for(purpose)
+    try:
+        return stream.read(longest)
+    except OSError as error:
+        raise UsageError(f"cannot read stdin: {(error.strerror or str(error)).lower()}") from None
+
+
+def stdin_for(purpose: str) -> Any:
+    """Stdin as a stream, for one purpose only. UsageError if it was read before, or there is none."""
     global _stdin_taken_by
     if _stdin_taken_by:
         raise UsageError(f"stdin is already read for {_stdin_taken_by}", f"give {purpose} from a file")
     _stdin_taken_by = purpose
     if sys.stdin is None:
         raise UsageError(f"there is no stdin to read {purpose} from")
-    try:
-        return sys.stdin.buffer.read(longest)
-    except OSError as error:
-        raise UsageError(f"cannot read stdin: {(error.strerror or str(error)).lower()}") from None
+    return sys.stdin.buffer
 
 
 def forget() -> None:

@@ -353,7 +353,7 @@ def op(signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> Op
 def unwrap_nested(value: Any) -> Any:
     """Tensors inside tuples (cat's operands, indices) as arrays."""
     if isinstance(value, Tensor):
-        return value.shared()
+        return value.own_array()
     if type(value) is tuple:
         return tuple(unwrap_nested(v) for v in value)
     return value

@@ -6,5 +6,6 @@ COMMANDS = {
     "graph": "Draw the graph of an expression or a file.",
     "run": "Run a script as it is.",
     "plan": "Value and gradients as one static program.",
+    "map": "Value and gradients for every row of a table.",
     "trace": "Every step, forward and backward, in the order in which it happened.",
 }

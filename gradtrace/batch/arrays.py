@@ -1,0 +1,182 @@
+"""numpy's files as tables: .npy of a structured or a two-dimensional array, .npz of one array for each column.
+
+They are read and written a stretch at a time: an .npy file as a memory map, a member of an .npz as the stream that it
+is in the archive. A two-dimensional array's columns are called c0, c1, ... Arrays of Python objects are refused.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from typing import IO, Any
+
+from gradtrace.batch.columns import Chunk
+from gradtrace.engine.lazy import np
+from gradtrace.errors import UsageError
+
+
+class NpyReader:
+    """The rows of one array."""
+
+    def __init__(self, path: str) -> None:
+        self.name = path
+        try:
+            self.array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise UsageError(f"{path} is not a readable .npy file: {error}") from None
+        if not hasattr(self.array, "dtype") or not (self.array.dtype.names or self.array.ndim == 2):
+            raise UsageError(f"{path} is no table", "it is to hold a structured or a two-dimensional array")
+        self.names = list(self.array.dtype.names or (f"c{i}" for i in range(self.array.shape[1])))
+        self.rows = len(self.array)
+
+    def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
+        for first in range(skip, self.rows, size):
+            part = np.array(self.array[first : first + size])
+            found = {n: part[n] for n in self.names} if part.dtype.names else dict(zip(self.names, part.T, strict=True))
+            yield Chunk(first, len(part), found)
+
+    def line(self, row: int) -> str:
+        return f"{self.name}: row {row + 1}"
+
+
+class NpzReader:
+    """The arrays of an archive, side by side."""
+
+    def __init__(self, path: str) -> None:
+        self.name = path
+        try:
+            self.archive = zipfile.ZipFile(path)
+            self.members = {name.removesuffix(".npy"): self.opened(name) for name in self.archive.namelist()}
+        except (zipfile.BadZipFile, ValueError, EOFError) as error:
+            raise UsageError(f"{path} is not a readable .npz file: {error}") from None
+        self.names = list(self.members)
+        lengths = {name: shape[0] if shape else -1 for name, (_, shape, _) in self.members.items()}
+        if len(set(lengths.values())) != 1 or -1 in lengths.values():
+            told = ", ".join(f"{name} {n if n >= 0 else 'a scalar'}" for name, n in lengths.items())
+            raise UsageError(f"{path}: its arrays are of different lengths: {told}",
+                             "each is to be a column of one table")
+        self.rows = next(iter(lengths.values()))
+
+    def opened(self, name: str) -> tuple[IO[bytes], tuple[int, ...], Any]:
+        """A member after its header: the stream, shape and dtype."""
+        stream = self.archive.open(name)
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(stream)
+        if dtype.hasobject or (fortran and len(shape) > 1):
+            raise ValueError(f"the array '{name.removesuffix('.npy')}' holds Python objects or lies column by column")
+        return stream, shape, dtype
+
+    def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
+        for first in range(0, self.rows, size):
+            n = min(size, self.rows - first)
+            found = {name: self.stretch(name, n) for name in self.names}
+            if first + n <= skip:
+                continue
+            cut = max(0, skip - first)
+            yield Chunk(first + cut, n - cut, {name: a[cut:] for name, a in found.items()})
+
+    def stretch(self, name: str, n: int) -> Any:
+        stream, shape, dtype = self.members[name]
+        count = n * int(np.prod(shape[1:]))
+        data = stream.read(count * dtype.itemsize)
+        if len(data) != count * dtype.itemsize:
+            raise UsageError(f"{self.name}: the array '{name}' ends too soon", "the file is damaged")
+        return np.frombuffer(data, dtype).reshape(n, *shape[1:])
+
+    def line(self, row: int) -> str:
+        return f"{self.name}: row {row + 1}"
+
+
+def as_array(name: str, column: Any) -> Any:
+    """A column as an array that a file can hold; UsageError for one of texts or of mixed cells."""
+    array = np.asarray(column)
+    if array.dtype.kind in "OUS":
+        try:
+            array = array.astype(np.float64)
+        except (ValueError, TypeError):
+            raise UsageError(f"the column '{name}' does not hold numbers, which numpy's files are for",
+                             "leave it out with --keep, or write .csv, .jsonl or .parquet") from None
+    return array
+
+
+def filled(columns: dict[str, Any], missing: set[int], computed: set[str]) -> dict[str, Any]:
+    """The columns as arrays, NaN in the computed ones where a row is missing."""
+    found = {}
+    for name, column in columns.items():
+        array = as_array(name, column)
+        if missing and name in computed:
+            array = array.copy()
+            array[sorted(missing)] = np.nan
+        found[name] = array
+    return found
+
+
+class Growing:
+    """An .npy file whose length is told at the end: numpy leaves room for it in the header."""
+
+    def __init__(self, stream: IO[bytes], dtype: Any, shape: tuple[int, ...]) -> None:
+        self.stream, self.dtype, self.shape = stream, dtype, shape
+        self.rows = 0
+        self.header()
+
+    def header(self) -> None:
+        described = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False,
+                     "shape": (self.rows, *self.shape)}
+        np.lib.format.write_array_header_1_0(self.stream, described)
+
+    def write(self, rows: Any) -> None:
+        self.stream.write(np.ascontiguousarray(rows, self.dtype).tobytes())
+        self.rows += len(rows)
+
+    def close(self) -> None:
+        self.stream.seek(0)
+        self.header()
+        self.stream.flush()
+
+
+class NpyWriter:
+    """A structured array, a field for each column."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+        self.file: Growing | None = None
+
+    def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
+        arrays = filled(columns, missing, computed)
+        if self.file is None:
+            self.file = Growing(self.stream, np.dtype([(n, a.dtype, a.shape[1:]) for n, a in arrays.items()]), ())
+        rows = np.empty(len(next(iter(arrays.values()))), self.file.dtype)
+        for name, array in arrays.items():
+            rows[name] = array
+        self.file.write(rows)
+
+    def close(self) -> None:
+        if self.file is not None:
+            self.file.close()
+
+
+class NpzWriter:
+    """An archive of arrays. Each grows in a file of its own beside the target, and they are put together at the end."""
+
+    def __init__(self, stream: IO[bytes], folder: str) -> None:
+        self.stream = stream
+        self.folder = tempfile.TemporaryDirectory(prefix=".gradtrace-", dir=folder)
+        self.files: dict[str, Growing] = {}
+
+    def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
+        for number, (name, array) in enumerate(filled(columns, missing, computed).items()):
+            if name not in self.files:
+                stream = open(os.path.join(self.folder.name, str(number)), "w+b")  # noqa: SIM115  closed in close
+                self.files[name] = Growing(stream, array.dtype, array.shape[1:])
+            self.files[name].write(array)
+
+    def close(self) -> None:
+        with zipfile.ZipFile(self.stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            for name, file in self.files.items():
+                file.close()
+                file.stream.close()
+                archive.write(str(file.stream.name), f"{name}.npy")
+        self.folder.cleanup()

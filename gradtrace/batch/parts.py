@@ -1,0 +1,128 @@
+"""A table written as a folder of parts, so that a run that was stopped at any moment can be taken up again.
+
+    OUT/fingerprint.json               what is computed from what: written first
+    OUT/part-000000000000-000001000000.csv    rows from (included) to (excluded) of the input
+    OUT/manifest.json                  the list of parts, written last: the table is whole
+
+A part is written beside its name and renamed, so a part that is there is whole. `resume` computes those that are not
+there. A folder of another fingerprint is left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+from gradtrace.batch.run import Done, Job, stretch
+from gradtrace.batch.target import Target
+from gradtrace.errors import UsageError
+
+FINGERPRINT, MANIFEST = "fingerprint.json", "manifest.json"
+PART = re.compile(r"part-(\d{12})-(\d{12})\.")
+
+
+def fingerprint(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts with their digest."""
+    text = json.dumps(facts, sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return {"schema": "gradtrace/fingerprint", "version": 1, "digest": digest, **facts}
+
+
+def of_file(name: str) -> dict[str, Any]:
+    """What tells an input from another: size and time of each of its files."""
+    files = [name]
+    if os.path.isdir(name):
+        files = sorted(os.path.join(name, entry) for entry in os.listdir(name) if entry[0] not in "._")
+    return {os.path.basename(f): [os.stat(f).st_size, os.stat(f).st_mtime_ns] for f in files}
+
+
+def prepare(folder: str, facts: dict[str, Any], resume: bool) -> dict[int, int]:
+    """Makes the folder ready; returns the parts that are there already: first row -> end."""
+    os.makedirs(folder, exist_ok=True)
+    for name in os.listdir(folder):
+        if name.startswith(".unfinished."):  # of a run that was killed
+            os.unlink(os.path.join(folder, name))
+    made = fingerprint(facts)
+    path = os.path.join(folder, FINGERPRINT)
+    there = existing(folder)
+    if os.path.exists(path) and (resume or there):
+        with open(path, encoding="utf-8") as file:
+            known = json.load(file)
+        if not resume:
+            raise UsageError(f"'{folder}' holds the parts of a run already",
+                             "take it up with --resume, or name another folder")
+        if known.get("digest") != made["digest"]:
+            raise UsageError(f"'{folder}' holds the parts of another run: {difference(known, made)}",
+                             "name another folder with -o")
+    elif there:
+        raise UsageError(f"'{folder}' holds parts of an unknown run", "name another folder with -o")
+    write_json(path, made)
+    return there
+
+
+def difference(known: dict[str, Any], made: dict[str, Any]) -> str:
+    """Which fact differs first."""
+    for key in made:
+        if key != "digest" and known.get(key) != made[key]:
+            return f"its {key} differs"
+    return "its fingerprint differs"
+
+
+def existing(folder: str) -> dict[int, int]:
+    found = (PART.match(name) for name in os.listdir(folder))
+    return {int(m[1]): int(m[2]) for m in found if m}
+
+
+def write_json(path: str, document: dict[str, Any]) -> None:
+    beside = f"{path}.{os.getpid()}.tmp"
+    with open(beside, "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+    os.replace(beside, path)
+
+
+def run(
+    job: Job, reader: Any, folder: str, kind: str, part_rows: int, there: dict[int, int], size: int, done: Done,
+    progress: Callable[[int], None],
+) -> None:
+    """Writes the parts that are not there, then the manifest. `size` rows at a time, a divisor of `part_rows`."""
+    skip = 0
+    while there.get(skip) == skip + part_rows:
+        skip += part_rows
+    target: Target | None = None
+    writer: Any = None
+    start = end = skip
+    done.rows += skip
+
+    def finish() -> None:
+        nonlocal target
+        if target is not None:
+            target.name = os.path.join(folder, f"part-{start:012d}-{end:012d}.{kind}")
+            target.__exit__(None, None, None)
+            target = None
+
+    try:
+        for chunk in reader.chunks(size, skip):
+            if chunk.first % part_rows == 0:
+                finish()
+                start = end = chunk.first
+            if start in there:
+                done.rows += chunk.size
+            else:
+                if target is None:
+                    target = Target(os.path.join(folder, f"unfinished.{kind}"), kind)
+                    writer = target.__enter__()
+                stretch(job, chunk, writer, done)
+            end = chunk.first + chunk.size
+            progress(done.rows)
+        finish()
+    except BaseException as error:
+        if target is not None:
+            target.__exit__(type(error), error, error.__traceback__)
+        raise
+    parts = sorted(name for name in os.listdir(folder) if PART.match(name))
+    write_json(os.path.join(folder, MANIFEST), {"schema": "gradtrace/manifest", "version": 1, "rows": done.rows,
+                                                "bad_rows": done.bad, "parts": parts})

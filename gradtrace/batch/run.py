@@ -1,0 +1,83 @@
+"""The loop over a table: a stretch is read, its bad rows are found, the plan is mapped over it, it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from gradtrace.batch.columns import Bad, Chunk, numbers, taken
+from gradtrace.batch.mapper import RowMap
+from gradtrace.engine.lazy import np
+from gradtrace.errors import UsageError
+
+FAIL, NULL, SKIP = "fail", "null", "skip"
+NOTED = 10  # bad rows that are told by number
+
+
+class Job(NamedTuple):
+    """What to do with each stretch of a table."""
+
+    line: Callable[[int], str]  # a row, as messages name it
+    bound: dict[str, str]  # input: column
+    kept: tuple[str, ...]  # the columns that go to the output as they are
+    mapper: RowMap
+    on_error: str = FAIL
+    threads: int = 1
+
+
+class Done:
+    """What has been done so far."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.bad = 0
+        self.noted: list[str] = []
+
+    def note(self, chunk: Chunk, bad: list[Bad], line: Callable[[int], str]) -> None:
+        rows = {b.row: b for b in reversed(bad)}
+        self.bad += len(rows)
+        for row in sorted(rows)[: NOTED - len(self.noted)]:
+            self.noted.append(told(chunk, rows[row], line))
+
+
+def told(chunk: Chunk, bad: Bad, line: Callable[[int], str]) -> str:
+    return f"{line(chunk.first + bad.row)}: the column '{bad.column}' {bad.what}"
+
+
+def inputs_of(job: Job, chunk: Chunk) -> tuple[dict[str, Any], list[Bad]]:
+    """The input columns as arrays, and the cells that hold no number."""
+    found, bad = {}, []
+    for name, column in job.bound.items():
+        value = job.mapper.plan.input(name)
+        found[name], wrong = numbers(chunk.columns[column], column, value.shape, np.dtype(value.dtype))
+        bad += wrong
+    return found, bad
+
+
+def stretch(job: Job, chunk: Chunk, writer: Any, done: Done) -> None:
+    """Does one chunk. UsageError for a bad row, unless the job says to leave it empty or out."""
+    columns, bad = inputs_of(job, chunk)
+    if bad and job.on_error == FAIL:
+        first = min(bad, key=lambda b: b.row)
+        raise UsageError(told(chunk, first, job.line), "--on-error null leaves such rows empty, skip leaves them out")
+    done.note(chunk, bad, job.line)
+    results = job.mapper(columns, chunk.size, job.threads)
+    table = {**{name: chunk.columns[name] for name in job.kept}, **results}
+    missing = {b.row for b in bad}
+    if missing and job.on_error == SKIP:
+        rows = [row for row in range(chunk.size) if row not in missing]
+        table = {name: taken(column, rows) for name, column in table.items()}
+        missing = set()
+    writer.write(table, missing, set(results))
+    done.rows += chunk.size
+
+
+def example(column: Any, name: str, line: Callable[[int], str]) -> Any:
+    """The first number of a column, to make the plan from; 1.0 where there is none."""
+    for start in range(0, len(column), 64):
+        found, bad = numbers(column[start : start + 64], name, None, np.dtype(np.float64))
+        wrong = {b.row for b in bad}
+        for row in range(len(found)):
+            if row not in wrong:
+                return found[row] if found.ndim > 1 else float(found[row])
+    return 1.0

@@ -1,0 +1,49 @@
+"""Where a table is written: beside its name, renamed when it is whole; or straight to a pipe or a device."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from types import TracebackType
+from typing import IO, Any
+
+from gradtrace.batch import formats
+
+
+class Target:
+    """A file that is there as a whole or not at all.
+
+        with Target("out.csv", "csv") as writer:
+            writer.write(columns, set(), set())
+    """
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.name, self.kind = name, kind
+        self.stream: IO[bytes] | None = None
+
+    def __enter__(self) -> Any:
+        folder = os.path.dirname(os.path.realpath(self.name))
+        self.direct = os.path.exists(self.name) and not stat.S_ISREG(os.stat(self.name).st_mode)
+        hidden = f".{os.path.basename(self.name)}.{os.getpid()}.tmp"
+        self.beside = self.name if self.direct else os.path.join(folder, hidden)
+        self.stream = open(self.beside, "wb" if self.direct else "w+b")
+        self.writer = formats.writer(self.stream, self.kind, folder)
+        return self.writer
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self.stream is not None
+        try:
+            if kind is None:
+                self.writer.close()
+                self.stream.close()
+                if not self.direct:
+                    os.replace(self.beside, os.path.realpath(self.name))
+        finally:
+            with suppress(OSError, ValueError):
+                self.stream.close()
+            if not self.direct:
+                with suppress(OSError):
+                    os.unlink(self.beside)

@@ -1,0 +1,163 @@
+"""CSV, TSV and JSON Lines, read and written as streams.
+
+A table's first line names its columns. Numbers are written in full (as Python's repr writes them), so that they are
+read back to the last bit; a column of vectors becomes one column for each element, `dy/dx[0]`, `dy/dx[1]`. In JSON
+Lines, which knows neither, NaN and the infinities are the texts "NaN", "Infinity" and "-Infinity".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+from typing import IO, Any
+
+from gradtrace.batch.columns import Chunk, plain, widths
+from gradtrace.errors import UsageError
+
+
+class SeparatedReader:
+    """A table of text. `names` are its columns; `rows` is not known beforehand."""
+
+    rows: int | None = None
+
+    def __init__(self, stream: IO[str], name: str, separator: str) -> None:
+        import csv
+
+        self.name = name
+        self.reader = csv.reader(stream, delimiter=separator)
+        try:
+            self.names = [cell.strip() for cell in next(self.reader, [])]
+        except csv.Error as error:
+            raise UsageError(f"{name}:1: {error}") from None
+        if not self.names:
+            raise UsageError(f"{name} is empty", "its first line is to name the columns")
+        twice = next((n for i, n in enumerate(self.names) if n in self.names[:i]), None)
+        if twice is not None:
+            raise UsageError(f"{name}:1: two columns are called '{twice}'", "give them different names")
+
+    def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
+        """The rows from `skip` on, at most `size` at a time. UsageError for a row of another length."""
+        import csv
+
+        rows = (row for row in self.reader if row)  # a blank line is no row
+        try:
+            first = sum(1 for _ in islice(rows, skip))
+            while block := list(islice(rows, size)):
+                yield Chunk(first, len(block), dict(zip(self.names, self.transposed(block), strict=True)))
+                first += len(block)
+        except csv.Error as error:
+            raise UsageError(f"{self.name}:{self.reader.line_num}: {error}") from None
+
+    def transposed(self, block: list[list[str]]) -> list[tuple[str, ...]]:
+        n = len(self.names)
+        for i, row in enumerate(block):
+            if len(row) != n:
+                block[i] = (row + [""] * n)[:n] if len(row) < n else self.too_long(row)
+        return list(zip(*block, strict=True))
+
+    def too_long(self, row: list[str]) -> list[str]:
+        line = self.reader.line_num
+        raise UsageError(f"{self.name}: a row at or before line {line} has {len(row)} cells, the table "
+                         f"{len(self.names)} columns", "quote a cell that holds the separator")
+
+    def line(self, row: int) -> str:
+        """Where a row stands, for messages."""
+        return f"{self.name}: row {row + 1}"
+
+
+class LinesReader:
+    """JSON Lines: an object on each line; the columns are the keys of the first."""
+
+    rows: int | None = None
+
+    def __init__(self, stream: IO[str], name: str) -> None:
+        self.name = name
+        self.lines = (line for line in stream if not line.isspace())
+        first = next(self.lines, None)
+        if first is None:
+            raise UsageError(f"{name} is empty", "each line is to be an object of columns")
+        self.first = self.parsed(first, 0)
+        self.names = list(self.first)
+
+    def parsed(self, line: str, row: int) -> dict[str, Any]:
+        import json
+
+        try:
+            found = json.loads(line)
+        except ValueError as error:
+            raise UsageError(f"{self.line(row)}: not JSON: {error}") from None
+        if not isinstance(found, dict):
+            raise UsageError(f"{self.line(row)}: not an object", 'each line is to look like {"x": 2, "w": 1}')
+        return found
+
+    def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
+        """The rows from `skip` on, at most `size` at a time."""
+        row = 0
+        objects = self.objects()
+        row = sum(1 for _ in islice(objects, skip))
+        while block := list(islice(objects, size)):
+            yield Chunk(row, len(block), {name: [o.get(name) for o in block] for name in self.names})
+            row += len(block)
+
+    def objects(self) -> Iterator[dict[str, Any]]:
+        yield self.first
+        for row, line in enumerate(self.lines):
+            yield self.parsed(line, row + 1)
+
+    def line(self, row: int) -> str:
+        return f"{self.name}: row {row + 1}"
+
+
+class SeparatedWriter:
+    """Writes a table of text; the first chunk says the columns."""
+
+    def __init__(self, stream: IO[str], separator: str) -> None:
+        import csv
+
+        self.stream = stream
+        self.writer = csv.writer(stream, delimiter=separator, lineterminator="\n")
+        self.begun = False
+
+    def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
+        """Adds rows; in the `missing` rows the `computed` columns are empty."""
+        names: list[str] = []
+        cells: list[list[Any]] = []
+        for name, column in columns.items():
+            gone = missing if name in computed else set()
+            n = widths(column)
+            names += [f"{name}[{i}]" for i in range(n)] if n else [name]
+            parts = column.reshape(len(column), n).T if n else [column]
+            cells += [plain(part, gone) for part in parts]
+        if not self.begun:
+            self.writer.writerow(names)
+            self.begun = True
+        self.writer.writerows(zip(*cells, strict=True))
+
+    def close(self) -> None:
+        self.stream.flush()
+
+
+class LinesWriter:
+    """Writes JSON Lines."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
+
+    def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
+        import json
+
+        names = list(columns)
+        cells = [list(map(strict, plain(c, missing if n in computed else set()))) for n, c in columns.items()]
+        for row in zip(*cells, strict=True):
+            self.stream.write(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n")
+
+    def close(self) -> None:
+        self.stream.flush()
+
+
+def strict(value: Any) -> Any:
+    """A value as JSON has it."""
+    if type(value) is float and not math.isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    return [strict(item) for item in value] if type(value) is list else value

@@ -1,0 +1,228 @@
+"""`gradtrace map SOURCE --data IN -o OUT`: value and gradients for every row of a table."""
+
+from __future__ import annotations
+
+import os
+import sys
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.cli import options, tabular
+from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from gradtrace.lang import Program
+
+HELP = """Evaluate SOURCE for every row of a table: its value and, for each input that is a column, the gradient.
+
+A variable is the column of its name, or the one that --x col:NAME says; others are given as usual and are the same for
+all rows. The output has the columns used, then the value, then the gradients. Rows are independent: a column may hold
+vectors, and a sum is over the row's own. CSV, TSV, JSON Lines and numpy's files are streamed; Parquet, Arrow and
+Feather, and folders of them, need pyarrow. An OUT that ends in / is a folder of parts, which --resume takes up again.
+Results do not depend on --workers."""
+
+EXAMPLES = """Examples:
+  printf 'x,w\\n2,1\\n3,4\\n' | gradtrace map "(x+w)*(w+1)" --data -
+  gradtrace map examples/black_scholes.txt --data options.parquet -o greeks.parquet
+  gradtrace map "m*v**2/2" --data runs.csv --m col:mass --v col:speed --order 2 -o energy.csv
+  gradtrace map examples/black_scholes.txt --grid S=80:120:1000 --grid T=0.1,0.5,1 -o sweep.npz
+  gradtrace map model.txt --data big.csv -o parts/ --resume"""
+
+TEXT_ROWS, ARRAY_ROWS = 16_384, 131_072  # rows read at a time
+ERRORS = ("fail", "null", "skip")
+FORMATS = ("csv", "tsv", "jsonl", "npy", "npz", "parquet", "arrow", "feather")
+
+
+def map_rows(
+    program: Program, data: str | None, grid: tuple[str, ...], output_file: str | None, from_: str | None,
+    to: str | None, grad: tuple[str, ...], order: int, keep: tuple[str, ...], on_error: str, workers: int | None,
+    part_rows: int, resume: bool, progress: bool, **flags: Any,
+) -> None:
+    from gradtrace.batch import run
+    from gradtrace.batch.mapper import RowMap
+
+    inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
+    if not program.tree.body:
+        raise UsageError(f"{program.source.name} holds nothing to evaluate", "give an expression, a file, or -")
+    from gradtrace.cli import session
+
+    dtype = session.dtype_of(program, inputs.dtype)
+    kind, in_parts = target_of(output_file, to, from_, data, resume)
+    table = open_table(data, grid, from_)
+    bound = tabular.bind(program, inputs, table.names, dtype)
+    kept = chosen(options.names(keep), table.names, bound)
+    if hasattr(table, "select"):
+        table.select([*bound.columns.values(), *kept])
+    size = rows_at_a_time(table, part_rows if in_parts else 0)
+    chunks = table.chunks(size)
+    first = next(chunks, None)
+    examples = {name: 1.0 if first is None else run.example(first.columns[column], column, table.line)
+                for name, column in bound.columns.items()}
+    plan, tensors = tabular.recorded(program, inputs, bound, examples, options.names(grad), order, budget, dtype)
+    mapper = RowMap(plan, {name: tensor._data for name, tensor in tensors.items()})
+    refuse_collision(kept, mapper.labels)
+    threads = workers or os.cpu_count() or 1
+    job = run.Job(table.line, bound.columns, kept, mapper, on_error, threads)
+    done, shown = run.Done(), tabular.Progress(getattr(table, "rows", None), progress or sys.stderr.isatty())
+    if in_parts:
+        assert output_file is not None
+        facts = {"program": program.source.text, "data": data, "grid": list(grid), "kind": kind, "part_rows": part_rows,
+                 "plan": repr(plan), "columns": [bound.columns, list(kept)], "on_error": on_error,
+                 "versions": versions(), "constants": repr({n: t.tolist() for n, t in tensors.items()})}
+        parts_of(job, open_table(data, grid, from_), output_file, kind, part_rows, facts, resume, size, done, shown)
+    else:
+        whole(job, chain([] if first is None else [first], chunks), output_file, kind, done, shown, empty(job, kept))
+    shown.end(done.rows)
+    tabular.tell_bad(done, on_error)
+
+
+def target_of(name: str | None, to: str | None, from_: str | None, data: str | None, resume: bool) -> tuple[str, bool]:
+    """The output's format, and whether it is a folder of parts."""
+    from gradtrace.batch import formats
+
+    in_parts = name is not None and (name.endswith("/") or os.path.isdir(name))
+    if resume and (not in_parts or data == "-"):
+        raise UsageError("--resume takes up a folder of parts" + (" of a file" if data == "-" else ""),
+                         "give -o FOLDER/ and --data FILE")
+    read_as = from_ or (None if data in (None, "-") else formats.SUFFIXES.get(os.path.splitext(data or "")[1].lower()))
+    if to is not None:
+        return to, in_parts
+    if name is None:
+        return (read_as if read_as in (*formats.TEXT, "jsonl") else "csv"), False
+    return (read_as or "csv", True) if in_parts else (formats.of_name(name, "-o", "--to"), False)
+
+
+def open_table(data: str | None, grid: tuple[str, ...], from_: str | None) -> Any:
+    from gradtrace.batch import formats
+    from gradtrace.batch.grid import GridReader, parse
+    from gradtrace.cli import source
+
+    if grid and data is not None:
+        raise UsageError("--data and --grid are two tables", "give one of them")
+    if grid:
+        return GridReader([parse(text) for text in grid])
+    if data is None:
+        raise UsageError("no table given", "give --data FILE, --data - for stdin, or --grid NAME=FROM:TO:POINTS")
+    return formats.reader(data, from_, lambda: source.stdin_for("--data"))
+
+
+def chosen(keep: tuple[str, ...], table: list[str], bound: tabular.Bound) -> tuple[str, ...]:
+    """The columns that go to the output: those used, unless --keep says all, none, or which."""
+    if not keep:
+        return tuple(dict.fromkeys(bound.columns.values()))
+    if keep in (("all",), ("none",)):
+        return tuple(table) if keep == ("all",) else ()
+    for name in keep:
+        if name not in table:
+            raise tabular.no_column("--keep", name, table)
+    return keep
+
+
+def refuse_collision(kept: tuple[str, ...], labels: list[str]) -> None:
+    both = next((label for label in labels if label in kept), None)
+    if both is not None:
+        raise UsageError(f"the output '{both}' has the name of a column",
+                         "leave the column out with --keep, or rename it")
+
+
+def rows_at_a_time(table: Any, part_rows: int) -> int:
+    """How many rows to read at a time; for parts, a divisor of a part's rows."""
+    size = TEXT_ROWS if getattr(table, "rows", None) is None else ARRAY_ROWS
+    if not part_rows:
+        return size
+    pieces = -(-part_rows // size)
+    while part_rows % pieces:
+        pieces += 1
+    return part_rows // pieces
+
+
+def empty(job: Any, kept: tuple[str, ...]) -> Any:
+    """The output's columns, with no rows."""
+    from gradtrace.engine.lazy import np
+
+    none = {name: np.empty((0, *job.mapper.plan.input(name).shape)) for name in job.bound}
+    return {**{name: [] for name in kept}, **job.mapper(none, 0)}
+
+
+def whole(job: Any, chunks: Any, name: str | None, kind: str, done: Any, shown: Any, columns: Any) -> None:
+    """The table as one file, or on stdout."""
+    from gradtrace.batch import formats, run
+    from gradtrace.batch.target import Target
+
+    def fill(writer: Any) -> None:
+        for chunk in chunks:
+            run.stretch(job, chunk, writer, done)
+            shown(done.rows)
+        if not done.rows:
+            writer.write(columns, set(), set())
+
+    if name is None:
+        writer = formats.onto_stdout(kind)
+        fill(writer)
+        writer.close()
+        return
+    with Target(name, kind) as writer:
+        fill(writer)
+
+
+def parts_of(
+    job: Any, fresh: Any, folder: str, kind: str, part_rows: int, facts: dict[str, Any], resume: bool, size: int,
+    done: Any, shown: Any,
+) -> None:
+    """The table as a folder of parts. The rows are read anew, for some may be there already."""
+    from gradtrace.batch import parts
+
+    if hasattr(fresh, "select"):
+        fresh.select([*job.bound.values(), *job.kept])
+    if facts["data"] not in (None, "-"):
+        facts["files"] = parts.of_file(facts["data"])
+    there = parts.prepare(folder, facts, resume)
+    parts.run(job, fresh, folder, kind, part_rows, there, size, done, shown)
+
+
+def versions() -> dict[str, str]:
+    from gradtrace import __version__
+    from gradtrace.engine.lazy import np
+
+    return {"gradtrace": __version__, "numpy": np.__version__}
+
+
+def table_options() -> list[ToolOption]:
+    place = "Table"
+    return [
+        ToolOption(["--data"], metavar="FILE", section=place,
+                   help="The table: a file, a folder of Parquet, or - (stdin)."),
+        ToolOption(["--grid"], metavar="NAME=FROM:TO:N", multiple=True, section=place,
+                   help="A table made on the fly: every combination; NAME=a,b,c lists the points."),
+        ToolOption(["-o", "output_file"], metavar="FILE", section=place,
+                   help="Where to; a name that ends in / is a folder of parts. Default: stdout."),
+        ToolOption(["--from", "from_"], choices=FORMATS, metavar="FORMAT", section=place,
+                   help="The input's format, if its name does not tell."),
+        ToolOption(["--to"], choices=FORMATS, metavar="FORMAT", section=place,
+                   help="The output's format, if its name does not tell."),
+        ToolOption(["--grad"], metavar="NAMES", multiple=True, section=place,
+                   help="Gradients for these variables, also constants. Default: for the columns."),
+        ToolOption(["--order"], type=int, min=0, max=2, default=1, metavar="N", section=place,
+                   help="0: the value alone; 1 (default): its gradients; 2: also the second derivatives."),
+        ToolOption(["--keep"], metavar="NAMES", multiple=True, section=place,
+                   help="Columns that go to the output, or all, or none. Default: those used."),
+        ToolOption(["--on-error"], choices=ERRORS, default="fail", metavar="|".join(ERRORS), section=place,
+                   help="What to do with a row that has no number where one is needed. Default: fail."),
+        ToolOption(["--workers"], type=int, min=1, metavar="N", section=place,
+                   help="Threads. Default: one for each CPU."),
+        ToolOption(["--part-rows"], type=int, min=1, default=1_000_000, metavar="N", section=place,
+                   help="Rows of a part, in a folder of parts. Default: 1,000,000."),
+        ToolOption(["--resume"], is_flag=True, section=place, help="Write only the parts that are not there yet."),
+        ToolOption(["--progress"], is_flag=True, section=place,
+                   help="Rows, rate and time left on stderr, also where that is no terminal."),
+    ]
+
+
+command = SourceCommand(
+    "map",
+    map_rows,
+    [*options.source(), *table_options(), *options.inputs(), *options.limits(), *options.common()],
+    HELP,
+    EXAMPLES,
+)

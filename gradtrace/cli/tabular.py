@@ -1,0 +1,124 @@
+"""What `gradtrace map` needs of the command line: which input is which column, the plan, progress, the fingerprint."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradtrace.cli import options, report, session, values
+from gradtrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from gradtrace.lang import Program
+
+COLUMN = "col:"
+
+
+class Bound(NamedTuple):
+    """The inputs of a program on a table."""
+
+    columns: dict[str, str]  # input: column
+    raw: dict[str, Any]  # the other inputs' values, those that were given
+
+
+def bind(program: Program, inputs: options.Inputs, table: list[str], dtype: str) -> Bound:
+    """Each input is the column that `col:NAME` says, or the value given, or the column of its name, or its default.
+
+    UsageError for an input that is none of these, and for a column that there is not.
+    """
+    known = {given.name: given for given in program.inputs}
+    said = {name: value[len(COLUMN):] for name, value in inputs.given.items() if value.startswith(COLUMN)}
+    settings = []
+    for text in inputs.set:
+        name, value = values.assignment(text)
+        if value.startswith(COLUMN):
+            said[name] = value[len(COLUMN):]
+        else:
+            settings.append(text)
+    session.check_known(said, known, "--set")
+    given = {name: value for name, value in inputs.given.items() if name not in said}
+    raw = session.read_all(known, inputs._replace(given=given, set=tuple(settings)), dtype)
+    for name, column in said.items():
+        if column not in table:
+            raise no_column(f"{name}={COLUMN}{column}", column, table)
+    for name in known:
+        if name not in said and name not in raw and name in table:
+            said[name] = name
+    missing = [n for n, i in known.items() if n not in said and n not in raw and i.default is None]
+    if missing:
+        raise no_column(f"the variable {missing[0]}", missing[0], table, f"-s {missing[0]}=col:NAME or a value")
+    return Bound({name: said[name] for name in known if name in said}, raw)
+
+
+def no_column(what: str, name: str, table: list[str], otherwise: str = "") -> UsageError:
+    from gradtrace.views.pick import close
+
+    near = close(name, dict.fromkeys(table)) or f"its columns are {', '.join(table[:20])}"
+    hint = f"{near}; or give {otherwise}" if otherwise else near
+    return UsageError(f"{what}: the table has no column '{name}'", hint)
+
+
+def recorded(
+    program: Program, inputs: options.Inputs, bound: Bound, examples: dict[str, Any], grad: tuple[str, ...],
+    order: int, budget: Any, dtype: str,
+) -> Any:
+    """The plan of a row, from the example of each column, and the tensors it was made from."""
+    from gradtrace.static.passes import optimise
+    from gradtrace.static.source import plan_of
+
+    known = {given.name: given for given in program.inputs}
+    frozen = set(options.names(inputs.no_grad))
+    session.check_known(frozen, known, "--no-grad")
+    session.check_known(grad, known, "--grad")
+    tensors = {}
+    for name, given in known.items():
+        raw = examples[name] if name in examples else bound.raw[name] if name in bound.raw else session.default(
+            program, given, dtype)
+        floating = given.kind != "data" or name in examples
+        tensors[name] = values.tensor(raw, dtype, floating=floating)
+        wanted = name in grad if grad else name in examples and given.kind != "data" and name not in frozen
+        if wanted and tensors[name].is_floating_point():
+            tensors[name].requires_grad_()
+    fed = [name for name in known if name in examples or tensors[name].requires_grad]
+    plan = plan_of(program, tensors, fed=fed, order=order, dtype=dtype, budget=budget, stderr=sys.stderr)
+    return optimise(plan), tensors
+
+
+class Progress:
+    """Rows, rate and what is left, on stderr, twice a second; nothing where stderr is no terminal, unless asked."""
+
+    def __init__(self, total: int | None, wanted: bool) -> None:
+        self.total, self.wanted = total, wanted
+        self.start = self.last = time.monotonic()
+        self.shown = False
+
+    def __call__(self, rows: int) -> None:
+        now = time.monotonic()
+        if self.wanted and now - self.last > 0.5:
+            self.last = now
+            self.show(rows, now - self.start)
+
+    def show(self, rows: int, seconds: float) -> None:
+        rate = rows / max(seconds, 1e-9)
+        left = "" if not self.total else f", {max(self.total - rows, 0) / max(rate, 1e-9):.0f} s left"
+        share = "" if not self.total else f" ({100 * rows / self.total:.0f}%)"
+        sys.stderr.write(f"\r{rows:,} rows{share}, {rate:,.0f} rows/s{left}\x1b[K")
+        sys.stderr.flush()
+        self.shown = True
+
+    def end(self, rows: int) -> None:
+        if self.shown:
+            self.show(rows, time.monotonic() - self.start)
+            sys.stderr.write("\n")
+
+
+def tell_bad(done: Any, on_error: str) -> None:
+    """The bad rows, by number."""
+    if not done.bad:
+        return
+    did = "left empty" if on_error == "null" else "left out"
+    for line in done.noted:
+        report.write(f"gradtrace map: {line}; {did}")
+    more = done.bad - len(done.noted)
+    report.write(f"gradtrace map: {done.bad} bad rows {did}" + (f", {more} of them not listed" if more else ""))

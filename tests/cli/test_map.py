@@ -1,0 +1,181 @@
+"""`gradtrace map`: tables in and out, bad rows, parts, pipes."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BLACK_SCHOLES = ROOT / "examples" / "black_scholes.txt"
+
+
+def rows(text):
+    names, *lines = [line.split(",") for line in text.splitlines()]
+    return names, [[float(c) if c else None for c in line] for line in lines]
+
+
+def test_a_pipe(answer):
+    text = answer("map", "(x+w)*(w+1)", "--data", "-", input="x,w\n2,1\n3,4\n")
+    assert text == "x,w,y,dy/dx,dy/dw\n2,1,6.0,2.0,5.0\n3,4,35.0,5.0,12.0\n"
+
+
+def test_every_row_is_what_eval_says(answer, here):
+    found = rows(answer("map", BLACK_SCHOLES, "--grid", "S=80:120:4", "--grid", "sigma=0.1,0.3"))
+    assert found[0] == ["S", "sigma", "price", "dprice/dS", "dprice/dsigma"] and len(found[1]) == 8
+    for s, sigma, *rest in found[1]:
+        for want, path in zip(rest, ("price", "S.grad", "sigma.grad"), strict=True):
+            got = float(answer("eval", BLACK_SCHOLES, "--S", s, "--sigma", sigma, "--get", path))
+            assert got == pytest.approx(want, rel=1e-13)
+
+
+def test_second_derivatives(answer):
+    text = answer("map", "x**2*w", "--data", "-", "--order", 2, input="x,w\n3,5\n")
+    assert rows(text) == (["x", "w", "y", "dy/dx", "dy/dw", "d2y/dx2", "d2y/dxdw", "d2y/dw2"],
+                          [[3, 5, 45, 30, 9, 10, 6, 0]])
+
+
+def test_columns_by_name_and_constants(answer):
+    text = answer("map", "m*v**2/2", "--data", "-", "--m", "col:mass", "-s", "v=3", "--grad", "v", "--keep", "id,mass",
+                  input="id,mass\na,2\nb,4\n")
+    assert text == "id,mass,y,dy/dv\na,2,9.0,6.0\nb,4,18.0,12.0\n"
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "npy", "npz"])
+def test_formats_carry_every_bit(answer, here, kind):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=1000)
+    np.savez("in.npz", x=x, w=x[::-1])
+    answer("map", "x*sin(w)", "--data", "in.npz", "-o", f"one.{kind}")
+    answer("map", "x*sin(w)", "--data", f"one.{kind}", "--keep", "none", "-o", "two.npz")
+    found = np.load("two.npz")
+    assert (found["y"] == x * np.sin(x[::-1])).all() and (found["dy/dx"] == np.sin(x[::-1])).all()
+
+
+def test_parquet_and_feather(answer, here):
+    pytest.importorskip("pyarrow")
+    x = np.random.default_rng(0).normal(size=1000)
+    np.savez("in.npz", x=x, v=np.stack([x, -x], 1))
+    for kind in ("parquet", "feather", "arrow"):
+        answer("map", "(x*v).sum() + v[0]", "--data", "in.npz", "-o", f"one.{kind}")
+        answer("map", "(x*v).sum() + v[0]", "--data", f"one.{kind}", "--keep", "none", "-o", "two.npz")
+        assert (np.load("two.npz")["dy/dv"] == np.stack([x + 1, x], 1)).all()
+    (here / "folder").mkdir()
+    for k in range(3):
+        np.savez("part.npz", x=x[k::3])
+        answer("map", "x*x", "--data", "part.npz", "-o", f"folder/{k}.parquet")
+    answer("map", "x*x", "--data", "folder", "--keep", "none", "-o", "all.npy")
+    assert np.load("all.npy")["y"].tolist() == [v * v for k in range(3) for v in x[k::3]]
+
+
+def test_parquet_without_pyarrow_says_what_to_install(refusal, here):
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        (here / "a.parquet").write_bytes(b"")
+        assert "gradtrace[arrow]" in refusal("map", "x*x", "--data", "a.parquet")[1]
+
+
+def test_vectors(answer):
+    lines = '{"x": [1, 2], "w": 3}\n{"x": [0, 5], "w": -1}\n'
+    found = [json.loads(line) for line in answer("map", "(x*w).sum()", "--data", "-", "--from", "jsonl",
+                                                 input=lines).splitlines()]
+    assert found[0] == {"x": [1, 2], "w": 3, "y": 9.0, "dy/dx": [3.0, 3.0], "dy/dw": 3.0}
+    text = answer("map", "(x*w).sum()", "--data", "-", "--from", "jsonl", "--to", "csv", "--keep", "none", input=lines)
+    assert text.splitlines()[0] == "y,dy/dx[0],dy/dx[1],dy/dw"
+
+
+def test_infinities_and_nan_are_numbers(answer):
+    text = answer("map", "1/x", "--data", "-", "--to", "jsonl", "--keep", "none", input="x\n0\nnan\n-inf\n")
+    assert [json.loads(line)["y"] for line in text.splitlines()] == ["Infinity", "NaN", -0.0]
+
+
+BAD = "x,w\n2,1\nabc,4\n3,\n1,1\n"
+
+
+def test_a_bad_row_is_refused_by_its_number(refusal):
+    code, told = refusal("map", "x*w", "--data", "-", input=BAD)
+    assert code == 2 and "row 2: the column 'x' 'abc' is not a number" in told
+
+
+@pytest.mark.parametrize(("how", "want"), [
+    ("null", "x,w,y,dy/dx,dy/dw\n2,1,2.0,1.0,2.0\nabc,4,,,\n3,,,,\n1,1,1.0,1.0,1.0\n"),
+    ("skip", "x,w,y,dy/dx,dy/dw\n2,1,2.0,1.0,2.0\n1,1,1.0,1.0,1.0\n"),
+])
+def test_bad_rows_left_empty_or_out(gt, how, want):
+    done = gt("map", "x*w", "--data", "-", "--on-error", how, input=BAD)
+    assert done.stdout == want and done.exit_code == 0
+    assert "row 2" in done.stderr and "row 3: the column 'w' is missing" in done.stderr and "2 bad rows" in done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "told"), [
+    (["x*q", "--data", "in.csv"], "the table has no column 'q'"),
+    (["x*w", "--data", "in.csv", "--x", "col:nope"], "no column 'nope'"),
+    (["x*w", "--data", "none.csv"], "no such file"),
+    (["x*w", "--data", "in.xyz"], "no such file"),
+    (["x*w"], "no table given"),
+    (["x*w", "--data", "in.csv", "-o", "out.what"], "cannot tell the format"),
+    (["x*w", "--data", "in.csv", "--resume"], "--resume takes up a folder"),
+    (["x*w", "--data", "in.csv", "--keep", "zz"], "no column 'zz'"),
+    (["x*w", "--grid", "x=1:2"], "is no grid"),
+    (["y = x*w\nif y > 1:\n    y = y*2\ny", "--data", "in.csv"], "cannot be frozen"),
+])
+def test_what_is_wrong_is_told(refusal, here, arguments, told):
+    (here / "in.csv").write_text("x,w\n1,2\n")
+    assert told in refusal("map", *arguments)[1]
+
+
+def test_the_output_is_there_as_a_whole_or_not(refusal, here):
+    (here / "in.csv").write_text("x\n1\n2\nbad\n")
+    refusal("map", "x*x", "--data", "in.csv", "-o", "out.csv")
+    assert sorted(os.listdir(here)) == ["in.csv"]
+
+
+def test_an_empty_table_has_a_head(answer):
+    assert answer("map", "x*w", "--data", "-", input="x,w\n") == "x,w,y,dy/dx,dy/dw\n"
+
+
+def test_workers_make_no_difference(answer, here):
+    np.savez("in.npz", x=np.random.default_rng(0).normal(size=300_000))
+    for n in (1, 3):
+        answer("map", "exp(-x*x)*erf(x)", "--data", "in.npz", "-o", f"{n}.npz", "--workers", n)
+    one, three = np.load("1.npz"), np.load("3.npz")
+    assert all((one[name] == three[name]).all() for name in one.files)
+
+
+# ---- parts
+
+
+def test_parts_and_their_manifest(answer, refusal, here):
+    (here / "in.csv").write_text("x\n" + "".join(f"{i}\n" for i in range(25)))
+    answer("map", "x*x", "--data", "in.csv", "-o", "out/", "--part-rows", 10)
+    manifest = json.loads((here / "out/manifest.json").read_text())
+    assert manifest["rows"] == 25
+    assert manifest["parts"] == [f"part-{a:012d}-{b:012d}.csv" for a, b in ((0, 10), (10, 20), (20, 25))]
+    assert "--resume" in refusal("map", "x*x", "--data", "in.csv", "-o", "out/", "--part-rows", 10)[1]
+    told = refusal("map", "x*x*x", "--data", "in.csv", "-o", "out/", "--part-rows", 10, "--resume")[1]
+    assert "another run: its program differs" in told
+
+
+def test_killed_at_any_moment_and_resumed_every_row_is_there_once(clean, here):
+    n = 60_000
+    (here / "in.csv").write_text("id,x\n" + "".join(f"{i},{i / 7}\n" for i in range(n)))
+    command = [sys.executable, "-m", "gradtrace", "map", "exp(-x*x)*x", "--data", "in.csv", "--keep", "id",
+               "-o", "out/", "--part-rows", "4000", "--resume"]
+    chance = random.Random(5)
+    for _ in range(8):
+        process = subprocess.Popen(command, env=clean(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0.2, 0.8))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, env=clean(), check=True, timeout=60)
+    parts = json.loads((here / "out/manifest.json").read_text())["parts"]
+    ids = [int(line.split(",")[0]) for part in parts for line in (here / "out" / part).read_text().splitlines()[1:]]
+    assert ids == list(range(n))
+    assert not [name for name in os.listdir(here / "out") if name.endswith(".tmp")]

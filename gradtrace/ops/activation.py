@@ -33,7 +33,7 @@ def softplus_kernel(x: Any, beta: float, threshold: float) -> Any:
 
 
 def elu_kernel(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    return np.where(x <= 0, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
+    return np.where(x < 0, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
 
 
 def silu_grad(xp: Any, g: Any, x: Any) -> Any:

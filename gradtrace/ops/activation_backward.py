@@ -15,6 +15,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.ops.fused import fused
 
 ROOT_HALF, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
+SIXTH = 0.1666666716337204  # hardsigmoid's slope: PyTorch has 1/6 as a float32, in float64 too
 # The tanh form of gelu (Hendrycks and Gimpel, https://arxiv.org/abs/1606.08415): tanh(KAPPA (x + CUBIC x^3)).
 KAPPA, CUBIC = math.sqrt(2 / math.pi), 0.044715
 
@@ -44,8 +45,9 @@ masked("hardshrink", "lambd", lambda g, x, lambd: np.where((x >= -lambd) & (x <=
        "HardshrinkBackwardBackward0")
 masked("softshrink", "lambd", lambda g, x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, g),
        "SoftshrinkBackwardBackward0")
-hardsigmoid = op("hardsigmoid_backward(g, self)", lambda g, x: np.where((x > -3) & (x < 3), g / 6, 0).astype(g.dtype),
-                 undefined=True)
+hardsigmoid = op(
+    "hardsigmoid_backward(g, self)", lambda g, x: np.where((x > -3) & (x < 3), g * SIXTH, 0).astype(g.dtype),
+    undefined=True)
 
 
 # ---- those with a curve
@@ -127,7 +129,7 @@ def prelu_input_grad(xp: Any, g: Any, x: Any, weight: Any) -> Any:
 
 
 def prelu_weight_grad(xp: Any, g: Any, x: Any, weight: Any) -> Any:
-    return select(xp, x <= 0, g * x, g)
+    return xp.where(x > 0, xp.zeros_like(g), g * x)
 
 
 fused("glu_backward(g, self; dim)", glu_grad, "GluBackwardBackward0")

@@ -84,6 +84,8 @@ def power_scalar_kernel(a: Any, exponent: Any) -> Any:
     if exponent == 0.5 and a.dtype.kind == "f":
         # np.power(-0.0, 0.5) is 0 where sqrt keeps the sign; PyTorch uses sqrt here.
         return np.sqrt(a)
+    if exponent == -0.5 and a.dtype.kind == "f":
+        return 1 / np.sqrt(a)
     if exponent == 3 and a.dtype.kind == "f":
         return a * a * a
     return power_kernel(a, np.asarray(exponent).astype(a.dtype))
@@ -99,11 +101,19 @@ def arrays(a: Any, b: Any) -> tuple[Any, Any]:
     return a, np.asarray(b, a.dtype) if isinstance(b, (int, float)) else np.asarray(b)
 
 
+def first_extreme(reaches: Any, a: Any, b: Any) -> Any:
+    """a where it reaches b or b is nan, else b; of equal zeros the first."""
+    return np.where(reaches(a, b) | (b != b), a, b)
+
+
 def python_remainder(a: Any, b: Any) -> Any:
     a, b = arrays(a, b)
     if a.dtype.kind in "iu" and bool((b == 0).any()):
         raise RuntimeError("ZeroDivisionError")
-    return np.remainder(a, b)
+    if a.dtype.kind != "f" and b.dtype.kind != "f":
+        return np.remainder(a, b)
+    r = np.fmod(a, b)  # a zero keeps the sign of a, where np.remainder gives it b's
+    return np.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
 
 
 def floor_division(a: Any, b: Any) -> Any:
@@ -189,7 +199,7 @@ div_none = op("div_none(self, other)", "true_divide", scalar=py.truediv, node="D
 floor_divide = op("floor_divide(self, other)", floor_division, undefined=True, **ARITH)
 neg = op("neg(self)", negate, scalar=py.neg, node="NegBackward0", promote="arith",
          self=d("", lambda xp, g, out, self: -g))
-pow_scalar = op("pow_scalar(self; exponent)", power_scalar_kernel, scalar=scalars.power, node="PowBackward0",
+pow_scalar = op("pow_scalar(self; exponent)", power_scalar_kernel, scalar=scalars.power_of, node="PowBackward0",
                 self=d("self", lambda xp, g, out, self, exponent: pow_scalar_grad(xp, g, self, exponent)))
 pow_ = op("pow(self, exponent)", power_kernel, scalar=scalars.power, node="PowBackward1", **ARITH,
           lacks=("b", "pow"),
@@ -204,7 +214,7 @@ pow_of_scalar = op("pow_of_scalar(exponent; base)", lambda exponent, base: power
 remainder = op("remainder(self, other)", python_remainder, scalar=scalars.remainder, node="RemainderBackward1", **ARITH,
                lacks=("b", "remainder_cpu"),
                self=d("", lambda xp, g, out, self, other: g),
-               other=d("self other", lambda xp, g, out, self, other: -g * xp.floor(self / other)))
+               other=d("self other", lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "floor")))
 remainder_scalar = op("remainder_scalar(self, other)", python_remainder, scalar=scalars.remainder,
                       node="RemainderBackward0", **ARITH, self=d("", lambda xp, g, out, self, other: g))
 remainder_of_number = op("remainder_of_number(self, other)", lambda a, b: python_remainder(b, a),
@@ -214,16 +224,18 @@ fmod = op("fmod(self, other)", "fmod", node="FmodBackward1", **ARITH, lacks=("b"
           other=d("self other", lambda xp, g, out, self, other: -g * xp.trunc(self / other)))
 fmod_scalar = op("fmod_scalar(self, other)", "fmod", node="FmodBackward0", **ARITH,
                  self=d("", lambda xp, g, out, self, other: g))
-maximum = op("maximum(self, other)", "maximum", scalar=scalars.maximum, node="MaximumBackward0", **ARITH,
+maximum = op("maximum(self, other)", lambda a, b: np.maximum(b, a), scalar=scalars.maximum,  # of equals numpy takes b
+             node="MaximumBackward0", **ARITH,
              self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self >= other)),
              other=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, other, self, other >= self)))
-minimum = op("minimum(self, other)", "minimum", scalar=scalars.minimum, node="MinimumBackward0", **ARITH,
+minimum = op("minimum(self, other)", lambda a, b: np.minimum(b, a), scalar=scalars.minimum,  # of equals numpy takes b
+             node="MinimumBackward0", **ARITH,
              self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self <= other)),
              other=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, other, self, other <= self)))
-fmax = op("fmax(self, other)", "fmax", node="FmaxBackward0", **ARITH,
+fmax = op("fmax(self, other)", lambda a, b: first_extreme(np.greater_equal, a, b), node="FmaxBackward0", **ARITH,
           self=d("self other", lambda xp, g, out, self, other: first_wins(xp, g, self >= other, other)),
           other=d("self other", lambda xp, g, out, self, other: xp.sub(g, first_wins(xp, g, self >= other, other))))
-fmin = op("fmin(self, other)", "fmin", node="FminBackward0", **ARITH,
+fmin = op("fmin(self, other)", lambda a, b: first_extreme(np.less_equal, a, b), node="FminBackward0", **ARITH,
           self=d("self other", lambda xp, g, out, self, other: first_wins(xp, g, self <= other, other)),
           other=d("self other", lambda xp, g, out, self, other: xp.sub(g, first_wins(xp, g, self <= other, other))))
 where = op("where(condition, self, other)", lambda c, a, b: np.where(c, a, b), scalar=scalars.where,

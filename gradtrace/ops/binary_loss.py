@@ -8,6 +8,8 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.loss import loss_op, reduction_named
 
+TINY = 9.999999960041972e-13  # 1e-12 as PyTorch has it, a float32
+
 
 def log_sigmoid(x: Any) -> Any:
     return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
@@ -17,8 +19,8 @@ bce = loss_op(
     "binary_cross_entropy(self, target)",
     lambda x, t: (t - 1) * np.maximum(np.log1p(-x), -100) - t * np.maximum(np.log(x), -100),
     "BinaryCrossEntropyBackward0", "self target", "binary_cross_entropy", "BinaryCrossEntropyBackwardBackward0",
-    self=lambda xp, g, n, self, target: g * (self - target) / xp.clamp_min((1 - self) * self, 1e-12) / n,
-    target=lambda xp, g, n, self, target: g * (xp.log1p(-self) - xp.log(self)) / n)
+    self=lambda xp, g, n, self, target: g * (self - target) / xp.clamp_min((1 - self) * self, TINY) / n,
+    target=lambda xp, g, n, self, target: -xp.logit(self, None) * g / n)
 bce_logits = loss_op(
     "binary_cross_entropy_with_logits(self, target)",
     lambda x, t: (1 - t) * x - log_sigmoid(x),

@@ -9,7 +9,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.arithmetic import number_minus
 from gradtrace.ops.loss import reduced, reduction_named
-from gradtrace.ops.norms import norm_grad, norm_kernel
+from gradtrace.ops.norms import distance_grad, norm_grad, norm_kernel
 from gradtrace.ops.numbers import add_number
 from gradtrace.ops.shape import broadcast_tensors
 
@@ -76,7 +76,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 
 def pdist_grad(xp: Any, g: Any, x: Any, out: Any, p: float, first: Any, second: Any) -> Any:
     difference = xp.index(x, (first,)) - xp.index(x, (second,))
-    share = norm_grad(xp, g, difference, out, p, (1,), False)
+    share = distance_grad(xp, g, difference, out, p)
     shape = tuple(x.shape)
     return xp.index_place(None, share, shape, (first,)) - xp.index_place(None, share, shape, (second,))
 
@@ -112,7 +112,7 @@ def cosine_embedding_loss(
     """1 - cos where target is 1, max(0, cos - margin) where it is -1 (torch.nn.functional.cosine_embedding_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
     dim = target.ndim
-    tiny = 1e-12
+    tiny = 9.999999960041972e-13  # 1e-12 as PyTorch has it, a float32
     across = (input1 * input2).sum(dim)
     sizes = ((input1 * input1).sum(dim) + tiny) * ((input2 * input2).sum(dim) + tiny)
     cosine = across / sizes.sqrt()

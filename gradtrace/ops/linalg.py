@@ -176,7 +176,7 @@ def adjugate(xp: Any, a: Any) -> Any:
 def det_grad(xp: Any, g: Any, a: Any, out: Any) -> Any:
     g = xp.reshape(g, (*a.shape[:-2], 1, 1))
     if bool((out == 0).any()):
-        return g * transposed(xp, adjugate(xp, a))
+        return 0.0 + g * transposed(xp, adjugate(xp, a))
     return g * xp.reshape(out, (*a.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(a)[0])
 
 

@@ -80,7 +80,7 @@ def without_result(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 def huber_slope(xp: Any, x: Any, bound: Any) -> Any:
     """x between -bound and bound, the bound with x's sign outside."""
-    return xp.where(xp.abs(x) < bound, x, xp.sign(x) * bound)
+    return xp.where(xp.abs(x) >= bound, xp.sign(x) * bound, x)  # nan stays
 
 
 def soft_margin_slope(xp: Any, g: Any, x: Any, y: Any, n: float) -> Any:
@@ -116,7 +116,7 @@ fused("soft_margin_loss_backward(g, self, target; n)", soft_margin_slope, "SoftM
       no_gradient=("target",))
 smooth_l1 = bounded("smooth_l1_loss", "SmoothL1LossBackward0", "smooth_l1_cpu",
                     lambda z, beta: np.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta),
-                    lambda xp, x, beta: xp.where(xp.abs(x) < beta, x / beta, xp.sign(x)))
+                    lambda xp, x, beta: xp.where(xp.abs(x) >= beta, xp.sign(x), x / beta))
 huber = bounded("huber_loss", "HuberLossBackward0", "huber_cpu",
                 lambda z, delta: np.where(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta)), huber_slope)
 

@@ -68,7 +68,7 @@ def multi_margin_parts(x: Any, target: Any, p: int, margin: float, weight: Any) 
     factor = 1 if weight is None else weight[target][:, None]
     each = np.where(active, z if p == 1 else z * z, 0) * factor / x.shape[1]
     slope = np.where(active, 1 if p == 1 else 2 * z, 0) * factor / x.shape[1]
-    slope[rows, target] = -slope.sum(1)
+    slope[rows, target] = 0 - slope.sum(1)
     return each.sum(1).astype(x.dtype), slope.astype(x.dtype)
 
 

@@ -75,6 +75,17 @@ def norm_grad(xp: Any, g: Any, self: Any, out: Any, p: float, dims: Any, keepdim
     return part * xp.zeroed(g / xp.pow_scalar(norm, p - 1), at_zero)
 
 
+def distance_grad(xp: Any, g: Any, away: Any, out: Any, p: float) -> Any:
+    """The gradient of differences (..., M) whose norms (...) are distances: none for p = 0; for p = inf each of the
+    largest gets all of it."""
+    if p == 0:
+        return xp.zeros_like(away)
+    if not math.isinf(p):
+        return norm_grad(xp, g, away, out, p, (away.ndim - 1,), False)
+    largest = xp.abs(away) == xp.unsqueeze(out, out.ndim)
+    return xp.sign(away) * xp.where(largest, xp.unsqueeze(g, g.ndim), xp.zeros_like(away))
+
+
 def power_of_size(xp: Any, x: Any, exponent: float) -> Any:
     """abs(x) ** exponent for an exponent >= 0."""
     return xp.pow_scalar(xp.abs(x), exponent)
@@ -94,7 +105,8 @@ def renorm_grad(xp: Any, g: Any, self: Any, p: float, dim: int, maxnorm: float) 
     norm = xp.vector_norm(self, p, dims, True)
     inner = xp.sum_dim(g * self, dims, True)
     slope = xp.where(norm > maxnorm, inner * (-maxnorm / ((norm + 1e-7) * (norm + 1e-7))), xp.zeros_like(norm))
-    return g * renorm_scale(xp, norm, maxnorm) + norm_grad(xp, slope, self, norm, p, dims, True)
+    of_norm = norm_grad(xp, slope, self, norm, p, dims, True)
+    return g * renorm_scale(xp, norm, maxnorm) + xp.where(norm > maxnorm, of_norm, xp.zeros_like(g))
 
 
 def dist_grad(xp: Any, g: Any, out: Any, self: Any, other: Any, p: float, sign: int) -> Any:

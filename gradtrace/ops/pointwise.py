@@ -34,9 +34,9 @@ def zero(xp: Any, g: Any, *_: Any) -> Any:
 
 abs_ = op("abs(self)", "abs", scalar=abs, node="AbsBackward0", promote="arith", lacks=("b", "abs_cpu"),
           self=d("self", lambda xp, g, out, self: g * xp.sgn(self)))
-sign = op("sign(self)", lambda x: x.copy() if x.dtype.kind == "b" else np.sign(x), scalar=scalars.sign,
+sign = op("sign(self)", lambda x: sign_kernel(x), scalar=scalars.sign,
           node="SignBackward0", self=d("", zero))
-sgn = op("sgn(self)", lambda x: x.copy() if x.dtype.kind == "b" else np.sign(x), scalar=scalars.sign,
+sgn = op("sgn(self)", lambda x: sign_kernel(x), scalar=scalars.sign,
          node="SgnBackward0", self=d("", zero))
 exp = op("exp(self)", "exp", scalar=math.exp, node="ExpBackward0", **FLOAT,
          self=d("out", lambda xp, g, out, self: g * out))
@@ -98,7 +98,7 @@ sigmoid_backward = op("sigmoid_backward(g, result)", lambda g, result: g * ((1 -
                       scalar=lambda g, result: g * ((1 - result) * result), node="SigmoidBackwardBackward0",
                       g=d("result", lambda xp, gg, out, g, result: xp.sigmoid_backward(gg, result)),
                       result=d("g result", lambda xp, gg, out, g, result: gg * g * (-2 * result + 1)))
-relu = op("relu(self)", lambda x: np.where(x <= 0, np.zeros_like(x), x), scalar=scalars.relu, node="ReluBackward0",
+relu = op("relu(self)", lambda x: np.where(x < 0, np.zeros_like(x), x), scalar=scalars.relu, node="ReluBackward0",
           lacks=("b", "Boolean inputs not supported for relu"),
           self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)))
 # An operator of its own, as in PyTorch: its result requires grad because relu's does, though that gradient is 0.
@@ -114,7 +114,7 @@ trunc = op("trunc(self)", "trunc", scalar=scalars.trunc, node="TruncBackward0",
 round_ = op("round(self)", lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(), scalar=scalars.round_half_even,
             node="RoundBackward0", lacks=("b", "round_vml_cpu"), self=d("", zero))
 round_to = op("round_to(self; decimals)", round_decimals, node="RoundBackward1", self=d("", zero))
-frac = op("frac(self)", lambda x: x - np.trunc(x), scalar=lambda x: x - math.trunc(x), node="FracBackward0",
+frac = op("frac(self)", lambda x: x - np.trunc(x), scalar=lambda x: x - math.trunc(x) + 0.0, node="FracBackward0",
           lacks=("b", "frac_cpu"), self=d("", lambda xp, g, out, self: g))
 clamp = op("clamp(self; min, max)", lambda x, low, high: clamp_kernel(x, low, high), scalar=scalars.clamp,
            node="ClampBackward1", self=d("self", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)))
@@ -142,7 +142,8 @@ clamp_max_tensor = op("clamp_max_tensor(self, max)", lambda x, high: clamp_kerne
                       max=d("self max", lambda xp, g, out, self, max: bound_grad(xp, g, self > max)))
 nan_to_num = op("nan_to_num(self; nan, posinf, neginf)", lambda x, nan, posinf, neginf: np.nan_to_num(
     x, nan=nan or 0.0, posinf=posinf, neginf=neginf), node="NanToNumBackward0",
-    self=d("self", lambda xp, g, out, self, *_: xp.where(xp.isfinite(self), g, xp.zeros_like(g))))
+    self=d("self", lambda xp, g, out, self, *_: g * xp.where(xp.isfinite(self), xp.ones_like(self), xp.zeros_like(
+        self))))
 isnan = op("isnan(self)", "isnan", scalar=math.isnan)
 isinf = op("isinf(self)", "isinf", scalar=math.isinf)
 isfinite = op("isfinite(self)", "isfinite", scalar=math.isfinite)
@@ -157,12 +158,20 @@ def inverse_square(xp: Any, self: Any, other: Any) -> Any:
     return xp.zeroed(xp.reciprocal(square), square == 0)
 
 
+def sign_kernel(x: Any) -> Any:
+    """-1, 0 or 1, and 0 for nan."""
+    if x.dtype.kind != "f":
+        return x.copy() if x.dtype.kind == "b" else np.sign(x)
+    out = np.sign(x)
+    return np.where(out == out, out, out.dtype.type(0)) if np.isnan(out.sum()) else out
+
+
 def clamp_kernel(x: Any, low: Any, high: Any) -> Any:
     dtype = np.asarray(x).dtype
     if low is not None:
-        x = np.maximum(x, np.asarray(low).astype(dtype))
+        x = np.maximum(np.asarray(low).astype(dtype), x)  # of equal zeros numpy gives the second, PyTorch the input
     if high is not None:
-        x = np.minimum(x, np.asarray(high).astype(dtype))
+        x = np.minimum(np.asarray(high).astype(dtype), x)
     return x
 
 

@@ -14,7 +14,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import named, public
 from gradtrace.ops.arguments import count, one_dim, torch_function
 from gradtrace.ops.matrix import broadcast_batches, dot, mm
-from gradtrace.ops.norms import norm_grad, norm_kernel
+from gradtrace.ops.norms import distance_grad, norm_kernel
 
 # ---- kernels and records
 
@@ -30,9 +30,9 @@ def cdist_kernel(a: Any, b: Any, p: float) -> Any:
 
 def cdist_grad(xp: Any, g: Any, out: Any, x1: Any, x2: Any, p: float, which: int) -> Any:
     away = xp.unsqueeze(x1, x1.ndim - 1) - xp.unsqueeze(x2, x2.ndim - 2)
-    part = norm_grad(xp, g, away, out, p, (away.ndim - 1,), False) if p else xp.zeros_like(away)
+    part = distance_grad(xp, g, away, out, p)
     if which:
-        return -xp.sum_dim(part, (away.ndim - 3,))
+        return 0.0 - xp.sum_dim(part, (away.ndim - 3,))
     return xp.sum_dim(part, (away.ndim - 2,))
 
 

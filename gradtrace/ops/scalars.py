@@ -47,8 +47,8 @@ def round_half_even(x: float) -> float:
 
 
 def relu(x: float) -> float:
-    # A nan must pass, so not max(x, 0.0).
-    return 0.0 if x <= 0 else x
+    # A nan must pass, and -0.0 too, so not max(x, 0.0).
+    return 0.0 if x < 0 else x
 
 
 def maximum(a: float, b: float) -> float:
@@ -68,8 +68,16 @@ def power(a: float, b: float) -> float:
     return math.pow(a, b)
 
 
+def power_of(a: float, exponent: float) -> float:
+    # PyTorch takes roots here, which differ from the power at -0.0 and at -inf.
+    if a <= 0 and (exponent == 0.5 or exponent == -0.5):
+        raise ValueError
+    return math.pow(a, exponent)
+
+
 def remainder(a: float, b: float) -> float:
-    return a % b
+    r = math.fmod(a, b)  # a zero keeps the sign of a, where Python's % gives it b's
+    return r + b if r and (r < 0) != (b < 0) else r
 
 
 def clamp(x: float, low: float | None, high: float | None) -> float:

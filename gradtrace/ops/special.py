@@ -21,8 +21,8 @@ erfc = op("erfc(self)", special_kernels.erfc, scalar=math.erfc, node="ErfcBackwa
           self=d("self", lambda xp, g, out, self: g * (-TWO_OVER_ROOT_PI * xp.exp(-(self * self)))))
 logaddexp = op("logaddexp(self, other)", "logaddexp", node="LogaddexpBackward0", **FLOAT,
                lacks=("bi", "logaddexp_cpu"),
-               self=d("self out", lambda xp, g, out, self, other: g * xp.exp(self - out)),
-               other=d("other out", lambda xp, g, out, self, other: g * xp.exp(other - out)))
+               self=d("self other", lambda xp, g, out, self, other: g / (xp.exp(other - self) + 1)),
+               other=d("self other", lambda xp, g, out, self, other: g / (xp.exp(self - other) + 1)))
 hypot = op("hypot(self, other)", "hypot", scalar=math.hypot, node="HypotBackward0", **FLOAT,
            self=d("self out", lambda xp, g, out, self, other: g * (self / out)),
            other=d("other out", lambda xp, g, out, self, other: g * (other / out)))

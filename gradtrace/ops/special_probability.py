@@ -11,9 +11,10 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import special_kernels
 from gradtrace.ops.api import binary, expose, public, unary
+from gradtrace.ops.numbers import add_number, mul_number
 
 FLOAT: Any = {"promote": "float"}
-ROOT_HALF, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
+ROOT_HALF = math.sqrt(0.5)
 
 
 def erfinv_kernel(x: Any) -> Any:
@@ -35,10 +36,12 @@ def erfinv_kernel(x: Any) -> Any:
 
 
 def sinc_grad(xp: Any, g: Any, x: Any) -> Any:
+    # Where the square is 0 the quotient below would be 0 / 0; its limit is 0.
+    flat = x * x * math.pi == 0
+    x = xp.where(flat, xp.ones_like(x), x)
     y = x * math.pi
-    safe = xp.where(x == 0, xp.ones_like(y), y)
-    slope = (safe * xp.cos(safe) - xp.sin(safe)) / (safe * safe) * math.pi
-    return xp.where(x == 0, xp.zeros_like(g), g * slope)
+    slope = (y * xp.cos(y) - xp.sin(y)) / (x * x * math.pi)
+    return xp.where(flat, xp.zeros_like(g), g * slope)
 
 
 def entr_kernel(x: Any) -> Any:
@@ -52,10 +55,11 @@ def logit_kernel(x: Any, eps: Any) -> Any:
 
 
 def logit_grad(xp: Any, g: Any, x: Any, eps: Any) -> Any:
-    slope = g / (x * (1 - x))
     if eps is None:
+        slope = g / xp.where(x == 0, xp.zeros_like(x), x * (1 - x))  # +inf also at -0.0
         return xp.where(xp.logical_or(x < 0, x > 1), xp.ones_like(slope) * math.nan, slope)
-    return xp.where(xp.logical_or(x < eps, x > 1 - eps), xp.zeros_like(g), slope)
+    outside = xp.logical_or(x < eps, x > 1 - eps)
+    return xp.where(outside, xp.zeros_like(g), g / (x * (1 - x)))
 
 
 logit_record = op("logit(self; eps)", logit_kernel, node="LogitBackward0", **FLOAT,
@@ -65,13 +69,10 @@ erfinv = op("erfinv(self)", erfinv_kernel, node="ErfinvBackward0", **FLOAT,
 sinc = op("sinc(self)", "sinc", node="SincBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: sinc_grad(xp, g, self)))
 logaddexp2 = op("logaddexp2(self, other)", "logaddexp2", node="Logaddexp2Backward0", **FLOAT,
-                self=d("self out", lambda xp, g, out, self, other: g * xp.exp2(self - out)),
-                other=d("other out", lambda xp, g, out, self, other: g * xp.exp2(other - out)))
+                self=d("self other", lambda xp, g, out, self, other: g / (xp.exp2(other - self) + 1)),
+                other=d("self other", lambda xp, g, out, self, other: g / (xp.exp2(self - other) + 1)))
 entr = op("entr(self)", entr_kernel, node="SpecialEntrBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: g * (-xp.log(self) - 1)))
-ndtr = op("ndtr(self)", lambda x: (0.5 * special_kernels.erfc(-x.astype(np.float64) * ROOT_HALF)).astype(x.dtype),
-          node="MulBackward1", **FLOAT,
-          self=d("self", lambda xp, g, out, self: g * (xp.exp(self * self * -0.5) / ROOT_TWO_PI)))
 xlog1py = op("xlog1py(self, other)", lambda a, b: np.where(
     np.isnan(b), b, np.where(a == 0, np.zeros_like(a), a * np.log1p(b))), node="SpecialXlog1PyBackward0", **FLOAT,
     self=d("self other", lambda xp, g, out, self, other: xp.where(
@@ -82,9 +83,14 @@ for _record in (erfinv, sinc):
     unary(_record)
     unary(_record, forms="s")
 binary(logaddexp2, forms="fm", numbers=False)
-for _record in (entr, ndtr):
-    unary(_record, forms="s")
+unary(entr, forms="s")
 expose(lambda input, other: xlog1py(input, other), "xlog1py", forms="s")
+
+
+@public("ndtr", forms="s")
+def ndtr(input: Tensor) -> Tensor:
+    """The area under the normal density up to input: (1 + erf(input / sqrt 2)) / 2 (torch.special.ndtr)."""
+    return mul_number(add_number(mul_number(input, ROOT_HALF).erf(), 1), 0.5)
 
 
 @public("logit", forms="fms")

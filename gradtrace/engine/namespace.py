@@ -22,7 +22,7 @@ class _Namespace:
         if record is None:
             from gradtrace.engine.tensor import hooks_into_ops
 
-            hooks_into_ops["load"]()
+            hooks_into_ops["load"](name)
             record = records[name]
         made = self.make(record)
         setattr(self, name, made)

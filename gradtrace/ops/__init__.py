@@ -9,9 +9,17 @@ from __future__ import annotations
 from importlib import import_module
 
 from gradtrace.annotations import Any
+from gradtrace.engine.op import records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
-from gradtrace.ops import api, arithmetic, comparison, create, pointwise  # noqa: F401 - they register their operators
+from gradtrace.ops import (  # noqa: F401 - some register their operators
+    api,
+    arithmetic,
+    comparison,
+    create,
+    families,
+    pointwise,
+)
 
 LATER = (
     "shape", "index", "join", "gathering", "casts", "reduce", "softmax", "extremes", "matrix",
@@ -30,17 +38,27 @@ def load() -> None:
         import_module(f"gradtrace.ops.{_waiting.pop(0)}")
 
 
-def find(table: dict[str, Any], name: str) -> Any:
-    """A name of one of api's tables, loading families until it is there; None if no family has it."""
-    while name not in table and _waiting:
-        import_module(f"gradtrace.ops.{_waiting.pop(0)}")
+def load_record(name: str) -> None:
+    """Loads the family that has the record, which a rule asks for."""
+    for family in families.of(name):
+        import_module(f"gradtrace.ops.{family}")
+    if name not in records:
+        load()
+
+
+def find(table: Any, name: str) -> Any:
+    """A name of one of api's tables, loading the families that have it; None if none has."""
+    if name not in table:
+        known = families.of(name)
+        for family in known:
+            import_module(f"gradtrace.ops.{family}")
+        while not known and name not in table and _waiting:
+            import_module(f"gradtrace.ops.{_waiting.pop(0)}")
     return table.get(name)
 
 
 def _resolve(name: str) -> Any:
-    while _waiting and name not in Tensor.__dict__:
-        import_module(f"gradtrace.ops.{_waiting.pop(0)}")
-    return Tensor.__dict__.get(name)
+    return find(Tensor.__dict__, name)
 
 
 def _getitem(self: Tensor, key: Any) -> Any:
@@ -59,4 +77,4 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
 hooks_into_ops["getitem"] = _getitem
 hooks_into_ops["setitem"] = _setitem
 hooks_into_ops["resolve"] = _resolve
-hooks_into_ops["load"] = load
+hooks_into_ops["load"] = load_record

@@ -1,0 +1,262 @@
+"""Which family of operators has a name, so that looking a name up loads that family and no other.
+
+The table below is written by `python -m gradtrace.ops.families`, from what the families register; run it after adding
+an operator. A name that is not in the table is looked for in every family, which is slow but right.
+"""
+
+from __future__ import annotations
+
+_known: dict[str, list[str]] = {}
+
+
+def of(name: str) -> list[str]:
+    """The families that have a name, a public one in any table or a record's; none if the name is unknown."""
+    if not _known:
+        for family, names in FAMILIES.items():
+            for one in names.split():
+                _known.setdefault(one, []).append(family)
+    return _known.get(name, [])
+
+
+def registered() -> dict[str, list[str]]:
+    """What the families register, by loading them all: the names of each. In a fresh process only."""
+    import sys
+
+    from gradtrace import ops
+    from gradtrace.engine import op
+
+    names: dict[str, set[str]] = {}
+
+    class Table(dict[str, object]):
+        """A table of api's, or that of the records, that notes which family sets a name."""
+
+        def __setitem__(self, name: str, value: object) -> None:
+            frame = sys._getframe(1)
+            while frame.f_code.co_name != "<module>" and frame.f_back is not None:
+                frame = frame.f_back
+            names.setdefault(frame.f_globals["__name__"].rpartition(".")[2], set()).add(name)
+            super().__setitem__(name, value)
+
+    for table in ("functions", "methods", "functional", "linalg", "special"):
+        setattr(ops.api, table, Table(getattr(ops.api, table)))
+    op.records = Table(op.records)  # type: ignore[assignment]
+    ops.load()
+    order = [*ops.LATER, *sorted({*names} - {*ops.LATER})]
+    return {family: sorted(names[family]) for family in order if family in names}
+
+
+def write() -> None:
+    """Writes the table into this file anew."""
+    from pathlib import Path
+    from textwrap import fill
+
+    path = Path(__file__)
+    head, mark, _ = path.read_text().partition("\nFAMILIES = {\n")
+    lines = []
+    for family, names in registered().items():
+        text = fill(" ".join(names), 112, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False)
+        lines.append(f'    "{family}": """\n{text}\n    """,\n')
+    path.write_text(f"{head}{mark}{''.join(lines)}}}\n\nif __name__ == \"__main__\":\n    write()\n")
+
+
+FAMILIES = {
+    "shape": """
+        alias atleast_1d atleast_2d broadcast_shapes broadcast_tensors broadcast_to clone contiguous detach
+        expand expand_as flatten moveaxis movedim permute ravel reshape reshape_as squeeze squeeze_all
+        squeeze_dim squeeze_dims sum_to swapaxes swapdims t transpose unflatten unsafe_view unsqueeze view
+        view_as
+    """,
+    "index": """
+        fit gather gather_place index index_place index_put index_rows index_select order_place scatter
+        scatter_add scatter_value select select_place slice slice_place
+    """,
+    "join": """
+        cat chunk concat concatenate diagonal diagonal_place dstack flip fliplr flipud hstack meshgrid narrow
+        repeat repeat_interleave roll rot90 row_stack select split split_with_sizes stack tile tril tril_ triu
+        triu_ unbind vstack
+    """,
+    "gathering": """
+        gather index_add index_add_ index_put index_put_ index_select mask_place masked_fill masked_fill_
+        masked_fill_tensor masked_select nonzero one_hot scatter scatter_ scatter_add scatter_add_ take where
+    """,
+    "casts": """
+        bool byte char copy_ cpu cuda double fill fill_ float half int long short to type type_as zero_
+    """,
+    "reduce": """
+        all any count_nonzero mean mean_dim nanmean nansum on_diagonal prod prod_dim std std_mean sum sum_dim
+        sum_to_size trace var var_mean
+    """,
+    "softmax": """
+        log_softmax log_softmax_backward logsumexp softmax softmax_backward softmin
+    """,
+    "extremes": """
+        amax amin aminmax argmax argmin cummax cummin fill_where max max_dim median median_dim min min_dim mode
+        nanmedian nanmedian_dim pick place place_chosen
+    """,
+    "matrix": """
+        addbmm addmm addmv addr baddbmm bmm dot linear matmul mm mv vdot
+    """,
+    "activation": """
+        celu celu_ elu elu_ gelu glu hardshrink hardsigmoid hardswish hardtanh hardtanh_ leaky_relu leaky_relu_
+        log_sigmoid logsigmoid mish prelu relu relu6 relu_ rrelu rrelu_ rrelu_middle selu selu_ silu softplus
+        softshrink softsign tanhshrink threshold threshold_ times_array
+    """,
+    "activation_backward": """
+        elu_backward gelu_backward glu_backward hardshrink_backward hardsigmoid_backward hardswish_backward
+        hardtanh_backward leaky_relu_backward log_sigmoid_backward prelu_input_backward prelu_weight_backward
+        rrelu_backward rrelu_middle_backward softplus_backward softshrink_backward threshold_backward
+    """,
+    "loss": """
+        gaussian_nll_loss huber_loss huber_loss_backward kl_div l1_loss mse_loss mse_loss_backward
+        poisson_nll_loss smooth_l1_loss smooth_l1_loss_backward soft_margin_loss soft_margin_loss_backward
+    """,
+    "classification": """
+        cross_entropy nll_loss nll_loss2d nll_loss2d_backward nll_loss_backward
+    """,
+    "binary_loss": """
+        binary_cross_entropy binary_cross_entropy_backward binary_cross_entropy_with_logits
+        binary_cross_entropy_with_pos_weight
+    """,
+    "dropout": """
+        alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout gumbel_softmax
+    """,
+    "embedding": """
+        embedding embedding_bag scatter_rows
+    """,
+    "attention": """
+        plus_array safe_softmax scaled_dot_product_attention
+    """,
+    "distance": """
+        bilinear bilinear_rows cosine_embedding_loss cosine_similarity norm_of normalize outer_sum
+        pairwise_distance pdist trilinear triplet_margin_loss triplet_margin_with_distance_loss
+    """,
+    "margin": """
+        hinge_embedding_loss margin_ranking_loss multi_margin_loss multi_margin_loss_backward
+        multilabel_margin_loss multilabel_margin_loss_backward multilabel_soft_margin_loss
+    """,
+    "conv": """
+        conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution slide
+        spread_back weigh
+    """,
+    "norm": """
+        batch_norm batch_norm_fixed batch_norm_fixed_backward group_norm instance_norm layer_norm
+        local_response_norm native_batch_norm native_batch_norm_backward native_group_norm native_layer_norm
+        native_layer_norm_backward rms_norm
+    """,
+    "special": """
+        deg2rad deg2rad_ erf erf_ erfc erfc_ expit float_power float_power_ hypot hypot_ logaddexp rad2deg
+        rad2deg_ round xlogy xlogy_
+    """,
+    "select": """
+        allclose argsort equal is_floating_point is_tensor isclose numel sort sort_stable topk
+    """,
+    "random": """
+        Generator bernoulli bernoulli_ cauchy_ exponential_ initial_seed log_normal_ manual_seed multinomial
+        normal normal_ rand rand_like randint randn randn_like random_ randperm redraw seed uniform_
+    """,
+    "cumulative": """
+        cumprod cumsum cumulative_trapezoid diff gradient logcumsumexp shift trapezoid trapz
+    """,
+    "norms": """
+        dist matrix_norm norm renorm vector_norm
+    """,
+    "statistics": """
+        corrcoef cov nanquantile quantile
+    """,
+    "products": """
+        addcdiv addcmul cdist cross ger inner kron lerp lerp_scalar outer tensordot
+    """,
+    "einsum": """
+        einsum
+    """,
+    "linalg": """
+        LinAlgError det inv inv_ex inverse logdet matmul slogdet solve solve_ex tensorinv tensorsolve
+    """,
+    "triangular": """
+        cholesky cholesky_ex cholesky_inverse cholesky_solve solve_triangular triangular_solve
+    """,
+    "decompositions": """
+        cond eigh eigvalsh lstsq matrix_rank pinv pinverse qr svd svdvals
+    """,
+    "lu": """
+        householder_product lu lu_factor lu_factor_ex lu_solve lu_unpack orgqr
+    """,
+    "powers": """
+        chain_matmul diagonal matrix_exp matrix_power multi_dot vander vecdot
+    """,
+    "pad": """
+        constant_pad constant_pad_nd pad reflection_pad1d reflection_pad1d_back reflection_pad2d
+        reflection_pad2d_back reflection_pad3d reflection_pad3d_back replication_pad1d replication_pad1d_back
+        replication_pad2d replication_pad2d_back replication_pad3d replication_pad3d_back
+    """,
+    "pool": """
+        avg_pool1d avg_pool2d avg_pool2d_back avg_pool3d avg_pool3d_back max_pool1d max_pool1d_with_indices
+        max_pool2d max_pool2d_back max_pool2d_with_indices max_pool3d max_pool3d_back max_pool3d_with_indices
+        planes_put planes_take
+    """,
+    "adaptive": """
+        adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool2d_back adaptive_avg_pool3d
+        adaptive_avg_pool3d_back adaptive_max_pool1d adaptive_max_pool1d_with_indices adaptive_max_pool2d
+        adaptive_max_pool2d_back adaptive_max_pool2d_with_indices adaptive_max_pool3d adaptive_max_pool3d_back
+        adaptive_max_pool3d_with_indices
+    """,
+    "unpool": """
+        lp_pool1d lp_pool2d lp_pool3d max_unpool1d max_unpool2d max_unpool3d
+    """,
+    "fold": """
+        col2im fold im2col unfold
+    """,
+    "resample": """
+        interpolate upsample upsample_bicubic2d upsample_bicubic2d_back upsample_bicubic2daa
+        upsample_bicubic2daa_back upsample_bilinear upsample_bilinear2d upsample_bilinear2d_back
+        upsample_bilinear2daa upsample_bilinear2daa_back upsample_lanczos2daa upsample_lanczos2daa_back
+        upsample_linear1d upsample_linear1d_back upsample_nearest upsample_nearest1d upsample_nearest1d_back
+        upsample_nearest2d upsample_nearest2d_back upsample_nearest3d upsample_nearest3d_back
+        upsample_nearestexact1d upsample_nearestexact1d_back upsample_nearestexact2d
+        upsample_nearestexact2d_back upsample_nearestexact3d upsample_nearestexact3d_back upsample_trilinear3d
+        upsample_trilinear3d_back
+    """,
+    "shuffle": """
+        channel_shuffle native_channel_shuffle pixel_shuffle pixel_unshuffle
+    """,
+    "grid": """
+        grid_pick grid_pick_back grid_sample grid_sampler grid_sampler_2d grid_sampler_3d
+    """,
+    "affine": """
+        affine_grid affine_grid_back affine_grid_generator
+    """,
+    "diagonals": """
+        block_diag diag diag_embed diagflat diagonal_copy diagonal_scatter select_scatter slice_scatter
+    """,
+    "scatter": """
+        index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_ masked_scatter masked_scatter_
+        put put_ scatter_reduce scatter_reduce_ take_along_dim
+    """,
+    "combine": """
+        atleast_3d cartesian_prod column_stack combinations dsplit hsplit msort positive tensor_split unfold
+        unfold_place vsplit zero_
+    """,
+    "counting": """
+        argwhere bincount bucketize histc histogram isin kthvalue nonzero_static searchsorted tril_indices
+        triu_indices unique unique_consecutive unravel_index
+    """,
+    "memory": """
+        as_strided as_strided_ as_strided_copy as_strided_place as_strided_take data_ptr fill_diagonal_
+        is_same_size is_set_to resize resize_ resize_as_ set_ storage storage_offset untyped_storage
+    """,
+    "gamma": """
+        digamma digamma_ gammaln lgamma lgamma_ multigammaln mvlgamma mvlgamma_ polygamma polygamma_ psi
+    """,
+    "number_parts": """
+        copysign copysign_ copysign_number frexp gcd gcd_ heaviside heaviside_ lcm lcm_ ldexp ldexp_
+    """,
+    "special_probability": """
+        entr erfinv erfinv_ logaddexp2 logit logit_ ndtr sinc sinc_ xlog1py
+    """,
+    "fused": """
+        point
+    """,
+}
+
+if __name__ == "__main__":
+    write()

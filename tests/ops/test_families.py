@@ -1,0 +1,44 @@
+"""Looking a name up loads the family that has it."""
+
+import subprocess
+import sys
+
+from gradtrace import ops
+from gradtrace.ops import families
+
+CODE = """
+from gradtrace.ops import families
+print(families.registered() == {family: names.split() for family, names in families.FAMILIES.items()})
+"""
+LOOKUP = """
+import sys
+import gradtrace as torch
+{line}
+print(*[name for name in sys.modules if name.startswith("gradtrace.ops.") and "reduce" in name])
+"""
+
+
+def said(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_table_of_names_is_what_the_families_register():
+    assert said(CODE) == "True", "run: python -m gradtrace.ops.families"
+
+
+def test_a_family_loads_when_one_of_its_names_is_asked_for():
+    assert said(LOOKUP.format(line="torch.tensor(1.0) * 2")) == ""
+    assert said(LOOKUP.format(line="torch.cat")) == ""
+    assert said(LOOKUP.format(line="torch.tensor(1.0).prod")) == "gradtrace.ops.reduce"
+    backward = "torch.tensor([1.0], requires_grad=True).tile(2).amax().backward()"
+    assert said(LOOKUP.format(line=backward)) == "gradtrace.ops.reduce"
+
+
+def test_every_name_is_found_where_it_is():
+    ops.load()
+    for table in (ops.api.functions, ops.api.methods, ops.api.functional, ops.api.linalg, ops.api.special):
+        for name in table:
+            assert ops.find(table, name) is table[name]
+    assert families.of("no_such_name") == [] and ops.find(ops.api.functions, "no_such_name") is None

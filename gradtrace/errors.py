@@ -25,6 +25,7 @@ class GradtraceError(Exception):
     """
 
     exit_code = 1
+    run: object | None = None  # what was done until then, if the run was recorded
 
     def __init__(self, message: str, hint: str = "", place: object | None = None) -> None:
         super().__init__(message)

@@ -9,7 +9,7 @@ import click
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NoReturn
 from gradtrace.cli import argv
-from gradtrace.cli.command import GENERAL, SourceCommand, ToolOption, forced, read_program
+from gradtrace.cli.command import GENERAL, SourceCommand, ToolOption, forced, read_program, words_of
 from gradtrace.errors import GradtraceError, UsageError
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class ClickCommand(click.Command):
     def __init__(self, plain: SourceCommand) -> None:
         place = click.Argument(["source"], required=False, metavar="FILE" if plain.always_file else "SOURCE")
         options = map(SectionOption, plain.params)
-        super().__init__(plain.name, callback=plain.callback, params=[place, *options], help=plain.help,
+        words = [click.Argument(["words"], nargs=-1, metavar=plain.words)] if plain.words else []
+        super().__init__(plain.name, callback=plain.callback, params=[place, *words, *options], help=plain.help,
                          epilog=plain.epilog)
         self.plain = plain
 
@@ -85,6 +86,8 @@ class ClickCommand(click.Command):
         options = [token for group in groups if group[0] != lacking for token in group]
         rest = super().parse_args(ctx, [*options, "--", *found.positionals])
         ctx.params.pop("source")
+        if self.plain.words:
+            ctx.params["words"] = words_of(found)
         ctx.params["program"] = program
         ctx.params["own"] = {option.opts[0][2:] for option in ctx.meta.get(VARIABLES, ())}
         ctx.params["given"] = {
@@ -103,7 +106,7 @@ class ClickCommand(click.Command):
             if lenient and found.positionals[:1] == ["-"]:
                 return None
             refuse_option(ctx, found)
-            return read_program(found, self.plain.always_file)
+            return read_program(found, self.plain.always_file, bool(self.plain.words))
         except (GradtraceError, click.UsageError):
             if lenient:
                 return None

@@ -62,7 +62,10 @@ class ToolOption(NamedTuple):
 
 
 class SourceCommand(NamedTuple):
-    """A command on a program, whose variables become options. `always_file`: the argument is a FILE, not a SOURCE."""
+    """A command on a program, whose variables become options. `always_file`: the argument is a FILE, not a SOURCE.
+
+    With `words` (what --help calls them) further arguments may follow the source; the callback gets them as `words`.
+    """
 
     name: str
     callback: Callable[..., Any]
@@ -70,6 +73,7 @@ class SourceCommand(NamedTuple):
     help: str
     epilog: str = ""
     always_file: bool = False
+    words: str = ""
 
     @property
     def arity(self) -> dict[str, int]:
@@ -83,15 +87,23 @@ def forced(found: Split) -> str | None:
     return next((values[0] for token, *values in reversed(found.options) if token == "-e" and values), None)
 
 
-def read_program(found: Split, always_file: bool) -> Program:
-    """The program of the source among the arguments (there is one). UsageError for another argument beside it."""
+def words_of(found: Split) -> tuple[str, ...]:
+    """The arguments after the source."""
+    return tuple(found.positionals[forced(found) is None :])
+
+
+def read_program(found: Split, always_file: bool, with_words: bool = False) -> Program:
+    """The program of the source among the arguments (there is one).
+
+    UsageError for another argument beside it, unless the command takes some.
+    """
     text, others = forced(found), found.positionals
     if text is None:
         first, *others = others
         program = source.read(first, always_file)
     else:
         program = source.Source(source.EXPRESSION, text)
-    if others:
+    if others and not with_words:
         raise UsageError(f"unexpected extra argument '{others[0]}'", "quote the expression")
     return parse(program, early_budget(found))
 

@@ -13,7 +13,7 @@ from importlib import import_module
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import argv, guard
-from gradtrace.cli.command import HELP_NAMES, SourceCommand, ToolOption, forced, read_program
+from gradtrace.cli.command import HELP_NAMES, SourceCommand, ToolOption, forced, read_program, words_of
 from gradtrace.cli.commands import COMMANDS
 from gradtrace.errors import UsageError
 
@@ -47,9 +47,11 @@ def named(name: str) -> SourceCommand | None:
 def call(command: SourceCommand, args: list[str]) -> int | None:
     """Reads the program and the arguments, and does what they say; UNUSUAL, before that, where click must."""
     found = argv.split(args, command.arity)
-    if len(found.positionals) != (forced(found) is None) or any(o[0] in HELP_NAMES for o in found.options):
+    sources = int(forced(found) is None)
+    few, many = len(found.positionals) < sources, len(found.positionals) > sources and not command.words
+    if few or many or any(o[0] in HELP_NAMES for o in found.options):
         return UNUSUAL
-    program = read_program(found, command.always_file)
+    program = read_program(found, command.always_file, bool(command.words))
     try:
         flags = read(command, program, found)
     except Unusual:
@@ -73,6 +75,8 @@ def read(command: SourceCommand, program: Program, found: argv.Split) -> dict[st
             given[name[2:]] = value[0]
         else:
             raise Unusual
+    if command.words:
+        flags["words"] = words_of(found)
     return {**flags, "program": program, "own": own, "given": given}
 
 

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, watched: bool = False,
-           everything: bool = False) -> Trace:
+           everything: bool = False, failing: bool = False) -> Trace:
     """Runs the program, calls backward as the flags say, and returns what happened; `watched`, with backward's steps.
 
-    `everything` keeps also what neither the result nor a variable depends on.
+    `everything` keeps also what neither the result nor a variable depends on. With `failing` a program that raised has
+    a trace too, with what it raised in `failure`.
     UsageError if the program is empty, or makes no tensor.
     """
     from gradtrace.trace.capture import capture
@@ -31,6 +32,7 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype)
     watch = watcher() if watched else None
+    begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
 
     def differentiate(run: Any) -> None:
@@ -38,6 +40,7 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
         roots = roots_of(run)
         called = watch is not None and bool(watch.passes)
         vectors = [values.read(text, "--grad-tensors", evaluator(dtype)) for text in how.grad_tensors]
+        begun.append((run, roots))
         done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how, called)))
 
     try:
@@ -46,6 +49,8 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
                 watcher=watch, then=differentiate)
     except ProgramError as error:
         error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items())
+        if failing and (error.run is not None or begun):
+            return failed(error, begun, tensors, watch)
         raise
     if not done:
         raise ProgramError("the program ended itself while backward ran", "leave out exit()")
@@ -54,6 +59,29 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
     if not trace.tensors:
         raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to show")
     return trace
+
+
+def failed(error: ProgramError, begun: list[Any], tensors: dict[str, Tensor], watch: Any) -> Trace:
+    """The trace of a program that raised: of what it had done until then."""
+    from gradtrace.trace import Failure
+    from gradtrace.trace.capture import capture
+
+    place: Any = error.place
+    run, roots = begun[0] if begun else (error.run, [])
+    cause = error.__cause__
+    kind = type(cause).__name__ if cause is not None else error.message.partition(":")[0]
+    message = str(cause) if cause is not None else error.message.partition(": ")[2]
+    failure = Failure(kind, message, None if place is None else span_at(place))
+    return capture(run, roots, inputs=tensors, everything=True, watch=watch, failure=failure)
+
+
+def span_at(place: Any) -> Any:
+    """The span of a place in a message, its columns turned back into bytes."""
+    from gradtrace.trace import Span
+
+    start = len(place.text[: place.column - 1].encode())
+    end = start + len(place.text[place.column - 1 : place.column - 1 + place.width].encode())
+    return Span(place.line, start, place.line, end)
 
 
 def watcher() -> Any:

@@ -181,9 +181,12 @@ class Tensor(Described, metaclass=TensorType):
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
             )
+        if state.watcher is not None:
+            if requires_grad:
+                state.watcher.begins(self)
+            elif self._req:
+                state.watcher.changes("frozen", self)
         self._req = bool(requires_grad)
-        if requires_grad and state.watcher is not None:
-            state.watcher.begins(self)
         return self
 
     @property
@@ -224,11 +227,13 @@ class Tensor(Described, metaclass=TensorType):
             from gradtrace.engine.checks import check_assigned_grad
 
             check_assigned_grad(self, value)
+        if state.watcher is not None:
+            state.watcher.changes("cleared" if value is None else "assigned", self)
         self.extra().grad = value
 
     @grad.deleter
     def grad(self) -> None:
-        self.extra().grad = None
+        self.grad = None
 
     @property
     def retains_grad(self) -> bool:
@@ -281,6 +286,8 @@ class Tensor(Described, metaclass=TensorType):
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype"
             )
+        if state.watcher is not None:
+            state.watcher.changes("data", self)
         self._data = value.shared()
         node = self._x.accumulator() if self._x is not None and self._x.accumulator is not None else None
         if node is not None:

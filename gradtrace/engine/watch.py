@@ -42,6 +42,10 @@ class Watcher(Protocol):
     def escapes(self, how: str, tensor: Any, out: Any) -> None:
         """A value leaves the graph without an operator: by "item", "tolist", "data", "numpy", "detach_"."""
 
+    def changes(self, how: str, tensor: Any) -> None:
+        """A tensor is changed without an operator: by a "step" of an optimiser, "data" set, "frozen" (its requires_grad
+        is turned off); or its gradient is "cleared" or "assigned"."""
+
     def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
         """A backward pass begins at `roots` of (node, output number, gradient)."""
 

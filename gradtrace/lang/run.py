@@ -47,6 +47,7 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     (`engine/watch.py`); a `planner` is called in the recorder's place, also in `then`, and told of what a plan would
     lose. `then` gets the run before what held during it (dtype, limits, places of errors) ends: backward may call code
     of the program. SystemExit if it asks for a status other than 0.
+    With `record` an error has what was done until then in `run`.
     """
     env = dict(inputs or {})
     records: list[Any] = []
@@ -58,7 +59,12 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
         state.grad_enabled, state.inference, state.origin = True, False, 0
         state.recorder = recorder_of(records, scopes, watcher) if record else planner
         state.scope, state.watcher, machine.recording, state.planner = None, watcher, record, planner
-        last = execute(machine, program.tree)
+        try:
+            last = execute(machine, program.tree)
+        except GradtraceError as error:
+            if record:
+                error.run = Run(program, env, None, (), records, machine.spans, dict(inputs or {}), scopes)
+            raise
         chosen = tuple((name, chosen_output(env, name)) for name in outputs)
         root = last if last is not None else assigned_root(program.tree, env)
         done = Run(program, env, root, chosen, records, machine.spans, dict(inputs or {}), scopes)

@@ -10,6 +10,7 @@ from typing import Any
 
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
+from gradtrace.engine.state import state as modes
 from gradtrace.engine.tensor import Tensor
 
 Array = Any
@@ -25,6 +26,8 @@ def commit(tensor: Tensor, array: Array, writes: int = 1) -> None:
     if type(tensor._data) is float:
         tensor._data = float(array)
     tensor.counter().n += writes
+    if modes.watcher is not None:
+        modes.watcher.changes("step", tensor)
 
 
 def gradient(param: Tensor, group: dict[str, Any]) -> Array:

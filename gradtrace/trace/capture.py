@@ -19,6 +19,7 @@ from gradtrace.trace.record import (
     LEAF,
     NONLEAF,
     RESULT,
+    Failure,
     Operand,
     Operation,
     TensorRecord,
@@ -39,12 +40,13 @@ def capture(
     inputs: Mapping[str, Tensor] | None = None,
     everything: bool = False,
     watch: Watch | None = None,
+    failure: Failure | None = None,
 ) -> Trace:
     """Freezes `run` (run with `record=True`) after whatever backward passes there were.
 
     `roots` are the tensors that backward started from; `inputs` the run's named input tensors, which come first.
     Kept are the tensors that the roots, the outputs and the variables were computed from, or all with `everything`.
-    `watch` is what looked on at backward, for the trace's steps.
+    `watch` is what looked on at backward, for the trace's steps; `failure` what ended the program.
     """
     given = inputs if inputs is not None else getattr(run, "inputs", None) or {}
     outputs = [tensor for _, tensor in run.outputs if isinstance(tensor, Tensor)]
@@ -63,7 +65,7 @@ def capture(
     kept = history.entries if everything else relevant(history, ends)
     wanted = [history.entry(tensor) for tensor in starts]
     shown = [history.entry(tensor) for tensor in outputs] or wanted
-    return freeze(run, history, kept, wanted, shown, backward_runs, watch)
+    return freeze(run, history, kept, wanted, shown, backward_runs, watch)._replace(failure=failure)
 
 
 def freeze(

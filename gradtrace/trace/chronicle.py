@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import accumulate
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.node import AccumulateGrad, Node
@@ -11,8 +12,8 @@ from gradtrace.trace import functions
 from gradtrace.trace.history import Call, Entry
 from gradtrace.trace.labels import SourceText
 from gradtrace.trace.local import frozen
-from gradtrace.trace.record import BackwardStep, Escape, FunctionRecord, HookRun, Pass, Value
-from gradtrace.trace.steps import Event, Turn, Values, Watch
+from gradtrace.trace.record import BackwardStep, Begun, Change, Escape, FunctionRecord, HookRun, Pass, Value
+from gradtrace.trace.steps import Event, Turn, Values, Watch, storage_of
 
 
 class Chronicle:
@@ -29,21 +30,21 @@ class Chronicle:
     ) -> None:
         self.watch = watch
         self.source = source
+        self.kept = kept
         self.found = found
         self.records = records
         self.indices = [call.index for call in calls]
         self.tensors = {id(entry.tensor): entry.id for entry in kept}
 
-    def told(self) -> tuple[tuple[BackwardStep, ...], tuple[Pass, ...], tuple[Escape, ...]]:
-        """The steps, passes and escapes of a Trace."""
-        steps = tuple(
-            self.step(number, turn)
-            for number, event in enumerate(self.watch.passes)
-            for turn in event.turns
-            if id(turn.node) in self.found.ids and (turn.ran or is_wanted(event, turn))
-        )
+    def told(self) -> tuple[Any, ...]:
+        """The steps, passes, escapes, changes and beginnings of a Trace."""
+        turns = [(number, turn, self.is_shown(event, turn))
+                 for number, event in enumerate(self.watch.passes) for turn in event.turns]
+        steps = tuple(self.step(number, turn) for number, turn, shown in turns if shown)
+        self.shown = list(accumulate((shown for _, _, shown in turns), initial=0))
         passes = tuple(self.one_pass(number, event) for number, event in enumerate(self.watch.passes))
-        return steps, passes, tuple(self.escape(*item) for item in self.watch.escaped)
+        escapes = tuple(self.escape(*item) for item in self.watch.escaped)
+        return steps, passes, escapes, self.changes(), self.begun()
 
     def before(self, at: int) -> int:
         """How many operations of the trace had run before the recorded call `at`."""
@@ -56,6 +57,12 @@ class Chronicle:
         index = self.found.ids.get(id(node))
         outputs = () if index is None else self.records[index].outputs
         return outputs[min(number, len(outputs) - 1)] if outputs else None
+
+    def is_shown(self, event: Event, turn: Turn) -> bool:
+        """Whether a turn is one of the trace's: it ran, or autograd.grad asked for what gathered there."""
+        if id(turn.node) not in self.found.ids:
+            return False
+        return turn.ran or (event.wanted is not None and any(node is turn.node for node, _ in event.wanted))
 
     # ---- records
 
@@ -91,9 +98,34 @@ class Chronicle:
                       self.source.excerpt(origin), result)
 
 
-def is_wanted(event: Event, turn: Turn) -> bool:
-    """Whether autograd.grad asked for what gathers at a node."""
-    return event.wanted is not None and any(node is turn.node for node, _ in event.wanted)
+    def changes(self) -> tuple[Change, ...]:
+        own: dict[int, list[int]] = {}
+        storages: dict[int, list[int]] = {}
+        grads: dict[int, list[int]] = {}
+        for entry in self.kept:
+            own.setdefault(id(entry.tensor), []).append(entry.id)
+            storages.setdefault(id(storage_of(entry.tensor)), []).append(entry.id)
+            grad = None if entry.tensor._x is None else entry.tensor._x.grad
+            if grad is not None:
+                grads.setdefault(id(storage_of(grad)), []).append(entry.id)
+                grads.setdefault(id(grad), []).append(entry.id)
+        by_call = {index: i for i, index in enumerate(self.indices)}
+        found = []
+        for how, tensor, storage, at, turns, grad_enabled, origin in self.watch.changed:
+            known = grads.get(id(tensor)) or (None if storage is None else grads.get(id(storage)))
+            of_grad = known is not None or how in ("cleared", "assigned")
+            held = known or (None if storage is None else storages.get(id(storage))) or own.get(id(tensor), [])
+            if held:
+                found.append(Change(
+                    how, tuple(held), of_grad, self.before(at), self.shown[turns], by_call.get(at), grad_enabled,
+                    self.source.span(origin), self.source.excerpt(origin),
+                ))
+        return tuple(found)
+
+    def begun(self) -> tuple[Begun, ...]:
+        found = [(self.tensors.get(id(leaf)), self.before(at), self.source.span(origin))
+                 for leaf, at, origin in self.watch.leaves_begun]
+        return tuple(Begun(i, after, span) for i, after, span in found if i is not None)
 
 
 def locals_of(turn: Turn) -> Values:

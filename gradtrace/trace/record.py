@@ -8,7 +8,10 @@
     ├── scopes       ScopeRecord: the modules, functions, loops and passes that operations were called in
     ├── steps        BackwardStep, in the engine's order, if the run was watched (so for the two below)
     ├── passes       Pass, the calls of backward and autograd.grad
-    └── escapes      Escape, values that left the graph without an operator: .data, item(), tolist(), numpy(), detach_()
+    ├── escapes      Escape, values that left the graph without an operator: .data, item(), tolist(), numpy(), detach_()
+    ├── changes      Change, what was written to a tensor or a gradient in place, seen by autograd or not
+    ├── begun        Begun, where tensors began to require grad
+    └── failure      Failure, what ended the program, if it did not come to its end
 
 `tensors[i].id == i`, and likewise for operations and functions, so an id is an index. Nothing here refers to a live
 tensor, to the terminal or to an address: the same program and inputs give an equal Trace, and so the same bytes in
@@ -235,6 +238,39 @@ class Escape(NamedTuple):
     out: int | None = None  # the tensor that .data gave
 
 
+class Change(NamedTuple):
+    """Something was written in place: by an operator ("mul_"), an optimiser's "step", "data" set to another tensor.
+
+    Or a tensor's gradient was: with `of_grad` these are the operators on it, "cleared" (None) or "assigned".
+    """
+
+    how: str
+    tensors: tuple[int, ...]  # all versions of all tensors on that storage
+    of_grad: bool
+    after: int  # how many operations had run before
+    after_steps: int  # how many backward steps
+    operation: int | None
+    grad_enabled: bool
+    span: Span | None
+    text: str
+
+
+class Begun(NamedTuple):
+    """A tensor began to require grad."""
+
+    tensor: int
+    after: int
+    span: Span | None
+
+
+class Failure(NamedTuple):
+    """What ended a program: the exception that it did not catch, and where."""
+
+    kind: str
+    message: str
+    span: Span | None
+
+
 class Trace(NamedTuple):
     """A run, frozen."""
 
@@ -252,6 +288,9 @@ class Trace(NamedTuple):
     steps: tuple[BackwardStep, ...] = ()
     passes: tuple[Pass, ...] = ()
     escapes: tuple[Escape, ...] = ()
+    changes: tuple[Change, ...] = ()
+    begun: tuple[Begun, ...] = ()
+    failure: Failure | None = None
 
     def tensor(self, name: str) -> TensorRecord:
         """The tensor bound to the variable `name`; KeyError if there is none."""

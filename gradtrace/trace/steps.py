@@ -71,6 +71,8 @@ class Watch:
         self.passes: list[Event] = []
         self.escaped: list[tuple[str, Tensor, Any, int, int]] = []
         self.leaves_begun: list[tuple[Tensor, int, int]] = []
+        self.turns = 0  # of all passes
+        self.changed: list[tuple[str, Tensor, Any, int, int, bool, int]] = []
         self.saved: dict[int, Any] = {}  # by id(node): what a Function of the program saves, which a release drops
         self._room = NOTED
         self._open: list[Event] = []  # more than one where a hook calls backward itself
@@ -84,6 +86,8 @@ class Watch:
 
     def called(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
         """An operator has run."""
+        if name[-1:] == "_" and args and isinstance(args[0], Tensor):
+            self._changed(name, args[0], origin)
         self.grad_modes.append(state.grad_enabled)
         self.notes.append(self._noted(out))
 
@@ -103,6 +107,13 @@ class Watch:
     def escapes(self, how: str, tensor: Tensor, out: Any) -> None:
         self.escaped.append((how, tensor, out, len(self.grad_modes), state.origin))
 
+    def changes(self, how: str, tensor: Tensor) -> None:
+        self._changed(how, tensor, state.origin)
+
+    def _changed(self, how: str, tensor: Tensor, origin: int) -> None:
+        storage = None if how in ("cleared", "assigned") else storage_of(tensor)
+        self.changed.append((how, tensor, storage, len(self.grad_modes), self.turns, state.grad_enabled, origin))
+
     # ---- backward
 
     def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
@@ -119,6 +130,7 @@ class Watch:
         return self._open[-1].turns[-1]
 
     def enters(self, node: Node, gradient: Any) -> None:
+        self.turns += 1
         self._open[-1].turns.append(Turn(node, by_output(node, gradient), len(self.grad_modes)))
 
     def hooked(self, kind: str, hook: Any, before: Any, after: Any) -> None:
@@ -147,6 +159,16 @@ class Watch:
         turn.released = released and saves(node)
         if isinstance(node, AccumulateGrad):
             turn.after = grad_of(node.variable)
+
+
+def storage_of(tensor: Tensor) -> Any:
+    """The array at the end of the chain of views that a tensor is on; a float that nobody shares has none."""
+    raw = tensor._data
+    if type(raw) is float or type(raw) is bool:
+        return None
+    while getattr(raw, "base", None) is not None and type(raw.base) is type(raw):
+        raw = raw.base
+    return raw
 
 
 def saves(node: Node) -> bool:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from gradtrace.cli.group import cli
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).parent))  # the scripts of test_why
 
 
 @pytest.fixture

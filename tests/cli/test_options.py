@@ -61,6 +61,15 @@ OWN = {
         "--format": (NOTES, ("--format", "csv")),
         "--follow": (NOTES, ("--follow", "x")),
     },
+    "why": {
+        **BACKWARD,
+        "--format": (NOTES, ("--format", "csv")),
+        "--set": (("x*x", "--x", "1"), ("--set", "x=3", "--x", "3")),
+        "--dtype": (("x/3", "--x", "1", "--format", "json"), ("--dtype", "float32")),
+        "--seed": (("(x*randn(2)).sum()", "--x", "1", "--seed", "1"), ("--seed", "2")),
+        "--create-graph": ((*NOTES, "--backward", "2"), ("--create-graph",)),
+        "--retain-grad": (("y = x*x\nz = y*2", "--x", "1"), ("--retain-grad", "y")),
+    },
 }
 # what `run` runs to show an option; with the arguments of SHARED
 SCRIPTS = {

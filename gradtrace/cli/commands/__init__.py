@@ -8,4 +8,5 @@ COMMANDS = {
     "plan": "Value and gradients as one static program.",
     "map": "Value and gradients for every row of a table.",
     "trace": "Every step, forward and backward, in the order in which it happened.",
+    "why": "Why a gradient is None, zero or what it is; why a program failed.",
 }

@@ -1,0 +1,118 @@
+"""What an explanation consists of, and what every explanation starts from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gradtrace.analysis import flow, places
+from gradtrace.trace.record import BackwardStep, Pass, Span, TensorRecord, Trace, Value
+
+
+class Evidence(NamedTuple):
+    """One fact that an answer rests on, with the source line that shows it."""
+
+    text: str
+    span: Span | None = None
+    source: str = ""
+
+
+class Answer(NamedTuple):
+    """The status of a gradient: `status` is "gradient", "zero", "nan", "none" or "failed".
+
+    `cause` is a short word for why, `sentence` says it in one sentence, `advice` is what to change, best first.
+    """
+
+    name: str
+    status: str
+    cause: str
+    sentence: str
+    evidence: tuple[Evidence, ...]
+    advice: tuple[str, ...]
+    value: Value | None = None
+
+
+class Facts:
+    """A trace with what explanations ask of it."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.text = places.Text(trace.source_text)
+        self.flow = flow.Flow(trace)
+        self.storing = [one for one in trace.passes if one.stores]
+        self.visits: dict[int, list[BackwardStep]] = {}
+        for step in trace.steps:
+            self.visits.setdefault(step.function, []).append(step)
+
+    # ---- evidence
+
+    def at(self, text: str, span: Span | None) -> Evidence:
+        return Evidence(text, span, self.text.line(span))
+
+    def made(self, record: TensorRecord) -> Evidence:
+        """Where a tensor comes from."""
+        what = f"{record.label} is {self.kind(record)}"
+        if record.span is not None:
+            return self.at(what, record.span)
+        bound = self.text.assignments(record.name) if record.name else []
+        if bound:
+            return self.at(what, places.head_of(bound[0]))
+        begun = next((b for b in self.trace.begun if b.tensor == record.id), None)
+        return self.at(what, None if begun is None else begun.span)
+
+    def kind(self, record: TensorRecord) -> str:
+        if not record.is_leaf:
+            return f"a non-leaf, made by {record.op or record.grad_fn}"
+        return "a leaf that requires grad" if record.requires_grad else "a leaf that does not require grad"
+
+    def backward(self, one: Pass) -> Evidence:
+        """Where a pass was called."""
+        called = "backward" if one.stores else "autograd.grad"
+        starts = ", ".join(self.label(i) for i in one.roots) or "a tensor"
+        where = "" if one.span is not None else " (called by this command)"
+        return self.at(f"{called} runs from {starts}{where}", one.span)
+
+    def used(self, tensor: int) -> list[Evidence]:
+        """The operations that read a tensor."""
+        found = []
+        for index in self.flow.readers.get(tensor, ()):
+            operation = self.trace.operations[index]
+            out = ", ".join(self.label(i) for i in operation.outputs)
+            found.append(self.at(f"{self.label(tensor)} is used for {out}", operation.span))
+        return found
+
+    # ---- names
+
+    def label(self, tensor: int) -> str:
+        return self.trace.tensors[tensor].label
+
+    def line(self, span: Span | None) -> str:
+        """ " on line 3", or "" without a place."""
+        return f" on line {span.line}" if span is not None else ""
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """Where the last pass that stores gradients began; else what the program computed."""
+        return self.storing[-1].roots if self.storing else self.trace.roots
+
+    def root_names(self) -> str:
+        return ", ".join(self.label(i) for i in self.roots) or "the result"
+
+    def visits_of(self, record: TensorRecord) -> list[BackwardStep]:
+        """The turns of the function that gets a tensor's gradient."""
+        return [] if record.function is None else self.visits.get(record.function, [])
+
+
+def is_zero(value: Value | None) -> bool:
+    """Whether a value is zero everywhere (and not empty)."""
+    if value is None or not value.numel:
+        return False
+    return bool(value.data == 0) if not value.shape else bool((value.data == 0).all())
+
+
+def is_finite(value: Value | None) -> bool:
+    if value is None:
+        return True
+    data: Any = value.data
+    if not value.shape:
+        return data == data and abs(data) != float("inf")
+    return bool((abs(data) < float("inf")).all())

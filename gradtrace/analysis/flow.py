@@ -1,0 +1,144 @@
+"""Where data flows in a trace, with and without gradients, and where the gradient's way is cut.
+
+A value can flow on where its gradient cannot come back: through detach(), under no_grad, through integers and
+comparisons, through .data, or through Python numbers. `Flow` finds these places. Nothing here recurses.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from gradtrace.trace.record import Escape, Operation, Trace
+
+NUMBERS = ("item", "tolist", "numpy")
+
+
+class Cut(NamedTuple):
+    """An operation (or a `.data`) whose result has no history although `tensor`, which went in, requires grad."""
+
+    tensor: int
+    result: int
+    operation: Operation | None
+    escape: Escape | None
+
+
+class Flow:
+    """The data flow of a trace: which operations read a tensor, which made it."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.readers: dict[int, list[int]] = {}
+        self.maker: dict[int, int] = {}
+        for operation in trace.operations:
+            for operand in operation.inputs:
+                if operand.tensor is not None:
+                    self.readers.setdefault(operand.tensor, []).append(operation.id)
+            for out in operation.outputs:
+                self.maker[out] = operation.id
+        self.data: dict[int, list[Escape]] = {}
+        self.origin_of_data: dict[int, Escape] = {}
+        for escape in trace.escapes:
+            if escape.tensor is not None and escape.how == "data":
+                self.data.setdefault(escape.tensor, []).append(escape)
+                if escape.out is not None:
+                    self.origin_of_data[escape.out] = escape
+
+    def after(self, tensors: Iterable[int]) -> set[int]:
+        """The tensors that data of some tensors flows into, themselves included."""
+        return closure(tensors, self._next)
+
+    def before(self, tensors: Iterable[int]) -> set[int]:
+        """The tensors whose data flows into some tensors, themselves included."""
+        return closure(tensors, self._previous)
+
+    def _next(self, tensor: int) -> Iterator[int]:
+        for operation in self.readers.get(tensor, ()):
+            yield from self.trace.operations[operation].outputs
+        for escape in self.data.get(tensor, ()):
+            if escape.out is not None:
+                yield escape.out
+
+    def _previous(self, tensor: int) -> Iterator[int]:
+        operation = self.maker.get(tensor)
+        if operation is not None:
+            for operand in self.trace.operations[operation].inputs:
+                if operand.tensor is not None:
+                    yield operand.tensor
+        escape = self.origin_of_data.get(tensor)
+        if escape is not None and escape.tensor is not None:
+            yield escape.tensor
+
+    # ---- cuts
+
+    def cuts_after(self, tensor: int) -> list[Cut]:
+        """Where the gradient's way back to a tensor is cut, in the program's order: on each way the first place."""
+        found = []
+        waiting, seen = [tensor], {tensor}
+        while waiting:
+            at = waiting.pop()
+            for result, cut in self._steps_from(at):
+                if cut is not None:
+                    found.append(cut)
+                elif result not in seen:
+                    seen.add(result)
+                    waiting.append(result)
+        return sorted(found, key=lambda cut: cut.operation.id if cut.operation is not None else cut.escape.after)  # type: ignore[union-attr]
+
+    def _steps_from(self, tensor: int) -> Iterator[tuple[int, Cut | None]]:
+        tensors = self.trace.tensors
+        for index in self.readers.get(tensor, ()):
+            operation = self.trace.operations[index]
+            for out in operation.outputs:
+                yield out, None if tensors[out].requires_grad else Cut(tensor, out, operation, None)
+        for escape in self.data.get(tensor, ()):
+            if escape.out is not None:
+                yield escape.out, Cut(tensor, escape.out, None, escape)
+
+    def cut_before(self, tensor: int) -> Cut | None:
+        """The nearest place behind a tensor without history where something with history went in; None if none did."""
+        waiting, seen = deque([tensor]), {tensor}
+        while waiting:
+            at = waiting.popleft()
+            escape = self.origin_of_data.get(at)
+            if escape is not None and escape.tensor is not None:
+                return Cut(escape.tensor, at, None, escape)
+            operation = self.maker.get(at)
+            if operation is None:
+                continue
+            record = self.trace.operations[operation]
+            inputs = [operand.tensor for operand in record.inputs if operand.tensor is not None]
+            with_grad = [i for i in inputs if self.trace.tensors[i].requires_grad]
+            if with_grad:
+                return Cut(with_grad[0], at, record, None)
+            for i in inputs:
+                if i not in seen:
+                    seen.add(i)
+                    waiting.append(i)
+        return None
+
+    def numbers_from(self, tensors: set[int]) -> list[Escape]:
+        """Where values of some tensors became Python numbers or numpy arrays."""
+        return [e for e in self.trace.escapes if e.how in NUMBERS and e.tensor in tensors]
+
+
+def closure(starts: Iterable[int], following: object) -> set[int]:
+    """Everything that can be reached from `starts` by `following(item)`."""
+    waiting = list(starts)
+    seen = set(waiting)
+    while waiting:
+        for item in following(waiting.pop()):  # type: ignore[operator]
+            if item not in seen:
+                seen.add(item)
+                waiting.append(item)
+    return seen
+
+
+def reachable_functions(trace: Trace, roots: Iterable[int]) -> set[int]:
+    """The functions that backward from some tensors comes to."""
+    targets: dict[int, list[int]] = {}
+    for edge in trace.function_edges:
+        targets.setdefault(edge.source, []).append(edge.target)
+    starts = [function for i in roots if (function := trace.tensors[i].function) is not None]
+    return closure(starts, lambda function: targets.get(function, ()))

@@ -1,0 +1,262 @@
+"""Why a tensor has no history, or not the one that its name suggests: what cut it off, who the leaf really is."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from gradtrace.analysis import places
+from gradtrace.analysis.answer import Evidence, Facts
+from gradtrace.analysis.flow import Cut
+from gradtrace.trace.record import Operation, TensorRecord
+
+NUMBERS = {"item": "a Python number", "tolist": "Python numbers", "numpy": "a numpy array"}
+COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "logical_and", "logical_or",
+                         "logical_not", "logical_xor", "any", "all"})
+
+
+class Reason(NamedTuple):
+    """A cause, its half sentence, its evidence and what to do."""
+
+    cause: str
+    because: str
+    evidence: list[Evidence]
+    advice: tuple[str, ...] = ()
+
+
+# ---- what cuts
+
+
+def describe(facts: Facts, cut: Cut) -> Reason:
+    """What a cut was made by, as a noun: "detach() on line 5"."""
+    name = facts.label(cut.tensor)
+    if cut.escape is not None:
+        span = cut.escape.span
+        return Reason(".data", f".data{facts.line(span)}",
+                      [facts.at(f"{name}.data is the same numbers without history", span)],
+                      (f"compute with {name} itself, without .data",))
+    assert cut.operation is not None
+    operation = cut.operation
+    where = facts.line(operation.span)
+    if operation.name == "detach":
+        return Reason(
+            "detach",
+            f"detach(){where}",
+            [facts.at("detach() gives a tensor without history", operation.span)],
+            ("leave out .detach() there",),
+        )
+    if not operation.grad_enabled:
+        return under_no_grad(facts, operation)
+    return without_derivative(facts, cut, operation)
+
+
+def under_no_grad(facts: Facts, operation: Operation) -> Reason:
+    block = facts.text.mode_around(operation.span)
+    where = facts.line(operation.span)
+    mode = "no_grad"
+    evidence = [facts.at(f"{operation.name} ran while gradients were off", operation.span)]
+    if block is not None:
+        head = places.head_of(block)
+        mode = next((m for m in places.MODES if m in facts.text.line(head)), mode)
+        evidence.insert(0, facts.at(f"{mode} begins", head))
+    return Reason(
+        mode,
+        f"{operation.name}{where}, which ran under {mode}",
+        evidence,
+        (f"move line {operation.span.line if operation.span else ''} out of {mode}".replace("line  ", "it "),),
+    )
+
+
+def without_derivative(facts: Facts, cut: Cut, operation: Operation) -> Reason:
+    result = facts.trace.tensors[cut.result]
+    where = facts.line(operation.span)
+    dtype = result.value.dtype if result.value is not None else ""
+    if operation.name in COMPARISONS or dtype == "bool":
+        return Reason("comparison", f"a comparison ({operation.name}){where}",
+                      [facts.at("a comparison gives True and False, which have no derivative", operation.span)],
+                      ("use a smooth function in its place, e.g. sigmoid(k * (a - b))",
+                       "or let the condition only choose: torch.where(condition, a, b)"))
+    if dtype.startswith("int") or dtype.startswith("uint"):
+        return Reason("integer", f"integers ({operation.name}{where})",
+                      [facts.at(f"{operation.name} gives {dtype}: integers have no derivative", operation.span)],
+                      ("keep to floating point on the way to the result",))
+    return Reason("no derivative", f"{operation.name}{where}, whose result has no derivative",
+                  [facts.at(f"{operation.name} gives a tensor that does not require grad", operation.span)])
+
+
+# ---- a tensor that does not require grad
+
+
+def no_history(facts: Facts, record: TensorRecord) -> Reason:
+    """Why a tensor does not require grad."""
+    for look in (frozen, detached_in_place, taken_by_data, copied):
+        found = look(facts, record)
+        if found is not None:
+            return found
+    if record.operation is not None:
+        return computed(facts, record)
+    return plain_leaf(facts, record)
+
+
+def frozen(facts: Facts, record: TensorRecord) -> Reason | None:
+    change = next((c for c in reversed(facts.trace.changes) if c.how == "frozen" and record.id in c.tensors), None)
+    if change is None:
+        return None
+    return Reason("frozen", f"its requires_grad was set to False{facts.line(change.span)}",
+                  [facts.made(record), facts.at("it no longer requires grad", change.span)],
+                  (f"leave that out, or call {record.label}.requires_grad_() again",))
+
+
+def detached_in_place(facts: Facts, record: TensorRecord) -> Reason | None:
+    escape = next((e for e in facts.trace.escapes if e.how == "detach_" and e.tensor == record.id), None)
+    if escape is None:
+        return None
+    return Reason("detach_", f"detach_(){facts.line(escape.span)} cut it off from its history",
+                  [facts.made(record), facts.at("detach_() makes it a leaf without grad", escape.span)],
+                  ("leave out .detach_()",))
+
+
+def taken_by_data(facts: Facts, record: TensorRecord) -> Reason | None:
+    escape = facts.flow.origin_of_data.get(record.id)
+    if escape is None or escape.tensor is None:
+        return None
+    source = facts.label(escape.tensor)
+    return Reason(".data", f"it is {source}.data, the same numbers without history",
+                  [facts.at(f"{record.label} is {source}.data", escape.span)], (f"take {source} itself",))
+
+
+def copied(facts: Facts, record: TensorRecord) -> Reason | None:
+    """`torch.tensor(y)`, or numbers that were taken out of tensors that require grad."""
+    if record.operation is not None or record.name is None:
+        return None
+    for statement in facts.text.assignments(record.name):
+        head = places.head_of(statement)
+        left = [e for e in facts.trace.escapes if e.span is not None and e.tensor is not None and e.how in NUMBERS
+                and statement.lineno <= e.span.line <= (statement.end_lineno or 0)
+                and facts.trace.tensors[e.tensor].requires_grad]
+        source = left[0].tensor if left else argument_of_tensor(facts, statement)
+        if source is not None:
+            name = facts.label(source)
+            how = f" by {left[0].how}()" if left and left[0].text.rstrip("()").endswith(left[0].how) else ""
+            return Reason(
+                "copied",
+                f"it was made from the numbers of {name}{how}{facts.line(head)}, a copy without history",
+                [facts.at(f"a new leaf is made from the numbers of {name}", head)],
+                (f"compute with {name} itself", "torch.stack([...]) joins tensors and keeps their history"),
+            )
+    return None
+
+
+def argument_of_tensor(facts: Facts, statement: ast.stmt) -> int | None:
+    """A tensor with history among the arguments of torch.tensor(...) in a statement."""
+    call = places.method_call(statement, ("tensor", "as_tensor", "FloatTensor", "Tensor"))
+    known = dict(facts.trace.names)
+    for node in ast.walk(call) if call is not None else ():
+        if isinstance(node, ast.Name) and node.id in known and facts.trace.tensors[known[node.id]].requires_grad:
+            return known[node.id]
+    return None
+
+
+def computed(facts: Facts, record: TensorRecord) -> Reason:
+    """A result: something cut it off, or nothing that it was computed from requires grad."""
+    cut = facts.flow.cut_before(record.id)
+    if cut is not None:
+        found = describe(facts, cut)
+        return Reason(found.cause, f"it comes from {facts.label(cut.tensor)} through {found.because}",
+                      [facts.made(facts.trace.tensors[cut.tensor]), *found.evidence], found.advice)
+    sources = [facts.trace.tensors[i] for i in sorted(facts.flow.before([record.id]))]
+    leaves = [s for s in sources if s.operation is None and s.id != record.id]
+    named = [s.label for s in leaves if s.name is not None]
+    because = "nothing that it was computed from requires grad"
+    return Reason("no leaf requires grad", because + (f" ({', '.join(named[:4])})" if named else ""),
+                  [facts.made(leaf) for leaf in leaves[:3] if leaf.name is not None] + [facts.made(record)],
+                  (f"let {named[0]} require grad: requires_grad=True where it is made" if named else
+                   "let one of its inputs require grad",))
+
+
+def plain_leaf(facts: Facts, record: TensorRecord) -> Reason:
+    value = record.value
+    if value is not None and not value.is_float:
+        return Reason("integer", f"it holds {value.dtype}, and only floating-point tensors can require grad",
+                      [facts.made(record)], ("make it of floats: 1. instead of 1, or .float()",))
+    given = record.name is not None and not facts.text.assignments(record.name)
+    if given:
+        return Reason("no grad", "this input does not require grad (data, or --no-grad)", [facts.made(record)],
+                      (f"leave out --no-grad {record.name}, or annotate it as {record.name}: leaf",))
+    return Reason("no grad", "it is a leaf that was made without requires_grad=True", [facts.made(record)],
+                  (f"make it with requires_grad=True, or call {record.label}.requires_grad_() before it is used",))
+
+
+# ---- names
+
+
+def hidden_leaf(facts: Facts, record: TensorRecord) -> Reason | None:
+    """The name stands for a result, the leaf behind it has none, or had this name before."""
+    if record.name is None or record.operation is None:
+        return None
+    bound = facts.text.assignments(record.name)
+    operation = facts.trace.operations[record.operation]
+    statement = facts.text.statement(operation.span)
+    leaves = [facts.trace.tensors[i] for i in facts.flow.before([record.id])]
+    hidden = [leaf for leaf in leaves if leaf.is_leaf and leaf.requires_grad and leaf.name is None]
+    if not hidden or statement not in bound:
+        return None
+    own = [b for b in facts.trace.begun if b.tensor == hidden[0].id and b.span is not None]
+    first = places.head_of(bound[0])
+    if len(bound) > 1 and own and bound[0].lineno <= own[0].span.line <= (bound[0].end_lineno or 0):  # type: ignore[union-attr]
+        here = places.head_of(statement)
+        return Reason("rebound", f"line {here.line} has bound the name to a result; the leaf is what it was before",
+                      [facts.at(f"{record.name} is a leaf here", first),
+                       facts.at(f"{record.name} is a new tensor, made by {operation.name}", here)],
+                      ("give the result another name",
+                       f"or change {record.name} in place under no_grad, which keeps it the leaf"))
+    inside = own and statement.lineno <= own[0].span.line <= (statement.end_lineno or 0)  # type: ignore[union-attr]
+    if not inside:
+        return None
+    return Reason(
+        "hidden leaf",
+        f"it is the result of {operation.name}; the leaf is the tensor inside, which has no name",
+        [
+            facts.at(
+                f"requires_grad=True is for the tensor inside, {operation.name} makes another of it", operation.span
+            )
+        ],
+        ("call .requires_grad_() on the result instead", "or .retain_grad() on it"),
+    )
+
+
+def rebound(facts: Facts, record: TensorRecord) -> Reason | None:
+    """The name was bound again after the result had been computed from the tensor that had it before."""
+    bound = facts.text.assignments(record.name) if record.name else []
+    if len(bound) < 2 or facts.flow.readers.get(record.id):
+        return None
+    into = facts.flow.before(facts.roots)
+    lost = [b for b in facts.trace.begun
+            if b.tensor in into and facts.trace.tensors[b.tensor].name is None and b.span is not None
+            and bound[0].lineno <= b.span.line <= (bound[0].end_lineno or 0)]
+    if not lost:
+        return None
+    first, last = places.head_of(bound[0]), places.head_of(bound[-1])
+    return Reason("rebound", f"{facts.root_names()} was computed from the {record.name} of line {first.line}; line "
+                  f"{last.line} has bound the name to another tensor",
+                  [facts.at(f"this {record.name} is used", first), facts.at(f"this {record.name} is new", last)],
+                  ("change the tensor in place under no_grad, or compute the result after it",))
+
+
+def gave_none(facts: Facts, record: TensorRecord, number: int) -> tuple[str, Evidence] | None:
+    """The function that sent nothing along an edge towards a tensor, and its place."""
+    from gradtrace.analysis.flow import closure
+
+    sources: dict[int, list[tuple[int, int]]] = {}
+    for edge in facts.trace.function_edges:
+        sources.setdefault(edge.target, []).append((edge.source, edge.input_index))
+    above = closure([record.function], lambda target: [source for source, _ in sources.get(target, ())])  # type: ignore[list-item]
+    for step in facts.trace.steps:
+        if step.number != number or step.function not in above:
+            continue
+        for target in above:
+            for source, index in sources.get(target, ()):
+                if source == step.function and index < len(step.downstream) and step.downstream[index] is None:
+                    function = facts.trace.functions[source]
+                    return function.name, facts.at(f"{function.name} sends None to this input", function.span)
+    return None

@@ -1,0 +1,101 @@
+"""Where things stand in a program's text: the statements that bind a name, the one at a place, the block around it.
+
+Only the text of a trace is needed; it is parsed once for each `Text`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from gradtrace.trace.record import Span
+
+MODES = ("no_grad", "inference_mode", "set_grad_enabled")
+
+
+class Text:
+    """A program's text, to be asked about."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.split("\n")
+        self.bytes = [line.encode("utf-8", "replace") for line in self.lines]
+        try:
+            self.tree: ast.Module = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            self.tree = ast.Module([], [])
+        self.statements = [node for node in ast.walk(self.tree) if isinstance(node, ast.stmt)]
+
+    def line(self, span: Span | None) -> str:
+        """The source line at a span, without its indentation."""
+        return self.lines[span.line - 1].strip() if span is not None and 0 < span.line <= len(self.lines) else ""
+
+    def cut(self, node: Any) -> str:
+        """The text of a node, on one line."""
+        lines = self.bytes[node.lineno - 1 : node.end_lineno]
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][: node.end_col_offset]
+        lines[0] = lines[0][node.col_offset :]
+        return " ".join(b" ".join(lines).decode("utf-8", "replace").split())
+
+    def statement(self, span: Span | None) -> Any:
+        """The innermost statement that a span lies in, or None."""
+        if span is None:
+            return None
+        around = [node for node in self.statements if starts(node) <= (span.line, span.column)
+                  and (span.end_line, span.end_column) <= (node.end_lineno, node.end_col_offset)]
+        return max(around, key=starts, default=None)
+
+    def assignments(self, name: str) -> list[Any]:
+        """The statements that bind a variable, in the order of the text. Of `net.0.weight` it is `net`."""
+        base = name.partition(".")[0].partition("[")[0]
+        found = [node for node in self.statements if base in targets(node)]
+        return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+
+    def mode_around(self, span: Span | None) -> Any:
+        """The innermost `with torch.no_grad():` or the like around a place, or None."""
+        if span is None:
+            return None
+        around = [node for node in self.statements if isinstance(node, ast.With)
+                  and node.lineno <= span.line <= (node.end_lineno or 0)
+                  and any(mode in self.cut(item.context_expr) for item in node.items for mode in MODES)]
+        return max(around, key=starts, default=None)
+
+
+def starts(node: Any) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def span_of(node: Any) -> Span:
+    return Span(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+
+
+def head_of(node: Any) -> Span:
+    """The first line of a statement: of a `with`, not its body."""
+    return Span(node.lineno, node.col_offset, node.lineno, node.col_offset + 1)
+
+
+def targets(node: Any) -> Iterator[str]:
+    """The names that a statement binds."""
+    found: list[Any] = []
+    if isinstance(node, ast.Assign):
+        found = list(node.targets)
+    elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For)):
+        found = [node.target]
+    elif isinstance(node, ast.With):
+        found = [item.optional_vars for item in node.items if item.optional_vars is not None]
+    for target in found:
+        for part in ast.walk(target):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                yield part.id
+
+
+def method_call(statement: Any, names: tuple[str, ...]) -> Any:
+    """The first call `X.name(...)` or `name(...)` of one of the names within a statement, or None."""
+    for node in ast.walk(statement) if statement is not None else ():
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in names:
+                return node
+    return None

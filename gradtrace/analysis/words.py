@@ -1,0 +1,34 @@
+"""A value within a sentence: a number, a few of them, or what a large array has in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.trace.record import Value
+
+FEW = 6  # elements that are written out
+
+
+def brief(value: Value) -> str:
+    """ "5", "[1, -2.5]", "all 0 (3, 4)", "between -0.3 and 0.4 (64, 10)"."""
+    if not value.shape:
+        return one(value.data)
+    if value.numel <= FEW:
+        return several(value.data.tolist())
+    data = value.data
+    bad = int((data != data).sum()) + int((abs(data) == float("inf")).sum())
+    if bad:
+        return f"not finite in {bad} of {value.numel} elements {value.shape}"
+    low, high = data.min().item(), data.max().item()
+    return f"all {one(low)} {value.shape}" if low == high else f"between {one(low)} and {one(high)} {value.shape}"
+
+
+def one(x: Any) -> str:
+    if isinstance(x, (bool, int)):
+        return str(x)
+    mantissa, e, exponent = format(x, ".6g").partition("e")
+    return f"{mantissa}e{int(exponent)}" if e else mantissa
+
+
+def several(items: Any) -> str:
+    return "[" + ", ".join(map(several, items)) + "]" if isinstance(items, list) else one(items)

@@ -1,0 +1,69 @@
+"""`gradtrace why SOURCE [NAME...]`: why a gradient is what it is, or why the program failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.cli import options, output, screen
+from gradtrace.cli.command import SourceCommand
+from gradtrace.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from gradtrace.lang import Program
+
+HELP = """Say why the gradient of NAME is what it is: None, zero, NaN, or its number; with the source lines that show
+it, and what to change. Without NAME every variable gets one line. For an expression backward is called; for a script
+only if it does so itself (or with --backward).
+
+A program that fails with one of autograd's errors is explained too: which tensor, which line saved it, which line
+changed it. The exit code is 1 then."""
+
+EXAMPLES = """Examples:
+  gradtrace why tutorial.py w
+  gradtrace why tutorial.py
+  gradtrace why "(x*w).detach() + w" --x 2 --w 3 x"""
+
+FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
+
+
+def why(program: Program, words: tuple[str, ...], format: str, color: str | None, **flags: Any) -> int:
+    from gradtrace.analysis.answer import Facts
+    from gradtrace.analysis.failures import explain_failure
+    from gradtrace.analysis.why import explain
+    from gradtrace.cli import session
+    from gradtrace.views import pick
+    from gradtrace.views import why as view
+
+    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
+    if program.imports_torch and how.backward is None:
+        how = how._replace(no_backward=True)  # that a script does not call it may be the answer
+    trace = session.record(program, inputs, how, options.budget(flags), watched=True, everything=True, failing=True)
+    wanted = [pick.tensor(trace, name.removesuffix(".grad"), "NAME") for name in words] or list(trace.named)
+    facts = Facts(trace)
+    failure = explain_failure(trace)
+    brief = failure is None and not words
+    answers = [] if failure is not None and not words else [explain(facts, record) for record in wanted]
+    if failure is not None:
+        answers.insert(0, failure)
+    if format != "table":
+        output.write(view.render(answers, format))
+    else:
+        output.write((view.overview if brief else view.text)(answers, screen.options(color)))
+    return Exit.OK if failure is None else Exit.FAILED
+
+
+command = SourceCommand(
+    "why",
+    why,
+    [
+        *options.source(),
+        *options.inputs(),
+        *options.backward(),
+        *options.format(FORMATS),
+        *options.limits(),
+        *options.common(),
+    ],
+    HELP,
+    EXAMPLES,
+    words="[NAME]...",
+)

@@ -1,0 +1,108 @@
+"""An answer about a gradient, as text or as data.
+
+    w.grad is None: loss depends on it only through detach() on line 4.
+
+      line 2  w = torch.tensor(1., requires_grad=True)
+              w is a leaf that requires grad
+      ...
+    To change it:
+      - leave out .detach() there
+
+The JSON document has `schema` "gradtrace/why", `version`, and `answers`, a list of objects with name, status
+("gradient", "zero", "nan", "none", "failed"), cause (a short word), sentence, value (the gradient, or null), evidence
+[{text, line, source}] and advice (a list).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradtrace.analysis.answer import Answer, Evidence
+from gradtrace.views import numbers, rows
+from gradtrace.views.cells import clip, visible, wrap
+from gradtrace.views.layout import Options, dots, paint
+
+SCHEMA, VERSION = "gradtrace/why", 1
+COLUMNS = ("name", "status", "cause", "sentence", "evidence", "advice")
+STYLES = {"none": "yellow", "zero": "yellow", "nan": "red", "failed": "red", "gradient": "green"}
+WIDEST = 100
+
+
+def text(answers: Sequence[Answer], options: Options) -> str:
+    """The answers for people."""
+    return "\n".join("".join(line + "\n" for line in lines(answer, options)) for answer in answers)
+
+
+def lines(answer: Answer, options: Options) -> list[str]:
+    width = min(options.width or WIDEST, WIDEST)
+    style = STYLES[answer.status]
+    found = [paint(line, style, options) for line in wrap(visible(answer.sentence), width)]
+    shown = [item for item in answer.evidence if item.text or item.source]
+    if shown:
+        margin = max(len(where(item)) for item in shown) + 4
+        found += ["", *(line for item in shown for line in evidence(item, margin, width, options))]
+    if answer.advice:
+        found += ["", paint("To change it:", "bold", options)]
+        for item in answer.advice:
+            first, *more = wrap(visible(item), width - 4)
+            found += [f"  - {first}", *(f"    {line}" for line in more)]
+    return found
+
+
+def evidence(item: Evidence, margin: int, width: int, options: Options) -> list[str]:
+    """The source line, and below it what it shows."""
+    said = wrap(visible(item.text), width - margin)
+    head = f"  {where(item)}".ljust(margin)
+    blank = " " * margin
+    if not item.source:
+        return [(head if i == 0 else blank) + line for i, line in enumerate(said)]
+    source = clip(visible(item.source), width - margin, dots(options))
+    return [paint(head, "dim", options) + paint(source, "bold", options), *(blank + line for line in said)]
+
+
+def where(item: Evidence) -> str:
+    return f"line {item.span.line}" if item.span is not None and item.source else ""
+
+
+# ---- the overview
+
+
+def overview(answers: Sequence[Answer], options: Options) -> str:
+    """One line for each tensor."""
+    found = []
+    for answer in answers:
+        for i, line in enumerate(wrap(visible(answer.sentence), min(options.width or WIDEST, WIDEST) - 2)):
+            found.append(paint(line if i == 0 else "  " + line, STYLES[answer.status], options))
+    return "".join(line + "\n" for line in found)
+
+
+# ---- data
+
+
+def render(answers: Sequence[Answer], format: str) -> str:
+    """The answers in any format but the table."""
+    if format == "json":
+        return rows.dumps({"schema": SCHEMA, "version": VERSION, "answers": [plain(a) for a in answers]}) + "\n"
+    if format == "jsonl":
+        head = {"schema": SCHEMA + "/answer", "version": VERSION}
+        return "".join(rows.dumps({**head, **plain(a)}) + "\n" for a in answers)
+    return rows.render(COLUMNS, [row(a) for a in answers], format)
+
+
+def plain(answer: Answer) -> dict[str, Any]:
+    return {
+        "name": answer.name,
+        "status": answer.status,
+        "cause": answer.cause,
+        "sentence": answer.sentence,
+        "value": numbers.jsonable(answer.value),
+        "evidence": [{"text": e.text, "line": e.span.line if e.span else None, "source": e.source}
+                     for e in answer.evidence],
+        "advice": list(answer.advice),
+    }
+
+
+def row(answer: Answer) -> list[str]:
+    shown = "; ".join(f"{where(e)}: {e.text}" if where(e) else e.text for e in answer.evidence)
+    return [answer.name, answer.status, answer.cause, answer.sentence, shown, "; ".join(answer.advice)]

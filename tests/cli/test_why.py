@@ -1,0 +1,98 @@
+"""`gradtrace why`: each cause in a small script; the answer must name the cause and the line that shows it."""
+
+import json
+
+import pytest
+from why_cases import GRADIENTS, LEAF
+from why_failures import FAILURES
+
+
+@pytest.fixture
+def ask(gt):
+    """The answers about a script as plain data, with the exit code."""
+
+    def answer(script, *names):
+        result = gt("why", "-", *names, "--format", "json", input=script)
+        assert result.exit_code in (0, 1), result.stderr
+        return result.exit_code, json.loads(result.stdout)["answers"]
+
+    return answer
+
+
+@pytest.mark.parametrize("case", GRADIENTS)
+def test_the_cause_of_a_gradient(ask, case):
+    script, name, status, cause, line, words = GRADIENTS[case]
+    code, (answer,) = ask(script, name)
+    assert code == 0
+    assert (answer["status"], answer["cause"]) == (status, cause), answer
+    assert words in answer["sentence"], answer["sentence"]
+    shown = {e["line"]: e["source"] for e in answer["evidence"] if e["line"]}
+    assert line in shown, answer
+    assert shown[line] == script.split("\n")[line - 1].strip()
+    assert answer["advice"] or status in ("gradient", "zero")
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_the_cause_of_an_error(ask, case):
+    script, cause, name, lines, words = FAILURES[case]
+    code, (answer,) = ask(script)
+    assert code == 1
+    assert (answer["status"], answer["cause"], answer["name"]) == ("failed", cause, name), answer
+    assert words in answer["sentence"], answer["sentence"]
+    assert [e["line"] for e in answer["evidence"] if e["line"]] == lines, answer["evidence"]
+    assert answer["advice"]
+
+
+def test_any_other_error_is_told_with_its_place(ask):
+    code, (answer,) = ask("x = 1\ny = [1][x]\n")
+    assert code == 1 and answer["cause"] == "IndexError" and answer["evidence"][0]["line"] == 2
+
+
+def test_the_text(answer):
+    assert (
+        answer(
+            "why",
+            "-",
+            "w",
+            input=LEAF + "a = w.detach()\nv = torch.ones(1, requires_grad=True)\n(a * v).backward()\n",
+        )
+        == """\
+w.grad is None: a * v depends on it only through detach() on line 3.
+
+  line 2  w = torch.tensor(3., requires_grad=True)
+          w is a leaf that requires grad
+  line 3  a = w.detach()
+          detach() gives a tensor without history
+  line 5  (a * v).backward()
+          backward runs from a * v
+
+To change it:
+  - leave out .detach() there
+"""
+    )
+
+
+def test_an_overview_of_all_variables(answer):
+    text = answer("why", "(x+w)*(w+1)", "--x", 2, "--w", 1, "--no-grad", "x")
+    assert text == ("x.grad is None: this input does not require grad (data, or --no-grad).\n"
+                    "w.grad is 5, from backward.\n")
+
+
+def test_names(answer, refusal):
+    assert answer("why", "x*w", "x.grad", "w", "--x", 2, "--w", 1).count("from backward") == 2
+    assert answer("why", "-e", "x*w", "x", "--x", 2, "--w", 1).startswith("x.grad is 1")
+    code, error = refusal("why", "x*w", "v", "--x", 2, "--w", 1)
+    assert code == 2 and "NAME: no tensor 'v' here; there are x, w, root" in error
+
+
+def test_formats(answer):
+    for format in ("json", "jsonl", "csv", "tsv", "md", "latex"):
+        assert "from backward" in answer("why", "x*w", "x", "--x", 2, "--w", 1, "--format", format)
+
+
+def test_as_a_process(process):
+    done = process("why", "-", input=LEAF + "y = w ** 2\ny.backward()\ny.backward()\n")
+    assert done.returncode == 1 and done.stderr == ""
+    assert done.stdout.startswith(
+        "y's graph was used a second time: the backward on line 4 had freed what pow saved.\n"
+    )

@@ -105,7 +105,7 @@ def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
         assert set(known) == {*SHARED, *OWN[command], *(limit.flag for limit in LIMITS)}
     said = answer(command, "--help")
     for name, option in known.items():
-        assert option.help and option.help[0].isupper(), name
+        assert option.help and not option.help[0].islower(), name
         assert f"  {name}" in said or f", {name}" in said
 
 

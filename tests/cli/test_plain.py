@@ -114,7 +114,7 @@ def test_words_that_need_no_click(words):
     "words",
     [[], ["eval"], ["--help"], ["eval", "x", "-h"], ["x*w"], ["eval", "x*w", "--z", "1"], ["eval", "x", "--x"],
      ["eval", "x", "y"], ["eval", "x", "--x", "1", "--backward", "0"], ["eval", "x", "--x", "1", "--all=1"],
-     ["graph", "x", "--x", "1", "-o", "g.txt"]],
+     ["graph", "x", "--x", "1", "-o", "g.bmp"]],
 )  # fmt: skip
 def test_words_for_click(words):
     assert both(words) is None

@@ -278,6 +278,6 @@ CLASSIC: tuple[tuple[str, Callable[[Facts, Failure], Found | None]], ...] = (
     ("can't retain_grad on Tensor", needs_grad),
     ("cannot register a hook on a tensor that doesn't require gradient", needs_grad),
     ("Can't call numpy() on Tensor that requires grad", numpy_of),
-    ("floating point dtype can require gradients", floats_alone),
+    ("can require gradients", floats_alone),
     ("can only require gradients for floating", floats_alone),
 )

@@ -99,6 +99,9 @@ class Described:
     def is_cuda(self) -> bool:
         return False
 
+    is_sparse = is_quantized = is_meta = is_mps = is_xpu = is_nested = False
+    is_cpu = True
+
     @property
     def itemsize(self) -> int:
         return self.dtype.itemsize
@@ -137,7 +140,7 @@ class Described:
             steps = strides_of_empty(raw.shape)
         return steps if dim is None else steps[dim]
 
-    def is_contiguous(self) -> bool:
+    def is_contiguous(self, memory_format: Any = None) -> bool:
         raw = self._data
         return type(raw) in (float, bool) or bool(raw.flags.c_contiguous)
 

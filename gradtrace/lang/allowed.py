@@ -77,7 +77,8 @@ MAGIC = words("""__init__ __call__ __len__ __getitem__ __setitem__ __delitem__ _
 CLASS_NAMES = words("__doc__ __slots__ __annotations__")
 
 TENSOR = words("""T mT H mH _base _is_view _version backward data device dim dtype element_size get_device grad grad_fn
-    is_complex is_contiguous is_cuda is_floating_point is_inference is_leaf is_signed item itemsize layout name nbytes
+    is_complex is_contiguous is_cpu is_cuda is_meta is_mps is_nested is_quantized is_sparse is_xpu
+    is_floating_point is_inference is_leaf is_signed item itemsize layout name nbytes
     ndim ndimension nelement numel numpy output_nr register_hook register_post_accumulate_grad_hook requires_grad
     requires_grad_ retain_grad retains_grad shape size stride tolist
     __len__ __getitem__ __repr__ __str__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __neg__ __pow__

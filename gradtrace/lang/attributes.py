@@ -160,7 +160,7 @@ class Gate:
             return True
         if issubclass(kind, BaseException):
             return kind.__module__ == "builtins" or kind.__name__ in ("LinAlgError", "GradcheckError")
-        return is_open(kind) or allowed.qualified(kind) in CONSTRUCTED
+        return is_open(kind) or allowed.qualified(kind) in CONSTRUCTED or type(kind).__name__ == "LegacyType"
 
     # ---- setting
 

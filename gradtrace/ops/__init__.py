@@ -22,12 +22,12 @@ from gradtrace.ops import (  # noqa: F401 - some register their operators
 )
 
 LATER = (
-    "shape", "index", "join", "gathering", "casts", "reduce", "softmax", "extremes", "matrix",
+    "shape", "expansion", "index", "join", "turning", "gathering", "casts", "reduce", "softmax", "extremes", "matrix",
     "activation", "activation_backward", "loss", "classification", "binary_loss", "dropout", "embedding", "attention",
     "distance", "margin", "conv", "norm", "special", "select", "random", "cumulative", "norms",
     "statistics", "products", "einsum", "linalg", "triangular", "decompositions", "lu", "powers",
     "pad", "pool", "adaptive", "unpool", "fold", "resample", "shuffle", "grid", "affine",
-    "diagonals", "scatter", "combine", "counting", "memory", "gamma", "number_parts", "special_probability",
+    "diagonals", "scatter", "combine", "counting", "memory", "legacy", "gamma", "number_parts", "special_probability",
 )
 _waiting = list(LATER)
 

@@ -179,6 +179,15 @@ def check_dims(dims: Any, ndim: int) -> tuple[int, ...]:
     return found if found else tuple(range(ndim))
 
 
+def given(args: tuple[Any, ...], named: dict[str, Any], name: str) -> tuple[Any, ...]:
+    """What a function of sizes one by one got, by position or by name; TypeError for any other name."""
+    if not named:
+        return args
+    if args or tuple(named) != (name,):
+        raise TypeError(f"expected the sizes one by one, or as '{name}'; got {', '.join(map(repr, named))}")
+    return (named[name],)
+
+
 def sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
     """Sizes given one by one or as one sequence; TypeError for what are no ints, or where there are none."""
     if not args:

@@ -31,7 +31,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
 
 
 def _cast_method(name: str, target: dtypes.dtype) -> None:
-    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+    def method(self: Tensor, *, memory_format: Any = None) -> Tensor:
         return self if self.dtype is target else cast(self, target.np)
 
     method.__name__, method.__doc__ = name, f"As torch.{target.name}; itself when it is already."
@@ -51,6 +51,10 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The type's name, or the tensor cast to another dtype (Tensor.type)."""
     if dtype is None:
         return f"torch.{self.dtype.scalar_type}Tensor"
+    if type(dtype).__name__ == "LegacyType":
+        dtype = dtype.dtype
+    elif not isinstance(dtype, (str, dtypes.dtype)):
+        raise TypeError("dtype must be a type, str, or dtype object")
     if isinstance(dtype, str):
         found = [d for d in dtypes.ALL if dtype == f"torch.{d.scalar_type}Tensor"]
         if not found:

@@ -20,7 +20,8 @@ copy = op("copy(self)", lambda a: np.array(a), node="torch::autograd::CopyBackwa
           self=d("", lambda xp, g, out, self: g))
 in_c_order = op("contiguous(self)", lambda a: np.array(a, order="C"), scalar=lambda a: a, node="CloneBackward0",
                 self=d("", lambda xp, g, out, self: g))
-clone = op("clone(self)", lambda a: np.array(a), scalar=lambda a: a, node="CloneBackward0",
+clone = op("clone(self)", lambda a: np.array(a, order="C" if 0 in a.strides else "K"), scalar=lambda a: a,
+           node="CloneBackward0",
            self=d("", lambda xp, g, out, self: g))
 cast = op("cast(self; np_dtype)", lambda a, np_dtype: np.asarray(a).astype(np_dtype), node="ToCopyBackward0",
           self=d("", lambda xp, g, out, self, np_dtype: g))
@@ -29,7 +30,7 @@ assign = op("assign(self, source)", lambda a, b: np.broadcast_to(b, np.shape(a))
             node="torch::autograd::CopyBackwards",
             self=d("", lambda xp, g, out, self, source: xp.zeros_like(g)),
             source=d("", lambda xp, g, out, self, source: g))
-fill = op("fill(self; value)", lambda a, value: np.full_like(a, value), node="FillBackward0",
+fill = op("fill(self; value)", lambda a, value: full_of(a.shape, value, a.dtype), node="FillBackward0",
           inplace_node="FillBackward2", self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)))
 fill_tensor = op("fill_tensor(self, value)", lambda a, value: np.full_like(a, value), node="FillBackward1",
                  inplace_node="FillBackward3",
@@ -37,6 +38,15 @@ fill_tensor = op("fill_tensor(self, value)", lambda a, value: np.full_like(a, va
                  value=d("", lambda xp, g, out, self, value: g))
 zero = op("zero(self)", lambda a: np.zeros_like(a), node="ZeroBackward0",
           self=d("", lambda xp, g, out, self: xp.zeros_like(g)))
+
+
+def full_of(shape: Any, value: Any, dtype: Any) -> Any:
+    """An array of one value; RuntimeError for what an integer dtype cannot hold."""
+    try:
+        return np.full(shape, value, dtype)
+    except (OverflowError, ValueError):
+        name = {"uint8": "uint8_t", "int8": "int8_t", "int16": "short", "int32": "int", "int64": "int64_t"}[dtype.name]
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow") from None
 
 
 def check_device(value: Any) -> None:
@@ -51,7 +61,11 @@ def finish(raw: Any, requires_grad: bool = False, place: Any = None) -> Tensor:
     if is_array(raw) and raw.ndim == 0 and raw.dtype == np.float64:
         raw = float(raw)
     t = Tensor._wrap(raw)
-    return t.requires_grad_() if requires_grad else t
+    if not requires_grad:
+        return t
+    if not t.is_floating_point():
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return t.requires_grad_()
 
 
 def np_of(dtype: Any, default: dtypes.dtype | None = None) -> Any:
@@ -85,13 +99,24 @@ def from_nested(data: Any, dtype: Any) -> Any:
     wanted = dtype or infer_dtype(flat)
     try:
         return np.array(flat, dtype=np_of(wanted)).reshape(shape)
-    except OverflowError:
-        raise RuntimeError("Overflow when unpacking long long") from None
+    except (OverflowError, ValueError):
+        return wrapped_around(flat, wanted).reshape(shape)
+
+
+def wrapped_around(flat: list[Any], wanted: dtypes.dtype) -> Any:
+    """Numbers of which some lie outside of an integer dtype: uint8 takes the negative of what it holds, no more."""
+    if any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in flat):
+        raise ValueError("Overflow when unpacking long long")
+    if wanted is not dtypes.uint8 or any(v != v or not -256 < v < 256 for v in flat):
+        raise RuntimeError(f"value cannot be converted to type {wanted.name} without overflow")
+    return np.array([int(v) for v in flat], np.int64).astype(np.uint8)
 
 
 def nested_shape(data: Any) -> tuple[int, ...]:
     shape: list[int] = []
     while isinstance(data, (list, tuple, range)) or (isinstance(data, Tensor) and data.ndim):
+        if isinstance(data, Tensor) and data.numel() > 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
         shape.append(len(data))
         if not len(data):
             break
@@ -117,7 +142,7 @@ def plain_number(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.item()
     if isinstance(value, (list, tuple)):
-        raise ValueError(f"expected a number, but got a sequence of length {len(value)}: the nesting is uneven")
+        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
     if hasattr(value, "item") and hasattr(value, "dtype"):  # numpy scalars
         return value.item()
     if isinstance(value, str):
@@ -152,9 +177,21 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 def legacy_tensor(*args: Any) -> Tensor:
     """torch.Tensor(data) or torch.Tensor(2, 3): always the default dtype."""
-    if (len(args) == 1 and isinstance(args[0], (list, tuple, Tensor))) or (len(args) == 1 and is_array(args[0])):
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        return args[0].alias()
+    if (len(args) == 1 and isinstance(args[0], (list, tuple))) or (len(args) == 1 and is_array(args[0])):
         return tensor(args[0], dtype=dtypes.get_default_dtype())
-    return Tensor._wrap(np.zeros(args if args else (0,), np_of(None)))
+    return Tensor._wrap(np.zeros(legacy_data(args), np_of(None)))
+
+
+def legacy_data(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """The sizes that an old tensor type was called with; TypeError for what is no size."""
+    for value in args:
+        if isinstance(value, str):
+            raise TypeError("new(): invalid data type 'str'")
+        if not hasattr(type(value), "__index__"):
+            raise TypeError(f"new(): data must be a sequence (got {type(value).__name__})")
+    return tuple(int(n) for n in args) or (0,)
 
 
 hooks_into_ops["legacy_tensor"] = legacy_tensor
@@ -165,7 +202,7 @@ def _filled(name: str, value: Any) -> None:
              layout: Any = None, **named_size: Any) -> Tensor:
         if "size" in named_size:
             size = (named_size["size"],)
-        shape = checked_sizes(sizes(size))
+        shape = checked_sizes(sizes(size), name)
         return finish(np.full(shape, value, np_of(dtype)), requires_grad, device)
 
     make.__name__, make.__doc__ = name, f"A tensor of the given sizes filled with {value} (torch.{name})."
@@ -185,9 +222,11 @@ def _filled(name: str, value: Any) -> None:
     public("new_" + name, forms="m")(new)
 
 
-def checked_sizes(shape: tuple[int, ...]) -> tuple[int, ...]:
+def checked_sizes(shape: tuple[int, ...], name: str = "") -> tuple[int, ...]:
     for n in shape:
         if n < 0:
+            if name == "zeros":
+                raise RuntimeError("zeros: Dimension size must be non-negative.")
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
     return shape
 
@@ -212,7 +251,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     shape = checked_sizes(sizes((size,)))
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    return finish(np.full(shape, value, np_of(dtype, of_fill(fill_value))), requires_grad, device)
+    return finish(full_of(shape, value, np_of(dtype, of_fill(fill_value))), requires_grad, device)
 
 
 @public("full_like", forms="f")
@@ -287,4 +326,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
 @public("eye", forms="f")
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """The identity matrix, (n, m) (torch.eye)."""
+    for name, size in (("n", n), ("m", m or 0)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     return finish(np.eye(n, m, dtype=np_of(dtype)), requires_grad, device)

@@ -8,10 +8,10 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.arithmetic import number_minus
+from gradtrace.ops.expansion import broadcast_tensors
 from gradtrace.ops.loss import reduced, reduction_named
 from gradtrace.ops.norms import distance_grad, norm_grad, norm_kernel
 from gradtrace.ops.numbers import add_number
-from gradtrace.ops.shape import broadcast_tensors
 
 norm_of = op("norm_of(self; p, dims, keepdim)", norm_kernel, node="NormBackward1", promote="float",
              self=d("self out", lambda xp, g, out, self, p, dims, keepdim: norm_grad(

@@ -61,19 +61,24 @@ def write() -> None:
 
 FAMILIES = {
     "shape": """
-        alias atleast_1d atleast_2d broadcast_shapes broadcast_tensors broadcast_to clone contiguous detach
-        expand expand_as flatten moveaxis movedim permute ravel reshape reshape_as squeeze squeeze_all
-        squeeze_dim squeeze_dims sum_to swapaxes swapdims t transpose unflatten unsafe_view unsqueeze view
-        view_as
+        alias clone contiguous detach expand flatten moveaxis movedim permute ravel reshape reshape_as squeeze
+        squeeze_all squeeze_dim squeeze_dims sum_to swapaxes swapdims t transpose unflatten unsafe_view
+        unsqueeze view view_as
+    """,
+    "expansion": """
+        atleast_1d atleast_2d broadcast_shapes broadcast_tensors broadcast_to expand expand_as
     """,
     "index": """
         fit gather gather_place index index_place index_put index_rows index_select order_place scatter
         scatter_add scatter_value select select_place slice slice_place
     """,
     "join": """
-        cat chunk concat concatenate diagonal diagonal_place dstack flip fliplr flipud hstack meshgrid narrow
-        repeat repeat_interleave roll rot90 row_stack select split split_with_sizes stack tile tril tril_ triu
-        triu_ unbind vstack
+        cat chunk concat concatenate diagonal diagonal_place dstack flip hstack meshgrid narrow repeat
+        repeat_interleave roll rot90 row_stack select split split_with_sizes stack tile tril tril_ triu triu_
+        unbind vstack
+    """,
+    "turning": """
+        flip fliplr flipud roll rot90
     """,
     "gathering": """
         gather index_add index_add_ index_put index_put_ index_select mask_place masked_fill masked_fill_
@@ -148,7 +153,7 @@ FAMILIES = {
         rad2deg_ round xlogy xlogy_
     """,
     "select": """
-        allclose argsort equal is_floating_point is_tensor isclose numel sort sort_stable topk
+        allclose argsort equal is_floating_point is_nonzero is_tensor isclose numel sort sort_stable topk
     """,
     "random": """
         Generator bernoulli bernoulli_ cauchy_ exponential_ initial_seed log_normal_ manual_seed multinomial
@@ -243,6 +248,9 @@ FAMILIES = {
     "memory": """
         as_strided as_strided_ as_strided_copy as_strided_place as_strided_take data_ptr fill_diagonal_
         is_same_size is_set_to resize resize_ resize_as_ set_ storage storage_offset untyped_storage
+    """,
+    "legacy": """
+        BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor
     """,
     "gamma": """
         digamma digamma_ gammaln lgamma lgamma_ multigammaln mvlgamma mvlgamma_ polygamma polygamma_ psi

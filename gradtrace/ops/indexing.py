@@ -7,12 +7,12 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.create import assign, fill_tensor, from_nested
+from gradtrace.ops.expansion import expanded
 from gradtrace.ops.index import index, index_put, select, slice_
-from gradtrace.ops.shape import alias, expanded, unsqueeze, view
+from gradtrace.ops.shape import alias, unsqueeze, view
 
 NO_ITEM = ("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
            "0-dim tensor to a number")
-
 
 def is_advanced(item: Any) -> bool:
     if isinstance(item, Tensor):

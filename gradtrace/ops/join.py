@@ -8,10 +8,11 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.api import check_dim, check_dims, public, sizes
-from gradtrace.ops.create import cast, in_c_order
+from gradtrace.ops.api import check_dim, given, public, sizes
+from gradtrace.ops.create import cast, checked_sizes, in_c_order
+from gradtrace.ops.expansion import only_tensors
 from gradtrace.ops.index import index_select, select, slice_
-from gradtrace.ops.shape import expand, only_tensors, reshaped, unsqueeze, view
+from gradtrace.ops.shape import expand, reshaped, unsqueeze, view
 
 
 def cat_back(xp: Any, wanted: Any, g: Any, out: Any, tensors: Any, dim: int) -> list[Any]:
@@ -101,9 +102,12 @@ def common_dtype(tensors: Any) -> tuple[Tensor, ...]:
 @public("cat", "concat", "concatenate", forms="f")
 def concatenated(tensors: Any, dim: int = 0, *, axis: int | None = None, out: Any = None) -> Tensor:
     """Tensors joined along an existing dim (torch.cat)."""
+    if isinstance(tensors, Tensor):
+        raise TypeError("cat(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
     tensors = tuple(tensors)
+    only_tensors(tensors)
     if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(tensors):
         if t.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
@@ -170,20 +174,33 @@ def unbound(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @public("split")
-def splitted(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def splitted(
+    tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None
+) -> tuple[Tensor, ...]:
     """Pieces of one size, or of the sizes listed, as views (torch.split)."""
+    if split_size_or_sections is None:
+        if split_size is None:
+            raise TypeError("split() missing 1 required positional argument: 'split_size_or_sections'")
+        split_size_or_sections = split_size
     if not tensor.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim = check_dim(dim, tensor.ndim)
-    if not tensor.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
     n = tensor.shape[dim]
     if isinstance(split_size_or_sections, int):
         size = split_size_or_sections
-        if size <= 0 and n:
+        if size < 0:
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+        if size == 0 and n:
+            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
         return split(tensor, dim, tuple(min(size, n - i) for i in range(0, n, size)) or (0,))
+    if isinstance(split_size_or_sections, (str, float)):
+        kind = type(split_size_or_sections).__name__
+        raise TypeError(f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {kind}")
     parts = tuple(int(s) for s in split_size_or_sections)
+    if min(parts, default=0) < 0:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(parts)}"
+        )
     if sum(parts) != n:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but "
@@ -201,10 +218,10 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
 @public("chunk")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces of equal size (torch.chunk)."""
-    if not input.ndim:
-        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    if not input.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     n = input.shape[check_dim(dim, input.ndim)]
     return splitted(input, max(-(-n // chunks), 1), dim)
 
@@ -230,36 +247,55 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim]
-    start = start + n if start < 0 else start
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
+    if not -n <= start <= n:
+        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
+    start = start + n if start < 0 else start
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
     return slice_(input, dim, start, start + length, 1)
 
 
 @public("repeat", forms="m")
-def repeated(self: Tensor, *repeats: Any) -> Tensor:
+def repeated(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
     """Copies laid side by side, so many along each dim (Tensor.repeat)."""
-    times = sizes(repeats)
+    times = sizes(given(repeats, named, "repeats"))
     if len(times) < self.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
         )
+    full = (1,) * (len(times) - self.ndim) + tuple(self.shape)
+    checked_sizes(tuple(n * t for n, t in zip(full, times, strict=True)))
     return repeat(self, times)
 
 
 @public("tile")
-def tile(input: Tensor, *dims: Any) -> Tensor:
+def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """As repeat, missing dims counting 1 (torch.tile)."""
-    times = sizes(dims)
+    times = sizes(given(dims, named, "dims"))
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
+
+
+def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
+    counts = repeats.shared() if isinstance(repeats, Tensor) else np.asarray(repeats)
+    if counts.size and int(counts.min()) < 0:
+        raise RuntimeError("Repeats must be non-negative" if counts.ndim == 0 else "repeats can not be negative")
+    n = input.numel() if dim is None else input.shape[check_dim(dim, input.ndim)]
+    if counts.ndim == 1 and counts.size not in (1, n):
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and "
+            f"input.size({0 if dim is None else dim}) = {n}"
+        )
 
 
 @public("repeat_interleave")
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *,
                       output_size: int | None = None) -> Tensor:
-    """Each entry repeated in place (torch.repeat_interleave)."""
+    """Each entry repeated in place; of the repeats alone, the positions (torch.repeat_interleave)."""
+    if repeats is None:
+        return Tensor._wrap(np.repeat(np.arange(input.numel()), input.shared()))
+    check_repeats(input, repeats, dim)
     if dim is None:
         input, dim = reshaped(input, -1), 0
     dim = check_dim(dim, input.ndim)
@@ -269,46 +305,6 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         grown = expand(wide, (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
         return view(in_c_order(grown), (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
     return index_select(input, dim, np.repeat(np.arange(input.shape[dim]), repeats.shared()))
-
-
-@public("flip")
-def flipped(input: Tensor, *dims: Any) -> Tensor:
-    """The order along some dims reversed (torch.flip)."""
-    if not dims:
-        raise TypeError('flip() missing 1 required positional arguments: "dims"')
-    return flip(input, check_dims(sizes(dims), input.ndim))
-
-
-@public("fliplr")
-def fliplr(input: Tensor) -> Tensor:
-    """Columns reversed."""
-    return flip(input, (1,))
-
-
-@public("flipud")
-def flipud(input: Tensor) -> Tensor:
-    """Rows reversed."""
-    return flip(input, (0,))
-
-
-@public("roll")
-def rolled(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Entries moved around along dims, those pushed out coming in again (torch.roll)."""
-    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    dims = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
-    if not dims and len(shifts) == 1:
-        return roll(input, shifts, None)
-    if not input.ndim:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return roll(input, shifts, check_dims(dims, input.ndim))
-
-
-@public("rot90")
-def rotated(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
-    """Turned by 90 degrees k times (torch.rot90)."""
-    if input.ndim < 2:
-        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
-    return rot90(input, k, tuple(dims))
 
 
 def check_triangle(name: str, record: Any, input: Tensor) -> Any:
@@ -332,7 +328,10 @@ def upper(input: Tensor, diagonal: int = 0) -> Tensor:
 @public("diagonal")
 def diagonals(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A diagonal of two dims, as a view (torch.diagonal)."""
-    return diagonal(input, offset, check_dim(dim1, input.ndim), check_dim(dim2, input.ndim))
+    first, second = check_dim(dim1, input.ndim), check_dim(dim2, input.ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return diagonal(input, offset, first, second)
 
 
 def listing(t: Tensor) -> str:
@@ -347,6 +346,11 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Each 1-d tensor expanded over the grid of all (torch.meshgrid)."""
     parts = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
     only_tensors(parts)
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for t in parts:
+        if t.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t!r}")
     shape = tuple(t.numel() for t in parts)
     grids = tuple(expand(view(t, (1,) * i + (t.numel(),) + (1,) * (len(parts) - i - 1)), shape)
                   for i, t in enumerate(parts))

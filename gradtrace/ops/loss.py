@@ -15,8 +15,8 @@ from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
+from gradtrace.ops.expansion import broadcast_tensors
 from gradtrace.ops.fused import fused
-from gradtrace.ops.shape import broadcast_tensors
 
 REDUCTIONS = ("none", "mean", "sum")
 

@@ -8,9 +8,9 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.expansion import broadcast_shapes
 from gradtrace.ops.gathering import gathered
 from gradtrace.ops.index import along, grid
-from gradtrace.ops.shape import broadcast_shapes
 
 UFUNC = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 

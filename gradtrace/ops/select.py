@@ -54,6 +54,12 @@ def is_floating_point(input: Tensor) -> bool:
     return input.is_floating_point()
 
 
+@public("is_nonzero")
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the only element is not zero; RuntimeError for any other count (torch.is_nonzero)."""
+    return bool(input)
+
+
 @public("numel", forms="f")
 def numel(input: Tensor) -> int:
     """How many elements there are."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.arrive import sum_tensor_to
-from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.describe import Size
 from gradtrace.engine.inplace import refuse_untrackable, repoint
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.api import check_dim, check_dims, public, sizes
+from gradtrace.ops.api import check_dim, check_dims, given, public, sizes
 from gradtrace.ops.create import clone, in_c_order
 
 INCOMPATIBLE = (
@@ -108,6 +107,8 @@ def infer_size(shape: tuple[int, ...], numel: int) -> tuple[int, ...]:
             raise RuntimeError(f"invalid shape dimension {n} at index {shape.index(n)} of shape {list(shape)}")
         known *= 1 if n == -1 else n
     if unknown:
+        if known == 0 and numel:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
         if known == 0:
             raise RuntimeError(
                 f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size "
@@ -129,17 +130,34 @@ def can_view(a: Any, shape: tuple[int, ...]) -> bool:
 
 
 @public("view", forms="m")
-def as_view(self: Tensor, *shape: Any) -> Tensor:
+def as_view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The same storage under another shape; RuntimeError where the strides do not allow it (Tensor.view)."""
     if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list, Tensor)):
-        return self.to(shape[0]) if shape[0] is self.dtype else Tensor._wrap(self.shared().view(shape[0].np))
-    return view(self, infer_size(sizes(shape), self.numel()))
+        return seen_as(self, shape[0])
+    if "dtype" in named:
+        return seen_as(self, named["dtype"])
+    return view(self, infer_size(sizes(given(shape, named, "size")), self.numel()))
+
+
+def seen_as(self: Tensor, dtype: Any) -> Tensor:
+    """The same bytes as elements of another dtype."""
+    if dtype is self.dtype:
+        return self.alias()
+    raw, new = self.shared(), dtype.np
+    ratio = new.itemsize // raw.itemsize
+    if ratio > 1 and (not raw.ndim or raw.shape[-1] % ratio):
+        last = raw.shape[-1] if raw.ndim else 0
+        raise RuntimeError(
+            f"self.size(-1) must be divisible by {ratio} to view {self.dtype.scalar_type} as {dtype.scalar_type} "
+            f"(different element sizes), but got {last}"
+        )
+    return Tensor._wrap(raw.view(new))
 
 
 @public("reshape")
 def reshaped(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """Another shape: a view where the strides allow one, else a copy (torch.reshape)."""
-    wanted = infer_size(sizes((named["shape"],) if "shape" in named else shape), input.numel())
+    wanted = infer_size(sizes(given(shape, named, "shape")), input.numel())
     if can_view(input.laid_out(), wanted):
         return view(input, wanted)
     return unsafe_view(contiguous_clone(input), wanted)
@@ -186,7 +204,23 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dim split into several (torch.unflatten)."""
     dim = check_dim(dim, input.ndim)
     shape = tuple(input.shape)
-    return view(input, (*shape[:dim], *infer_size(tuple(sizes), shape[dim]), *shape[dim + 1 :]))
+    parts = split_size(tuple(sizes), dim, shape[dim])
+    return view(input, (*shape[:dim], *parts, *shape[dim + 1 :]))
+
+
+def split_size(parts: tuple[int, ...], dim: int, n: int) -> tuple[int, ...]:
+    """The sizes that one dim is split into, a -1 filled in."""
+    if not parts:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    if parts.count(-1) > 1:
+        raise RuntimeError("unflatten got an unexpected error:\nonly one dimension can be inferred")
+    try:
+        return infer_size(parts, n)
+    except RuntimeError:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(parts)} don't multiply up to the size of dim {dim} ({n}) in the input "
+            "tensor"
+        ) from None
 
 
 @public("unsqueeze")
@@ -208,7 +242,7 @@ def squeezed(input: Tensor, dim: Any = None) -> Tensor:
 @public("permute")
 def permuted(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     """The dims in another order (torch.permute)."""
-    order = sizes((named["dims"],) if "dims" in named else dims)
+    order = sizes(given(dims, named, "dims"))
     if len(order) != input.ndim:
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
@@ -221,8 +255,11 @@ def permuted(input: Tensor, *dims: Any, **named: Any) -> Tensor:
 
 
 @public("transpose", "swapdims", "swapaxes")
-def transposed(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dims exchanged (torch.transpose)."""
+def transposed(input: Tensor, dim0: Any = None, dim1: Any = None, *, axis0: Any = None, axis1: Any = None) -> Tensor:
+    """Two dims exchanged (torch.transpose; of swapaxes the arguments are called axis0 and axis1)."""
+    dim0, dim1 = axis0 if dim0 is None else dim0, axis1 if dim1 is None else dim1
+    if dim0 is None or dim1 is None:
+        raise TypeError('transpose() missing 2 required positional argument: "dim0", "dim1"')
     return transpose(input, check_dim(dim0, input.ndim), check_dim(dim1, input.ndim))
 
 
@@ -242,90 +279,22 @@ def need_matrix_or_less(name: str, input: Tensor) -> None:
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dims moved to other places, the rest keeping their order (torch.movedim)."""
     one = isinstance(source, int)
+    if not one and len(source) != len(destination):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number "
+            f"of dims as destination ({list(destination)} dims)"
+        )
     come = [check_dim(s, input.ndim) for s in ((source,) if one else source)]
     go = [check_dim(s, input.ndim) for s in ((destination,) if one else destination)]
+    for name, dims, asked in (("source", come, source), ("destination", go, destination)):
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(asked)})")
     if not input.ndim:
         return alias(input)
     order = [i for i in range(input.ndim) if i not in come]
     for target, moved in sorted(zip(go, come, strict=True)):
         order.insert(target, moved)
     return permute(input, tuple(order))
-
-
-@public("expand", forms="m")
-def expanded(self: Tensor, *size: Any) -> Tensor:
-    """A view with dims of size 1 repeated, -1 keeping a size (Tensor.expand)."""
-    shape = sizes(size)
-    lead = len(shape) - self.ndim
-    if lead < 0:
-        kind = f"torch.{self.dtype.scalar_type}Tensor"
-        raise RuntimeError(
-            f"expand({kind}{{{list(self.shape)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) "
-            f"must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
-        )
-    full = []
-    for i, n in enumerate(shape):
-        have = self.shape[i - lead] if i >= lead else 1
-        if n == -1 and i < lead:
-            raise RuntimeError(
-                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {i}"
-            )
-        if n != -1 and have not in (1, n):
-            raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton "
-                f"dimension {i}.  Target sizes: {list(shape)}.  Tensor sizes: {list(self.shape)}"
-            )
-        full.append(have if n == -1 else n)
-    return expand(self, tuple(full))
-
-
-@public("broadcast_to")
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """As expand (torch.broadcast_to)."""
-    return expanded(input, tuple(size))
-
-
-@public("expand_as", forms="m")
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """expand to the shape of `other`."""
-    return expanded(self, tuple(other.shape))
-
-
-@public("broadcast_shapes", forms="f")
-def broadcast_shapes(*shapes: Any) -> Size:
-    """The common shape of several under broadcasting; RuntimeError if there is none."""
-    try:
-        return Size(np.broadcast_shapes(*(tuple(s) if not isinstance(s, int) else s for s in shapes)))
-    except ValueError:
-        raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape") from None
-
-
-def only_tensors(values: Any) -> None:
-    for i, value in enumerate(values):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(value).__name__}")
-
-
-@public("broadcast_tensors", forms="f")
-def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Each tensor expanded to the common shape (torch.broadcast_tensors)."""
-    only_tensors(tensors)
-    shape: tuple[int, ...] = ()
-    for t in tensors:
-        shape = broadcast(shape, tuple(t.shape))
-    return tuple(expand(t, shape) for t in tensors)
-
-
-@public("atleast_1d", forms="f")
-def atleast_1d(input: Tensor) -> Tensor:
-    """0-d tensors made (1,)."""
-    return view(input, (1,)) if input.ndim == 0 else input
-
-
-@public("atleast_2d", forms="f")
-def atleast_2d(input: Tensor) -> Tensor:
-    """Fewer than two dims made (1, n)."""
-    return view(input, (1, 1)) if input.ndim == 0 else unsqueeze(input, 0) if input.ndim == 1 else input
 
 
 @public("contiguous", forms="m")

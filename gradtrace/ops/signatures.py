@@ -203,7 +203,7 @@ def refused(name: str, p: Parameter, value: Any) -> str:
     kind = p.type
     if kind in LISTS and isinstance(value, (tuple, list)):
         return bad_list(p, value)
-    if kind == "tuple of ints" and p.name in ONE_FOR_ALL and is_int(value) and name != "flip":
+    if kind == "tuple of ints" and (p.name in ONE_FOR_ALL or name == "roll") and is_int(value):
         return ""
     if kind == "tuple of floats" and is_number(value):
         return ""

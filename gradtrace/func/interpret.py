@@ -12,8 +12,9 @@ from gradtrace.engine.op import Op, records
 from gradtrace.engine.state import state
 from gradtrace.func.batched import Batched
 from gradtrace.func.by_sample import each, each_in_place, highest, sample, spread_over, stacked
+from gradtrace.func.function_rules import FUNCTION_RULES
 from gradtrace.func.pytree import flatten
-from gradtrace.func.rules import POINTWISE, RULES, UNARY, aligned, front
+from gradtrace.func.rules import POINTWISE, RULES, UNARY, aligned, front, loss_rule
 from gradtrace.ops.sample_wise import DYNAMIC, LIKES, RANDOM
 
 RANDOM_MESSAGE = (
@@ -69,7 +70,7 @@ class Interpreter:
         level = highest(args)
         if level is None:
             return NotImplemented
-        rule = RULES.get(record.name)
+        rule = RULES.get(record.name) or loss_rule(record)
         if rule is not None:
             pairs = [_whole(a, level) for a in args]
             if record.variadic or not any(type(d) is tuple for _, d in pairs):
@@ -126,7 +127,9 @@ class Interpreter:
             return spread_over(function(*args, **options), level)
         if name.endswith("_"):
             return self._in_place(name, function, args, options, level)
-        return each(function, args, options, level)
+        rule = FUNCTION_RULES.get(name)
+        found = NotImplemented if rule is None else rule(function, args, options, level)
+        return each(function, args, options, level) if found is NotImplemented else found
 
     def _refuse(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         """RuntimeError for a call whose result would have another shape, or truth, for each sample."""
@@ -172,6 +175,7 @@ class Interpreter:
     # ---- indexing
 
     def getitem(self, function: Callable[..., Any], tensor: Tensor, key: Any) -> Any:
+        """tensor[key]; a loop over the samples where the key is batched."""
         level = self._level_of_key(key)
         if level is None:
             return function(tensor, key)

@@ -120,7 +120,7 @@ ALONG = (
     "sum_dim mean_dim var std var_mean std_mean nansum any all count_nonzero softmax log_softmax safe_softmax "
     "logsumexp amax amin aminmax max_dim min_dim median_dim nanmedian_dim mode cummax cummin cumsum cumprod "
     "logcumsumexp select slice unbind split split_with_sizes flip diagonal transpose permute unsqueeze squeeze_dim "
-    "squeeze_dims glu prod_dim diagonal_copy unfold shift index_select gather"
+    "squeeze_dims glu prod_dim diagonal_copy unfold shift index_select vector_norm norm_of"
 )
 DIM_NAMES = ("dim", "dims", "dim0", "dim1", "dim2")
 
@@ -132,7 +132,7 @@ def along(record: Op, size: int, args: Args, dims: Args) -> Any:
     ndim = x.ndim - 1
     if record.name == "unsqueeze":
         return record(x, args[1] % (ndim + 1) + 1), 0
-    if ndim == 0 or record.name == "gather":
+    if ndim == 0:
         return NotImplemented
     plain = [
         shifted(value, ndim) if name in DIM_NAMES else value
@@ -143,7 +143,7 @@ def along(record: Op, size: int, args: Args, dims: Args) -> Any:
     return record(x, *plain), 0
 
 
-@rule("sum", "mean", "prod", "max", "min")
+@rule("sum", "mean", "prod", "max", "min", "median", "nanmedian")
 def of_all(record: Op, size: int, args: Args, dims: Args) -> Any:
     """Reductions of all elements: those of all dims but the first."""
     x = front(args[0], dims[0], size)
@@ -154,7 +154,8 @@ def of_all(record: Op, size: int, args: Args, dims: Args) -> Any:
     if record.name == "prod":
         flat = records["reshape"](x, (x.shape[0], -1)) if x.ndim > 2 else x
         return records["prod_dim"](flat, (1,), False, args[1]), 0
-    return records["a" + record.name](x, tuple(range(1, x.ndim)), False), 0
+    flat = records["reshape"](x, (x.shape[0], -1)) if x.ndim > 2 else x
+    return records[record.name + "_dim"](flat, 1, False)[0], 0
 
 
 @rule("argmax", "argmin")
@@ -198,15 +199,7 @@ def turned(record: Op, size: int, args: Args, dims: Args) -> Any:
 @rule("squeeze_all")
 def squeezed(record: Op, size: int, args: Args, dims: Args) -> Any:
     x = front(args[0], dims[0], size)
-    return records["squeeze_dims"](x, tuple(range(1, x.ndim))), 0
-
-
-@rule("roll")
-def rolled(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = front(args[0], dims[0], size)
-    if x.ndim == 1 or not args[2]:
-        return NotImplemented
-    return record(x, args[1], shifted(args[2], x.ndim - 1)), 0
+    return records["view"](x, (x.shape[0], *(n for n in x.shape[1:] if n != 1))), 0
 
 
 @rule("tril", "triu")
@@ -221,10 +214,95 @@ def joined(record: Op, size: int, args: Args, dims: Args) -> Any:
     return record(parts, args[1] % ndim + 1), 0
 
 
+@rule("roll")
+def rolled(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = front(args[0], dims[0], size)
+    if x.ndim == 1:
+        return NotImplemented
+    if args[2]:
+        return record(x, args[1], shifted(args[2], x.ndim - 1)), 0
+    flat = records["reshape"](x, (x.shape[0], -1))
+    return records["reshape"](record(flat, args[1], (1,)), tuple(x.shape)), 0
+
+
+@rule("trace")
+def trace(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = records["diagonal"](front(args[0], dims[0], size), 0, 1, 2)
+    return records["sum_dim"](x, (1,), False, None), 0
+
+
+@rule("diag_embed")
+def embedded(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = front(args[0], dims[0], size)
+    offset, dim1, dim2 = args[1:]
+    return record(x, offset, dim1 % x.ndim + 1, dim2 % x.ndim + 1), 0
+
+
+@rule("index")
+def indexed(record: Op, size: int, args: Args, dims: Args) -> Any:
+    """Of index arrays that stand side by side and are the same for all samples."""
+    indices = args[1]
+    advanced = [i for i, item in enumerate(indices) if not isinstance(item, slice)]
+    if advanced != list(range(advanced[0], advanced[-1] + 1)):
+        return NotImplemented
+    return record(front(args[0], dims[0], size), (slice(None), *indices)), 0
+
+
+@rule("constant_pad")
+def padded(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = front(args[0], dims[0], size)
+    return record(x, (*args[1], *(0,) * (2 * x.ndim - len(args[1]))), args[2]), 0
+
+
+STACKS = "det slogdet inv_ex eigh svd qr cholesky_ex matrix_exp pinv matrix_rank"
+
+
+@rule(*STACKS.split())
+def of_matrices(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = front(args[0], dims[0], size)
+    return (record(x, *args[1:]), 0) if x.ndim > 2 else NotImplemented
+
+
+def loss_rule(record: Op) -> Rule | None:
+    """The rule of a loss with its reduction in the kernel; None for any other operator."""
+    return loss if record.plain_names[-1:] == ("reduction",) and record.promote is not None else None
+
+
+def loss(record: Op, size: int, args: Args, dims: Args) -> Any:
+    """Each element's loss, reduced after."""
+    plain = args[record.arity:-1]
+    if any(getattr(value, "ndim", 0) for value in plain):
+        return NotImplemented
+    each = record(*aligned(record, args, dims)[:-1], "none")
+    if args[-1] == "none":
+        return each, 0
+    return of_all(records["mean" if args[-1] == "mean" else "sum"], size, [each, None], [0])
+
+
 # ---- products of matrices
 
 
-@rule("mm", "mv", "dot", "vdot", "matmul", "bmm")
+@rule("dot", "vdot")
+def dot(record: Op, size: int, args: Args, dims: Args) -> Any:
+    if any(logical_ndim(x, d) != 1 for x, d in zip(args, dims, strict=True)):
+        raise RuntimeError("Got wrong shapes for dot")
+    if None not in dims:
+        return product(record, size, args, dims)
+    a, b = (x if d is None else front(x, d, size) for x, d in zip(args, dims, strict=True))
+    return (matmul(a, b) if dims[1] is None else matmul(a, records["t"](b))), 0
+
+
+@rule("mv")
+def mv(record: Op, size: int, args: Args, dims: Args) -> Any:
+    a, b = (x if d is None else front(x, d, size) for x, d in zip(args, dims, strict=True))
+    if any(logical_ndim(x, d) != n for x, d, n in zip(args, dims, (2, 1), strict=True)):
+        return NotImplemented
+    if None not in dims:
+        return product(record, size, args, dims)
+    return (matmul(a, b), 0) if dims[1] is None else (matmul(a, records["t"](b)), 1)
+
+
+@rule("mm", "matmul", "bmm")
 def product(record: Op, size: int, args: Args, dims: Args) -> Any:
     """As matmul of stacks of matrices: a vector is a matrix of one column, or of one row."""
     a, b = (x if d is None else front(x, d, size) for x, d in zip(args, dims, strict=True))

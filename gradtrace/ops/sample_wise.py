@@ -31,10 +31,17 @@ READS = frozenset((
     "multilabel_margin_loss", "nanquantile", "nll_loss", "one_hot", "put", "put_", "quantile", "repeat_interleave",
     "scaled_dot_product_attention", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce",
     "scatter_reduce_", "searchsorted", "sort", "msort", "take", "take_along_dim", "topk", "ldexp", "block_diag",
-    "cholesky", "inv", "solve", "lu_factor", "batch_norm", "grid_sample", "max_unpool1d", "max_unpool2d",
+    "cholesky", "inv", "solve", "lu_factor", "batch_norm", "cond",
+    "instance_norm", "grid_sample", "max_unpool1d", "max_unpool2d",
     "diagonal_scatter", "renorm", "combinations", "tensor_split", "index_reduce", "index_reduce_",
 ))
-SAMPLE_WISE = LIKES | RANDOM | DYNAMIC | READS
+# One call on a larger batch does them for all samples (`func/function_rules.py`).
+BATCHED = frozenset((
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "conv1d", "conv2d", "conv3d", "eigvalsh",
+    "layer_norm", "linear", "matrix_power", "matrix_rank", "max_pool1d", "max_pool2d", "max_pool3d", "pinv", "svdvals",
+))
+SAMPLE_WISE = BATCHED | LIKES | RANDOM | DYNAMIC | READS
 
 
 def sample_wise(function: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtrace.engine import Tensor
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import records
+from gradtrace.engine.namespace import TRACED
 from gradtrace.func.batched import Batched
 from gradtrace.func.pytree import flatten, torch_function, unflatten
 
@@ -30,7 +30,7 @@ def highest(values: Any) -> Any:
 def sample(value: Any, level: Any, i: int) -> Any:
     """Sample i of a tensor of this level; any other value as it is."""
     if isinstance(value, Batched) and value.level is level:
-        return records["select"](value.value, value.bdim, i)
+        return TRACED.select(value.value, value.bdim, i)
     if type(value) in (tuple, list):
         return type(value)(sample(v, level, i) for v in value)
     return value
@@ -75,7 +75,7 @@ def each_in_place(
 def spread_over(value: Tensor, level: Any) -> Batched:
     """A tensor that is the same for all samples, each of which has its own copy."""
     shape = (level.size, *value.shape)
-    return Batched(records["clone"](records["expand"](value, shape)), 0, level)
+    return Batched(TRACED.clone(TRACED.expand(value, shape)), 0, level)
 
 
 def is_empty(level: Any) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 from gradtrace.engine import Tensor
 from gradtrace.engine.backward import one_pass
 from gradtrace.engine.inplace import inplace
-from gradtrace.engine.op import Op, records
+from gradtrace.engine.namespace import TRACED
+from gradtrace.engine.op import Op
 from gradtrace.engine.state import state
 from gradtrace.func.batched import Batched
 from gradtrace.func.by_sample import each, each_in_place, highest, sample, spread_over, stacked
@@ -220,7 +221,7 @@ class Interpreter:
             found = self.one_pass(outs, wholes, vectors, True, create_graph)
             rows.append(tuple(
                 g if g is None or not isinstance(t, Batched) or t.level is not level
-                else records["select"](g, t.bdim, i) for g, t in zip(found, targets, strict=True)))
+                else TRACED.select(g, t.bdim, i) for g, t in zip(found, targets, strict=True)))
         return tuple(stacked(list(column), level) for column in zip(*rows, strict=True))
 
 
@@ -245,11 +246,11 @@ def _like(vector: Any, out: Batched, level: Any) -> Any:
     if vector is None:
         if out.numel() != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return records["ones_like"](out.value).detach()
+        return TRACED.ones_like(out.value).detach()
     x, bdim = _whole(vector, level)
     x = front(x, bdim, level.size)
     order = tuple(range(1, out.bdim + 1)) + (0,) + tuple(range(out.bdim + 1, x.ndim))
-    return x if out.bdim == 0 else records["permute"](x, order)
+    return x if out.bdim == 0 else TRACED.permute(x, order)
 
 
 interpreter = Interpreter()

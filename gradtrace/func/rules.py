@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine import Tensor
-from gradtrace.engine.op import Op, records
+from gradtrace.engine.namespace import TRACED as xp
+from gradtrace.engine.op import Op
 from gradtrace.func.by_sample import result_dtype
 from gradtrace.func.pytree import torch_function
 
@@ -32,10 +33,10 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 def front(x: Tensor, bdim: int | None, size: int) -> Any:
     """The tensor with its samples along dim 0, which an argument that is the same for all gets by expansion."""
     if bdim is None:
-        return records["expand"](x, (size, *x.shape))
+        return xp.expand(x, (size, *x.shape))
     if bdim == 0:
         return x
-    return records["permute"](x, (bdim, *(i for i in range(x.ndim) if i != bdim)))
+    return xp.permute(x, (bdim, *(i for i in range(x.ndim) if i != bdim)))
 
 
 def logical_ndim(x: Tensor, bdim: int | None) -> int:
@@ -45,7 +46,7 @@ def logical_ndim(x: Tensor, bdim: int | None) -> int:
 def insert_ones(x: Tensor, count: int) -> Tensor:
     """`count` dims of size 1 after the first."""
     for _ in range(count):
-        x = records["unsqueeze"](x, 1)
+        x = xp.unsqueeze(x, 1)
     return x
 
 
@@ -98,10 +99,10 @@ def promoted(record: Op, args: Args, dims: Args, tensors: list[int]) -> Args:
     """Casts first where the operands' dtypes differ: a sample without dims weighs less in promotion than its batch."""
     if len({args[i].dtype for i in tensors}) < 2 or record.promote is None:
         return list(args)
-    samples = [records["select"](x, dims[i], 0) if dims[i] is not None and x.shape[dims[i]] else x
+    samples = [xp.select(x, dims[i], 0) if dims[i] is not None and x.shape[dims[i]] else x
                for i, x in enumerate(args[: record.arity])]
     common = result_dtype([s for s in samples if s is not None])
-    return [x if i not in tensors or x.dtype is common else records["cast"](x, common.np) for i, x in enumerate(args)]
+    return [x if i not in tensors or x.dtype is common else xp.cast(x, common.np) for i, x in enumerate(args)]
 
 
 # ---- along dims
@@ -150,12 +151,12 @@ def of_all(record: Op, size: int, args: Args, dims: Args) -> Any:
     if x.ndim == 1:
         return NotImplemented
     if record.name in ("sum", "mean"):
-        return records[record.name + "_dim"](x, tuple(range(1, x.ndim)), False, args[1]), 0
+        return getattr(xp, record.name + "_dim")(x, tuple(range(1, x.ndim)), False, args[1]), 0
     if record.name == "prod":
-        flat = records["reshape"](x, (x.shape[0], -1)) if x.ndim > 2 else x
-        return records["prod_dim"](flat, (1,), False, args[1]), 0
-    flat = records["reshape"](x, (x.shape[0], -1)) if x.ndim > 2 else x
-    return records[record.name + "_dim"](flat, 1, False)[0], 0
+        flat = xp.reshape(x, (x.shape[0], -1)) if x.ndim > 2 else x
+        return xp.prod_dim(flat, (1,), False, args[1]), 0
+    flat = xp.reshape(x, (x.shape[0], -1)) if x.ndim > 2 else x
+    return getattr(xp, record.name + "_dim")(flat, 1, False)[0], 0
 
 
 @rule("argmax", "argmin")
@@ -165,7 +166,7 @@ def best(record: Op, size: int, args: Args, dims: Args) -> Any:
     if x.ndim == 1 or (dim is None and keepdim):
         return NotImplemented
     if dim is None:
-        return record(records["reshape"](x, (x.shape[0], -1)), 1, False), 0
+        return record(xp.reshape(x, (x.shape[0], -1)), 1, False), 0
     return record(x, shifted(dim, x.ndim - 1), keepdim), 0
 
 
@@ -193,13 +194,13 @@ def repeated(record: Op, size: int, args: Args, dims: Args) -> Any:
 @rule("t")
 def turned(record: Op, size: int, args: Args, dims: Args) -> Any:
     x = front(args[0], dims[0], size)
-    return (records["transpose"](x, 1, 2) if x.ndim == 3 else records["alias"](x)), 0
+    return (xp.transpose(x, 1, 2) if x.ndim == 3 else xp.alias(x)), 0
 
 
 @rule("squeeze_all")
 def squeezed(record: Op, size: int, args: Args, dims: Args) -> Any:
     x = front(args[0], dims[0], size)
-    return records["view"](x, (x.shape[0], *(n for n in x.shape[1:] if n != 1))), 0
+    return xp.view(x, (x.shape[0], *(n for n in x.shape[1:] if n != 1))), 0
 
 
 @rule("tril", "triu")
@@ -221,14 +222,14 @@ def rolled(record: Op, size: int, args: Args, dims: Args) -> Any:
         return NotImplemented
     if args[2]:
         return record(x, args[1], shifted(args[2], x.ndim - 1)), 0
-    flat = records["reshape"](x, (x.shape[0], -1))
-    return records["reshape"](record(flat, args[1], (1,)), tuple(x.shape)), 0
+    flat = xp.reshape(x, (x.shape[0], -1))
+    return xp.reshape(record(flat, args[1], (1,)), tuple(x.shape)), 0
 
 
 @rule("trace")
 def trace(record: Op, size: int, args: Args, dims: Args) -> Any:
-    x = records["diagonal"](front(args[0], dims[0], size), 0, 1, 2)
-    return records["sum_dim"](x, (1,), False, None), 0
+    x = xp.diagonal(front(args[0], dims[0], size), 0, 1, 2)
+    return xp.sum_dim(x, (1,), False, None), 0
 
 
 @rule("diag_embed")
@@ -276,7 +277,7 @@ def loss(record: Op, size: int, args: Args, dims: Args) -> Any:
     each = record(*aligned(record, args, dims)[:-1], "none")
     if args[-1] == "none":
         return each, 0
-    return of_all(records["mean" if args[-1] == "mean" else "sum"], size, [each, None], [0])
+    return of_all(xp.mean if args[-1] == "mean" else xp.sum, size, [each, None], [0])
 
 
 # ---- products of matrices
@@ -289,7 +290,7 @@ def dot(record: Op, size: int, args: Args, dims: Args) -> Any:
     if None not in dims:
         return product(record, size, args, dims)
     a, b = (x if d is None else front(x, d, size) for x, d in zip(args, dims, strict=True))
-    return (matmul(a, b) if dims[1] is None else matmul(a, records["t"](b))), 0
+    return (matmul(a, b) if dims[1] is None else matmul(a, xp.t(b))), 0
 
 
 @rule("mv")
@@ -299,7 +300,7 @@ def mv(record: Op, size: int, args: Args, dims: Args) -> Any:
         return NotImplemented
     if None not in dims:
         return product(record, size, args, dims)
-    return (matmul(a, b), 0) if dims[1] is None else (matmul(a, records["t"](b)), 1)
+    return (matmul(a, b), 0) if dims[1] is None else (matmul(a, xp.t(b)), 1)
 
 
 @rule("mm", "matmul", "bmm")
@@ -307,16 +308,16 @@ def product(record: Op, size: int, args: Args, dims: Args) -> Any:
     """As matmul of stacks of matrices: a vector is a matrix of one column, or of one row."""
     a, b = (x if d is None else front(x, d, size) for x, d in zip(args, dims, strict=True))
     vectors = [logical_ndim(x, d) == 1 for x, d in zip(args, dims, strict=True)]
-    a = records["unsqueeze"](a, a.ndim - 1) if vectors[0] else a
-    b = records["unsqueeze"](b, b.ndim) if vectors[1] else b
+    a = xp.unsqueeze(a, a.ndim - 1) if vectors[0] else a
+    b = xp.unsqueeze(b, b.ndim) if vectors[1] else b
     ranks = [x.ndim - (d is not None) for x, d in zip((a, b), dims, strict=True)]
     a, b = (insert_ones(x, max(ranks) - r) if d is not None else x
             for x, d, r in zip((a, b), dims, ranks, strict=True))
     out = matmul(a, b)
     if vectors[0]:
-        out = records["squeeze_dim"](out, out.ndim - 2)
+        out = xp.squeeze_dim(out, out.ndim - 2)
     if vectors[1]:
-        out = records["squeeze_dim"](out, out.ndim - 1)
+        out = xp.squeeze_dim(out, out.ndim - 1)
     return out, 0
 
 
@@ -332,4 +333,4 @@ def added_product(record: Op, size: int, args: Args, dims: Args) -> Any:
     done = done if alpha == 1 else done * alpha
     start = start if beta == 1 else start * beta
     bdims = [dims[0], None if dims[1:3] == [None, None] else 0]
-    return pointwise(records["add"], size, [start, done], bdims)
+    return pointwise(xp.add, size, [start, done], bdims)

@@ -42,9 +42,10 @@ def draw(board: Canvas, drawn: Model, options: Options, flowed: dict[int, Value]
     counts: dict[int | None, int] = {}
     for edge in drawn.edges:
         counts[edge.function] = counts.get(edge.function, 0) + 1
-    for edge in drawn.edges:
+    for number, edge in enumerate(drawn.edges):
         step = steps.get(edge.function) if edge.function is not None else None
-        function_edge(board.graph, edge, options, theme, step, several=counts[edge.function] > 1)
+        several = counts[edge.function] > 1
+        function_edge(board.graph, edge, options, theme, step, several=several, key=f"e{number}")
     order = {**theme.functions, "group": theme.group, "series": theme.series}
     return [look for role, look in order.items() if role in used]
 
@@ -127,13 +128,14 @@ def saved_text(trace: Trace, item: Saved) -> tuple[str, str]:
 
 
 def function_edge(
-    graph: Digraph, edge: Edge, options: Options, theme: Theme, step: BackwardStep | None, *, several: bool
+    graph: Digraph, edge: Edge, options: Options, theme: Theme, step: BackwardStep | None, *, several: bool,
+    key: str,
 ) -> None:
     """From the input's function to the one that uses it, its arrow turned round to point along next_functions.
 
     The number on it is the place in next_functions, written where there are several; its label is what flows back.
     """
-    attributes = {"dir": "back", "arrowtail": "normal", "labeldistance": "1.6"}
+    attributes = {"id": key, "dir": "back", "arrowtail": "normal", "labeldistance": "1.6"}
     if edge.times > 1:
         attributes["label"] = f"<{font(f'×{edge.times}', size=SMALL_SIZE, color=theme.faint)}>"
     elif options.derivatives and step is not None and edge.place < len(step.downstream):

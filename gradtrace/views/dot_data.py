@@ -97,7 +97,8 @@ def tensor_lines(tensor: TensorRecord, options: Options, theme: Theme, flowed: V
     if options.gradients and (tensor.requires_grad or tensor.grad is not None):
         if tensor.grad is None and flowed is not None and options.style != "function":
             # it was there in passing: shown, but not as what .grad says
-            lines += quantity("grad", flowed, "None", theme.faint, theme.spark, theme, after=" passed, not kept")
+            ink, remark = (theme.gradient, theme.gradient_spark), " passed, not kept"
+            lines += quantity("grad", flowed, "None", *ink, theme, after=remark)
         else:
             lines += quantity("grad", tensor.grad, "None", theme.gradient, theme.gradient_spark, theme)
     return lines
@@ -149,7 +150,7 @@ def quantity(
         return [pair(tag, font(text(missing), size=SMALL_SIZE, color=theme.faint))]
     written = written_out(value)
     if written is not None:
-        remark = font(text(after), size=SMALL_SIZE - 1, color=theme.faint)
+        remark = font(text(after), size=SMALL_SIZE - 1, color=color)
         return [pair(tag, font(text(written), size=TEXT_SIZE, color=color) + remark)]
     line = font(numbers.sparkline(value), size=TEXT_SIZE, color=spark)
     below = font(text(extent(value)), size=SMALL_SIZE, color=color)
@@ -223,8 +224,10 @@ def operation_node(graph: Digraph, operation: Operation, theme: Theme) -> None:
 def wires(graph: Digraph, drawn: Model, options: Options, theme: Theme) -> None:
     """One edge for every operand, repeated ones too, and one to every result; dashed where no gradient flows."""
     known = flow.derivatives(drawn.trace) if options.derivatives else {}
-    for edge in drawn.edges:
-        attributes: dict[str, str] = {} if edge.flows else {"color": theme.idle, "style": "dashed"}
+    for number, edge in enumerate(drawn.edges):
+        attributes: dict[str, str] = {"id": f"e{number}"}
+        if not edge.flows:
+            attributes.update(color=theme.idle, style="dashed")
         if edge.operand is None or edge.operation is None:
             graph.edge(edge.source, edge.target, headport=options.ports[1], **attributes)
             continue

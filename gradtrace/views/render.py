@@ -2,8 +2,9 @@
 
     render(model, options, "svg") -> bytes
 
-    dot svg png pdf    Graphviz          mmd    Mermaid
-    json graphml       node and edge lists      txt    a tree
+    dot svg png pdf    Graphviz                 html    a page to move about in, with a player
+    json graphml       node and edge lists      mmd     Mermaid
+    txt                a tree
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from gradtrace.views.dot import Options, check, text_of
 from gradtrace.views.model import Model
 
 DRAWN = ("svg", "png", "pdf", "dot")
-SUFFIXES = (*DRAWN, "mmd", "json", "graphml", "txt")
+SUFFIXES = (*DRAWN, "html", "mmd", "json", "graphml", "txt")
+WATCHED = ("html",)  # they tell also of backward, if the run was watched
 
 
 def suffix_of(name: str, among: tuple[str, ...] = SUFFIXES) -> str:
@@ -38,6 +40,10 @@ def render(drawn: Model, options: Options, suffix: str, dpi: int | None = None) 
     check(options)
     if suffix in DRAWN:
         return render_dot(text_of(drawn, options), suffix, dpi)
+    if suffix == "html":
+        from gradtrace.views import page
+
+        return page.page(drawn, options).encode()
     if suffix == "txt":
         from gradtrace.views import tree
 

@@ -68,7 +68,8 @@ def graph(
     from gradtrace.views import dot, model, render
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    watched = derivatives or color_by == "grad-norm"
+    suffix = "" if output_file is None else render.suffix_of(output_file)
+    watched = derivatives or color_by == "grad-norm" or suffix in render.WATCHED
     trace = session.record(program, inputs, how, options.budget(flags), watched=watched)
     look = dot.Options(style, theme, not no_legend, not no_values, not no_gradients, autograd_nodes, derivatives,
                        direction, levels, color_by)
@@ -78,7 +79,7 @@ def graph(
         return
     from gradtrace.views import files
 
-    content = render.render(drawn, look, render.suffix_of(output_file), dpi)
+    content = render.render(drawn, look, suffix, dpi)
     files.write_output(output_file, content)
     told_if_shrunk(content)
 
@@ -130,7 +131,7 @@ def picture() -> list[ToolOption]:
     place = "Picture"
     return [
         ToolOption(["-o", "output_file"], metavar="FILE", check=suffix_of, section=place,
-                   help="Write .svg, .png, .pdf, .dot, .mmd, .json, .graphml or .txt."),
+                   help="Write .svg, .png, .pdf, .dot, .html, .mmd, .json, .graphml or .txt."),
         ToolOption(["--style"], choices=("data", "function", "autograd"), default="data",
                    metavar="data|function|autograd", section=place,
                    help="Tensors with operations on the edges (the default), tensors and Functions as nodes, or "

@@ -1,0 +1,182 @@
+"""A run as one HTML file that needs nothing else: the drawing to move about in, and a player of what happened.
+
+The drawings are Graphviz's SVG, one for each depth of folding that fits, drawn beforehand; they stand in `<template>`s
+until they are shown. What the script (page_files/page.js) knows comes as one JSON document. Nothing is fetched: the
+page's own policy forbids it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from html import escape
+
+from gradtrace.annotations import Any
+from gradtrace.trace.record import FunctionEdge, Trace
+from gradtrace.views import flow, image, nodes, numbers
+from gradtrace.views.dot import Options, text_of
+from gradtrace.views.fold import EVERYTHING, FITS, Fold, fold
+from gradtrace.views.labels import visible
+from gradtrace.views.model import Model, model
+from gradtrace.views.story import story
+from gradtrace.views.style import THEMES
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+PLAYED = 5_000  # operations up to which the page has the player
+
+
+def page(drawn: Model, options: Options) -> str:
+    """The page of a model. The run should have been watched: else there is no backward to play."""
+    trace = drawn.trace
+    views = views_of(drawn)
+    start = next(i for i, (_, view) in enumerate(views) if view is drawn)
+    pictures = [svg(view, options) for _, view in views]
+    title = f"{trace.source_name} – gradtrace"
+    templates = "\n".join(f'<template id="view{i}">{picture}</template>' for i, picture in enumerate(pictures))
+    return "\n".join([
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(visible(title))}</title>",
+        f"<style>\n{own_file('page.css')}{dark_rules()}</style></head><body>",
+        own_file("page.html").replace("TITLE", escape(visible(trace.source_name))),
+        templates,
+        f'<script type="application/json" id="data">{embedded(document(trace, views, start))}</script>',
+        f"<script>\n{own_file('page.js')}</script>",
+        "</body></html>",
+        "",
+    ])
+
+
+def own_file(name: str) -> str:
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "page_files", name), encoding="utf-8") as file:
+        return file.read()
+
+
+def views_of(drawn: Model) -> list[tuple[str, Model]]:
+    """The model itself, then those of the other depths that fit, each named."""
+    trace, style = drawn.trace, drawn.style
+    known = {drawn.fold.member}
+    found = [(name_of(drawn.fold), drawn)]
+    deepest = 0
+    levels: list[int] = []
+    for scope in trace.scopes:  # a parent's id is always lower
+        levels.append(0 if scope.parent is None else levels[scope.parent] + 1)
+        deepest = max(deepest, levels[-1] + 1)
+    for depth in [*range(deepest), EVERYTHING]:
+        other = fold(trace, depth)
+        if other.member not in known and other.shown <= FITS:
+            known.add(other.member)
+            found.append((name_of(other), model(trace, style, other)))
+    return sorted(found, key=lambda view: view[1].fold.shown)
+
+
+def name_of(folded: Fold) -> str:
+    if not folded.groups:
+        return "everything"
+    return f"depth {folded.depth}" if folded.depth < EVERYTHING else f"{len(folded.groups)} folded"
+
+
+def svg(drawn: Model, options: Options) -> str:
+    """The drawing as an element for the page: without prolog, as large as its place, with our ids."""
+    text = image.render(text_of(drawn, options._replace(theme="light")), "svg").decode()
+    text = text[text.index("<svg") :]
+    text = re.sub(r'<svg width="[^"]*" height="[^"]*"', '<svg role="group"', text, count=1)
+    return re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
+
+
+def embedded(data: Any) -> str:
+    """JSON that is safe within a script element."""
+    text = json.dumps(numbers.json_safe(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def dark_rules() -> str:
+    """The light theme's colours turned into the dark one's, where the reader's system is dark (not in print)."""
+    pairs = {old: new for old, new in colour_pairs(THEMES["light"], THEMES["dark"]) if old != new}
+    rules = [f'svg [{part}="{old}"]{{{part}:{new}}}' for old, new in pairs.items() for part in ("fill", "stroke")]
+    return "@media screen and (prefers-color-scheme: dark) {\n" + "\n".join(rules) + "\n}\n"
+
+
+def colour_pairs(light: Any, dark: Any) -> list[tuple[str, str]]:
+    """The colours at the same places of two themes."""
+    found: list[tuple[str, str]] = []
+    for one, two in zip(light, dark, strict=True):
+        if isinstance(one, str):
+            found += [(one, two)] if one.startswith("#") else []
+        elif isinstance(one, dict):
+            found += [pair for name in one for pair in colour_pairs(one[name], two[name])]
+        elif isinstance(one, tuple):
+            found += colour_pairs(one, two)
+    return found
+
+
+# ---- what the script knows
+
+
+def document(trace: Trace, views: list[tuple[str, Model]], start: int) -> dict[str, Any]:
+    known = flow.derivatives(trace)
+    played = len(trace.operations) <= PLAYED
+    return {
+        "source": {"name": trace.source_name, "text": trace.source_text},
+        "style": views[0][1].style,
+        "start": start,
+        "views": [
+            {
+                "name": name,
+                "nodes": nodes.facts_of(view),
+                "edges": [nodes.edge_facts(view, edge, known) for edge in view.edges],
+                "groups": [group.operations for group in view.groups] if played else [],
+            }
+            for name, view in views
+        ],
+        "operations": [operation_data(trace, i) for i in range(len(trace.operations))] if played else [],
+        "story": told(trace) if played else [],
+    }
+
+
+def operation_data(trace: Trace, index: int) -> dict[str, Any]:
+    operation = trace.operations[index]
+    return {"label": operation.label, "outputs": operation.outputs, "function": operation.function}
+
+
+def told(trace: Trace) -> list[dict[str, Any]]:
+    """The story's moments, with what flowed in backward's."""
+    edges = {(edge.source, edge.input_index): edge for edge in trace.function_edges}
+    moments = []
+    for moment in story(trace):
+        found = {name: value for name, value in moment._asdict().items() if value not in (None, (), "")}
+        moments.append(found if moment.step is None else {**found, **step_data(trace, moment.step, edges)})
+    return moments
+
+
+def step_data(trace: Trace, index: int, edges: dict[tuple[int, int], FunctionEdge]) -> dict[str, Any]:
+    """One visit: what came, what it was multiplied by, what was sent on, and to which tensors."""
+    step = trace.steps[index]
+    function = trace.functions[step.function]
+    sent = []
+    for place, value in enumerate(step.downstream):
+        edge = edges.get((step.function, place))
+        if edge is None or value is None:
+            continue
+        target = trace.functions[edge.target]
+        tensor = target.variable if target.variable is not None else nth(target.outputs, edge.output_nr)
+        local = step.local[place] if place < len(step.local) else None
+        sent.append({"to": edge.target, "tensor": tensor, "value": numbers.short(value), "local": numbers.short(local)})
+    found = {
+        "pass": step.number,
+        "function": step.function,
+        "name": function.name,
+        "made": function.outputs if function.variable is None else (function.variable,),
+        "upstream": [numbers.short(value) for value in step.upstream],
+        "sent": sent,
+        "freed": step.freed,
+    }
+    leaf = {"leaf": function.variable, "after": numbers.short(step.grad_after)}
+    return found if function.variable is None else {**found, **leaf}
+
+
+def nth(outputs: tuple[int, ...], number: int) -> int | None:
+    return outputs[number] if number < len(outputs) else None

@@ -1,0 +1,348 @@
+"use strict";
+// The page's script. The data (see page.py, `document`) names everything by keys that are also the ids in the drawing:
+// t0 a tensor, o0 an operation, f0 a function, g0 a group of the view that is shown, e0 its edges.
+const data = JSON.parse(document.getElementById("data").textContent);
+const $ = (id) => document.getElementById(id);
+const stage = $("stage");
+let view, svg, home, box, facts, before, after, home_of, picked = null;
+
+function element(name, text, cls) {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  if (cls) made.className = cls;
+  return made;
+}
+
+// ---- views
+
+function show(index, keep) {
+  view = data.views[index];
+  $("views").value = index;
+  stage.replaceChildren($("view" + index).content.cloneNode(true));
+  svg = stage.querySelector("svg");
+  home = svg.getAttribute("viewBox").split(" ").map(Number);
+  facts = new Map(view.nodes.map((node) => [node.id, node]));
+  before = new Map(); after = new Map(); home_of = new Map();
+  view.edges.forEach((edge, i) => {
+    push(before, edge.target, [edge.source, "e" + i]);
+    push(after, edge.source, [edge.target, "e" + i]);
+  });
+  view.groups.forEach((operations, g) => operations.forEach((o) => home_of.set(o, "g" + g)));
+  for (const [key, fact] of facts) dress(key, fact);
+  for (const title of svg.querySelectorAll("title")) title.remove();
+  fit();
+  picked = null;
+  if (keep && facts.has(keep)) pick(keep); else describe(null);
+  search();
+  if (moment >= 0) paint();
+}
+
+function push(map, key, value) { if (map.has(key)) map.get(key).push(value); else map.set(key, [value]); }
+
+function dress(key, fact) {
+  const node = svg.getElementById(key);
+  if (!node) return;
+  node.setAttribute("tabindex", "0");
+  node.setAttribute("role", "button");
+  node.setAttribute("aria-label", name(fact));
+  for (const text of node.querySelectorAll("text")) {
+    if (text.getAttribute("fill") === "#8a3b00" || text.getAttribute("fill") === "#c98a5a") text.classList.add("gradient");
+  }
+  node.addEventListener("click", (event) => { if (!moved) { event.stopPropagation(); pick(key); } });
+  node.addEventListener("keydown", (event) => { if (event.key === "Enter") pick(key); });
+}
+
+function name(fact) {
+  const parts = [fact.label, fact.kind === "operation" ? "operation" : fact.role, fact.grad_fn];
+  if (fact.value_text) parts.push("value " + fact.value_text);
+  if (fact.grad_text) parts.push("gradient " + fact.grad_text);
+  return parts.filter(Boolean).join(", ");
+}
+
+// ---- moving about
+
+function setBox(next) {
+  box = next;
+  svg.setAttribute("viewBox", box.map((x) => x.toFixed(2)).join(" "));
+}
+function fit() { setBox(home.slice()); }
+function zoom(factor, at) {
+  const size = stage.getBoundingClientRect();
+  const x = at ? (at.clientX - size.left) / size.width : 0.5, y = at ? (at.clientY - size.top) / size.height : 0.5;
+  const w = Math.min(home[2] * 4, Math.max(20, box[2] * factor)), h = box[3] * (w / box[2]);
+  setBox([box[0] + (box[2] - w) * x, box[1] + (box[3] - h) * y, w, h]);
+}
+function move(dx, dy) { setBox([box[0] + dx * box[2], box[1] + dy * box[3], box[2], box[3]]); }
+function scale() {
+  const size = stage.getBoundingClientRect();
+  return Math.max(box[2] / size.width, box[3] / size.height);
+}
+function center(key) {
+  const node = svg.getElementById(key);
+  if (!node) return;
+  const at = node.getBoundingClientRect(), all = stage.getBoundingClientRect(), s = scale();
+  if (at.left >= all.left && at.right <= all.right && at.top >= all.top && at.bottom <= all.bottom) return;
+  const dx = (at.left + at.width / 2 - all.left - all.width / 2) * s;
+  const dy = (at.top + at.height / 2 - all.top - all.height / 2) * s;
+  setBox([box[0] + dx, box[1] + dy, box[2], box[3]]);
+}
+
+let moved = false, grip = null;
+stage.addEventListener("pointerdown", (event) => { grip = [event.clientX, event.clientY]; moved = false; });
+stage.addEventListener("pointermove", (event) => {
+  if (!grip || !(event.buttons & 1)) return;
+  const dx = event.clientX - grip[0], dy = event.clientY - grip[1];
+  if (!moved && Math.hypot(dx, dy) < 4) return;
+  moved = true;
+  stage.classList.add("moving");
+  const s = scale();
+  setBox([box[0] - dx * s, box[1] - dy * s, box[2], box[3]]);
+  grip = [event.clientX, event.clientY];
+});
+addEventListener("pointerup", () => { grip = null; stage.classList.remove("moving"); });
+stage.addEventListener("click", () => { if (!moved) pick(null); });
+stage.addEventListener("wheel", (event) => {
+  event.preventDefault();
+  zoom(Math.exp(Math.sign(event.deltaY) * 0.15), event);
+}, { passive: false });
+
+// ---- choosing a node
+
+function reach(start, next) {
+  const found = new Set([start]), edges = new Set(), waiting = [start];
+  while (waiting.length) {
+    for (const [key, edge] of next.get(waiting.pop()) || []) {
+      edges.add(edge);
+      if (!found.has(key)) { found.add(key); waiting.push(key); }
+    }
+  }
+  return [found, edges];
+}
+
+function pick(key) {
+  picked = key;
+  for (const one of svg.querySelectorAll(".near, .picked")) one.classList.remove("near", "picked");
+  svg.classList.toggle("chosen", key !== null);
+  if (key !== null) {
+    for (const next of [before, after]) for (const set of reach(key, next)) for (const id of set) mark(id, "near");
+    mark(key, "picked");
+    center(key);
+  }
+  describe(key);
+}
+function mark(id, cls) { const found = svg.getElementById(id); if (found) found.classList.add(cls); }
+
+function describe(key) {
+  const place = $("details");
+  place.replaceChildren();
+  underline(null);
+  if (key === null) {
+    place.append(element("h2", "Details"), element("p", "Choose a node, a line of the program, or play what happened."));
+    return;
+  }
+  const fact = facts.get(key), list = element("dl");
+  place.append(element("h2", fact.label || key));
+  const rows = [["what", [fact.role || fact.kind, fact.detail].filter(Boolean).join(" · ")], ["of", fact.of],
+    ["value", fact.value_text], ["shape", fact.shape && "(" + fact.shape.join(", ") + ")"], ["dtype", fact.dtype],
+    ["grad", fact.grad_text && (fact.grad_text + (fact.flowed !== undefined ? " (passed, not kept)" : ""))],
+    ["grad is None", fact.grad === undefined && fact.grad_note], ["grad_fn", fact.grad_fn],
+    ["requires_grad", fact.requires_grad], ["is_leaf", fact.is_leaf], ["saved", fact.saved && fact.saved.join("; ")],
+    ["holds", fact.kind === "group" && fact.text], ["within", fact.scope && fact.scope.join(" › ")],
+    ["line", fact.line && fact.line + ": " + (sourceLine(fact.line) || "").trim()]];
+  for (const [title, value] of rows) {
+    if (value === undefined || value === "" || value === false && title !== "requires_grad" && title !== "is_leaf") continue;
+    list.append(element("dt", title), element("dd", String(value), title === "grad" ? "grad" : ""));
+  }
+  place.append(list);
+  contributions(place, fact);
+  folding(place, fact);
+  if (fact.line) underline(fact.line);
+}
+
+function contributions(place, fact) {
+  const rows = [];
+  for (const step of data.story) {
+    if (step.kind !== "backward") continue;
+    for (const sent of step.sent) {
+      const here = fact.kind === "tensor" ? "t" + sent.tensor === fact.id : "f" + sent.to === fact.id;
+      if (here) rows.push([step.name + made(step), step.upstream.join(", "), sent.local, sent.value]);
+    }
+  }
+  if (!rows.length) return;
+  place.append(element("h2", "Where its gradient comes from"));
+  const table = element("table"), head = element("tr");
+  for (const title of ["sent by", "upstream", "local", "arrives"]) head.append(element("th", title));
+  table.append(head);
+  for (const row of rows) {
+    const line = element("tr");
+    row.forEach((cell, i) => line.append(element("td", cell || "–", i === 3 ? "grad" : "")));
+    table.append(line);
+  }
+  place.append(table);
+}
+function labelOf(tensor) { const fact = facts.get("t" + tensor); return fact ? fact.label : undefined; }
+function made(step) { const label = labelOf(step.made[0]); return label ? " of " + label : ""; }
+
+function folding(place, fact) {
+  const now = data.views.indexOf(view);
+  const add = (text, target, keep) => {
+    const button = element("button", text);
+    button.type = "button";
+    button.addEventListener("click", () => show(target, keep));
+    place.append(button, " ");
+  };
+  if (fact.kind === "group" && now + 1 < data.views.length) add("Unfold", now + 1, null);
+  if (fact.scope && now > 0) add("Fold", now - 1, null);
+}
+
+// ---- the program
+
+function sourceLine(number) { return data.source.text.split("\n")[number - 1]; }
+function underline(number) {
+  for (const line of document.querySelectorAll("#program .now")) line.classList.remove("now");
+  const line = number && $("program").children[number - 1];
+  if (line) { line.classList.add("now"); line.scrollIntoView({ block: "nearest" }); }
+}
+function program() {
+  const lines = data.source.text.replace(/\n$/, "").split("\n");
+  const known = new Set(data.story.map((m) => m.line));
+  lines.forEach((text, i) => {
+    const line = element("li", text || " ", known.has(i + 1) ? "has" : "");
+    if (known.has(i + 1)) line.addEventListener("click", () => {
+      const at = view.nodes.filter((n) => n.line === i + 1 && n.kind !== "operation").pop();
+      if (at) pick(at.id);
+      underline(i + 1);
+    });
+    $("program").append(line);
+  });
+}
+
+// ---- search
+
+let hits = [], hit = -1;
+function search() {
+  for (const one of svg.querySelectorAll(".hit")) one.classList.remove("hit");
+  const wanted = $("search").value.trim().toLowerCase();
+  hit = -1;
+  hits = !wanted ? [] : view.nodes.filter((n) => [n.label, n.grad_fn, n.op, n.text, n.of, n.detail]
+    .some((text) => text && text.toLowerCase().includes(wanted))).map((n) => n.id);
+  for (const key of hits) mark(key, "hit");
+  $("found").textContent = !wanted ? "" : hits.length ? hits.length + " found" : "nothing found";
+}
+$("search").addEventListener("input", search);
+$("search").addEventListener("keydown", (event) => {
+  event.stopPropagation();
+  if (event.key === "Enter" && hits.length) {
+    hit = (hit + (event.shiftKey ? hits.length - 1 : 1)) % hits.length;
+    $("found").textContent = (hit + 1) + " of " + hits.length;
+    pick(hits[hit]);
+  } else if (event.key === "Escape") { event.target.value = ""; search(); pick(null); stage.focus(); }
+});
+
+// ---- the player
+
+let moment = -1, timer = null;
+const last = data.story.length - 1;
+function keyOf(operation) { return facts.has("o" + operation) ? "o" + operation : home_of.get(operation); }
+const byFunction = new Map();
+data.operations.forEach((o, i) => { if (o.function !== null) byFunction.set(o.function, i); });
+function keysOf(step) {
+  const keys = step.made.map((t) => "t" + t);
+  if (byFunction.has(step.function)) keys.push(keyOf(byFunction.get(step.function)));
+  keys.push("f" + step.function);
+  return keys.filter((key) => key && svg.getElementById(key));
+}
+
+function paint() {
+  if (moment < 0) { svg.classList.remove("playing"); return; }
+  svg.classList.add("playing");
+  const there = new Set(), flowed = new Set(), freed = new Set(), now = new Set(), nowEdges = new Set();
+  const whole = data.style === "autograd";
+  data.story.forEach((m, i) => {
+    if (i > moment) return;
+    const fresh = [];
+    for (const o of m.operations || []) {
+      fresh.push(keyOf(o));
+      if (data.operations[o].function !== null) fresh.push("f" + data.operations[o].function);
+    }
+    for (const t of m.tensors || []) fresh.push("t" + t);
+    if (m.kind === "backward") {
+      for (const key of keysOf(m)) { flowed.add(key); if (i === moment) now.add(key); if (m.freed) freed.add(key); }
+      if (m.leaf !== undefined) { there.add("f" + m.function); freed.delete("t" + m.leaf); }
+      if (i === moment) for (const key of keysOf(m)) for (const [, edge] of before.get(key) || []) nowEdges.add(edge);
+    }
+    for (const key of fresh) { there.add(key); if (i === moment) now.add(key); }
+  });
+  for (const [key, fact] of facts) {
+    const node = svg.getElementById(key);
+    const shown = there.has(key) || (whole && fact.role === "accumulate");
+    node.classList.toggle("later", !shown);
+    node.classList.toggle("flowed", flowed.has(key));
+    node.classList.toggle("freed", freed.has(key) && fact.role !== "leaf");
+    node.classList.toggle("now", now.has(key));
+  }
+  view.edges.forEach((edge, i) => {
+    const line = svg.getElementById("e" + i);
+    if (!line) return;
+    line.classList.toggle("later", svg.getElementById(edge.source).classList.contains("later")
+      || svg.getElementById(edge.target).classList.contains("later"));
+    line.classList.toggle("now", nowEdges.has("e" + i));
+  });
+  const m = data.story[moment], first = [...now].find((key) => svg.getElementById(key));
+  if (first) center(first);
+  $("moment").textContent = (moment + 1) + "/" + (last + 1) + "  " + told(m);
+  if (m.line) underline(m.line);
+}
+
+function told(m) {
+  if (m.kind === "leaves") return "The leaves are there.";
+  if (m.kind === "done") return "Done: " + (data.story.some((s) => s.freed) ? "saved values are freed." : "nothing was freed.");
+  if (m.kind === "forward") return "Forward: " + m.text;
+  const got = m.upstream.map((g) => g || "none").join(", ");
+  if (m.leaf !== undefined) return "Backward: " + (labelOf(m.leaf) || "a leaf") + " adds up " + got + ", its grad is " + m.after;
+  const sent = m.sent.map((s) => (s.local ? got + " · " + s.local + " = " : "") + s.value
+    + (labelOf(s.tensor) ? " to " + labelOf(s.tensor) : ""));
+  return "Backward: " + m.name + made(m) + " gets " + got + ", sends " + (sent.join("; ") || "nothing")
+    + (m.freed ? "; its saved values are freed" : "");
+}
+
+function go(to) {
+  moment = Math.max(0, Math.min(last, to));
+  $("time").value = moment;
+  paint();
+}
+function stop() { clearInterval(timer); timer = null; $("play").textContent = "▶ Play"; $("play").setAttribute("aria-label", "Play"); }
+function play() {
+  if (timer) { stop(); return; }
+  if (moment >= last) go(0); else go(moment + 1);
+  $("play").textContent = "❚❚ Pause";
+  $("play").setAttribute("aria-label", "Pause");
+  timer = setInterval(() => { if (moment >= last) stop(); else go(moment + 1); }, 900);
+}
+$("first").addEventListener("click", () => { stop(); go(0); });
+$("last").addEventListener("click", () => { stop(); go(last); });
+$("back").addEventListener("click", () => { stop(); go(moment - 1); });
+$("next").addEventListener("click", () => { stop(); go(moment + 1); });
+$("play").addEventListener("click", play);
+$("time").addEventListener("input", (event) => { stop(); go(Number(event.target.value)); });
+$("in").addEventListener("click", () => zoom(0.8));
+$("out").addEventListener("click", () => zoom(1.25));
+$("fit").addEventListener("click", fit);
+$("views").addEventListener("change", (event) => show(Number(event.target.value), picked));
+
+const KEYS = { "+": () => zoom(0.8), "=": () => zoom(0.8), "-": () => zoom(1.25), "0": fit,
+  ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0), ArrowUp: () => move(0, -0.1), ArrowDown: () => move(0, 0.1),
+  n: () => $("next").click(), b: () => $("back").click(), " ": play, Home: () => $("first").click(), End: () => $("last").click(),
+  "/": () => $("search").focus(), Escape: () => { stop(); moment = -1; svg.classList.remove("playing"); $("moment").textContent = ""; pick(null); } };
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT|BUTTON/.test(event.target.tagName)) return;
+  const act = KEYS[event.key];
+  if (act) { event.preventDefault(); act(); }
+});
+
+data.views.forEach((one, i) => $("views").append(new Option(one.name, i)));
+$("time").max = Math.max(0, last);
+$("player").hidden = last < 1;
+if (last < 1) $("player").style.display = "none";
+program();
+show(data.start);

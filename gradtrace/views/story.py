@@ -1,0 +1,83 @@
+"""A run as a sequence of moments: the graph growing statement by statement, then gradients flowing back.
+
+    story(trace) -> tuple of Moment
+
+The page's player and the animation tell it. Forward, one moment is what one statement made; backward, one visit of a
+function, in the engine's own order. Where a program calls backward in between, the moments alternate as they did.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import NamedTuple
+from gradtrace.trace.record import Operation, Trace
+
+LEAVES, FORWARD, BACKWARD, DONE = "leaves", "forward", "backward", "done"
+
+
+class Moment(NamedTuple):
+    """What is new: the operations that ran and the tensors that came with them, or one backward step."""
+
+    kind: str
+    line: int | None = None
+    text: str = ""
+    operations: tuple[int, ...] = ()
+    tensors: tuple[int, ...] = ()
+    step: int | None = None  # in trace.steps
+
+
+def story(trace: Trace) -> tuple[Moment, ...]:
+    """All moments; backward's only if the run was watched."""
+    seen = {t.id for t in trace.tensors if t.operation is None and t.kind != "constant"}
+    moments = [Moment(LEAVES, tensors=tuple(sorted(seen)))]
+    waiting = list(reversed(list(enumerate(trace.steps))))
+    start = 0
+    while start < len(trace.operations):
+        take_backward(moments, waiting, trace, start)
+        end = start + 1
+        stop = waiting[-1][1].after if waiting else len(trace.operations)
+        while end < min(len(trace.operations), stop) and same_statement(trace, start, end):
+            end += 1
+        moments.append(forward(trace, trace.operations[start:end], seen))
+        start = end
+    take_backward(moments, waiting, trace, len(trace.operations))
+    return (*moments, Moment(DONE))
+
+
+def take_backward(moments: list[Moment], waiting: list[tuple[int, object]], trace: Trace, ran: int) -> None:
+    """The backward steps that came before the operation after the first `ran`."""
+    while waiting:
+        number = waiting[-1][0]
+        step = trace.steps[number]
+        if step.after > ran:
+            return
+        waiting.pop()
+        if step.ran:
+            span = trace.functions[step.function].span
+            moments.append(Moment(BACKWARD, None if span is None else span.line, step=number))
+
+
+def same_statement(trace: Trace, first: int, other: int) -> bool:
+    one, two = trace.operations[first], trace.operations[other]
+    return one.scope == two.scope and one.span is not None and two.span is not None and one.span.line == two.span.line
+
+
+def forward(trace: Trace, operations: tuple[Operation, ...], seen: set[int]) -> Moment:
+    tensors: list[int] = []
+    for operation in operations:
+        tensors += [o.tensor for o in operation.inputs if o.tensor is not None and o.tensor not in seen]
+        tensors += operation.outputs
+        seen.update(tensors)
+    span = operations[-1].span
+    return Moment(
+        FORWARD, None if span is None else span.line, statement(trace, operations), tuple(o.id for o in operations),
+        tuple(dict.fromkeys(tensors)),
+    )
+
+
+def statement(trace: Trace, operations: tuple[Operation, ...]) -> str:
+    """The source line of the operations; of an expression without one, what they are."""
+    span = operations[-1].span
+    lines = trace.source_text.split("\n")
+    if span is None or not 0 < span.line <= len(lines):
+        return ", ".join(operation.label for operation in operations)
+    return lines[span.line - 1].strip()

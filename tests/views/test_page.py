@@ -1,0 +1,212 @@
+"""The page: one file that fetches nothing; and in a real browser: search, select, fold, play, no error."""
+
+import json
+import re
+import shutil
+
+import pytest
+import trace_samples as samples
+
+from gradtrace import lang
+from gradtrace.trace.capture import capture
+from gradtrace.trace.steps import Watch
+from gradtrace.views import page
+from gradtrace.views.dot import Options
+from gradtrace.views.fold import fold
+from gradtrace.views.model import model
+from gradtrace.views.story import story
+
+NOTES = """
+import torch
+x = torch.tensor(2.0, requires_grad=True)
+w = torch.tensor(1.0, requires_grad=True)
+a = x + w
+b = w + 1
+y = a * b
+y.backward()
+"""
+NET = """
+import torch
+from torch import nn
+net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
+x = torch.ones(1, 2)
+loss = net(x).sum()
+loss.backward()
+"""
+
+
+def traced(text):
+    watch = Watch()
+    run = lang.run(lang.parse(text, name="s.py"), record=True, watcher=watch)
+    return capture(run, watch=watch)
+
+
+def written(trace, folded=None, style="data"):
+    return page.page(model(trace, style, folded or fold(trace)), Options(style=style))
+
+
+def data_of(text):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def test_it_fetches_nothing_and_is_the_same_every_time():
+    trace = traced(NOTES)
+    text = written(trace)
+    assert text == written(trace)
+    assert "default-src 'none'" in text
+    outside = re.findall(r'(?:src|href)\s*=\s*"([^"#][^"]*)"|url\(([^)]*)\)|@import', text)
+    assert [a or b for a, b in outside if not (a or b).startswith("http://www.w3.org/")] == []
+
+
+def test_the_story_is_the_program_then_the_engines_order():
+    trace = traced(NOTES)
+    moments = story(trace)
+    assert [m.kind for m in moments] == ["leaves", *["forward"] * 3, *["backward"] * 5, "done"]
+    assert [m.text for m in moments[1:4]] == ["a = x + w", "b = w + 1", "y = a * b"]
+    backward = [m for m in data_of(written(trace))["story"] if m["kind"] == "backward"]
+    assert [(m["name"], m["upstream"]) for m in backward] == [
+        ("MulBackward0", ["1"]), ("AddBackward0", ["3"]), ("AddBackward0", ["2"]), ("AccumulateGrad", ["2"]),
+        ("AccumulateGrad", ["5"]),
+    ]
+    assert [(s["local"], s["value"]) for s in backward[0]["sent"]] == [("2", "2"), ("3", "3")]
+
+
+def test_two_passes_alternate_with_what_ran_between():
+    trace = traced("""
+import torch
+w = torch.tensor(1.0, requires_grad=True)
+a = w * 2
+a.backward()
+b = w * 3
+b.backward()
+""")
+    kinds = [m.kind for m in story(trace)]
+    assert kinds == ["leaves", "forward", "backward", "backward", "forward", "backward", "backward", "done"]
+
+
+def test_every_depth_that_fits_is_a_view():
+    views = data_of(written(traced(NET)))["views"]
+    assert [view["name"] for view in views] == ["depth 0", "depth 1", "everything"]
+    assert [len(view["groups"]) for view in views] == [1, 3, 0]
+
+
+@pytest.mark.parametrize("name", ["</script><script>alert(1)</script>", "<!--", "</template>", "a & b", "\u2028"])
+def test_no_text_gets_out_of_its_place(name):
+    text = written(samples.hostile(name))
+    assert "<script>alert" not in text and text.count("</script>") == 2
+    assert text.count("</template>") == len(data_of(text)["views"])
+
+
+# ---- in a browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("chromium and chromedriver are not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    folder = tmp_path_factory.mktemp("profile")
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+                 "--disable-sync", "--disable-background-networking", "--disable-component-update",
+                 "--window-size=1300,800", f"--user-data-dir={folder}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield started
+    started.quit()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """opened(page text) -> the browser; at the end there must be no message on its console."""
+
+    def load(text):
+        (tmp_path / "g.html").write_text(text, encoding="utf-8")
+        browser.get((tmp_path / "g.html").as_uri())
+        return browser
+
+    yield load
+    assert browser.get_log("browser") == []
+
+
+def find(browser, selector):
+    return browser.find_elements("css selector", selector)
+
+
+def classes(browser, key):
+    return set((browser.find_element("id", key).get_attribute("class") or "").split())
+
+
+def test_search_and_select(opened):
+    browser = opened(written(traced(NOTES)))
+    box = browser.find_element("id", "search")
+    box.send_keys("mulb")
+    assert browser.find_element("id", "found").text == "2 found"
+    box.send_keys("\n")
+    box.clear()
+    browser.find_element("id", "t1").click()
+    said = browser.find_element("id", "details").text
+    assert "Where its gradient comes from" in said and "AddBackward0 of a" in said
+    assert {"near", "picked"} <= classes(browser, "t1")
+    assert "near" in classes(browser, "t4") and "near" not in classes(browser, "t0")
+    assert browser.find_element("id", "t1").get_attribute("aria-label") == "w, leaf, value 1, gradient 5"
+
+
+def test_fold_and_unfold(opened):
+    browser = opened(written(traced(NET)))
+    assert not find(browser, "#g0")
+    browser.find_element("css selector", "#views option[value='0']").click()
+    assert len(find(browser, "#g0")) == 1
+    browser.find_element("id", "g0").click()
+    next(b for b in find(browser, "#details button") if b.text == "Unfold").click()
+    assert len(find(browser, "#g2")) == 1
+
+
+def test_play_forward_and_backward(opened):
+    browser = opened(written(traced(NOTES)))
+    step = browser.find_element("id", "next")
+    step.click()
+    assert "later" in classes(browser, "t2") and "later" not in classes(browser, "t0")
+    step.click()
+    assert browser.find_element("id", "moment").text == "2/10 Forward: a = x + w"
+    assert "now" in classes(browser, "t2") and "later" in classes(browser, "t4")
+    for _ in range(3):
+        step.click()
+    assert "MulBackward0 of y gets 1, sends 1 · 2 = 2 to a; 1 · 3 = 3 to b; its saved values are freed" in (
+        browser.find_element("id", "moment").text
+    )
+    assert {"flowed", "freed"} <= classes(browser, "t4")
+    browser.find_element("id", "last").click()
+    assert browser.find_element("id", "moment").text.endswith("saved values are freed.")
+    browser.find_element("id", "back").click()
+    assert "Backward" in browser.find_element("id", "moment").text
+
+
+def test_keys(opened):
+    browser = opened(written(traced(NOTES)))
+    stage = browser.find_element("id", "stage")
+    view = "return document.querySelector('#stage svg').getAttribute('viewBox')"
+    whole = browser.execute_script(view)
+    stage.send_keys("+")
+    assert browser.execute_script(view) != whole
+    stage.send_keys("0")
+    assert [float(x) for x in browser.execute_script(view).split()] == [float(x) for x in whole.split()]
+    stage.send_keys("n")
+    assert browser.find_element("id", "moment").text.startswith("1/")
+    stage.send_keys("/")
+    assert browser.switch_to.active_element.get_attribute("id") == "search"
+
+
+@pytest.mark.parametrize("style", ["function", "autograd"])
+def test_other_styles_play_too(opened, style):
+    browser = opened(written(traced(NOTES), style=style))
+    browser.find_element("id", "last").click()
+    assert not find(browser, "g.node.later")
+
+
+def test_a_large_page_opens(opened):
+    browser = opened(written(samples.chain(1000)))
+    assert len(find(browser, "#stage g.node")) > 10

@@ -269,7 +269,9 @@ class Op:
             return
         kinds, kernel = self.lacks
         raw = raws[0]
-        kind = "b" if type(raw) is bool else getattr(getattr(raw, "dtype", None), "kind", "f")
+        kind = kind_of(raw)
+        if self.promote is not None and self.arity > 1:
+            kind = max((kind_of(r) for r in raws[: self.arity] if r is not None), key="bif".find)
         if kind not in kinds:
             return
         if " " in kernel:
@@ -343,6 +345,12 @@ class Op:
         if name in names and node.args[names.index(name)] is not None:
             return node.args[names.index(name)]
         raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
+
+
+def kind_of(raw: Any) -> str:
+    """numpy's letter for the kind of a dtype: b, i or f."""
+    kind = "b" if type(raw) is bool else "i" if type(raw) is int else raw.dtype.kind if hasattr(raw, "dtype") else "f"
+    return "i" if kind == "u" else kind
 
 
 def op(signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> Op:

@@ -22,6 +22,8 @@ def of_operator(target: Any, name: str, args: tuple[Any, ...], named: dict[str, 
     if isinstance(target, (MethodType, type)) or bound is not None:
         return ""
     own = name or getattr(target, "__name__", "")
+    if own.endswith("_loss") and owner != "torch":
+        return ""  # torch.NAME_loss takes numbers where functional's takes words
     tables = [("f", api.functions), ("l", api.linalg), ("n", api.functional), ("s", api.special)]
     tables.sort(key=lambda entry: entry[0] != OWNERS.get(owner))
     for table, entries in tables:

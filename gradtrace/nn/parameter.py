@@ -36,6 +36,8 @@ class Parameter(Tensor):
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         source = _empty() if data is None else data
+        if not isinstance(source, Tensor):
+            raise AttributeError(f"'{type(source).__name__}' object has no attribute 'detach'")
         if requires_grad and not source.is_floating_point():
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         _share(self, source)

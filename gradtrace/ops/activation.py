@@ -224,7 +224,10 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, 0 in between (torch.nn.functional.softshrink)."""
     if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+        most = np.finfo(input.dtype.np).max
+        raise RuntimeError(
+            f"lambda must be in range [0, {most:g}] for input dtype {input.dtype.scalar_type}, but found {lambd:g}"
+        )
     return apply(softshrink_record, input, False, lambd)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
+from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.loss import loss_op, reduction_named
+from gradtrace.ops.loss_arguments import check_broadcasts, check_castable, check_has_size, check_same_dtype
 
 TINY = 9.999999960041972e-13  # 1e-12 as PyTorch has it, a float32
 
@@ -46,6 +48,13 @@ def pos_weight_slope(xp: Any, x: Any, target: Any, pos_weight: Any) -> Any:
     return (weighted + 1 - target) * xp.sigmoid(x) - weighted
 
 
+def check_logits(input: Tensor, target: Tensor) -> None:
+    """The dtypes as PyTorch's steps refuse them; a target of ints is multiplied in place there."""
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{input.dtype.scalar_type}'")
+    check_castable(target, input)
+
+
 @public("binary_cross_entropy", forms="n")
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
@@ -53,11 +62,15 @@ def binary_cross_entropy(
 ) -> Tensor:
     """-(t log x + (1 - t) log(1 - x)), each log at least -100 (torch.nn.functional.binary_cross_entropy)."""
     reduction = reduction_named(reduction, size_average, reduce)
+    check_has_size(target, input)
     if tuple(target.shape) != tuple(input.shape):
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size."
         )
+    check_same_dtype(input, target)
+    if weight is not None:
+        check_broadcasts(weight.shape, input.shape)
     for name, tensor in (("input", input), ("target", target)):
         x = tensor.array
         if input.is_floating_point() and x.size and not bool(((x >= 0) & (x <= 1)).all()):
@@ -75,8 +88,13 @@ def binary_cross_entropy_with_logits(
     See torch.nn.functional.binary_cross_entropy_with_logits; `pos_weight` weighs the positive class.
     """
     reduction = reduction_named(reduction, size_average, reduce)
+    check_has_size(target, input)
     if tuple(target.shape) != tuple(input.shape):
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    check_logits(input, target)
+    for first, second in ((pos_weight, target), (input, weight)):
+        if first is not None and second is not None:
+            broadcast(tuple(first.shape), tuple(second.shape))
     raw = None if weight is None else weight.array
     if pos_weight is None:
         return bce_logits(input, target, raw, reduction)

@@ -8,6 +8,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.loss import reduction_named
+from gradtrace.ops.loss_arguments import check_class_weight, check_targets, check_tensors
 from gradtrace.ops.numbers import div_number
 
 # ---- negative log likelihood
@@ -86,7 +87,8 @@ def nll_loss(
     `input` has shape (C), (N, C) or (N, C, d1, ...), `target` the same without C, of class indices.
     """
     reduction = reduction_named(reduction, size_average, reduce)
-    check_targets(input, target, ignore_index)
+    check_tensors("nll_loss_nd", input=input, target=target)
+    check_targets(input, target, weight, ignore_index)
     record = nll_record if input.ndim <= 2 else nll2d_record
     shape = tuple(target.shape)
     if input.ndim not in (1, 2, 4):
@@ -94,39 +96,9 @@ def nll_loss(
         n, c = input.shape[0], input.shape[1]
         input = input.reshape(n, c, 1, -1) if input.numel() else input
         target = target.reshape(n, 1, -1)
-    if weight is not None and weight.dtype is not input.dtype:
-        raise RuntimeError(
-            f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}"
-        )
     w = None if weight is None else weight.array
     found = record(input, target.array, w, reduction, ignore_index)
     return found.view(*shape) if reduction == "none" and tuple(found.shape) != shape and input.ndim > 1 else found
-
-
-def check_targets(input: Tensor, target: Tensor, ignore: int) -> None:
-    """The errors that PyTorch raises for shapes, dtypes and classes out of range."""
-    if target.dtype.is_floating_point:
-        raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_type}"
-        )
-    if not input.is_floating_point():
-        raise NotImplementedError(f'"nll_loss_out_frame" not implemented for \'{input.dtype.scalar_type}\'')
-    if input.ndim < 1:
-        raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
-    if input.ndim == 1 and target.numel() != 1:
-        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
-    if input.ndim > 1 and input.shape[0] != (target.shape[0] if target.ndim else 1):
-        raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
-            f"({target.shape[0] if target.ndim else 1})."
-        )
-    if input.ndim > 2 and tuple(input.shape[2:]) != tuple(target.shape[1:]):
-        raise RuntimeError(f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}")
-    classes = input.shape[0 if input.ndim == 1 else 1]
-    values = target.array
-    wrong = values[(values != ignore) & ((values < 0) | (values >= classes))]
-    if wrong.size:
-        raise IndexError(f"Target {int(wrong.flat[0])} is out of bounds.")
 
 
 @public("cross_entropy", forms="n")
@@ -139,23 +111,27 @@ def cross_entropy(
     `input` has shape (C), (N, C) or (N, C, d1, ...); `target` is its shape without C (indices) or with it (floats).
     """
     reduction = reduction_named(reduction, size_average, reduce)
+    check_tensors("cross_entropy_loss", input=input, target=target)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     dim = 0 if input.ndim == 1 else 1
+    if tuple(target.shape) == tuple(input.shape):
+        check_probabilities(target, ignore_index)
+        check_class_weight(weight, input.shape[dim], "cross_entropy: ")
+        return probabilities(input.log_softmax(dim), target, weight, reduction, label_smoothing, dim)
     logs = input.log_softmax(dim)
-    if target.is_floating_point():
-        if tuple(target.shape) != tuple(input.shape):
-            if target.ndim == input.ndim - 1:
-                raise RuntimeError(
-                    f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_type}"
-                )
-            raise ValueError(
-                f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
-            )
-        return probabilities(logs, target, weight, reduction, label_smoothing, dim)
     if label_smoothing:
         return smoothed(logs, target, weight, reduction, ignore_index, label_smoothing, dim)
     return nll_loss(logs, target, weight, None, ignore_index, None, reduction)
+
+
+def check_probabilities(target: Tensor, ignore: int) -> None:
+    if not target.is_floating_point():
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_type}"
+        )
+    if ignore >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
 
 
 def probabilities(logs: Any, target: Any, weight: Any, reduction: str, smoothing: float, dim: int) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
+from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
@@ -45,6 +46,11 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 @public("cosine_similarity", forms="fn")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along dim, norms at least eps (torch.nn.functional.cosine_similarity)."""
+    common = dtypes.result_type((x1._data, True), (x2._data, True))
+    if not common.is_floating_point:
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}"
+        )
     if tuple(x1.shape) != tuple(x2.shape):
         x1, x2 = broadcast_tensors(x1, x2)
     dim = check_dim(dim, x1.ndim)

@@ -15,8 +15,10 @@ from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
+from gradtrace.ops.create import cast
 from gradtrace.ops.expansion import broadcast_tensors
 from gradtrace.ops.fused import fused
+from gradtrace.ops.loss_arguments import check_castable, check_has_size, check_tensors
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -123,6 +125,7 @@ huber = bounded("huber_loss", "HuberLossBackward0", "huber_cpu",
 
 def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Both broadcast to one shape, with PyTorch's warning when they differ."""
+    check_has_size(target, input)
     if tuple(input.shape) == tuple(target.shape):
         return input, target
     import warnings
@@ -144,8 +147,8 @@ def reduced(each: Tensor, reduction: str) -> Tensor:
 def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
              weight: Tensor | None = None) -> Tensor:
     """The mean (or sum, or each) of (input - target)^2 (torch.nn.functional.mse_loss)."""
-    reduction = reduction_named(reduction, size_average, reduce)
     input, target = same_shape(input, target)
+    reduction = reduction_named(reduction, size_average, reduce)
     if weight is None:
         return mse(input, target, 0.0, reduction)
     total = mse(input, target, 0.0, "none") * weight
@@ -156,8 +159,8 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
 def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
             weight: Tensor | None = None) -> Tensor:
     """The mean (or sum, or each) of |input - target| (torch.nn.functional.l1_loss)."""
-    reduction = reduction_named(reduction, size_average, reduce)
     input, target = same_shape(input, target)
+    reduction = reduction_named(reduction, size_average, reduce)
     each = (input - target).abs()
     if weight is None:
         return reduced(each, reduction)
@@ -169,8 +172,8 @@ def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """Quadratic below beta, absolute above (torch.nn.functional.smooth_l1_loss)."""
-    reduction = reduction_named(reduction, size_average, reduce)
     input, target = same_shape(input, target)
+    reduction = reduction_named(reduction, size_average, reduce)
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     if beta < 0:
@@ -182,8 +185,11 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
                weight: Tensor | None = None) -> Tensor:
     """Quadratic below delta, delta times the absolute value above (torch.nn.functional.huber_loss)."""
-    reduction = reduction_named(reduction)
     input, target = same_shape(input, target)
+    reduction = reduction_named(reduction)
+    check_castable(input, target)
+    if target.dtype is not input.dtype:
+        target = cast(target, input.dtype.np)  # the result takes the input's dtype
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is None:
@@ -196,18 +202,24 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
                      reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * input)) (torch.nn.functional.soft_margin_loss)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    check_tensors("soft_margin_loss", input=input, target=target)
     if target.requires_grad and state.grad_enabled:
         raise RuntimeError(
             "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input "
             "cannot have requires_grad True."
         )
-    return soft_margin(input, target, reduction_named(reduction, size_average, reduce))
+    check_castable(input, target)
+    if target.dtype is not input.dtype:
+        target = cast(target, input.dtype.np)  # the result takes the input's dtype
+    return soft_margin(input, target, reduction)
 
 
 @public("kl_div", forms="n")
 def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
            log_target: bool = False) -> Tensor:
     """target * (log target - input) (torch.nn.functional.kl_div); `input` holds log-probabilities."""
+    check_tensors("kl_div", input=input, target=target)
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported.")
     if reduction == "batchmean":
@@ -215,7 +227,8 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
     reduction = reduction_named(reduction, size_average, reduce)
     if log_target:
         return reduced(target.exp() * (target - input), reduction)
-    return reduced(target.xlogy(target) - target * input, reduction)
+    product = target * input  # made first: the order in which gradients are added shows in their graph
+    return reduced(target.xlogy(target) - product, reduction)
 
 
 @public("poisson_nll_loss", forms="fn")
@@ -224,7 +237,12 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
                      reduction: str = "mean") -> Tensor:
     """The negative log likelihood of a Poisson distribution (torch.nn.functional.poisson_nll_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
-    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    check_tensors("poisson_nll_loss", input=input, target=target)
+    if log_input:
+        product = target * input
+        loss = input.exp() - product
+    else:
+        loss = input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         loss = loss + stirling.masked_fill(target <= 1, 0)

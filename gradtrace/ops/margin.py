@@ -9,6 +9,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.arithmetic import number_minus
 from gradtrace.ops.loss import reduce_array, reduced, reduction_named
+from gradtrace.ops.loss_arguments import check_tensors
 from gradtrace.ops.numbers import add_number
 
 
@@ -34,6 +35,7 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """input where target is 1, max(0, margin - input) where it is -1 (torch.nn.functional.hinge_embedding_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
+    check_tensors("hinge_embedding_loss", input=input, target=target)
     zeros = input.new_zeros(tuple(input.shape))
     far = number_minus(margin, input).clamp_min(0).where(target.ne(1), zeros)
     near = input.where(target.ne(-1), zeros)
@@ -136,8 +138,16 @@ def multilabel_margin_loss(
 ) -> Tensor:
     """Margins between each label of a row and each other class (torch.nn.functional.multilabel_margin_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
+    check_tensors("multilabel_margin_loss", input=input, target=target)
     single = input.ndim < 2
     rows = input.reshape(1, -1) if single else input
+    if tuple(target.shape) != tuple(input.shape):
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    if not input.is_floating_point():
+        kind = input.dtype.scalar_type
+        raise NotImplementedError(f"\"multilabel_margin_loss_forward_out_frame\" not implemented for '{kind}'")
+    if target.dtype.name != "int64":
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_type}")
     labels = target.array.reshape(rows.shape)
     if labels.size and (labels.min() < -1 or labels.max() >= rows.shape[1]):
         raise RuntimeError("Expected target value to be in range [-1, nclasses)")

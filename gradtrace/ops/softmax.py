@@ -82,8 +82,9 @@ def _normalised(name: str, record: Any) -> Any:
         if dtype is not None and dtype is not input.dtype:
             input = cast(input, dtype.np)
         if not input.is_floating_point():
+            last = "lastdim_" if found == max(input.ndim - 1, 0) else ""
             raise NotImplementedError(
-                f'"{name}_lastdim_kernel_impl" not implemented for \'{input.dtype.scalar_type}\''
+                f'"{name}_{last}kernel_impl" not implemented for \'{input.dtype.scalar_type}\''
             )
         return record(input, (found,) if input.ndim else ())
 
@@ -109,6 +110,7 @@ def _functional(name: str, base: Any, sign: int) -> None:
     def function(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
         if dim is None:
             dim = implicit_dim(name, input.ndim)
+        one_dim(base.__name__, dim, input.ndim, 1)
         return base(input if sign > 0 else -input, dim, dtype=dtype)
 
     function.__name__, function.__doc__ = name, f"torch.nn.functional.{name}; without `dim` the old implicit choice."

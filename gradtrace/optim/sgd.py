@@ -10,6 +10,14 @@ from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_
 from gradtrace.optim.updates import advance, begin, commit, counter_tensor, gradient, scalar, zeros_like
 
 
+def refuse_negative(value: Any, what: str) -> None:
+    """SGD's own check, which a nan passes."""
+    if isinstance(value, Tensor) and value.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    if scalar(value) < 0.0:
+        raise ValueError(f"Invalid {what}: {value}")
+
+
 class SGD(ElementwiseOptimizer):
     """Gradient descent with momentum (https://pytorch.org/docs/stable/generated/torch.optim.SGD.html)."""
 
@@ -27,9 +35,8 @@ class SGD(ElementwiseOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_lr(lr)
-        check(momentum, "momentum value")
-        check(weight_decay, "weight_decay value")
+        for value, what in ((lr, "learning rate"), (momentum, "momentum value"), (weight_decay, "weight_decay value")):
+            refuse_negative(value, what)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(

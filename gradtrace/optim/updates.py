@@ -56,6 +56,8 @@ def counter_tensor(value: float = 0.0) -> Tensor:
 
 def advance(state: dict[str, Any]) -> float:
     """Counts one step in `state["step"]`; returns the count."""
+    if not isinstance(state["step"], Tensor):
+        raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
     step = state["step"].array
     step += 1
     return float(step)

@@ -1,0 +1,108 @@
+"""What the losses ask of their arguments, in PyTorch's words and in its order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine import dtypes
+from gradtrace.engine.broadcast import broadcast
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import not_a_tensor
+
+
+def check_tensors(name: str, **given: Any) -> None:
+    """TypeError for the first argument that is no tensor."""
+    for position, (argument, value) in enumerate(given.items(), 1):
+        if not isinstance(value, Tensor):
+            raise not_a_tensor(name, argument, position, value)
+
+
+def check_has_size(*given: Any) -> None:
+    """AttributeError as Python words it where a loss asks an argument for its size."""
+    for value in given:
+        if not isinstance(value, Tensor):
+            raise AttributeError(f"'{type(value).__name__}' object has no attribute 'size'")
+
+
+def check_same_dtype(input: Tensor, target: Tensor) -> None:
+    if target.dtype is not input.dtype:
+        raise RuntimeError(f"Found dtype {target.dtype.scalar_type} but expected {input.dtype.scalar_type}")
+
+
+def check_castable(input: Tensor, target: Tensor) -> None:
+    """RuntimeError where the result, which takes the input's dtype, could not hold what the operands make."""
+    common = dtypes.result_type((input._data, True), (target._data, True))
+    if common.category > input.dtype.category:
+        kept = {"int64": "Long", "int32": "Int", "bool": "Bool"}.get(input.dtype.name, input.dtype.scalar_type)
+        raise RuntimeError(f"result type {common.scalar_type} can't be cast to the desired output type {kept}")
+
+
+def check_broadcasts(shape: Any, to: Any) -> None:
+    """RuntimeError where a weight does not expand to the operands' shape."""
+    full = broadcast(tuple(to), tuple(shape)) if len(shape) > len(to) else None
+    if full is not None and full != tuple(to):
+        raise RuntimeError(f"output with shape {list(to)} doesn't match the broadcast shape {list(full)}")
+    for i in range(1, len(shape) + 1):
+        n, m = shape[-i], to[-i] if i <= len(to) else 1
+        if n not in (1, m) and m != 1:
+            raise RuntimeError(
+                f"Attempting to broadcast a dimension of length {n} at -{i}! Mismatching argument at index 1 had "
+                f"torch.Size({list(shape)}); but expected shape should be broadcastable to {list(to)}"
+            )
+        if n != m and n != 1:
+            full = broadcast(tuple(shape), tuple(to))
+            raise RuntimeError(f"output with shape {list(to)} doesn't match the broadcast shape {list(full)}")
+
+
+# ---- classes
+
+
+def check_class_weight(weight: Tensor | None, classes: int, start: str = "") -> None:
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise RuntimeError(
+            f"{start}weight tensor should be defined either for all {classes} classes or no classes but got weight "
+            f"tensor of shape: {list(weight.shape)}"
+        )
+
+
+def check_targets(input: Tensor, target: Tensor, weight: Tensor | None, ignore: int) -> None:
+    """The errors of nll_loss for shapes, dtypes and classes out of range."""
+    if input.ndim < 1:
+        raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
+    batch = target.shape[0] if target.ndim else 0
+    if input.ndim > 1 and input.shape[0] != batch:
+        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({batch}).")
+    classes = input.shape[0 if input.ndim == 1 else 1]
+    (check_rows if input.ndim < 3 else check_images)(input, target)
+    check_class_weight(weight, classes)
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}")
+    if not input.is_floating_point():
+        raise NotImplementedError(f'"nll_loss_out_frame" not implemented for \'{input.dtype.scalar_type}\'')
+    if target.dtype.name not in ("int64", "uint8"):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_type}")
+    values = target.array
+    wrong = values[(values != ignore) & ((values < 0) | (values >= classes))]
+    if wrong.size:
+        raise IndexError(f"Target {int(wrong.flat[0])} is out of bounds.")
+
+
+def check_rows(input: Tensor, target: Tensor) -> None:
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input.ndim == 1 and target.ndim == 1 and target.shape[0] != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
+
+
+def check_images(input: Tensor, target: Tensor) -> None:
+    if input.ndim == 4 and target.ndim != 3:
+        raise RuntimeError(
+            "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
+            f"{target.ndim}"
+        )
+    wanted = [input.shape[0], *input.shape[2:]]
+    if list(target.shape) == wanted:
+        return
+    if input.ndim == 4:
+        raise RuntimeError(f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}")
+    raise RuntimeError(f"Expected target size {wanted}, got {list(target.shape)}")

@@ -110,6 +110,11 @@ BY_NAME: dict[str, frozenset[str]] = {
     "gradtrace.func.forward_ad.UnpackedDualTensor": words("primal tangent count index _fields"),
     "gradtrace.ops.memory.Storage": words("data_ptr nbytes size tolist __len__ __getitem__"),
     "gradtrace.ops.random.Generator": words("initial_seed manual_seed seed"),
+    "gradtrace.static.graph.Tensor": words("dtype get_shape graph name op shape"),
+    "gradtrace.static.graph.Operation": words("graph inputs name outputs type"),
+    "gradtrace.static.graph.Graph": words("as_default finalize finalized get_operations get_tensor_by_name"),
+    "gradtrace.static.graph.DType": words("is_floating name"),
+    "tensorflow.Session": words("close graph run"),
 }
 # All public names of the instances of classes in these modules: layers, optimisers, schedules, transforms.
 OPEN_MODULES = ("gradtrace.nn.", "gradtrace.optim.")

@@ -21,7 +21,7 @@ LIBRARY = {
     "torch.nn.init": "gradtrace.nn.init", "torch.nn.parameter": "gradtrace.nn.parameter",
     "torch.nn.utils": "gradtrace.nn.utils", "torch.nn.utils.rnn": "gradtrace.nn.utils.rnn",
     "torch.optim": "gradtrace.optim", "torch.optim.lr_scheduler": "gradtrace.optim.lr_scheduler",
-    "torch.special": "gradtrace.special",
+    "torch.special": "gradtrace.special", "tensorflow": "gradtrace.static.tf1",
 }
 ONLY = {"torch.autograd.function": frozenset({"Function", "FunctionCtx", "once_differentiable"})}
 MODULE = type(real_import("sys"))
@@ -75,6 +75,10 @@ def lookup(module: str, name: str, modules: Modules) -> Any:
         return modules.python.find(module, name)
     found: Any = public_value(module, name) if module in LIBRARY else MISSING
     if found is not MISSING:
+        if module == "tensorflow":
+            from gradtrace.lang import tensorflow_module
+
+            return tensorflow_module.adapted(name, found)
         return torch_modules.adapted(name, found) if module == "torch" else found
     error = AttributeError(f"module '{module}' has no attribute '{name}'")
     error._gradtrace = UnknownNameError(f"{module}.{name} is not offered", advice(module, name))  # type: ignore[attr-defined]

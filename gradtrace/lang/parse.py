@@ -50,6 +50,10 @@ class Program(NamedTuple):
     imports_torch: bool
     scopes: Scopes
 
+    def imports(self, module: str) -> bool:
+        """Whether it imports this module, or one within it."""
+        return module in imported(self.tree)
+
 
 def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -> Program:
     """Reads a program. ParseError for bad syntax, UnsupportedError for what the language leaves out."""
@@ -119,14 +123,19 @@ def unsupported(node: Any, source: Source) -> GradtraceError:
     return UnsupportedError(f"'{what}' is not part of the language", instead, place)
 
 
-def imports_torch(tree: ast.Module) -> bool:
+def imported(tree: ast.Module) -> set[str]:
+    """The modules that a program imports, by the first part of their names."""
     names: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names.append(node.module or "")
-    return any(name.partition(".")[0] in ("torch", "gradtrace") for name in names)
+    return {name.partition(".")[0] for name in names}
+
+
+def imports_torch(tree: ast.Module) -> bool:
+    return not imported(tree).isdisjoint(("torch", "gradtrace"))
 
 
 def add_star_imports(tree: ast.Module, scopes: Scopes) -> None:

@@ -21,6 +21,7 @@ class restored:
     def __enter__(self) -> None:
         self.modes = [getattr(state, name) for name in MODES]
         self.dtype, self.options, self.generator = dtypes.get_default_dtype(), print_options(), random_state()
+        self.graphs = graphs([None])
         self.warnings = warnings.catch_warnings()
         self.warnings.__enter__()
 
@@ -31,6 +32,17 @@ class restored:
         dtypes.set_default_dtype(self.dtype)
         put_print_options(self.options)
         put_random_state(self.generator)
+        graphs(self.graphs)
+
+
+def graphs(stack: list[Any]) -> list[Any]:
+    """Puts another stack of static graphs in place, None in it being a new graph; returns the one that was there."""
+    module = sys.modules.get("gradtrace.static.graph")
+    if module is None:
+        return [None]
+    before = list(module.stack)
+    module.stack[:] = [module.Graph() if graph is None else graph for graph in stack]
+    return before
 
 
 def print_options() -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from typing import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
 from gradtrace.lang.words import words
-from gradtrace.static.plan import Plan, Ref, Step, refs
+from gradtrace.static.plan import Plan, Step, refs
 
 Call = tuple[Any, tuple[Any, ...]]
 
@@ -27,13 +27,17 @@ class Out:
 
 
 OUT = Out()
-# Elementwise operators without calls of their own: their kernel is run, and its result copied.
+# Elementwise operators whose own kernel is run, and its result copied: no call here could drift from it.
 KERNELS = words("""
-    add_scaled celu clamp_max_tensor clamp_min_tensor clamp_tensor digamma div_mode elu entr erfc erfinv exp2
-    floor_divide fmod_scalar frac gelu hardshrink hardsigmoid hardswish hardtanh heaviside isneginf isposinf ldexp
-    leaky_relu lgamma log_sigmoid logit masked_fill masked_fill_tensor mish nan_to_num ndtr pow pow_of_scalar
-    prelu remainder remainder_scalar round round_to rsub sign silu sinc softplus softshrink sub_scaled threshold
-    xlog1py xlogy""")
+    add_scaled addcdiv addcmul celu clamp clamp_max clamp_max_tensor clamp_min clamp_min_tensor clamp_tensor digamma
+    div_mode elu elu_backward entr erfc erfinv exp2 floor_divide fmax fmin fmod_scalar frac gelu gelu_backward
+    hardshrink hardshrink_backward hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh
+    hardtanh_backward heaviside isneginf isposinf ldexp leaky_relu leaky_relu_backward lerp lerp_scalar lgamma
+    log_sigmoid log_sigmoid_backward logit masked_fill masked_fill_tensor maximum minimum mish nan_to_num plus_array
+    polygamma pow pow_of_scalar pow_scalar prelu prelu_input_backward prelu_weight_backward relu relu_grad remainder
+    remainder_of_number remainder_scalar round round_to rsub sgn sigmoid sigmoid_backward sign silu sinc softplus
+    softplus_backward softshrink softshrink_backward sub_scaled tanh_backward threshold threshold_backward xlog1py
+    xlogy zeroed""")
 
 
 def is_elementwise(step: Step) -> bool:
@@ -81,20 +85,6 @@ def where_into(condition: Any, a: Any, b: Any, out: Any) -> None:
     np.copyto(out, a, where=condition)
 
 
-def relu_grad_into(g: Any, result: Any, out: Any) -> None:
-    np.copyto(out, g)
-    np.copyto(out, 0, where=result <= 0)
-
-
-def sigmoid_into(x: Any, out: Any) -> None:
-    np.absolute(x, out)
-    np.negative(out, out)
-    np.exp(out, out)
-    top = np.where(x >= 0, 1, out)
-    np.add(out, 1, out)
-    np.divide(top, out, out)
-
-
 def erf_into(x: Any, out: Any) -> None:
     from gradtrace.ops import special_kernels
 
@@ -106,37 +96,9 @@ def cast_into(a: Any, out: Any) -> None:
 
 
 def power(plan: Plan, a: Any, exponent: Any) -> list[Call]:
-    """As `power_scalar_kernel` in ops.arithmetic."""
     if exponent == 2:
         return [(np.multiply, (a, a, OUT))]
-    if exponent == 3:
-        return [(copied, (cube, a, OUT))]
-    if exponent == 0.5:
-        return [(np.sqrt, (a, OUT))]
-    dtype = plan.values[a.number].dtype if type(a) is Ref else "float64"
-    return [(np.power, (a, np.dtype(dtype).type(exponent), OUT))]
-
-
-def cube(a: Any) -> Any:
-    return a * a * a
-
-
-def relu(plan: Plan, a: Any) -> list[Call]:
-    # 0 + -0 is 0: the kernel gives no -0.
-    return [(np.maximum, (a, 0, OUT)), (np.add, (OUT, 0, OUT))]
-
-
-def clamp(plan: Plan, a: Any, low: Any, high: Any) -> list[Call]:
-    calls: list[Call] = []
-    dtype = np.dtype(plan.values[a.number].dtype).type
-    for ufunc, bound in ((np.maximum, low), (np.minimum, high)):
-        if bound is not None:
-            calls.append((ufunc, (OUT if calls else a, dtype(bound), OUT)))
-    return calls
-
-
-def remainder(plan: Plan, a: Any, b: Any) -> list[Call]:
-    return [(copied, (records["remainder"].kernel, a, b, OUT))]
+    return [(copied, (records["pow_scalar"].kernel, a, exponent, OUT))]
 
 
 TABLE: dict[str, Any] = {
@@ -144,21 +106,16 @@ TABLE: dict[str, Any] = {
     "rsub_scalar": lambda plan, a, b: [(np.subtract, (b, a, OUT))],
     "neg": lambda plan, a: [(np.negative, (a, OUT))],
     "abs": lambda plan, a: [(np.absolute, (a, OUT))],
+    "add_number": lambda plan, a, b: [(np.add, (a, b, OUT))],
+    "sub_number": lambda plan, a, b: [(np.subtract, (a, b, OUT))],
     "mul_number": lambda plan, a, b: [(np.multiply, (a, b, OUT))],
     "div_number": lambda plan, a, b: [(np.divide, (a, b, OUT))],
     "pow_scalar": power,
     "reciprocal": lambda plan, a: [(np.divide, (1, a, OUT))],
     "rsqrt": lambda plan, a: [(np.sqrt, (a, OUT)), (np.divide, (1, OUT, OUT))],
     "where": lambda plan, c, a, b: [(where_into, (c, a, b, OUT))],
-    "relu": relu,
-    "relu_grad": lambda plan, g, result: [(relu_grad_into, (g, result, OUT))],
-    "sigmoid": lambda plan, a: [(sigmoid_into, (a, OUT))],
     "erf": lambda plan, a: [(erf_into, (a, OUT))],
-    "clamp": clamp,
-    "clamp_min": lambda plan, a, low: clamp(plan, a, low, None),
-    "clamp_max": lambda plan, a, high: clamp(plan, a, None, high),
     "cast": lambda plan, a, dtype: [(cast_into, (a, OUT))],
-    "remainder": remainder,
 }
 
 

@@ -104,6 +104,13 @@ class Recorder:
         if records[name].view and type(given[0]) is Ref:
             self.shared.update((given[0].number, *numbers))
 
+    def control(self, op: str, parts: tuple[Plan, ...], values: Sequence[Tensor], outs: Sequence[Tensor]) -> None:
+        """A loop or a choice as one step (see `control`)."""
+        given = tuple(Ref(self.number(v)) for v in values)
+        numbers = tuple(self.add(o) for o in outs)
+        self.steps.append(Step(op, (parts, given), numbers, self.phase))
+        self.fed.update(numbers)
+
     def argument(self, a: Any) -> Any:
         if isinstance(a, Tensor):
             return Ref(self.number(a))

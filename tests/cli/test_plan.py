@@ -41,3 +41,34 @@ def test_python_control_flow_is_refused_with_its_line(refusal, here):
 
 def test_random_numbers_are_refused(refusal):
     assert "random" in refusal("plan", "x * randn(3)")[1]
+
+
+TF = """import tensorflow as tf
+x = tf.placeholder(tf.float32, [None, 2], name="x")
+y = tf.reduce_sum(tf.square(x) * 3.0)
+with tf.Session() as s:
+    value = s.run({"y": y}, {x: [[1, 2], [3, 4]]})
+    print(value["y"], s.run(tf.gradients(y, [x])[0], {x: [[1, 2]]}))
+"""
+
+
+def test_a_session_in_a_script(answer, here):
+    (here / "s.py").write_text(TF)
+    assert answer("run", "s.py") == "90.0 [[ 6. 12.]]\n"
+
+
+def test_the_static_graph_of_a_script(answer, here):
+    (here / "s.py").write_text(TF)
+    text = answer("plan", "s.py")
+    assert [line.split()[0] for line in text.splitlines()] == [
+        "operation", "x", "Square", "mul/y", "mul", "Sum", "gradients"]
+    assert "float32 (None, 2)" in text
+    assert "rank=source" in answer("plan", "s.py", "--format", "dot")
+    assert json.loads(answer("plan", "s.py", "--format", "json"))["operations"][1]["inputs"] == ["x:0"]
+
+
+def test_inner_parts_of_a_static_graph_are_not_offered(refusal, here):
+    for text in ("x.op.run", "x.examples", "tf.Session.__init__.__globals__", "tf.Session().plans", "tf.np"):
+        (here / "s.py").write_text(f"import tensorflow as tf\nx = tf.constant(1.0)\nprint({text})\n")
+        told = refusal("run", "s.py")[1]
+        assert "not offered" in told or "has no attribute" in told

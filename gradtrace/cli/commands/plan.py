@@ -17,7 +17,9 @@ HELP = """Show the plan of SOURCE: value and gradients as one static program, bu
 
 The passes fold constants, clear identities away, share common subexpressions and drop dead steps, without changing a
 bit of any result; --fast-math allows what does. A variable that is not given is a scalar: the numbers do not matter to
-a plan, the shapes do. A Python if or while on a tensor cannot be frozen and is refused with its line."""
+a plan, the shapes do. A Python if or while on a tensor cannot be frozen and is refused with its line.
+
+Of a script that imports tensorflow, the static graph that it builds is shown."""
 
 EXAMPLES = """Examples:
   gradtrace plan "(x+w)*(w+1)"
@@ -34,6 +36,9 @@ def plan(
     from gradtrace.views import plan_text
 
     inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
+    if program.imports("tensorflow"):
+        static_graph(built(program, inputs, budget), format, output_file)
+        return
     tensors, recorded = record(program, inputs, budget, order, options.names(flags.pop("output")))
     made = optimise(recorded, fast_math)
     if output_file is not None:
@@ -63,6 +68,38 @@ def record(program: Program, inputs: options.Inputs, budget: Any, order: int, ou
     tensors = session.prepare(program, inputs._replace(given={**lacking, **inputs.given}), dtype)
     return tensors, plan_of(program, tensors, order=order, outputs=outputs, dtype=dtype, budget=budget,
                             stderr=sys.stderr)
+
+
+def built(program: Program, inputs: options.Inputs, budget: Any) -> Any:
+    """The static graph that a script builds: that of its last tensor, or the default one."""
+    from gradtrace.cli import session
+    from gradtrace.static.graph import Graph, Tensor, get_default_graph
+
+    dtype = session.dtype_of(program, inputs.dtype)
+    graphs: list[Graph] = []
+
+    def find(run: Any) -> None:
+        graphs.append(get_default_graph())
+        found = (v.graph if isinstance(v, Tensor) else v for v in run.env.values())
+        graphs.extend(graph for graph in found if isinstance(graph, Graph))
+
+    session.execute(program, session.prepare(program, inputs, dtype), dtype, sys.stderr, budget=budget, then=find)
+    if not graphs:
+        raise UsageError(f"{program.source.name} ended itself before its graph was built")
+    return graphs[-1]
+
+
+def static_graph(graph: Any, format: str, output_file: str | None) -> None:
+    from gradtrace.views import static_graph as view
+
+    if output_file is not None:
+        draw(view.dot(graph), output_file)
+    elif format == "json":
+        from gradtrace.views.data import dumps
+
+        output.write(dumps(view.as_data(graph)) + "\n")
+    else:
+        output.write(view.dot(graph) if format == "dot" else view.render(graph))
 
 
 def repeated(made: Any, tensors: dict[str, Tensor], runs: int) -> str:

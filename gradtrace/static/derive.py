@@ -1,0 +1,160 @@
+"""Gradients of a static graph, as more graph.
+
+Where all sizes are known, the derivative rules are run once on stand-ins and every step of theirs becomes an operation
+of the graph, named under `gradients/`. Where one is unknown, the shapes in those steps would be wrong for other sizes:
+there the gradient is one operation, whose steps are found anew for each plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradtrace.engine import execute
+from gradtrace.engine import tensor as engine
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import records
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import gradient_edge
+from gradtrace.static.graph import Graph, Operation, Tensor, constant, fixed, get_default_graph
+from gradtrace.static.plan import BACKWARD, FORWARD, Step, refs, replaced
+from gradtrace.static.record import Recorder
+from gradtrace.static.replay import GRADIENTS, ancestors, fed, recording, replay
+
+
+def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> list[Tensor | None]:
+    """The gradients of the sum of `ys` with respect to each of `xs`, as nodes; None for one that no y depends on.
+
+    `grad_ys` weighs the ys. NotImplementedError where the only way leads through while_loop or cond.
+    """
+    outputs = list(ys) if isinstance(ys, (list, tuple)) else [ys]
+    inputs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+    given = [] if grad_ys is None else list(grad_ys) if isinstance(grad_ys, (list, tuple)) else [grad_ys]
+    weights = [w if isinstance(w, Tensor) else constant(w, y.dtype) for w, y in zip(given, outputs, strict=False)]
+    reached = [leads(outputs, x) for x in inputs]
+    chosen = [x for x, there in zip(inputs, reached, strict=True) if there]
+    if not chosen:
+        return [None] * len(inputs)
+
+    graph = get_default_graph()
+    graph.check_open()
+    parts = list(map(graph.reach, outputs)), list(map(graph.reach, chosen)), list(map(graph.reach, weights))
+    everything = ancestors([*outputs, *weights], Anything())
+    known = all(None not in t.shape for op in everything for t in op.outputs)
+    found = iter(expanded(graph, *parts, name) if known else as_one(graph, *parts, name))
+    return [next(found) if there else None for there in reached]
+
+
+class Anything:
+    """Stands for what is known where even a placeholder is: nothing, but nothing is missed."""
+
+    def __contains__(self, tensor: Tensor) -> bool:
+        return tensor.op.type == "Placeholder"
+
+
+def as_one(
+    graph: Graph, outputs: list[Tensor], inputs: list[Tensor], weights: list[Tensor], name: str
+) -> tuple[Tensor, ...]:
+    n, m = len(outputs), len(inputs)
+
+    def run(*values: engine.Tensor) -> tuple[engine.Tensor, ...]:
+        return differentiate(values[:n], values[n : n + m], values[n + m :])
+
+    return graph.add(GRADIENTS, graph.unique(name), [*outputs, *inputs, *weights], run)
+
+
+def expanded(
+    graph: Graph, outputs: list[Tensor], inputs: list[Tensor], weights: list[Tensor], name: str
+) -> list[Tensor]:
+    """The steps of the derivative rules as operations of the graph."""
+    recorder = Recorder()
+    ends = [*outputs, *weights, *inputs]
+    places = [op.outputs[0] for op in graph.operations if op.type == "Placeholder"]
+    have, leaves = fed(places, [t.examples[0] for t in places])
+    for leaf in leaves:
+        recorder.feed("", leaf)
+    with recording(recorder, True):
+        replay(ancestors(ends, have), have)
+        found = differentiate([have[t] for t in outputs], [have[t] for t in inputs], [have[t] for t in weights])
+        numbers = [recorder.number(g) for g in found]
+    there: dict[int, Tensor] = {}
+    for tensor, value in have.items():
+        there.setdefault(recorder.number(value), tensor)
+    for step in needed_steps(recorder.steps, numbers, there):
+        given = [as_node(graph, recorder, there, n, name) for n in refs(step.args)]
+        outs = graph.add(step.op, graph.unique(f"{name}/{step.op}"), given, function_of(step))
+        there.update(zip(step.out, outs, strict=True))
+    return [as_node(graph, recorder, there, n, name) for n in numbers]
+
+
+def needed_steps(steps: Sequence[Step], numbers: Sequence[int], there: dict[int, Tensor]) -> list[Step]:
+    """The steps behind these values, as far back as what the graph has already."""
+    wanted = set(numbers) - there.keys()
+    found = []
+    for step in reversed(steps):
+        if wanted.intersection(step.out):
+            found.append(step)
+            wanted.update(n for n in refs(step.args) if n not in there)
+    return found[::-1]
+
+
+def as_node(graph: Graph, recorder: Recorder, there: dict[int, Tensor], number: int, name: str) -> Tensor:
+    """A value as a tensor of the graph: one that it has, or a constant."""
+    if number not in there:
+        there[number] = fixed(graph, graph.unique(f"{name}/Const"), np.asarray(recorder.values[number].constant))
+    return there[number]
+
+
+def function_of(step: Step) -> Callable[..., Any]:
+    """A step as a function of engine tensors."""
+
+    def run(*operands: engine.Tensor) -> Any:
+        taken = iter(operands)
+        return records[step.op](*replaced(step.args, lambda _: next(taken)))
+
+    return run
+
+
+def leads(outputs: list[Tensor], x: Tensor) -> bool:
+    """Whether a y depends on x by differentiable operations."""
+    seen: set[Operation] = set()
+    waiting = list(outputs)
+    blocked = ""
+    while waiting:
+        tensor = waiting.pop()
+        if tensor is x:
+            return True
+        if tensor.op in seen or not tensor.dtype.is_floating or tensor.op.type == "StopGradient":
+            continue
+        seen.add(tensor.op)
+        kind = getattr(tensor.op.run, "no_gradient", "")
+        if kind:
+            blocked = kind
+        else:
+            waiting.extend(tensor.op.inputs)
+    if blocked:
+        raise NotImplementedError(f"gradients do not go through {blocked}; take them of its inputs")
+    return False
+
+
+def differentiate(ys: Any, xs: Any, weights: Any) -> tuple[engine.Tensor, ...]:
+    """The gradients, recorded as further steps; zeros where none arrives."""
+    recorder = state.planner
+    if not isinstance(recorder, Recorder):
+        return tuple(engine.Tensor._wrap(np.ones(x.shape, x.dtype.np)) for x in xs)
+    slots = [(gradient_edge(x), x._nr) for x in xs]
+    roots = []
+    for i, y in enumerate(ys):
+        edge = gradient_edge(y)
+        seed = weights[i] if i < len(weights) else engine.Tensor._wrap(np.ones(y.shape, y.dtype.np))
+        if edge is not None:
+            roots.append((edge, y._nr, seed))
+    wanted: Any = [slot for slot in slots if slot[0] is not None]
+    recorder.phase = BACKWARD
+    try:
+        found = execute.run(roots, True, True, wanted, accumulate=False) if roots and wanted else {}
+    finally:
+        recorder.phase = FORWARD
+    zeros = [engine.Tensor._wrap(np.zeros(x.shape, x.dtype.np)) for x in xs]
+    got: list[Any] = [None if edge is None else found.get((edge, nr)) for edge, nr in slots]
+    return tuple(z if g is None else g for g, z in zip(got, zeros, strict=True))

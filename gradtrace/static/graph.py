@@ -1,0 +1,336 @@
+"""Static graphs: operations are put into a graph first, and run later, as often as wanted, by a Session.
+
+    graph = Graph()
+    with graph.as_default():
+        x = placeholder("float32", (), "x")
+        y = x * 2                     # a node: Tensor("mul:0", shape=(), dtype=float32)
+    with Session(graph) as session:
+        session.run(y, {x: 3.0})      # 6.0
+
+A node has a name, a shape and a dtype, and no value. To find shapes and dtypes, and to refuse what does not fit while
+the graph is built, each operation is tried once on stand-ins of ones; an unknown size (None) is tried with two sizes,
+and what comes out different is unknown too. The names and their numbering are TensorFlow 1's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from gradtrace.engine import dtypes
+from gradtrace.engine import tensor as engine
+from gradtrace.engine.lazy import np
+from gradtrace.engine.state import state
+from gradtrace.ops import api, find
+
+SIZES = (2, 3)  # what an unknown size is tried with
+NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+BOOL_MESSAGE = (
+    "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: a static graph has no value while it is built. "
+    "Use while_loop for a loop and cond for a choice."
+)
+FROZEN_MESSAGE = "Graph is finalized and cannot be modified."
+
+Shape = tuple[int | None, ...]
+Values = tuple[engine.Tensor, ...]
+
+
+class Operation:
+    """A node of a graph: `run` makes its results of its inputs' values, as engine tensors."""
+
+    __slots__ = ("graph", "inputs", "name", "outputs", "run", "type")
+
+    def __init__(
+        self, graph: Graph, type_: str, name: str, inputs: tuple[Tensor, ...], run: Callable[..., Any]
+    ) -> None:
+        self.graph, self.type, self.name, self.inputs, self.run = graph, type_, name, inputs, run
+        self.outputs: tuple[Tensor, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Operation '{self.name}' type={self.type}>"
+
+
+class Tensor:
+    """A result of an operation that has not run: `op`, `name`, `shape` (None: unknown), `dtype`."""
+
+    __slots__ = ("dtype", "examples", "index", "op", "shape")
+
+    def __init__(self, op: Operation, index: int, examples: Values) -> None:
+        self.op, self.index, self.examples = op, index, examples
+        first, second = (tuple(e.shape) for e in examples)
+        self.shape: Shape = tuple(a if a == b else None for a, b in zip(first, second, strict=True))
+        self.dtype = DType(examples[0].dtype.name)
+
+    @property
+    def graph(self) -> Graph:
+        return self.op.graph
+
+    @property
+    def name(self) -> str:
+        return f"{self.op.name}:{self.index}"
+
+    def get_shape(self) -> Shape:
+        return self.shape
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """The value, from `session` or the one that is open."""
+        from gradtrace.static.session import open_session
+
+        return (session or open_session()).run(self, feed_dict)
+
+    def __str__(self) -> str:
+        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
+
+    __repr__ = __str__
+
+    def __bool__(self) -> bool:
+        raise TypeError(BOOL_MESSAGE)
+
+    def __iter__(self) -> Any:
+        raise TypeError("a static Tensor has no elements to go through while the graph is built")
+
+    def __float__(self) -> float:
+        raise TypeError("a static Tensor has no value while the graph is built; run it in a Session")
+
+    __int__: Any = __float__
+    __index__: Any = __float__
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+class DType(NamedTuple):
+    """An element type: `float32.name`."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"<dtype: '{self.name}'>"
+
+    @property
+    def is_floating(self) -> bool:
+        return self.name.startswith("float")
+
+
+class Graph:
+    """Operations in the order in which they were put in, each with a name of its own."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self.names: dict[str, int] = {}
+        self.finalized = False
+
+    def get_operations(self) -> list[Operation]:
+        return list(self.operations)
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor "NAME:INDEX"; KeyError if there is none."""
+        operation, _, index = name.partition(":")
+        for op in self.operations:
+            if op.name == operation and index.isdecimal() and int(index) < len(op.outputs):
+                return op.outputs[int(index)]
+        raise KeyError(f"The name '{name}' refers to a Tensor which does not exist.")
+
+    def finalize(self) -> None:
+        """From here on nothing can be put in: RuntimeError."""
+        self.finalized = True
+
+    @contextmanager
+    def as_default(self) -> Iterator[Graph]:
+        """Makes it the graph that operations go into."""
+        stack.append(self)
+        try:
+            yield self
+        finally:
+            stack.pop()
+
+    def unique(self, name: str) -> str:
+        """The name, or with a number where it is taken: Mul, Mul_1, Mul_2."""
+        if not NAME.fullmatch(name):
+            raise ValueError(f"'{name}' is not a valid node name")
+        used = self.names.get(name.lower())
+        self.names[name.lower()] = 1 if used is None else used + 1
+        if used is None:
+            return name
+        numbered = f"{name}_{used}"
+        if numbered.lower() in self.names:
+            return self.unique(name)
+        self.names[numbered.lower()] = 1
+        return numbered
+
+    def reach(self, tensor: Tensor) -> Tensor:
+        """A tensor as this graph can read it; ValueError for one of another graph."""
+        if tensor.graph is not self:
+            raise ValueError(f"{tensor} must be from the same graph as the operation that reads it.")
+        return tensor
+
+    def add(self, type_: str, name: str, inputs: Sequence[Tensor], run: Callable[..., Any]) -> tuple[Tensor, ...]:
+        """Puts an operation in, under a name that is free already; RuntimeError if the graph is frozen."""
+        if self.finalized:
+            raise RuntimeError(FROZEN_MESSAGE)
+        reached = tuple(self.reach(t) for t in inputs)
+        tried = [tried_on(run, [t.examples[k] for t in reached]) for k in (0, 1)]
+        op = Operation(self, type_, name, reached, run)
+        op.outputs = tuple(Tensor(op, i, pair) for i, pair in enumerate(zip(*tried, strict=True)))
+        self.operations.append(op)
+        return op.outputs
+
+    def check_open(self) -> None:
+        if self.finalized:
+            raise RuntimeError(FROZEN_MESSAGE)
+
+
+stack: list[Graph] = [Graph()]
+
+
+def get_default_graph() -> Graph:
+    return stack[-1]
+
+
+def reset_default_graph() -> None:
+    """A new default graph; the tensors of the old one can no longer be added to."""
+    if len(stack) > 1:
+        raise AssertionError("Do not use reset_default_graph() to clear nested graphs.")
+    stack[0] = Graph()
+
+
+def tried_on(run: Callable[..., Any], examples: list[Any]) -> Values:
+    """The results on stand-ins; nothing is recorded."""
+    before = state.recorder, state.planner, state.grad_enabled
+    state.recorder, state.planner, state.grad_enabled = None, None, False
+    try:
+        return results(run(*examples))
+    finally:
+        state.recorder, state.planner, state.grad_enabled = before
+
+
+def results(out: Any) -> Values:
+    return tuple(out) if isinstance(out, (tuple, list)) else (out,)
+
+
+# ---- values and placeholders
+
+
+def dtype_name(dtype: Any) -> str:
+    """"float32" for a DType, an engine dtype, a numpy dtype or a name; TypeError for what is none."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
+    if name not in dtypes.BY_NAME:
+        raise TypeError(f"Cannot convert value {dtype!r} to a dtype")
+    return str(name)
+
+
+def raw_of(value: Any, dtype: Any = None, shape: Any = None) -> Any:
+    """A Python value as an ndarray: floats are float32 and whole numbers int32 unless told, as in TensorFlow."""
+    array = value.detach().numpy() if isinstance(value, engine.Tensor) else np.asarray(value)
+    if dtype is not None:
+        array = array.astype(dtype_name(dtype))
+    elif not hasattr(value, "dtype"):
+        array = array.astype({"f": "float32", "i": "int32", "b": "bool"}.get(array.dtype.kind, array.dtype))
+    dtypes.from_np(array.dtype)
+    return np.array(array) if shape is None else np.array(np.broadcast_to(array, tuple(shape)))
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
+    """A node that is always `value`."""
+    graph = get_default_graph()
+    graph.check_open()
+    return fixed(graph, graph.unique(name), raw_of(value, dtype, shape))
+
+
+def fixed(graph: Graph, name: str, raw: Any) -> Tensor:
+    return graph.add("Const", name, (), lambda: engine.Tensor._wrap(raw.copy()))[0]
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str = "Placeholder") -> Tensor:
+    """A node whose value every run is fed with. Of `shape`, a size may be None: any; without one it is a scalar."""
+    kind = dtype_name(dtype)
+    sizes: Shape = () if shape is None else tuple(None if n is None else int(n) for n in shape)
+    graph = get_default_graph()
+    graph.check_open()
+    op = Operation(graph, "Placeholder", graph.unique(name), (), unfed)
+    one = np.ones((), kind)
+    shapes = [[k if n is None else n for n in sizes] for k in SIZES]
+    examples = tuple(engine.Tensor._wrap(np.broadcast_to(one, shape)) for shape in shapes)  # takes no memory
+    op.outputs = (Tensor(op, 0, examples),)
+    graph.operations.append(op)
+    return op.outputs[0]
+
+
+def unfed(*_: Any) -> Any:
+    raise AssertionError("a placeholder is fed")
+
+
+# ---- operations
+
+
+def apply(type_: str, function: Callable[..., Any], args: Sequence[Any], name: str | None = None) -> Any:
+    """An operation of `function` (one on engine tensors); numbers among `args` become constants of the others' dtype.
+
+    The result is one Tensor, or a tuple of several. TypeError where dtypes differ, and whatever `function` refuses.
+    """
+    graph = get_default_graph()
+    graph.check_open()
+    for a in args:
+        if isinstance(a, Tensor):
+            graph.reach(a)
+    own = graph.unique(name or type_)
+    first = next((a for a in args if isinstance(a, Tensor)), None)
+    inputs = []
+    for i, a in enumerate(args):
+        if not isinstance(a, Tensor):
+            label = "xyz"[i] if i < 3 else f"arg{i}"
+            whole = first is not None and not first.dtype.is_floating and has_fraction(a)
+            if whole:
+                raise TypeError(f"Expected {first.dtype.name} passed to '{label}' of '{type_}', got {a!r}.")  # type: ignore[union-attr]
+            dtype = None if first is None or first.dtype.name == "bool" else first.dtype
+            a = fixed(graph, f"{own}/{label}", raw_of(a, dtype))
+        elif first is not None and a.dtype != first.dtype and "bool" not in (a.dtype.name, first.dtype.name):
+            raise TypeError(
+                f"Input '{'xyz'[i] if i < 3 else i}' of '{type_}' Op has type {a.dtype.name} that does not match type "
+                f"{first.dtype.name} of argument 'x'."
+            )
+        inputs.append(a)
+    outs = graph.add(type_, own, inputs, function)
+    return outs[0] if len(outs) == 1 else outs
+
+
+def has_fraction(value: Any) -> bool:
+    return isinstance(value, float) or (hasattr(value, "dtype") and np.dtype(value.dtype).kind == "f")
+
+
+def function_of(name: str) -> Any:
+    """The library's function of this name."""
+    return find(api.functions, name)
+
+
+def defined(type_: str, torch_name: str) -> Callable[..., Any]:
+    """The function that puts an operation of this type into the default graph."""
+
+    def function(*args: Any, name: str | None = None) -> Any:
+        return apply(type_, function_of(torch_name), args, name)
+
+    function.__name__ = function.__qualname__ = torch_name
+    function.__doc__ = f"A node that is torch.{torch_name} of its inputs."
+    return function
+
+
+def _sign(type_: str, torch_name: str, reflected: bool = False) -> Any:
+    def method(a: Tensor, b: Any) -> Any:
+        return apply(type_, function_of(torch_name), (b, a) if reflected else (a, b))
+
+    return method
+
+
+SIGNS = {"add": ("add", "add"), "sub": ("sub", "sub"), "mul": ("mul", "mul"), "truediv": ("truediv", "div"),
+         "pow": ("pow", "pow"), "matmul": ("matmul", "matmul")}
+for _sign_name, (_type, _torch) in SIGNS.items():
+    setattr(Tensor, f"__{_sign_name}__", _sign(_type, _torch))
+    setattr(Tensor, f"__r{_sign_name}__", _sign(_type, _torch, reflected=True))
+for _sign_name, _type in {"lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual"}.items():
+    setattr(Tensor, f"__{_sign_name}__", _sign(_type, _sign_name))
+setattr(Tensor, "__neg__", lambda a: apply("Neg", function_of("neg"), (a,)))  # noqa: B010  unknown to the class

@@ -1,0 +1,83 @@
+"""Running a graph's operations once on engine tensors, under a Recorder: how a graph becomes a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from gradtrace.engine import tensor as engine
+from gradtrace.engine.lazy import np
+from gradtrace.engine.state import state
+from gradtrace.static.graph import Operation, Tensor
+from gradtrace.static.plan import Plan
+from gradtrace.static.record import Recorder
+
+GRADIENTS = "gradients"
+Known = dict[Tensor, engine.Tensor]
+
+
+def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> Plan:
+    """The plan of `fetches` from `feeds`, made by running the graph once on values like those it will be fed."""
+    from gradtrace.static.passes import optimise
+
+    recorder, have = Recorder(), fed(feeds, values)
+    for i, leaf in enumerate(have[1]):
+        recorder.feed(f"f{i}", leaf)
+    known = have[0]
+    needed = ancestors(fetches, known)
+    with recording(recorder, any(op.type == GRADIENTS for op in needed)):
+        replay(needed, known)
+        return optimise(recorder.plan([(t.name, known[t]) for t in fetches], {}))
+
+
+def fed(feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> tuple[Known, list[engine.Tensor]]:
+    """New leaves with the fed values, and which tensor of the graph each stands for."""
+    leaves = [engine.Tensor._wrap(np.array(value.own_array())) for value in values]
+    return {feed: leaf for feed, leaf in zip(feeds, leaves, strict=True) if feed is not None}, leaves
+
+
+@contextmanager
+def recording(recorder: Recorder, with_gradients: bool) -> Iterator[None]:
+    """What the engine calls is written down by `recorder`."""
+    before = state.recorder, state.planner, state.grad_enabled
+    state.recorder, state.planner, state.grad_enabled = recorder, recorder, with_gradients
+    try:
+        yield
+    finally:
+        state.recorder, state.planner, state.grad_enabled = before
+
+
+def replay(needed: Sequence[Operation], known: Known) -> None:
+    """Runs the operations in order; their results join `known`. Where gradients are recorded, leaves require grad."""
+    if state.grad_enabled:
+        requiring(list(known.values()))
+    for op in needed:
+        outs = op.run(*[known[t] for t in op.inputs])
+        for tensor, out in zip(op.outputs, outs if isinstance(outs, (tuple, list)) else (outs,), strict=True):
+            if state.grad_enabled and op.type == "Const":
+                requiring([out])
+            known.setdefault(tensor, out)
+
+
+def requiring(tensors: Sequence[engine.Tensor]) -> None:
+    for tensor in tensors:
+        if tensor.is_floating_point() and tensor.is_leaf:
+            tensor.requires_grad_()
+
+
+def ancestors(fetches: Sequence[Tensor], known: Any) -> list[Operation]:
+    """The operations that must run, in order; ValueError for a placeholder that is not fed."""
+    found: dict[Operation, None] = {}
+    waiting = [t.op for t in fetches if t not in known]
+    while waiting:
+        op = waiting.pop()
+        if op in found:
+            continue
+        if op.type == "Placeholder":
+            raise ValueError(f"You must feed a value for placeholder tensor '{op.name}' with dtype "
+                             f"{op.outputs[0].dtype.name} and shape {list(op.outputs[0].shape)}")
+        found[op] = None
+        waiting.extend(t.op for t in op.inputs if t not in known)
+    order = {op: i for i, op in enumerate(fetches[0].graph.operations)} if found else {}
+    return sorted(found, key=order.__getitem__)

@@ -1,0 +1,56 @@
+"""A static graph as text and as DOT: its operations in order, or boxes with tensors flowing up between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.static.graph import Graph, Operation, Tensor
+from gradtrace.views.plan_text import aligned, quoted
+
+
+def shape_text(tensor: Tensor) -> str:
+    return f"{tensor.dtype.name} {tensor.shape}"
+
+
+def render(graph: Graph) -> str:
+    """One line for each operation: name, type, what it reads, and what it gives, without a value."""
+    rows: list[tuple[str, ...]] = [("operation", "type", "reads", "gives")]
+    for op in graph.operations:
+        reads = ", ".join(t.name for t in op.inputs)
+        rows.append((op.name, op.type, reads, ", ".join(map(shape_text, op.outputs))))
+    return "\n".join(aligned(rows)) + "\n"
+
+
+def as_data(graph: Graph) -> dict[str, Any]:
+    return {
+        "schema": "gradtrace/static-graph",
+        "version": 1,
+        "operations": [
+            {"name": op.name, "type": op.type, "inputs": [t.name for t in op.inputs],
+             "outputs": [{"name": t.name, "dtype": t.dtype.name, "shape": list(t.shape)} for t in op.outputs]}
+            for op in graph.operations
+        ],
+    }
+
+
+def dot(graph: Graph) -> str:
+    """Operations as boxes, placeholders and constants at the bottom, tensors along the edges."""
+    number = {op: i for i, op in enumerate(graph.operations)}
+    lines = ["digraph graph_ {", "  rankdir=BT;", '  node [fontname="Helvetica", fontsize=11, shape=box];',
+             '  edge [fontname="Helvetica", fontsize=9];', "  { rank=source;"]
+    ends = [op for op in graph.operations if not op.inputs]
+    lines += [f"    n{number[op]} [label={quoted(end_label(op))}, shape=ellipse];" for op in ends]
+    lines.append("  }")
+    for op in graph.operations:
+        if op.inputs:
+            lines.append(f"  n{number[op]} [label={quoted(op.name)}];")
+        for tensor in op.inputs:
+            lines.append(f"  n{number[tensor.op]} -> n{number[op]} [label={quoted(shape_text(tensor))}];")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def end_label(op: Operation) -> str:
+    """A constant of one number shows it."""
+    if op.type != "Const" or op.outputs[0].shape != ():
+        return op.name
+    return f"{op.name} = {op.outputs[0].examples[0].item():g}"

@@ -1,0 +1,170 @@
+"""Static graphs and their sessions, under TensorFlow 1's names."""
+
+import numpy as np
+import pytest
+
+from gradtrace.static import tf1 as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+def names(graph):
+    return [op.name for op in graph.get_operations()]
+
+
+def test_the_notes_graph(graph):
+    w, x = tf.constant(1.0), tf.constant(2.0)
+    y = tf.multiply(tf.add(w, x), tf.add(w, 1))
+    assert str(y) == 'Tensor("Mul:0", shape=(), dtype=float32)'
+    assert names(graph) == ["Const", "Const_1", "Add", "Add_1/y", "Add_1", "Mul"]
+    with tf.Session() as session:
+        value = session.run(y)
+    assert value == 6.0 and value.dtype == np.float32
+
+
+def test_names_count_up(graph):
+    for _ in range(5):
+        y = tf.multiply(tf.constant(1.0), 2.0)
+    assert y.name == "Mul_4:0"
+    assert tf.constant(1.0, name="Mul_5").name == "Mul_5:0"
+    assert tf.multiply(y, y).name == "Mul_6:0"
+
+
+def test_built_once_run_many_times(graph):
+    w, x = tf.placeholder(tf.float32, (), "w"), tf.placeholder(tf.float32, (), "x")
+    y = (x + w) * (w + 1)
+    gradients = tf.gradients(y, [x, w])
+    session = tf.Session()
+    for k in range(20):
+        assert session.run([y, *gradients], {x: 2.0, w: k}) == [(2 + k) * (k + 1), k + 1, 2 * k + 3]
+    assert (session.built, session.runs) == (1, 20)
+
+
+def test_a_loop_is_one_node(graph):
+    n, a = tf.placeholder(tf.int32, ()), tf.placeholder(tf.float32, ())
+    count, total = tf.while_loop(lambda i, s: tf.less(i, n), lambda i, s: (i + 1, s * a), [tf.constant(0), 1.0])
+    before = names(graph)
+    with tf.Session() as session:
+        for k in (0, 1, 5, 10):
+            assert session.run([count, total], {n: k, a: 2.0}) == [k, 2.0**k]
+        assert session.built == 1
+    assert names(graph) == before
+
+
+def test_loops_within_loops(graph):
+    def body(i, s):
+        return i + 1, tf.while_loop(lambda j, t: j < i, lambda j, t: (j + 1, t + s), [tf.constant(0), s])[1]
+
+    _, total = tf.while_loop(lambda i, s: i < 4, body, [tf.constant(0), tf.constant(1.0)])
+
+    def expected():
+        s = 1.0
+        for i in range(4):
+            t = s
+            for _ in range(i):
+                t = t + s
+            s = t
+        return s
+
+    assert tf.Session().run(total) == expected()
+
+
+def test_cond_runs_one_branch(graph):
+    x = tf.placeholder(tf.float32, ())
+    y = tf.cond(x > 0.0, lambda: x * 2.0, lambda: tf.constant(-1.0))
+    with tf.Session() as session:
+        assert [session.run(y, {x: v}) for v in (3.0, -3.0)] == [6.0, -1.0]
+        assert session.built == 1
+
+
+@pytest.mark.parametrize("use", [bool, lambda t: 1 if t else 2, float, list])
+def test_a_node_has_no_value_for_python(graph, use):
+    y = tf.placeholder(tf.float32, ()) < 3.0
+    with pytest.raises(TypeError):
+        use(y)
+
+
+def test_unknown_sizes(graph):
+    x = tf.placeholder(tf.float32, [None, 3], "x")
+    loss = tf.reduce_mean(tf.square(tf.matmul(x, tf.ones([3, 2]))))
+    (dx,) = tf.gradients(loss, [x])
+    assert str(x) == 'Tensor("x:0", shape=(None, 3), dtype=float32)' and dx.shape == (None, 3) and loss.shape == ()
+    with tf.Session() as session:
+        for n in (1, 4, 1):
+            value, gradient = session.run([loss, dx], {x: np.ones((n, 3))})
+            assert value == 9 and gradient.shape == (n, 3)
+            np.testing.assert_allclose(gradient, 6 / n)
+        assert session.built == 2
+
+
+def test_gradients_of_gradients(graph):
+    x = tf.placeholder(tf.float32, ())
+    (first,) = tf.gradients(x * x * x, [x])
+    (second,) = tf.gradients(first, [x])
+    assert tf.Session().run([first, second], {x: 3.0}) == [27.0, 18.0]
+
+
+def test_gradients_weighed_and_missing(graph):
+    x, other = tf.constant(2.0), tf.constant(1.0)
+    assert tf.gradients(x * x, [x, other])[1] is None
+    assert tf.gradients(tf.stop_gradient(x) * 2.0, [x]) == [None]
+    assert tf.Session().run(tf.gradients([x * x, x], [x], [10.0, 1.0])) == [41.0]
+
+
+def test_no_gradient_through_a_loop(graph):
+    x = tf.constant(2.0)
+    (y,) = tf.while_loop(lambda s: s < 9.0, lambda s: (s * x,), [x]),
+    with pytest.raises(NotImplementedError, match="while_loop"):
+        tf.gradients(y, [x])
+
+
+def test_a_frozen_graph_refuses_change(graph):
+    x = tf.constant(1.0)
+    graph.finalize()
+    for change in (lambda: tf.constant(2.0), lambda: x + 1.0, lambda: tf.placeholder(tf.float32),
+                   lambda: tf.gradients(x, [x])):
+        with pytest.raises(RuntimeError, match="finalized"):
+            change()
+    assert tf.Session().run(x) == 1.0 and names(graph) == ["Const"]
+
+
+def test_what_does_not_fit_is_refused_while_building(graph):
+    with pytest.raises(TypeError, match="int32 that does not match type float32"):
+        tf.add(tf.constant(1.0), tf.constant(1))
+    with pytest.raises(TypeError, match="Expected int32"):
+        tf.constant(1) + 1.5
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        tf.matmul(tf.zeros([2, 3]), tf.zeros([2, 3]))
+    with tf.Graph().as_default():
+        far = tf.constant(1.0)
+    with pytest.raises(ValueError, match="same graph"):
+        tf.constant(1.0) + far
+
+
+def test_what_cannot_be_run(graph):
+    x = tf.placeholder(tf.float32, (), "x")
+    session = tf.Session()
+    for fetch, feed, error, told in (
+        (x, None, ValueError, "must feed a value for placeholder tensor 'x'"),
+        (x, {x: [1.0, 2.0]}, ValueError, r"Cannot feed value of shape \(2,\)"),
+        (3, None, TypeError, "invalid type int"),
+        ("nothing:0", None, KeyError, "does not exist"),
+    ):
+        with pytest.raises(error, match=told):
+            session.run(fetch, feed)
+    session.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        session.run(x, {x: 1.0})
+
+
+def test_fetches_of_every_kind(graph):
+    x = tf.placeholder(tf.float32, (), "x")
+    y = x + 1.0
+    with tf.Session() as session:
+        assert session.run({"a": [y, "x:0"], "b": (y.op,)}, {"x:0": 2}) == {"a": [3.0, 2.0], "b": (None,)}
+        assert session.run(y * 2.0, {y: 10.0}) == 20.0
+        assert y.eval({x: 1}) == 2.0

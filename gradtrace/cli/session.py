@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, watched: bool = False,
-           everything: bool = False, failing: bool = False) -> Trace:
+           everything: bool = False, failing: bool = False,
+           jacobians: bool = False) -> Trace:
     """Runs the program, calls backward as the flags say, and returns what happened; `watched`, with backward's steps.
 
     `everything` keeps also what neither the result nor a variable depends on. With `failing` a program that raised has
-    a trace too, with what it raised in `failure`.
+    a trace too, with what it raised in `failure`. `jacobians` notes the matrix of a step without a plain derivative.
     UsageError if the program is empty, or makes no tensor.
     """
     from gradtrace.trace.capture import capture
@@ -31,7 +32,7 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
         raise UsageError(what, "give an expression, a file, or - for stdin")
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype)
-    watch = watcher() if watched else None
+    watch = watcher(jacobians) if watched else None
     begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
 
@@ -84,10 +85,10 @@ def span_at(place: Any) -> Any:
     return Span(place.line, start, place.line, end)
 
 
-def watcher() -> Any:
+def watcher(jacobians: bool) -> Any:
     from gradtrace.trace.steps import Watch
 
-    return Watch()
+    return Watch(jacobians)
 
 
 def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: Any, **options: Any) -> Any:

@@ -90,6 +90,7 @@ class Chronicle:
             turn.after,
             turn.ran,
             self.before(turn.at),
+            tuple(turn.matrices),
         )
 
     def escape(self, how: str, tensor: Tensor, out: Any, at: int, origin: int) -> Escape:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine import execute
+from gradtrace.engine.arrive import conform
 from gradtrace.engine.node import Node
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace.record import Value
@@ -46,6 +47,52 @@ def local_derivatives(node: Node) -> list[Value | None]:
         return [None] * len(node.next)
     return [None if r is None or target is None else spread(r, shape if pointwise else None)
             for r, target in zip(results, node.next, strict=False)]
+
+
+LARGEST = 4_000_000  # elements of a matrix that is made
+
+
+def jacobians(node: Node) -> list[Value | None]:
+    """For each edge the matrix of the derivatives of the node's output by that input, both flattened.
+
+    Row by row through the node's own rules; None where the node has several outputs, or the matrix would be too large.
+    Of a Function of the program this calls its backward once for each element of the output.
+    """
+    from gradtrace.engine.lazy import np
+
+    size = 1
+    for n in node.shape if node.outputs == 1 else (0,):
+        size *= n
+    if node.op is None and node.outputs == 0 and len(node.shape) == 1:  # a Function of the program with one output
+        size = int(np.prod(node.shape[0]))
+    if not size or node.is_accumulator:
+        return [None] * len(node.next)
+    rows: list[list[Any]] = [[] for _ in node.next]
+    for k in range(size):
+        sent = execute.apply(node, unit(node, k))
+        for i, target in enumerate(node.next):
+            if target is None or sent[i] is None or (rows[i] and rows[i][0].size * size > LARGEST):
+                continue
+            number = node.nrs[i] if node.nrs else 0
+            rows[i].append(np.asarray(conform(raw(sent[i]), target, number, node, i), float).reshape(-1))
+    return [frozen(np.stack(found)) if len(found) == size else None for found in rows]
+
+
+def unit(node: Node, k: int) -> Any:
+    """A gradient that is 1 at the element number k of the output, else 0, in the form in which it reaches the node."""
+    from gradtrace.engine.lazy import np
+
+    custom = node.op is None and node.outputs == 0
+    shape, dtype = (node.shape[0], node.dtype[0]) if custom else (node.shape, node.dtype)
+    if dtype is None:
+        return {0: 1.0} if custom else 1.0
+    gradient = np.zeros(shape, dtype)
+    gradient.reshape(-1)[k] = 1
+    return {0: gradient} if custom else gradient
+
+
+def raw(gradient: Any) -> Any:
+    return gradient._data if isinstance(gradient, Tensor) else gradient
 
 
 def ones(shape: Any, dtype: Any) -> Any:

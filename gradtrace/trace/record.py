@@ -209,6 +209,7 @@ class BackwardStep(NamedTuple):
     grad_after: Value | None = None
     ran: bool = True  # False: autograd.grad took what gathered here
     after: int = 0  # how many operations had run before
+    matrices: tuple[Value | None, ...] = ()  # where asked for: by edge, the derivatives of output by input, flattened
 
 
 class Pass(NamedTuple):

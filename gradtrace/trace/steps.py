@@ -14,7 +14,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.trace.local import frozen, local_derivatives
+from gradtrace.trace.local import frozen, jacobians, local_derivatives
 from gradtrace.trace.record import Value
 
 NOTED = 64 << 20  # bytes of values noted as they were when made; past that only what is there at the end is known
@@ -46,7 +46,18 @@ class Turn:
     """A node's turn in a pass."""
 
     __slots__ = (
-        "after", "arrived", "at", "before", "hooks", "locals", "node", "ran", "released", "sent", "upstream",
+        "after",
+        "arrived",
+        "at",
+        "before",
+        "hooks",
+        "locals",
+        "matrices",
+        "node",
+        "ran",
+        "released",
+        "sent",
+        "upstream",
     )
 
     def __init__(self, node: Node, arrived: Values, at: int) -> None:
@@ -56,6 +67,7 @@ class Turn:
         self.hooks: list[tuple[str, Any, Value | None, Value | None, bool]] = []
         self.sent: list[Value | None] = [None] * len(node.next)
         self.locals: list[Value | None] = []
+        self.matrices: list[Value | None] = []
         self.released = False
         self.ran = False
         self.before: Value | None = None
@@ -65,7 +77,8 @@ class Turn:
 class Watch:
     """The events of a run. `calls` says of each recorded operator call whether grad mode was on."""
 
-    def __init__(self) -> None:
+    def __init__(self, jacobians: bool = False) -> None:
+        self.jacobians = jacobians  # whether to note the matrix of every step whose local derivative is one
         self.grad_modes: list[bool] = []
         self.notes: list[Value | None] = []  # by call: its result as it was then
         self.passes: list[Event] = []
@@ -148,8 +161,24 @@ class Watch:
             turn.before = grad_of(node.variable)
         elif not node.freed:
             turn.locals = local_derivatives(node)
+            if self.jacobians:
+                turn.matrices = self._matrices(node, turn.locals)
             if hasattr(node, "__dict__") and node.__dict__.get("_saved"):
                 self.saved[id(node)] = node.__dict__["_saved"]
+
+    def _matrices(self, node: Node, known: list[Value | None]) -> list[Value | None]:
+        """The matrix of each edge that has no plain local derivative."""
+        lacking = [target is not None and known[i] is None for i, target in enumerate(node.next)]
+        if not any(lacking):
+            return []
+        before = state.watcher, state.recorder, state.grad_enabled
+        state.watcher, state.recorder, state.grad_enabled = None, None, False
+        try:
+            return jacobians(node)
+        except Exception:  # a rule that refuses will be told by the pass itself
+            return []
+        finally:
+            state.watcher, state.recorder, state.grad_enabled = before
 
     def sends(self, index: int, value: Any) -> None:
         self.turn.sent[index] = frozen(value)

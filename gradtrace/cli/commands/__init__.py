@@ -7,6 +7,7 @@ COMMANDS = {
     "run": "Run a script as it is.",
     "plan": "Value and gradients as one static program.",
     "map": "Value and gradients for every row of a table.",
+    "paths": "The chain rule path by path: local derivatives, products and their sum.",
     "trace": "Every step, forward and backward, in the order in which it happened.",
     "why": "Why a gradient is None, zero or what it is; why a program failed.",
 }

@@ -1,0 +1,254 @@
+"""Every path from a root to a tensor, with the derivative on each edge, the product along it, and the sum of all.
+
+The chain rule, path by path: the gradient is the sum over all paths of the product of the local derivatives. The number
+of paths grows exponentially with the depth of a graph, so they are counted (and their sum is taken) edge by edge, and
+written out one by one only if they are few. The run must have been watched with `jacobians`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtrace.analysis.steps import Graph, made_by
+from gradtrace.errors import UsageError
+from gradtrace.trace.record import BackwardStep, Pass, TensorRecord, Trace, Value
+
+MANY = 100  # paths up to which each one is written out
+CLOSE = 1e-5  # how near the sum must come to the gradient, relative to its size
+
+
+class Factor(NamedTuple):
+    """The derivative on one edge: of `of` by `by`. `local` is it as numbers; None: it is the matrix of `shape`."""
+
+    of: str
+    by: str
+    local: Value | None
+    shape: tuple[int, ...]
+
+
+class Path(NamedTuple):
+    """One path: its tensors from the root on, the factors, and what it adds to the gradient."""
+
+    tensors: tuple[str, ...]
+    factors: tuple[Factor, ...]
+    product: Value
+
+
+class Group(NamedTuple):
+    """All paths whose last step comes from one tensor: how many there are, and what they add together."""
+
+    through: str
+    ways: int
+    total: Value
+
+
+class Paths(NamedTuple):
+    """The paths from `root` to `leaf`. `paths` is empty if there are more than were asked for."""
+
+    root: str
+    leaf: str
+    ways: int
+    paths: tuple[Path, ...]
+    groups: tuple[Group, ...]
+    total: Value
+    gradient: Value | None  # what backward brought; None if it did not start at this root
+    agrees: bool
+    vector: Value  # what backward started with
+    hooks: tuple[str, ...]  # that changed a gradient on the way: then the sum is another
+    element: tuple[int, ...] | None = None  # of the leaf, if all of this is about one
+
+
+class Edge(NamedTuple):
+    """An edge of the graph that a gradient went along."""
+
+    source: int
+    place: int
+    target: int
+    tensor: int | None  # the operand
+
+
+class Web:
+    """The graph of one pass, from functions to functions."""
+
+    def __init__(self, trace: Trace, number: int) -> None:
+        self.trace = trace
+        self.graph = Graph(trace)
+        self.steps: dict[int, BackwardStep] = {s.function: s for s in trace.steps if s.number == number}
+        self.edges: dict[int, list[Edge]] = {}
+        for e in trace.function_edges:
+            step = self.steps.get(e.source)
+            if step is not None and e.input_index < len(step.downstream) and step.downstream[e.input_index] is not None:
+                edge = Edge(e.source, e.input_index, e.target, self.graph.operand(e.source, e.input_index))
+                self.edges.setdefault(e.source, []).append(edge)
+
+    def counts_to(self, target: int) -> dict[int, int]:
+        """For each function, how many paths lead from it to the target (those with none are left out)."""
+        counts = {target: 1}
+        for function in sorted(self.edges):  # a function is newer than those that its edges lead to
+            total = sum(counts.get(e.target, 0) for e in self.edges[function])
+            if total and function != target:
+                counts[function] = total
+        return counts
+
+    def along(self, edge: Edge, gradient: Any) -> Any:
+        """What a gradient becomes along an edge: times the local derivative, or the matrix."""
+        step = self.steps[edge.source]
+        sent = step.downstream[edge.place]
+        assert sent is not None
+        local = step.local[edge.place] if step.local else None
+        if local is None:
+            matrix = step.matrices[edge.place] if edge.place < len(step.matrices) else None
+            if matrix is None:
+                raise UsageError("the paths lead through an operation whose matrix of derivatives is too large to list",
+                                 "take smaller inputs, or see gradtrace trace")
+            return (gradient.reshape(-1) @ matrix.data).reshape(sent.shape)
+        if local.shape != gradient.shape and gradient.size == 1:
+            return (gradient.reshape(()) * np.asarray(local.data, float)).reshape(sent.shape)
+        return sum_to(gradient * np.asarray(local.data, float), sent.shape)
+
+    def label(self, tensor: int | None, function: int) -> str:
+        return self.trace.functions[function].name if tensor is None else self.trace.tensors[tensor].label
+
+
+def sum_to(array: Any, shape: tuple[int, ...]) -> Any:
+    """Sums what broadcasting had spread out."""
+    lead = array.ndim - len(shape)
+    axes = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and array.shape[i + lead] != 1)
+    return array.sum(axis=axes, keepdims=True).reshape(shape)
+
+
+def paths(trace: Trace, root: TensorRecord | None, leaf: TensorRecord, many: int = MANY) -> Paths:
+    """The paths to one tensor, from `root` or from where the last pass began.
+
+    UsageError if there is no such pass, or it did not come to either of them.
+    """
+    one = last_pass(trace)
+    start = trace.tensors[one.roots[0]] if root is None else root
+    web = Web(trace, one.number)
+    if start.function not in web.steps:
+        raise UsageError(f"backward did not come to {start.label}", "start from the result, or a part of it")
+    from_root = start.id in one.roots
+    vector = one.vectors[one.roots.index(start.id)] if from_root else None
+    first = web.steps[start.function].upstream[0]
+    shape = () if first is None else first.shape
+    seed = np.ones(shape) if vector is None else np.asarray(vector.data, float)
+    counts = {} if leaf.function is None else web.counts_to(leaf.function)
+    count = counts.get(start.function, 0)
+    groups, total = grouped(web, start.function, leaf, counts, seed)
+    listed = tuple(each(web, start, leaf, counts, seed)) if 0 < count <= many else ()
+    gradient = arrived(web, leaf) if from_root and len(one.roots) == 1 else None
+    agrees = gradient is None or close(total, gradient)
+    changed = tuple(
+        dict.fromkeys(h.name for s in web.steps.values() if s.function in counts for h in s.hooks if h.changed)
+    )
+    return Paths(start.label, leaf.label, count, listed, groups, total, gradient, agrees, value_of(seed), changed)
+
+
+def last_pass(trace: Trace) -> Pass:
+    """The last pass that came to its end. UsageError if there is none."""
+    done = [one for one in trace.passes if not one.error and one.roots]
+    if not done:
+        raise UsageError("backward was not run, so there are no paths",
+                         "leave out --no-backward, or let a leaf require grad")
+    return done[-1]
+
+
+def arrived(web: Web, leaf: TensorRecord) -> Value | None:
+    step = None if leaf.function is None else web.steps.get(leaf.function)
+    return None if step is None else next((v for v in step.arrived if v is not None), None)
+
+
+def grouped(
+    web: Web, start: int, leaf: TensorRecord, counts: dict[int, int], seed: Any
+) -> tuple[tuple[Group, ...], Value]:
+    """By the last edge: how many paths end with it, and what it carries; and the sum of all."""
+    gradients = {start: seed}
+    ways = {start: 1}
+    found: list[Group] = []
+    for function in sorted((f for f in counts if f in web.edges and f != leaf.function), reverse=True):
+        if function not in gradients:
+            continue
+        for edge in web.edges[function]:
+            if edge.target not in counts:
+                continue
+            sent = web.along(edge, gradients[function])
+            gradients[edge.target] = sent if edge.target not in gradients else gradients[edge.target] + sent
+            ways[edge.target] = ways.get(edge.target, 0) + ways[function]
+            if edge.target == leaf.function:
+                name = web.label(made_by(web.trace.functions[function]), function)
+                found.append(Group(name, ways[function], value_of(sent)))
+    total = gradients.get(leaf.function) if leaf.function is not None else None
+    if total is None:
+        total = np.zeros(leaf.value.shape if leaf.value is not None else ())
+    return tuple(found), value_of(total)
+
+
+def each(web: Web, start: TensorRecord, leaf: TensorRecord, counts: dict[int, int], seed: Any) -> Iterator[Path]:
+    """The paths one by one, the first operand's first."""
+    assert start.function is not None
+    stack: list[tuple[int, Any, tuple[Edge, ...]]] = [(start.function, seed, ())]
+    while stack:
+        function, gradient, way = stack.pop()
+        if function == leaf.function:
+            yield written(web, start, way, gradient)
+            continue
+        for edge in reversed([e for e in web.edges.get(function, ()) if e.target in counts]):
+            stack.append((edge.target, web.along(edge, gradient), (*way, edge)))
+
+
+def written(web: Web, start: TensorRecord, way: tuple[Edge, ...], product: Any) -> Path:
+    names = [start.label]
+    factors = []
+    for edge in way:
+        name = web.label(edge.tensor, edge.target)
+        step = web.steps[edge.source]
+        local = step.local[edge.place] if step.local else None
+        matrix = step.matrices[edge.place] if edge.place < len(step.matrices) else None
+        factors.append(Factor(names[-1], name, local, matrix.shape if local is None and matrix is not None else ()))
+        names.append(name)
+    return Path(tuple(names), tuple(factors), value_of(product))
+
+
+def value_of(array: Any) -> Value:
+    """An array as a Value."""
+    array = np.asarray(array, float)
+    return Value(array.shape, "float64", array.item() if not array.shape else array)
+
+
+def close(total: Value, gradient: Value) -> bool:
+    """Whether the sum is the gradient, within the rounding of its dtype."""
+    mine, theirs = np.asarray(total.data, float), np.asarray(gradient.data, float)
+    size = np.abs(theirs[np.isfinite(theirs)]).max(initial=1e-30)
+    return bool(np.allclose(mine, theirs, rtol=CLOSE, atol=CLOSE * size, equal_nan=True))
+
+
+def at(found: Paths, index: tuple[int, ...]) -> Paths:
+    """The same for one element of the leaf. UsageError if there is no such element."""
+
+    def pick(value: Value | None) -> Value | None:
+        return None if value is None else value_of(np.asarray(value.data)[index])
+
+    try:
+        picked = pick(found.total)
+    except IndexError:
+        raise UsageError(f"--element: {found.leaf} of shape {found.total.shape} has no element {list(index)}") from None
+    assert picked is not None
+    if picked.shape:
+        raise UsageError(f"--element: {found.leaf} has {len(found.total.shape)} dimensions", "give an index for each")
+    return found._replace(
+        paths=tuple(p._replace(product=pick(p.product)) for p in found.paths),  # type: ignore[arg-type]
+        groups=tuple(g._replace(total=pick(g.total)) for g in found.groups),  # type: ignore[arg-type]
+        total=picked,
+        gradient=pick(found.gradient),
+        element=index,
+    )
+
+
+def leaves(trace: Trace) -> list[TensorRecord]:
+    """The leaves that the last pass came to, in order of creation."""
+    number = last_pass(trace).number
+    reached = {s.function for s in trace.steps if s.number == number}
+    return [t for t in trace.tensors if t.is_leaf and t.function in reached]

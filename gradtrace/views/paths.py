@@ -1,0 +1,153 @@
+"""Paths and the chain rule along them, as text or data.
+
+    y to w: 2 paths
+    path       local derivatives  product
+    y → a → w  2 · 1                    2
+    y → b → w  3 · 1                    3
+    w.grad = 2*1 + 3*1 = 5
+
+The JSON document has `schema` "gradtrace/paths", `version` and `results`, one for each tensor: root, leaf, element (its
+index, or null), count (an exact integer), paths [{tensors, factors [{of, by, local (null for a matrix), matrix (its
+shape)}], product}] (empty if too many), groups [{through, count, total}], total, gradient (null if backward did not
+start at root), agrees, vector, hooks (that changed a gradient on the way).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gradtrace.analysis.paths import Factor, Path, Paths
+from gradtrace.trace.record import Value
+from gradtrace.views import grid, numbers, rows
+from gradtrace.views.cells import visible, wrap
+from gradtrace.views.layout import Cell, Options, paint
+
+SCHEMA, VERSION = "gradtrace/paths", 1
+COLUMNS = ("root", "leaf", "path", "count", "factors", "product")
+SHRINK = {"path": 16, "local derivatives": 12, "product": 9, "adds": 9, "through": 12}
+LONGEST = 12  # paths whose sum is written out
+
+
+def table(results: Sequence[Paths], options: Options) -> str:
+    return "\n".join("".join(line + "\n" for line in lines(found, options)) for found in results)
+
+
+def lines(found: Paths, options: Options) -> Iterator[str]:
+    what = "path" if found.ways == 1 else "paths"
+    yield paint(visible(f"{found.root} to {found.leaf}: {found.ways:,} {what}"), "bold", options)
+    if found.paths:
+        yield from grid.lines([
+            grid.column("path", [visible(arrow(options).join(p.tensors)) for p in found.paths]),
+            grid.column("local derivatives", [dot(options).join(map(factor, p.factors)) or "1" for p in found.paths]),
+            grid.column("product", [cell(p.product) for p in found.paths]),
+        ], options, SHRINK)
+    elif found.ways:
+        yield from grid.lines([
+            grid.column("through", [visible(g.through) for g in found.groups]),
+            grid.column("paths", [Cell(f"{g.ways:,}", "", True) for g in found.groups]),
+            grid.column("adds", [cell(g.total) for g in found.groups]),
+        ], options, SHRINK)
+    for text, style in conclusions(found):
+        for line in wrap(visible(text), options.width or 200):
+            yield paint(line, style, options)
+
+
+def conclusions(found: Paths) -> Iterator[tuple[str, str]]:
+    """The sum, and whether it is the gradient."""
+    if not found.ways:
+        yield f"{found.root} does not depend on {found.leaf}", "yellow"
+        return
+    if numbers.full(found.vector) != "1.0":
+        yield f"backward started with {numbers.short(found.vector)}", "dim"
+    index = "" if found.element is None else f"[{', '.join(map(str, found.element))}]"
+    name = f"{found.leaf}.grad" if found.gradient is not None else f"d({found.root})/d({found.leaf})"
+    name += index
+    terms, total = sum_of(found), short(found.total)
+    yield f"{name} = {terms} = {total}" if terms and terms != total else f"{name} = {total}", "green"
+    if not found.agrees and found.gradient is not None:
+        why = f"the hook {', '.join(found.hooks)} changed it on the way" if found.hooks else "the paths do not add up"
+        yield f"but backward brought {short(found.gradient)}: {why}", "red"
+
+
+def sum_of(found: Paths) -> str:
+    """ "2*1 + 3*1", of few scalar paths."""
+    scalar = all(f.local is not None and not f.local.shape for p in found.paths for f in p.factors)
+    if not 0 < len(found.paths) <= LONGEST or not scalar or found.vector.shape or found.vector.data != 1:
+        return ""
+    return " + ".join("*".join(signed(factor(f)) for f in p.factors) or "1" for p in found.paths)
+
+
+def signed(text: str) -> str:
+    return f"({text})" if text.startswith("-") else text
+
+
+def factor(one: Factor) -> str:
+    """A derivative in a cell: its number, a few numbers, or the size of its matrix."""
+    if one.local is not None:
+        return short(one.local)
+    return f"J({'x'.join(map(str, one.shape))})"
+
+
+def short(value: Value) -> str:
+    text = numbers.summary(value) if value.numel > 1 else ""
+    return text if text.startswith("all ") else numbers.short(value)
+
+
+def cell(value: Value) -> Cell:
+    return Cell(short(value), "", not value.shape)
+
+
+def arrow(options: Options) -> str:
+    return " -> " if options.ascii else " → "
+
+
+def dot(options: Options) -> str:
+    return " * " if options.ascii else " · "
+
+
+# ---- data
+
+
+def render(results: Sequence[Paths], format: str) -> str:
+    if format == "json":
+        return rows.dumps({"schema": SCHEMA, "version": VERSION, "results": [plain(r) for r in results]}) + "\n"
+    if format == "jsonl":
+        head = {"schema": SCHEMA + "/path", "version": VERSION}
+        return "".join(rows.dumps({**head, "root": r.root, "leaf": r.leaf, **plain_path(p)}) + "\n"
+                       for r in results for p in r.paths)
+    return rows.render(COLUMNS, [line for r in results for line in text_rows(r)], format)
+
+
+def plain(found: Paths) -> dict[str, Any]:
+    return {
+        "root": found.root,
+        "leaf": found.leaf,
+        "element": None if found.element is None else list(found.element),
+        "count": found.ways,
+        "paths": [plain_path(p) for p in found.paths],
+        "groups": [{"through": g.through, "count": g.ways, "total": numbers.jsonable(g.total)} for g in found.groups],
+        "total": numbers.jsonable(found.total),
+        "gradient": numbers.jsonable(found.gradient),
+        "agrees": found.agrees,
+        "vector": numbers.jsonable(found.vector),
+        "hooks": list(found.hooks),
+    }
+
+
+def plain_path(path: Path) -> dict[str, Any]:
+    return {
+        "tensors": list(path.tensors),
+        "factors": [{"of": f.of, "by": f.by, "local": numbers.jsonable(f.local), "matrix": list(f.shape) or None}
+                    for f in path.factors],
+        "product": numbers.jsonable(path.product),
+    }
+
+
+def text_rows(found: Paths) -> Iterator[list[str]]:
+    for p in found.paths:
+        factors = " * ".join(numbers.full(f.local) if f.local is not None else factor(f) for f in p.factors)
+        yield [found.root, found.leaf, " -> ".join(p.tensors), "1", factors, numbers.full(p.product)]
+    for g in () if found.paths else found.groups:
+        yield [found.root, found.leaf, f"... -> {g.through} -> {found.leaf}", str(g.ways), "", numbers.full(g.total)]
+    yield [found.root, found.leaf, "sum", str(found.ways), "", numbers.full(found.total)]

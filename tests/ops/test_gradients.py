@@ -28,9 +28,9 @@ def beside(name: str) -> Any:
     return module
 
 
-cases, more, generated = beside("cases"), beside("more_cases"), beside("generated")
+cases, more, composed, generated = (beside(n) for n in ("cases", "more_cases", "composed_cases", "generated"))
 FIRST_ORDER = cases.FIRST_ORDER | more.FIRST_ORDER
-BY_HAND = {**cases.CASES, **more.CASES}
+BY_HAND = {**cases.CASES, **more.CASES, **composed.CASES}
 BY_FAMILY = generated.every_case()
 # Records with a rule but nothing to compare: they raise on purpose, replace a value by one drawn at random, or round
 # to float32, where differences say nothing (the parity scripts have casts).
@@ -106,6 +106,38 @@ def test_expanded(name: str) -> None:
     function, first, *rest = BY_FAMILY[name][4 if name in generated.REDUCTIONS else 2]
     shape = np.shape(first) or (3,)
     check(name, expanded(function, shape), [np.asarray(first)[..., :1] if np.ndim(first) else first, *rest], "plain")
+
+
+@pytest.mark.parametrize("name", composed.PLAIN)
+def test_without_derivative(name: str) -> None:
+    for function, *arrays in composed.PLAIN[name]:
+        result = function(*leaves(arrays, "plain"))
+        several = result if isinstance(result, tuple) else (result,)
+        assert not any(getattr(out, "requires_grad", False) for out in several)
+
+
+@pytest.mark.parametrize("name", composed.INTEGER)
+def test_of_integers(name: str) -> None:
+    for function, *arrays in composed.INTEGER[name]:
+        assert function(*map(torch.tensor, arrays)).dtype is torch.int64
+
+
+@pytest.mark.parametrize("name", composed.CASTS)
+def test_the_gradient_of_a_cast_is_cast_back(name: str) -> None:
+    for function, *arrays in composed.CASTS[name]:
+        x, = leaves(arrays, "plain")
+        out = function(x)
+        assert out.requires_grad == out.is_floating_point()
+        if out.requires_grad:
+            assert torch.autograd.grad(out.sum(), x)[0].equal(torch.ones_like(x))
+
+
+@pytest.mark.parametrize("name", composed.RAISE)
+def test_without_a_formula(name: str) -> None:
+    for function, *arrays in composed.RAISE[name]:
+        out = function(*leaves(arrays, "plain"))
+        with pytest.raises(RuntimeError, match="not implemented"):
+            out.sum().backward()
 
 
 def test_no_record_is_forgotten() -> None:

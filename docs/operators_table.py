@@ -1,0 +1,227 @@
+"""The tables of docs/operators.md, found out by running every case of tests/ops: cogapp calls `write` there.
+
+Each public function is watched while the cases run on float64, and again on other dtypes: which grad_fn its results
+have and which dtypes it takes are what was seen. How often it can be differentiated is what those tests check.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+import gradtrace as torch
+from gradtrace import ops
+from gradtrace.engine.op import records
+from gradtrace.engine.tensor import Tensor
+
+CASES = Path(__file__).parent.parent / "tests" / "ops"
+DTYPES = {"float64": "float64", "float32": "float32", "int64": "int", "bool": "bool"}
+SECTIONS = {
+    "torch and Tensor": ("functions", "methods"), "torch.nn.functional": ("functional",), "torch.linalg": ("linalg",),
+    "torch.special": ("special",),
+}
+SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "floor_divide": "//", "remainder": "%", "pow": "**", "matmul": "@",
+    "neg": "-", "abs": "abs()", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "bitwise_not": "~", "bitwise_left_shift": "<<",
+    "bitwise_right_shift": ">>",
+}
+# Public functions, but neither made of elements nor differentiated: of tensors' places in memory, the random state.
+NO_OPERATORS = {
+    "Generator", "LinAlgError", "broadcast_shapes", "cpu", "cuda", "data_ptr", "from_numpy", "initial_seed",
+    "is_floating_point", "is_same_size", "is_set_to", "is_tensor", "manual_seed", "numel", "resize", "resize_",
+    "resize_as_", "seed", "set_", "storage", "storage_offset", "type", "untyped_storage",
+}
+Seen = dict[str, Any]
+Key = tuple[Any, ...]
+
+
+def beside(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"ops_{name}", CASES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def key_of(function: Any) -> Key | None:
+    """What tells a function's frames from others': its code and what it closes over."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    return (code, *identities(cell.cell_contents for cell in function.__closure__ or ()))
+
+
+def identities(values: Iterable[Any]) -> list[int]:
+    """Without what a call may set later: a node's class, at first None."""
+    return [id(value) for value in values if value is not None and not isinstance(value, type)]
+
+
+def public_functions() -> dict[Key, Any]:
+    tables = (ops.api.functions, ops.api.methods, ops.api.functional, ops.api.linalg, ops.api.special)
+    found = {key_of(f): f for table in tables for f in table.values()}
+    return {key: f for key, f in found.items() if key is not None}
+
+
+class Watch:
+    """Notes what public functions return while it is on."""
+
+    def __init__(self) -> None:
+        self.public = public_functions()
+        self.codes = {key[0] for key in self.public}
+        self.seen: dict[Key, Seen] = {}
+        self.dtype = ""
+        self.once = False  # whether the case now running can be differentiated once only
+        self.taken: dict[FrameType, str] = {}  # the dtype that a call now running was given
+
+    def __call__(self, frame: FrameType, event: str, value: Any) -> None:
+        if frame.f_code not in self.codes:
+            return
+        known = frame.f_locals
+        if event == "call":
+            self.taken[frame] = dtype_given(known[name] for name in known if name not in frame.f_code.co_freevars)
+        if event != "return":
+            return
+        taken = self.taken.pop(frame)
+        key = (frame.f_code, *identities(known.get(name) for name in frame.f_code.co_freevars))
+        if key in self.public and value is not None:
+            self.note(self.seen.setdefault(key, {"nodes": set(), "dtypes": {}, "orders": set()}), taken, value)
+
+    def note(self, about: Seen, taken: str, value: Any) -> None:
+        if taken:
+            results = [out.dtype.name for out in tensors_in(value)] or [type(value).__name__]
+            about["dtypes"].setdefault(taken, []).extend(results)
+        for out in tensors_in(value):
+            if self.dtype == "float64" and out.requires_grad:
+                about["orders"].add(1 if self.once else 2)
+                if out.grad_fn is not None:
+                    about["nodes"].add(out.grad_fn.name().rpartition("::")[2])
+
+
+def dtype_given(values: Iterable[Any]) -> str:
+    """The dtype of the tensors among the arguments, masks and indices beside floats aside; "" when there is none."""
+    found = {x.dtype.name for value in values for x in tensors_in(value)}
+    return next((name for name in DTYPES if name in found), "")
+
+
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from tensors_in(part)
+
+
+def observed() -> dict[Key, Seen]:
+    ops.load()
+    cases, more, composed, generated = (beside(n) for n in ("cases", "more_cases", "composed_cases", "generated"))
+    every = {**cases.CASES, **more.CASES, **composed.CASES, **composed.PLAIN, **composed.INTEGER,
+             **composed.CASTS, **composed.RAISE}
+    every.update(generated.every_case())
+    first_order = cases.FIRST_ORDER | more.FIRST_ORDER
+    watch = Watch()
+    for watch.dtype in DTYPES:
+        for name, several in every.items():
+            watch.once = name in first_order
+            for function, *arrays in several:
+                run(watch, function, arrays)
+    return watch.seen
+
+
+def run(watch: Watch, function: Callable[..., Any], arrays: list[Any]) -> None:
+    """One case in the watch's dtype; a dtype that it refuses leaves no trace."""
+    leaves = [torch.tensor(np.asarray(a), dtype=getattr(torch, watch.dtype)) for a in arrays]
+    for x in leaves:
+        x.requires_grad_(x.is_floating_point())
+    sys.setprofile(watch)
+    try:
+        with warnings.catch_warnings(), contextlib.suppress(Exception):
+            warnings.simplefilter("ignore")
+            function(*leaves)
+    finally:
+        sys.setprofile(None)
+
+
+# ---- the tables
+
+
+def merged(found: list[Seen]) -> Seen:
+    """What was seen of a name's forms together."""
+    total: Seen = {"nodes": set(), "dtypes": {}, "orders": set()}
+    for about in found:
+        total["nodes"] |= about["nodes"]
+        total["orders"] |= about["orders"]
+        for dtype, results in about["dtypes"].items():
+            total["dtypes"].setdefault(dtype, []).extend(results)
+    return total
+
+
+def dtypes_text(dtypes: dict[str, list[str]]) -> str:
+    """Each kind of input that is taken, and the result's dtype where it is another."""
+    groups: dict[str, list[str]] = {}
+    for dtype, shown in DTYPES.items():
+        results = dtypes.get(dtype)
+        if results:
+            groups.setdefault("" if dtype in results else results[0], []).append(shown)
+    texts = (", ".join(kinds).replace("float64, float32", "float") + (f" → {to}" if to else "")
+             for to, kinds in groups.items())
+    return "; ".join(texts)
+
+
+def order_text(names: list[str], about: Seen) -> str:
+    record = records.get(ops.api.catalogue.get(names[0], ("", ""))[1])
+    if record is not None and record.undefined:
+        return "backward raises"
+    return "any" if 2 in about["orders"] else "1" if about["orders"] else "-"
+
+
+def forms_text(name: str, tables: tuple[str, ...]) -> str:
+    found = [letter for letter, table in (("f", "functions"), ("m", "methods"))
+             if table in tables and name in getattr(ops.api, table)]
+    if "methods" not in tables:
+        function = getattr(ops.api, tables[0])[name]
+        return "f k" if "inplace" in inspect.signature(function).parameters else "f"
+    found += ["i"] if hasattr(Tensor, name + "_") else []
+    found += [f"`{SIGNS[name]}`".replace("|", "\\|")] if name in SIGNS else []
+    return " ".join(found)
+
+
+def rows(tables: tuple[str, ...], seen: dict[Key, Seen]) -> Iterator[str]:
+    unseen: list[str] = []
+    by_function: dict[tuple[int, ...], list[str]] = {}
+    names = {name for table in tables for name in getattr(ops.api, table)}
+    for name in sorted(names, key=str.lower):
+        if name.startswith("_") or (name.endswith("_") and name[:-1] in names) or name in NO_OPERATORS:
+            continue
+        functions = tuple(id(getattr(ops.api, table).get(name)) for table in tables)
+        by_function.setdefault(functions, []).append(name)
+    for same in by_function.values():
+        found = [getattr(ops.api, table)[name] for table in tables for name in same if name in getattr(ops.api, table)]
+        about = merged([seen[key] for key in map(key_of, found) if key in seen])
+        nodes = ", ".join(sorted(about["nodes"])) or "-"
+        if not any(key_of(f) in seen for f in found):
+            unseen.append(same[0])
+        same.sort(key=lambda name: name != found[0].__name__)  # its own name before its aliases
+        shown = ", ".join(f"`{name}`" for name in same)
+        yield (f"| {shown} | {forms_text(same[0], tables)} | {nodes} | {dtypes_text(about['dtypes']) or '-'} "
+               f"| {order_text(same, about)} |")
+    assert not unseen, f"no case in tests/ops calls {', '.join(unseen)}"
+
+
+def write(out: Callable[[str], None]) -> None:
+    """The tables as Markdown, line by line."""
+    seen = observed()
+    for title, tables in SECTIONS.items():
+        out(f"\n## {title}\n")
+        out("| name | forms | grad_fn | dtypes | derivatives |\n| --- | --- | --- | --- | --- |")
+        for row in rows(tables, seen):
+            out(row)

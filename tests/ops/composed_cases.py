@@ -88,6 +88,7 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
                          (lambda x: F.adaptive_max_pool1d(x, 2), some(1, 2, 5)),
                          (lambda x: F.lp_pool2d(x, 3, 2), 0.2 + np.abs(some(1, 1, 2, 4))),
                          (lambda x: F.lp_pool3d(x, 2, 2), some(1, 1, 2, 2, 2)), spots(F.max_pool1d, 1, 1, 4),
+                         (lambda x: torch.adaptive_max_pool1d(x, 2)[0], some(1, 2, 5)),
                          (lambda x: F.adaptive_max_pool1d_with_indices(x, 2)[0], some(1, 2, 5)),
                          (lambda x: F.adaptive_max_pool2d_with_indices(x, 2)[0], some(1, 1, 3, 3)),
                          (lambda x: F.adaptive_max_pool3d_with_indices(x, 1)[0], some(1, 1, 2, 2, 2))],
@@ -124,7 +125,7 @@ PLAIN: dict[str, list[tuple[Any, ...]]] = {
     **{name: [(getattr(torch, name), some(2, 3), some(3))] for name in (
         "allclose", "isclose", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "isin",
     )},
-    "equal": [(torch.equal, some(2), some(2))],
+    "is_nonzero": [(torch.is_nonzero, some())], "equal": [(torch.equal, some(2), some(2))],
     "bucketize": [(lambda x: torch.bucketize(x, torch.tensor([0.0, 1.0])), some(3))],
     "searchsorted": [(lambda x: torch.searchsorted(torch.tensor([0.0, 1.0], dtype=x.dtype), x), some(3))],
     "histogram": [(lambda x: torch.histogram(x, 3), some(4))],

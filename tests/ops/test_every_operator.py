@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,3 +46,13 @@ def test_no_operator_is_forgotten() -> None:
 @pytest.mark.parametrize("name", [*tiers.TIER_ONE_WITHOUT_DERIVATIVE, *tiers.TIER_TWO_WITHOUT_DERIVATIVE])
 def test_those_without_derivative_are_there(name: str) -> None:
     assert callable(getattr(torch.zeros(1), name, None)) or callable(getattr(torch, name, None))
+
+
+def test_every_public_name_has_a_case() -> None:
+    """What docs/operators.md tells of an operator is seen when a case calls it."""
+    sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+    try:
+        table = importlib.import_module("operators_table")
+    finally:
+        sys.path.pop(0)
+    assert table.without_case() == []

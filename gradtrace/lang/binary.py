@@ -2,7 +2,8 @@
 
 Most operands are variables of the frame and constants. These are read in place instead of by a closure of their own,
 which is a third of the cost of a Python-level loop. Every form does the same: both operands, then the origin, then the
-operator, through its guard if the left operand's type asks for it.
+operator, through its guard if the left operand's type asks for it. With a `target` the closure is the statement that
+assigns the result to that variable of the frame, and returns None as statements do.
 """
 
 from __future__ import annotations
@@ -13,25 +14,30 @@ from gradtrace.lang import syntax as ast
 from gradtrace.lang.operators import Guarded
 from gradtrace.lang.unit import Code, Frame, Unit
 
+Target = str | None
 
-def binary_code(operator: Guarded, left: ast.expr, right: ast.expr, unit: Unit, origin: int) -> Code:
-    """The closure for `left operator right`."""
+
+def binary_code(
+    operator: Guarded, left: ast.expr, right: ast.expr, unit: Unit, origin: int, target: Target = None
+) -> Code:
+    """The closure for `left operator right`, or for `target = left operator right`."""
     a, b = unit.direct(left), unit.direct(right)
+    end = (origin, target)
     if a is not None:
         if b is not None:
-            return names(operator, a, unit.missing(left), b, unit.missing(right), origin)  # type: ignore[arg-type]
+            return names(operator, a, unit.missing(left), b, unit.missing(right), *end)  # type: ignore[arg-type]
         if type(right) is ast.Constant:
             value = right.value
-            return name_and_constant(operator.by(value), a, unit.missing(left), value, origin)  # type: ignore[arg-type]
-        return name_and_code(operator, a, unit.missing(left), unit.compile(right), origin)  # type: ignore[arg-type]
+            return name_and_constant(operator.by(value), a, unit.missing(left), value, *end)  # type: ignore[arg-type]
+        return name_and_code(operator, a, unit.missing(left), unit.compile(right), *end)  # type: ignore[arg-type]
     if b is not None:
-        return code_and_name(operator, unit.compile(left), b, unit.missing(right), origin)  # type: ignore[arg-type]
+        return code_and_name(operator, unit.compile(left), b, unit.missing(right), *end)  # type: ignore[arg-type]
     if type(right) is ast.Constant:
-        return code_and_constant(operator.by(right.value), unit.compile(left), right.value, origin)
-    return codes(operator, unit.compile(left), unit.compile(right), origin)
+        return code_and_constant(operator.by(right.value), unit.compile(left), right.value, *end)
+    return codes(operator, unit.compile(left), unit.compile(right), *end)
 
 
-def names(operator: Guarded, left: str, no_left: Code, right: str, no_right: Code, origin: int) -> Code:
+def names(operator: Guarded, left: str, no_left: Code, right: str, no_right: Code, origin: int, target: Target) -> Code:
     plain, apply, guarded = operator
 
     def run(f: Frame) -> Any:
@@ -44,12 +50,15 @@ def names(operator: Guarded, left: str, no_left: Code, right: str, no_right: Cod
         except KeyError:
             b = no_right(f)
         state.origin = origin
-        return apply(a, b) if type(a) in plain else guarded(a, b)
+        result = apply(a, b) if type(a) in plain else guarded(a, b)
+        if target is None:
+            return result
+        f[target] = result
 
     return run
 
 
-def name_and_constant(operator: Guarded, left: str, no_left: Code, b: Any, origin: int) -> Code:
+def name_and_constant(operator: Guarded, left: str, no_left: Code, b: Any, origin: int, target: Target) -> Code:
     plain, apply, guarded = operator
 
     def run(f: Frame) -> Any:
@@ -58,12 +67,15 @@ def name_and_constant(operator: Guarded, left: str, no_left: Code, b: Any, origi
         except KeyError:
             a = no_left(f)
         state.origin = origin
-        return apply(a, b) if type(a) in plain else guarded(a, b)
+        result = apply(a, b) if type(a) in plain else guarded(a, b)
+        if target is None:
+            return result
+        f[target] = result
 
     return run
 
 
-def name_and_code(operator: Guarded, left: str, no_left: Code, right: Code, origin: int) -> Code:
+def name_and_code(operator: Guarded, left: str, no_left: Code, right: Code, origin: int, target: Target) -> Code:
     plain, apply, guarded = operator
 
     def run(f: Frame) -> Any:
@@ -73,12 +85,15 @@ def name_and_code(operator: Guarded, left: str, no_left: Code, right: Code, orig
             a = no_left(f)
         b = right(f)
         state.origin = origin
-        return apply(a, b) if type(a) in plain else guarded(a, b)
+        result = apply(a, b) if type(a) in plain else guarded(a, b)
+        if target is None:
+            return result
+        f[target] = result
 
     return run
 
 
-def code_and_name(operator: Guarded, left: Code, right: str, no_right: Code, origin: int) -> Code:
+def code_and_name(operator: Guarded, left: Code, right: str, no_right: Code, origin: int, target: Target) -> Code:
     plain, apply, guarded = operator
 
     def run(f: Frame) -> Any:
@@ -88,35 +103,44 @@ def code_and_name(operator: Guarded, left: Code, right: str, no_right: Code, ori
         except KeyError:
             b = no_right(f)
         state.origin = origin
-        return apply(a, b) if type(a) in plain else guarded(a, b)
+        result = apply(a, b) if type(a) in plain else guarded(a, b)
+        if target is None:
+            return result
+        f[target] = result
 
     return run
 
 
-def code_and_constant(operator: Guarded, left: Code, b: Any, origin: int) -> Code:
+def code_and_constant(operator: Guarded, left: Code, b: Any, origin: int, target: Target) -> Code:
     plain, apply, guarded = operator
 
     def run(f: Frame) -> Any:
         a = left(f)
         state.origin = origin
-        return apply(a, b) if type(a) in plain else guarded(a, b)
+        result = apply(a, b) if type(a) in plain else guarded(a, b)
+        if target is None:
+            return result
+        f[target] = result
 
     return run
 
 
-def codes(operator: Guarded, left: Code, right: Code, origin: int) -> Code:
+def codes(operator: Guarded, left: Code, right: Code, origin: int, target: Target) -> Code:
     plain, apply, guarded = operator
 
     def run(f: Frame) -> Any:
         a = left(f)
         b = right(f)
         state.origin = origin
-        return apply(a, b) if type(a) in plain else guarded(a, b)
+        result = apply(a, b) if type(a) in plain else guarded(a, b)
+        if target is None:
+            return result
+        f[target] = result
 
     return run
 
 
-def chain(first: Code, rest: list[tuple[Guarded, Code, int]]) -> Code:
+def chain(first: Code, rest: list[tuple[Guarded, Code, int]], target: Target = None) -> Code:
     """A long sum or product, evaluated in a loop: its depth in the tree is no depth of calls."""
 
     def run(f: Frame) -> Any:
@@ -125,6 +149,8 @@ def chain(first: Code, rest: list[tuple[Guarded, Code, int]]) -> Code:
             other = right(f)
             state.origin = origin
             value = apply(value, other) if type(value) in plain else guarded(value, other)
-        return value
+        if target is None:
+            return value
+        f[target] = value
 
     return run

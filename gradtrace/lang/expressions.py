@@ -13,12 +13,25 @@ from gradtrace.lang import syntax as ast
 from gradtrace.lang.operators import COMPARE, NUMBERS, UNARY, Guarded
 from gradtrace.lang.unit import Code, Frame, Unit
 
-COMPILERS: dict[type, Callable[[Any, Unit], Code]] = {}
+COMPILERS: dict[type, Callable[..., Code]] = {}
+STORING: frozenset[type] = frozenset({ast.BinOp, ast.Call})  # whose compilers take the variable to store in
 LONG = 30  # operators in a row from which on they are evaluated in a loop
 
 
 def compile_expression(node: ast.AST, unit: Unit) -> Code:
     return COMPILERS[type(node)](node, unit)
+
+
+def compile_assignment(target: str, node: ast.AST, unit: Unit) -> Code:
+    """`target = expression` for a variable of the frame; operators and calls, the most common, store by themselves."""
+    if type(node) in STORING:
+        return COMPILERS[type(node)](node, unit, target)
+    value = compile_expression(node, unit)
+
+    def run(f: Frame) -> None:
+        f[target] = value(f)
+
+    return run
 
 
 def compiles(*kinds: type) -> Callable[[Any], Any]:
@@ -43,16 +56,16 @@ def name(node: ast.Name, unit: Unit) -> Code:
 
 
 @compiles(ast.BinOp)
-def binop(node: ast.BinOp, unit: Unit) -> Code:
+def binop(node: ast.BinOp, unit: Unit, target: str | None = None) -> Code:
     row = [node]
     while isinstance(row[-1].left, ast.BinOp):
         row.append(row[-1].left)
     if len(row) < LONG:
-        return binary.binary_code(unit.operator(type(node.op)), node.left, node.right, unit, unit.origin(node))
+        return binary.binary_code(unit.operator(type(node.op)), node.left, node.right, unit, unit.origin(node), target)
     row.reverse()
     first = compile_expression(row[0].left, unit)
     rest = [(unit.operator(type(n.op)), compile_expression(n.right, unit), unit.origin(n)) for n in row]
-    return binary.chain(first, rest)
+    return binary.chain(first, rest, target)
 
 
 @compiles(ast.UnaryOp)

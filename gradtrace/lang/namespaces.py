@@ -11,7 +11,7 @@ from importlib import import_module as real_import
 from gradtrace.annotations import Any
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import python_modules, torch_modules
-from gradtrace.lang.values import Frozen
+from gradtrace.lang.values import FIXED, Frozen
 
 LIBRARY = {
     "torch": "gradtrace", "torch.autograd": "gradtrace.autograd", "torch.func": "gradtrace.func",
@@ -178,6 +178,7 @@ def absent(name: str) -> ImportError:
 
 
 Namespace.__name__ = Namespace.__qualname__ = "module"
+FIXED.add(Namespace)
 
 
 def advice(module: str, name: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
+from gradtrace.lang.binary import binary_code
+from gradtrace.lang.expressions import compile_assignment
 from gradtrace.lang.inputs import declares_input
 from gradtrace.lang.targets import compile_delete, compile_store
 from gradtrace.lang.unit import Code, Frame, Unit
@@ -158,17 +160,14 @@ def assign(node: ast.Assign, unit: Unit) -> Code:
 
 
 def assign_one(target: ast.expr, source: ast.expr, unit: Unit) -> Code:
-    value, name = unit.compile(source), unit.home(target)
+    name = unit.home(target)
+    if name is not None:
+        return compile_assignment(name, source, unit)
+    value = unit.compile(source)
     if isinstance(target, ast.Tuple) and len(target.elts) == 2:
         first, second = (unit.home(e) for e in target.elts)
         if first is not None and second is not None:
             return assign_two(first, second, value, unit.origin(target))
-    if name is not None:
-
-        def to_name(f: Frame) -> None:
-            f[name] = value(f)
-
-        return to_name
     store = compile_store(target, unit)
 
     def run(f: Frame) -> None:
@@ -237,17 +236,11 @@ def augmented(node: ast.AugAssign, unit: Unit) -> Code:
 
 
 def augmented_name(node: ast.AugAssign, target: ast.Name, unit: Unit) -> Code:
-    from gradtrace.lang.binary import binary_code
-
-    load = ast.copy_location(ast.Name(target.id, ast.Load()), target)
-    change = binary_code(unit.operator(type(node.op), inplace=True), load, node.value, unit, unit.origin(node))
-    name = unit.home(target)
+    load, name = ast.copy_location(ast.Name(target.id, ast.Load()), target), unit.home(target)
+    operator, origin = unit.operator(type(node.op), inplace=True), unit.origin(node)
+    change = binary_code(operator, load, node.value, unit, origin, name)
     if name is not None:
-
-        def to_name(f: Frame) -> None:
-            f[name] = change(f)
-
-        return to_name
+        return change
     store = unit.store(target.id)
 
     def run(f: Frame) -> None:

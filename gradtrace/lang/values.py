@@ -23,6 +23,10 @@ class Frozen:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
 
+# The types of owners whose attributes never change once they were read.
+FIXED: set[type] = set()
+
+
 class Function:
     """A function of a program. `_run(args, kwargs)` is its compiled form; attributes are the program's own."""
 

@@ -95,7 +95,7 @@ def grad(
     if is_grads_batched:
         results = batched(as_tuple(outputs), targets, as_tuple(grad_outputs), keep, create_graph, allow_unused)
     else:
-        one = one_pass if state.batching is None else state.batching.one_pass
+        one = one_pass if state.batching is None else state.batching.gradients
         results = one(as_tuple(outputs), targets, grad_outputs, keep, create_graph)
     if not allow_unused:
         for i, r in enumerate(results):

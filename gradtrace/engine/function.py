@@ -19,6 +19,11 @@ NO_BACKWARD = (
     "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
     "mode AD."
 )
+NO_SETUP = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+    "the setup_context staticmethod. For more details, please see "
+    "https://pytorch.org/docs/main/notes/extending.func.html"
+)
 ONCE_MESSAGE = "trying to differentiate twice a function that was marked with @once_differentiable"
 LEGACY_MESSAGE = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
@@ -240,6 +245,12 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Runs forward outside the graph and records one node for it."""
+        if state.levels:
+            if cls.setup_context is Function.setup_context:
+                raise RuntimeError(NO_SETUP)
+            batched = NotImplemented if state.batching is None else state.batching.apply(cls, args)
+            if batched is not NotImplemented:
+                return batched
         state.user_code = True
         ctx = cls._backward_cls((), None, (), None, None, [], [], None)
         flags = [isinstance(a, Tensor) for a in args]

@@ -101,6 +101,8 @@ class CopySlices(Node):
 def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     """Runs `record` on (target, *rest), writes the result into target, and returns target."""
     args = (target, *rest)
+    if state.levels:
+        state.guard(record.name, target)
     if state.batching is not None:
         batched = state.batching.operate_inplace(record, args)
         if batched is not NotImplemented:

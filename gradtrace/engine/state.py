@@ -17,7 +17,7 @@ Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 class State:
     __slots__ = (
         "_forward", "_in_rule", "_inference", "_levels", "_recorder", "anomaly", "anomaly_check_nan", "batching",
-        "closely", "depth", "grad_enabled", "marks", "origin", "planner", "printer", "scope", "seq", "special",
+        "closely", "depth", "grad_enabled", "guard", "marks", "origin", "planner", "printer", "scope", "seq", "special",
         "user_code", "watcher",
     )
 
@@ -33,6 +33,7 @@ class State:
         self.watcher: Any = None
         self.planner: Any = None
         self.batching: Any = None
+        self.guard: Any = None
         self.printer: Callable[[Any], str | None] | None = None
         self._forward: Any = None
         self._in_rule = False  # whether a derivative rule runs on Tensors

@@ -162,12 +162,16 @@ class Tensor(Described, metaclass=TensorType):
     def requires_grad(self, flag: bool) -> None:
         if not self.is_leaf:
             raise RuntimeError(NOT_LEAF_FLAG_MESSAGE + ("" if flag else DETACH_HINT))
-        self.requires_grad_(flag)
+        self.set_requires_grad(flag)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Changes in place whether this leaf requires grad; RuntimeError for a computed tensor."""
         if state.levels:
             raise RuntimeError(INSIDE_TRANSFORM)
+        return self.set_requires_grad(requires_grad)
+
+    def set_requires_grad(self, requires_grad: bool) -> Tensor:
+        """requires_grad_ as assigning to `requires_grad` does it, also inside a transform."""
         if not isinstance(requires_grad, (bool, int)):
             kind = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")

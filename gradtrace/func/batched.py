@@ -96,7 +96,7 @@ class Batched(Tensor):
 
     @requires_grad.setter
     def requires_grad(self, flag: bool) -> None:
-        self.requires_grad_(flag)
+        self.set_requires_grad(flag)
 
     @property
     def grad_fn(self) -> Node | None:

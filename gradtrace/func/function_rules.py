@@ -18,6 +18,13 @@ Args = tuple[Any, ...]
 Options = dict[str, Any]
 FunctionRule = Callable[[Callable[..., Any], Args, Options, Any], Any]
 
+SHARED_STATISTICS = (
+    "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, "
+    "were not batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be "
+    "False.If you are using a prebuilt module and do not need eval mode, please see the functorch website for "
+    "resources on how to patch your module to work with vmap"
+)
+
 FUNCTION_RULES: dict[str, FunctionRule] = {}
 
 
@@ -207,3 +214,13 @@ def images(function: Callable[..., Any], args: Args, options: Options, level: An
         return NotImplemented
     found = function(x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), *args[1:], **options)
     return wrapped(apply(lambda t: t.reshape(x.shape[0], x.shape[1], *t.shape[1:]), found), level)
+
+
+@rule("batch_norm")
+def statistics(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+    """Refuses to update statistics that the samples share."""
+    named = getattr(function, "__wrapped__", function).__name__ == "batch_norm"  # F's, not torch.batch_norm
+    updates = named and len(args) > 5 and args[5] and isinstance(args[0], Batched)
+    if updates and any(isinstance(x, Tensor) and not isinstance(x, Batched) for x in args[1:3]):
+        raise RuntimeError(SHARED_STATISTICS)
+    return NotImplemented

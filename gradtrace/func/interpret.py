@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from gradtrace.engine import Tensor
-from gradtrace.engine.backward import one_pass
+from gradtrace.engine import Function, Tensor
+from gradtrace.engine.backward import NO_HISTORY, one_pass
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.op import Op
@@ -26,6 +26,9 @@ UNBATCHED_RANDOM = (
     "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
     "If this is necessary for your usage, please file an issue with functorch."
 )
+SAME_RANDOM = (
+    "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with functorch"
+)
 UNBATCHED_TARGET = (
     "vmap: {0}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
     "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a "
@@ -39,6 +42,11 @@ MASK_INDEX = (
 DYNAMIC_SHAPE = (
     "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please "
     "file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+)
+NO_VMAP = (
+    "You tried to vmap over {}, but it does not have vmap support. Please override and implement the vmap staticmethod "
+    "or set generate_vmap_rule=True. For more details, please see "
+    "https://pytorch.org/docs/main/notes/extending.func.html"
 )
 REFUSALS = {
     "nonzero": DYNAMIC_SHAPE.format("nonzero"),
@@ -59,6 +67,13 @@ REFUSALS = {
     "one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
 }
 ELEMENTWISE = frozenset((*UNARY.split(), *POINTWISE.split(), "assign", "fill_tensor"))
+
+
+class VmapInfo(NamedTuple):
+    """What the `vmap` of a custom Function gets to know first."""
+
+    batch_size: int
+    randomness: str
 
 
 class Interpreter:
@@ -111,6 +126,22 @@ class Interpreter:
         target.value, target.bdim = view.value, view.bdim
         return True
 
+    def apply(self, function: type[Function], args: tuple[Any, ...]) -> Any:
+        """A custom Function on batched tensors: by its own `vmap`, or sample by sample where it asks for that."""
+        level = highest(args)
+        if level is None:
+            return NotImplemented
+        rule = getattr(function, "vmap", None)
+        if rule is None and not getattr(function, "generate_vmap_rule", False):
+            raise RuntimeError(NO_VMAP.format(function.__name__))
+        if rule is None or not state.levels[-1].batches:
+            return each(function.apply, args, {}, level)
+        pairs = [_whole(a, level) for a in args]
+        out, dims = rule(VmapInfo(level.size, level.randomness), tuple(d for _, d in pairs), *(x for x, _ in pairs))
+        if not isinstance(out, tuple):
+            return out if dims is None else Batched(out, dims, level)
+        return tuple(o if d is None else Batched(o, d, level) for o, d in zip(out, dims, strict=True))
+
     # ---- functions that read values
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -153,9 +184,11 @@ class Interpreter:
     # ---- random numbers
 
     def _random(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        level = next(level for level in reversed(state.levels) if level.batches)
         if function.__name__ in ("bernoulli", "multinomial", "normal"):
             self.allow_random()
-        level = next(level for level in reversed(state.levels) if level.batches)
+            if level.randomness == "same" and highest(flatten((args, options))[0]) is not None:
+                raise RuntimeError(SAME_RANDOM)
         if level.randomness != "different" or level.drawing:
             return function(*args, **options)
         level.drawing = True
@@ -199,6 +232,15 @@ class Interpreter:
         return level
 
     # ---- gradients
+
+    def gradients(
+        self, outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_graph: bool
+    ) -> tuple[Any, ...]:
+        """torch.autograd.grad in a function under vmap: only what a transform inside differentiates has history."""
+        for i, out in enumerate(outputs):
+            if isinstance(out, Batched) and not out.requires_grad:
+                raise RuntimeError(NO_HISTORY.format(i))
+        return self.one_pass(outputs, targets, grad_outputs, keep, create_graph)
 
     def one_pass(
         self, outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_graph: bool

@@ -10,10 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Self
 
-from gradtrace.engine import AccumulateGrad, Node, Tensor, grad, state
+from gradtrace.engine import AccumulateGrad, Node, Tensor, state
+from gradtrace.engine.backward import one_pass
 from gradtrace.func.batched import Batched, whole
 from gradtrace.func.pytree import apply, flatten, torch_function
 from gradtrace.func.rules import front
+
+CAPTURED = (
+    "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+    "(aten::{}) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
+    "transformed to explicitly accept the mutated Tensor(s) as inputs."
+)
+# PyTorch's names of in-place operators, where they are not the record's with an underscore.
+ATEN = {
+    "add": "add_.Tensor", "add_scaled": "add_.Tensor", "assign": "copy_", "div": "div_.Tensor",
+    "div_mode": "div_.Tensor_mode", "fill": "fill_.Scalar", "fill_tensor": "fill_.Scalar",
+    "masked_fill": "masked_fill_.Scalar", "masked_fill_tensor": "masked_fill_.Tensor", "mul": "mul_.Tensor",
+    "pow": "pow_.Tensor", "pow_scalar": "pow_.Scalar", "redraw": "normal_", "sub": "sub_.Tensor",
+    "sub_scaled": "sub_.Tensor",
+}
 
 
 class Running:
@@ -28,6 +43,7 @@ class Running:
     def __enter__(self) -> Self:
         state.levels = (*state.levels, self)
         self.number = len(state.levels)
+        state.guard = refuse_captured
         if state.printer is None:
             from gradtrace.func.shown import transform_text
 
@@ -47,23 +63,39 @@ class Level(Running):
         self.outer = state.grad_enabled
         self.own: dict[int, Tensor] = {}
         self.entered: dict[int, tuple[Node, Tensor]] = {}
+        self.arguments: dict[int, Tensor] = {}
 
     def enter(self, value: Any) -> Any:
         """The nested value with its tensors replaced by the transform's own; ValueError for other leaves."""
         return apply(self._enter_tensor, value)
+
+    def wrap(self, value: Any) -> Any:
+        """The nested value with its tensors as ones of the transform, not to be differentiated with respect to."""
+        return apply(lambda x: self._argument(x, leaf=False) if isinstance(x, Tensor) else x, value)
+
+    def owns(self, tensor: Tensor) -> bool:
+        """Whether the transform may change a tensor: one made in it, or its argument, and no view of another."""
+        if tensor._x is None or self not in tensor._x.transforms:
+            return False
+        base = tensor._base
+        return base is None or id(tensor) in self.arguments or id(base) in self.arguments or self.owns(base)
 
     def _enter_tensor(self, x: Any) -> Tensor:
         if not isinstance(x, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
         if state.batching is not None:
             x = spread(x)
+        return self._argument(x, leaf=True)
+
+    def _argument(self, x: Tensor, leaf: bool) -> Tensor:
         inner = whole(x)
         if not (self.outer and inner.requires_grad):
-            return self.leaf(x.detach())
+            return self.leaf(x.detach()) if leaf else x.detach()
         out = x.view_as(x)
         entered = whole(out)
         assert entered.grad_fn is not None
         self.entered[id(entered.grad_fn)] = (entered.grad_fn, inner)
+        self.arguments[id(entered)] = entered
         return out
 
     def leaf(self, fresh: Tensor) -> Tensor:
@@ -86,7 +118,7 @@ class Level(Running):
             fn = t.grad_fn
             if fn is not None:
                 waiting.append(fn)
-            elif id(t) not in self.own:
+            elif not self._is_own(t):
                 return True
         return self._reaches_outside(waiting)
 
@@ -98,11 +130,15 @@ class Level(Running):
                 continue
             seen.add(id(node))
             if isinstance(node, AccumulateGrad):
-                if id(node.variable) not in self.own:
+                if not self._is_own(node.variable):
                     return True
                 continue
             waiting.extend(n for n, _ in node.next_functions if n is not None)
         return False
+
+    def _is_own(self, leaf: Tensor) -> bool:
+        """Whether a leaf was made by the transform, or in it."""
+        return id(leaf) in self.own or (leaf._x is not None and self in leaf._x.transforms)
 
     def leave(self, value: Any) -> Any:
         """The nested value without the history that is the transform's own."""
@@ -117,6 +153,13 @@ class Level(Running):
         if inner._x is not None and self in inner._x.transforms:
             inner._x.transforms = tuple(level for level in inner._x.transforms if level is not self)
         return x
+
+
+def refuse_captured(name: str, target: Tensor) -> None:
+    """RuntimeError where a function under a transform changes a tensor in place that it did not make or get."""
+    inner = whole(target)
+    if any(isinstance(level, Level) and not level.owns(inner) for level in state.levels):
+        raise RuntimeError(CAPTURED.format(ATEN.get(name, name + "_")))
 
 
 def spread(x: Tensor) -> Tensor:
@@ -153,10 +196,9 @@ def gradients(
     zeros_like = torch_function("zeros_like")
     if not pairs:
         return [zeros_like(x) for x in ins]
-    found = grad(
-        [out for out, _ in pairs], ins, [g for _, g in pairs], retain_graph=retain_graph, create_graph=create_graph,
-        allow_unused=True,
-    )
+    differentiate = one_pass if state.batching is None else state.batching.one_pass
+    keep = create_graph if retain_graph is None else retain_graph
+    found = differentiate(tuple(o for o, _ in pairs), tuple(ins), tuple(g for _, g in pairs), keep, create_graph)
     return [zeros_like(x) if g is None else g for g, x in zip(found, ins, strict=True)]
 
 
@@ -213,5 +255,5 @@ def pick(args: tuple[Any, ...], argnums: Argnums) -> Any:
 def enter_arguments(level: Level, args: tuple[Any, ...], argnums: Argnums) -> tuple[tuple[Any, ...], Any]:
     """The arguments with those to differentiate made the transform's own, and these alone."""
     found = positions(argnums, len(args))
-    entered = tuple(level.enter(a) if i in found else a for i, a in enumerate(args))
+    entered = tuple(level.enter(a) if i in found else level.wrap(a) for i, a in enumerate(args))
     return entered, pick(entered, argnums)

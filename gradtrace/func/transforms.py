@@ -151,7 +151,9 @@ def pushforward(
             wanted = primals = _enter_floats(level, primals)
         else:
             chosen = positions(argnums, len(primals))
-            primals = tuple(_enter_floats(level, p) if i in chosen else p for i, p in enumerate(primals))
+            primals = tuple(
+                _enter_floats(level, p) if i in chosen else level.wrap(p) for i, p in enumerate(primals)
+            )
             wanted = pick(primals, argnums)
         output, aux = func(*primals), None
         if has_aux:

@@ -65,7 +65,7 @@ def finish(raw: Any, requires_grad: bool = False, place: Any = None) -> Tensor:
         return t
     if not t.is_floating_point():
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return t.requires_grad_()
+    return t.set_requires_grad(True)
 
 
 def np_of(dtype: Any, default: dtypes.dtype | None = None) -> Any:

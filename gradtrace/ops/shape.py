@@ -364,6 +364,8 @@ def _inplace_view(function: Any, node: str) -> Any:
     """In-place forms of views: the tensor itself takes the new shape."""
 
     def method(self: Tensor, *args: Any) -> Tensor:
+        if state.levels:
+            state.guard(function.__name__, self)
         if self.requires_grad and state.grad_enabled:
             refuse_untrackable(self)
         out = function(self, *args)

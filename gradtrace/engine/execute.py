@@ -317,6 +317,9 @@ def check_versions(node: Node) -> None:
         outs = node.out if type(node.out) is tuple else (node.out,)
         number = next(i for i, raw in enumerate(outs) if raw is not None)
         raise modified(outs[number], node, number, rare.out_counter.n, rare.out_version)
+    for t, version in () if rare is None else rare.watched:
+        if t._version != version:
+            raise modified(t._data, None, 0, t._version, version)
 
 
 def first_modified(node: Node, expected: tuple[int, ...] | None) -> RuntimeError:

@@ -112,7 +112,7 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
             y = b
             if type(x) is not float and (type(x) is bool or x.dtype.kind != "f"):
                 return general(a, b)
-            mask = 9 if a._req else 0  # 8: the second operand is a number, see Op.plan
+            mask = 9 if a._req else 0  # 8: the second operand is a number
         elif kind_of_b is Tensor or isinstance(b, Tensor):
             y, other = b._data, b._x
             if other is not None:
@@ -143,7 +143,7 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
             return out
         plan = plans[mask]
         if plan is None:
-            plan = plans[mask] = record.plan(mask)
+            plan = plans[mask] = record.plan(mask & 3)
             kind = record.node_type()
         keep_a, keep_b = plan.actions
         out._fn = node = new(kind)
@@ -157,7 +157,7 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
             node.nb = fn if fn is not None else accumulator(b)
         node.a = a if keep_a == SAVE else None
         if mask == 9:
-            node.b = b
+            node.b = b if keep_b == SAVE else None
             if a._nr:
                 node.nrs = (a._nr, 0)
         else:

@@ -103,13 +103,14 @@ def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle
 class Rare:
     """What few nodes have: hooks, versions of what they saved when these were not 0, a counter of their result."""
 
-    __slots__ = ("hooks", "out_counter", "out_version", "versions")
+    __slots__ = ("hooks", "out_counter", "out_version", "versions", "watched")
 
     def __init__(self) -> None:
         self.hooks: Hooks | None = None
         self.versions: tuple[int, ...] | None = None
         self.out_counter: Any = None
         self.out_version = 0
+        self.watched: tuple[tuple[Tensor, int], ...] = ()  # index tensors and masks with their versions
 
 
 class Node:
@@ -280,4 +281,6 @@ def bare_name(fn: Node) -> str:
 
 def tensor_type_name(dtype: Any) -> str:
     """"torch.FloatTensor" and its like, as messages name a tensor's type."""
+    if dtype is not None and dtype.kind == "b":
+        return "CPUBoolType"
     return f"torch.{dtypes.from_np(dtype).scalar_type}Tensor" if dtype is not None else "torch.DoubleTensor"

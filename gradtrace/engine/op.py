@@ -11,7 +11,8 @@ A record says everything about one operator, on one or a few lines:
 - `scalar`: the same on Python floats, for float64 scalars without numpy. It may raise where IEEE has inf or nan:
   then the operation is done again on a 0-d array.
 - A derivative `d(needs, rule)` per tensor argument: `needs` names what backward keeps ("self other", "out", "~self"
-  for only the shape and dtype, "out1" for one of several results). The rule is written once, in operators and in names
+  for only the shape and dtype, "out1" for one of several results,
+  "index" for a plain argument that PyTorch saves). The rule is written once, in operators and in names
   of `xp`, which stands for floats, arrays or Tensors as the case is. `joint=` is one rule for all arguments,
   `rule(xp, wanted, g, out, *args)`; `no_gradient=` names the arguments (indices, pivots) that it has none for.
 - `lacks=("bi", "elu_cpu")`: the kinds of dtypes (numpy's letters) that PyTorch's kernel of that name refuses; or a
@@ -29,7 +30,7 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import refuse_mismatch
 from gradtrace.engine.extra import Counter
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import AccumulateGrad, Node, UndefinedGrad
+from gradtrace.engine.node import AccumulateGrad, Meta, Node, UndefinedGrad
 from gradtrace.engine.promote import promote
 from gradtrace.engine.saved import DROP, META, SAVE, keep, layout, mark_view, note_versions, source_node
 from gradtrace.engine.state import state
@@ -164,11 +165,7 @@ class Op:
         return found
 
     def plan(self, mask: int) -> Plan:
-        """Which arguments to keep when those in the bit mask require grad.
-
-        The bits above the arguments' (1 << arity + i) say which arguments are numbers: keeping a number is not saving
-        a value, and a node that saved none is never freed.
-        """
+        """Which arguments to keep when those in the bit mask require grad."""
         plan = self._plans.get(mask)
         if plan is None:
             plan = self._plans[mask] = self._make_plan(mask)
@@ -185,12 +182,14 @@ class Op:
         actions = []
         for name in (n.lstrip("*") for n in self.tensor_names):
             actions.append(SAVE if name in needs else META if "~" + name in needs else DROP)
+        plain = needs.intersection(self.plain_names)
         unknown = needs - {n.lstrip("*") for n in self.tensor_names} - {"~" + n.lstrip("*") for n in self.tensor_names}
+        unknown -= plain
         numbered = tuple(i for i in range(self.outputs) if f"out{i}" in unknown)
         assert unknown <= {"out", *(f"out{i}" for i in numbered)}, f"{self.name}: unknown name in needs: {unknown}"
         save_out = bool(unknown)
         which = None if "out" in unknown or not numbered else numbered
-        saves_input = any(a == SAVE and not mask >> self.arity + i & 1 for i, a in enumerate(actions))
+        saves_input = SAVE in actions or bool(plain)
         narrow = not (self.variadic or self.plain_names) and self.arity <= 2 and self.outputs == 1
         quick = narrow and self.scalar is not None and self.joint is None and not self.undefined
         rules = tuple((i, derivative.rule) for i, derivative in found)
@@ -287,13 +286,12 @@ class Op:
         sources = args[0] if self.variadic else args[: self.arity]
         next_ = []
         numbered = False
-        for i, a in enumerate(sources):
+        for a in sources:
             if isinstance(a, Tensor):
                 next_.append(source_node(a))
                 numbered = numbered or a._nr != 0
             else:
                 next_.append(None)
-                mask |= 1 << self.arity + i
         plan = self._plans.get(mask) or self.plan(mask)
         kept = keep(args, plan.actions, self.variadic)
         shape, dtype = layout(raw)
@@ -342,8 +340,12 @@ class Op:
             self.attach(result, node, 0)
             return result
         names = tuple(n.lstrip("*") for n in self.tensor_names) + self.plain_names
-        if name in names and node.args[names.index(name)] is not None:
-            return node.args[names.index(name)]
+        if name in names:
+            kept = node.args[names.index(name)]
+            if isinstance(kept, Meta):
+                return None
+            is_number = names.index(name) < self.arity and isinstance(kept, (int, float))
+            return Tensor._wrap(np.asarray(kept)) if is_number else kept
         raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
 
 

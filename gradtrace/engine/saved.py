@@ -73,6 +73,18 @@ def saved_versions(kept: tuple[Any, ...]) -> tuple[int, ...] | None:
     return tuple(a._version for a in flat(kept) if isinstance(a, Tensor)) if changed else None
 
 
+def watch(result: Tensor, *tensors: Any) -> Tensor:
+    """Notes the versions of the index tensors and masks that the rule of an operation's node reads its arrays from."""
+    extra = result._x
+    node = result._fn if extra is None or extra.view is None else extra.view.base._fn
+    node = getattr(node, "inner", node)
+    if node is not None and node.op is not None:
+        watched = tuple((t, t._version) for t in tensors if isinstance(t, Tensor) and not t.is_inference())
+        if watched:
+            node.ensure_rare().watched = watched
+    return result
+
+
 def flat(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments with the operands of a variadic operator spread out."""
     return (*args[0], *args[1:]) if args and type(args[0]) is tuple else args

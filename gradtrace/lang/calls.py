@@ -306,6 +306,8 @@ def any_arguments(node: ast.Call, function: Code, unit: Unit) -> Code:
         if meter.left < 0:
             meter.more()
         try:
+            if "out" in kwargs and kwargs["out"] is not None:
+                return with_out(target, name, args, kwargs)
             return target(*args, **kwargs)
         except Exception as error:
             refuse_call(error, target, None, name, args, kwargs)
@@ -348,6 +350,18 @@ def add_keyword(found: dict[str, Any], name: str, value: Any, target: Any) -> No
     if name in found:
         raise TypeError(f"{full_name(target)} got multiple values for keyword argument '{name}'")
     found[name] = value
+
+
+def with_out(target: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+    """A call that puts its result into the tensor given as `out`, where the target is an operator."""
+    from gradtrace.lang.refusals import is_operator
+    from gradtrace.ops.out import into
+
+    if not is_operator(target):
+        return target(*args, **kwargs)
+    out = kwargs["out"]
+    rest = {key: value for key, value in kwargs.items() if key != "out"}
+    return into(out, name.rpartition(".")[2] or target.__name__, target(*args, **rest), (*args, *rest.values()))
 
 
 # ---- super()

@@ -13,6 +13,12 @@ from gradtrace.ops.signatures import refusal
 OWNERS = {"linalg": "l", "LA": "l", "special": "s", "functional": "n", "F": "n", "torch": "f"}
 
 
+def is_operator(target: Any) -> bool:
+    """Whether a function is one of torch's operators."""
+    name = getattr(target, "__name__", "")
+    return any(table.get(name) is target for table in (api.functions, api.linalg, api.special))
+
+
 def of_operator(target: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:
     """PyTorch's message about the arguments of a call that failed; "" for what is no operator, or where they fit."""
     owner, _, name = name.rpartition(".")

@@ -13,7 +13,7 @@ from gradtrace.ops.select import order_of
 
 kth = op("kthvalue(self; dim, index)", lambda a, dim, index: taken(a, index, dim).squeeze(dim if a.ndim else ()),
          node="KthvalueBackward0",
-         self=d("~self", lambda xp, g, out, self, dim, index: xp.gather_place(
+         self=d("~self index", lambda xp, g, out, self, dim, index: xp.gather_place(
              None,             xp.unsqueeze(g, dim) if index.ndim else g, tuple(self.shape), dim, index)))
 
 

@@ -8,6 +8,7 @@ from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
+from gradtrace.engine.saved import watch
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, not_a_tensor, public
 from gradtrace.ops.arithmetic import where
@@ -17,20 +18,20 @@ from gradtrace.ops.indexing import as_index, check_bounds
 
 masked_fill = op("masked_fill(self; mask, value)", lambda a, mask, value: np.where(mask, np.asarray(value).astype(
     a.dtype), a), node="MaskedFillBackward0",
-    self=d("", lambda xp, g, out, self, mask, value: xp.zeroed(g, mask)))
+    self=d("mask", lambda xp, g, out, self, mask, value: xp.zeroed(g, mask)))
 masked_fill_tensor = op("masked_fill_tensor(self, value; mask)", lambda a, value, mask: np.where(
     mask, value.astype(a.dtype), a), node="MaskedFillBackward1",
-    self=d("", lambda xp, g, out, self, value, mask: xp.zeroed(g, mask)),
-    value=d("", lambda xp, g, out, self, value, mask: xp.where(mask, g, xp.zeros_like(g))))
+    self=d("mask", lambda xp, g, out, self, value, mask: xp.zeroed(g, mask)),
+    value=d("mask", lambda xp, g, out, self, value, mask: xp.where(mask, g, xp.zeros_like(g))))
 masked_select = op("masked_select(self; mask)", lambda a, mask: np.broadcast_arrays(a, mask)[0][np.broadcast_to(
     mask, np.broadcast_shapes(a.shape, mask.shape))], node="MaskedSelectBackward0",
-    self=d("~self", lambda xp, g, out, self, mask: xp.mask_place(None, g, np.broadcast_to(
+    self=d("~self mask", lambda xp, g, out, self, mask: xp.mask_place(None, g, np.broadcast_to(
         plain(mask), np.broadcast_shapes(tuple(self.shape), tuple(mask.shape))))))
 mask_place = op("mask_place(onto, source; mask)", lambda onto, source, mask: mask_kernel(source, mask),
                 node="MaskedScatterBackward0", onto=d("", nothing),
                 source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))))
 take_record = op("take(self; index)", lambda a, index: a.reshape(-1)[index], node="TakeBackward0",
-                 self=d("~self", lambda xp, g, out, self, index: xp.place_flat(g, index, tuple(self.shape))))
+                 self=d("~self index", lambda xp, g, out, self, index: xp.place_flat(g, index, tuple(self.shape))))
 
 
 def mask_kernel(source: Any, mask: Any) -> Any:
@@ -42,7 +43,7 @@ def mask_kernel(source: Any, mask: Any) -> Any:
 index_add = op("index_add(self, source; dim, index, alpha)", lambda a, source, dim, i, alpha: index_add_kernel(
     a, source, dim, i, alpha), node="IndexAddBackward0",
     self=d("", lambda xp, g, out, self, source, dim, index, alpha: g),
-    source=d("", lambda xp, g, out, self, source, dim, index, alpha: xp.index_select(g, dim, index) * alpha))
+    source=d("index", lambda xp, g, out, self, source, dim, index, alpha: xp.index_select(g, dim, index) * alpha))
 
 
 def plain(value: Any) -> Any:
@@ -96,7 +97,7 @@ def gathered(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = Fals
     if i.ndim != input.ndim and max(i.ndim, input.ndim) > 1:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     check_bounds_like(i, input, dim, "gather")
-    return gather(input, dim, i)
+    return watch(gather(input, dim, i), index)
 
 
 def check_bounds_like(i: Any, input: Tensor, dim: int, name: str) -> None:
@@ -123,14 +124,14 @@ def scatter_choice(self: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Any
 def scattered(input: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None) -> Tensor:
     """A copy with src placed at the index along dim (torch.scatter)."""
     record, rest = scatter_choice(input, dim, index, src if src is not None else value)
-    return record(input, *rest)
+    return watch(record(input, *rest), index)
 
 
 @public("scatter_", forms="m")
 def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None) -> Tensor:
     """scatter in place."""
     record, rest = scatter_choice(self, dim, index, src if src is not None else value)
-    return inplace(record, self, *rest)
+    return watch(inplace(record, self, *rest), index)
 
 
 @public("scatter_add")
@@ -154,7 +155,7 @@ def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if not input.ndim and i.size != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
     check_bounds(i, dim, input.shape[dim] if input.ndim else 1)
-    return index_select(input, dim, i if input.ndim else i.reshape(()))
+    return watch(index_select(input, dim, i if input.ndim else i.reshape(())), index)
 
 
 @public("index_add")
@@ -199,7 +200,7 @@ def masked_filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with value where the mask holds (torch.masked_fill)."""
     record, rest = fill_choice(mask, value)
     broadcast(tuple(mask.shape), tuple(input.shape))
-    return record(input, *rest)
+    return watch(record(input, *rest), mask)
 
 
 @public("masked_fill_", forms="m")
@@ -211,13 +212,13 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
         raise RuntimeError(
             f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(wide)}"
         )
-    return inplace(record, self, *rest)
+    return watch(inplace(record, self, *rest), mask)
 
 
 @public("masked_select")
 def masked_selected(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask holds, 1-d (torch.masked_select)."""
-    return masked_select(input, mask.shared())
+    return watch(masked_select(input, mask.shared()), mask)
 
 
 @public("take")
@@ -225,7 +226,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """Elements by flat position (torch.take)."""
     positions, n = long_index("take", index), input.numel()
     check_bounds(positions, 0, n)
-    return take_record(input, positions % max(n, 1))
+    return watch(take_record(input, positions % max(n, 1)), index)
 
 
 @public("nonzero")

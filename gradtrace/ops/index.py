@@ -61,7 +61,8 @@ slice_place = op("slice_place(self; shape, dim, start, stop, step)",
                  self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(
                      g, dim, start, stop, step)))
 index = op("index(self; indices)", lambda a, indices: a[indices], node="IndexBackward0",
-           self=d("~self", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)))
+           self=d("~self indices",
+                  lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)))
 index_place = op("index_place(onto, values; shape, indices)", lambda onto, g, shape, indices: add_at(
     shape, indices, g), node="IndexPutImplBackward0", onto=d("", nothing),
     values=d("", lambda xp, g, out, onto, values, shape, indices: xp.index(g, indices)))
@@ -70,12 +71,12 @@ index_rows = op("index_rows(onto, source; shape, dim, index)", lambda onto, g, s
     source=d("", lambda xp, g, out, onto, source, shape, dim, index: xp.index_select(g, dim, index)))
 index_put = op("index_put(self, values; indices, accumulate)", lambda a, v, indices, accumulate: put_kernel(
     a, v, indices, accumulate), node="IndexPutBackward0",
-    self=d("", lambda xp, g, out, self, values, indices, accumulate: g if accumulate else xp.index_put(
+    self=d("indices", lambda xp, g, out, self, values, indices, accumulate: g if accumulate else xp.index_put(
         g, xp.zeros_like(xp.index(g, indices)), indices, False)),
-    values=d("", lambda xp, g, out, self, values, indices, accumulate: xp.index(g, indices)))
+    values=d("indices", lambda xp, g, out, self, values, indices, accumulate: xp.index(g, indices)))
 gather = op("gather(self; dim, index)", lambda a, dim, index: taken(narrowed(a, index, dim), index, dim),
             node="GatherBackward0",
-            self=d("~self", lambda xp, g, out, self, dim, index: xp.gather_place(
+            self=d("self index", lambda xp, g, out, self, dim, index: xp.gather_place(
                 None, g, tuple(self.shape), dim, index)))
 
 
@@ -89,21 +90,21 @@ _place("gather_place", "ScatterAddBackward0")
 _place("order_place", "ScatterBackward0")  # no place twice
 scatter = op("scatter(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(a, src, dim, index),
              node="ScatterBackward0",
-             self=d("", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
-             src=d("~src", lambda xp, g, out, self, src, dim, index: xp.fit(
+             self=d("index", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
+             src=d("~src index", lambda xp, g, out, self, src, dim, index: xp.fit(
                  xp.gather(g, dim, index), tuple(src.shape))))
 scatter_value = op("scatter_value(self; dim, index, value)",
                    lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value), node="ScatterBackward1",
-                   self=d("", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)))
+                   self=d("index", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)))
 scatter_add = op("scatter_add(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(
     a, src, dim, index, add=True), node="ScatterAddBackward0",
     self=d("", lambda xp, g, out, self, src, dim, index: g),
-    src=d("~src", lambda xp, g, out, self, src, dim, index: xp.fit(xp.gather(g, dim, index), tuple(src.shape))))
+    src=d("~src index", lambda xp, g, out, self, src, dim, index: xp.fit(xp.gather(g, dim, index), tuple(src.shape))))
 fit = op("fit(self; shape)", lambda a, shape: fit_kernel(a, shape), node="SliceBackward0",
          self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))))
 index_select = op("index_select(self; dim, index)", lambda a, dim, index: rows(a, index, dim),
                   node="IndexSelectBackward0",
-                  self=d("~self", lambda xp, g, out, self, dim, index: xp.index_rows(
+                  self=d("~self index", lambda xp, g, out, self, dim, index: xp.index_rows(
                       None, g, tuple(self.shape), dim, index)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import is_array, np
+from gradtrace.engine.saved import watch
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.create import assign, fill_tensor, from_nested
 from gradtrace.ops.expansion import expanded
@@ -172,7 +173,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     if not advanced:
         return result if result is not self else alias(self)
     try:
-        return index(result, index_arrays(result, advanced))
+        return watch(index(result, index_arrays(result, advanced)), *advanced)
     except (ValueError, IndexError) as error:
         if "broadcast" in str(error):
             raise IndexError("shape mismatch: indexing tensors could not be broadcast together") from None
@@ -194,6 +195,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
                 )
             source = value.to(self.dtype)
         inplace(index_put, target, without_leading_ones(source), index_arrays(target, advanced), False)
+        watch(target, *advanced)
         return
     if not isinstance(value, Tensor):
         value = Tensor._wrap(np.asarray(value).astype(self.dtype.np))

@@ -91,23 +91,23 @@ scatter_reduce_record = op(
     joint=d("self src out", lambda xp, wanted, g, out, self, src, *rest: [
         x if w else None for x, w in zip(reduce_grads(xp, g, out, self, src, *rest), wanted, strict=True)]))
 index_fill_record = op("index_fill(self; dim, index, value)", fill_at, node="IndexFillBackward0",
-                       self=d("", lambda xp, g, out, self, dim, index, value: xp.index_fill(g, dim, index, 0)))
+                       self=d("index", lambda xp, g, out, self, dim, index, value: xp.index_fill(g, dim, index, 0)))
 index_copy_record = op("index_copy(self, source; dim, index)", lambda a, source, dim, index: fill_at(
     a, dim, index, source), node="IndexCopyBackward0",
-    self=d("", lambda xp, g, out, self, source, dim, index: xp.index_fill(g, dim, index, 0)),
-    source=d("", lambda xp, g, out, self, source, dim, index: xp.index_select(g, dim, index)))
+    self=d("index", lambda xp, g, out, self, source, dim, index: xp.index_fill(g, dim, index, 0)),
+    source=d("index", lambda xp, g, out, self, source, dim, index: xp.index_select(g, dim, index)))
 masked_scatter_record = op(
     "masked_scatter(self, source; mask)", lambda a, source, mask: masked_scatter_kernel(a, source, mask),
     node="MaskedScatterBackward0",
-    self=d("", lambda xp, g, out, self, source, mask: xp.where(mask, xp.zeros_like(g), g)),
-    source=d("~source", lambda xp, g, out, self, source, mask: xp.reshape(xp.fit(
+    self=d("mask", lambda xp, g, out, self, source, mask: xp.where(mask, xp.zeros_like(g), g)),
+    source=d("~source mask", lambda xp, g, out, self, source, mask: xp.reshape(xp.fit(
         xp.index(g, (mask,)), (int(np.prod(tuple(source.shape))),)), tuple(source.shape))))
 put_record = op(
     "put(self, source; index, accumulate)", lambda a, source, index, accumulate: put_kernel(
         a, source, index, accumulate), node="PutBackward0",
-    self=d("", lambda xp, g, out, self, source, index, accumulate: g if accumulate else xp.put(
+    self=d("index", lambda xp, g, out, self, source, index, accumulate: g if accumulate else xp.put(
         g, xp.zeros_like(xp.take_flat(g, index)), index, False)),
-    source=d("", lambda xp, g, out, self, source, index, accumulate: xp.take_flat(g, index)))
+    source=d("index", lambda xp, g, out, self, source, index, accumulate: xp.take_flat(g, index)))
 
 
 def masked_scatter_kernel(a: Any, source: Any, mask: Any) -> Any:

@@ -11,14 +11,14 @@ from gradtrace.ops.index import taken
 from gradtrace.ops.results import values_and_indices
 
 sort_by = op("sort(self; dim, order)", lambda a, dim, order: taken(a, order, dim), node="SortBackward0",
-             self=d("~self", lambda xp, g, out, self, dim, order: xp.order_place(
+             self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(
                  None, g, tuple(self.shape), dim, order)))
 sort_stable = op("sort_stable(self; dim, order)", lambda a, dim, order: taken(a, order, dim),
                  node="SortBackward1",
-                 self=d("~self", lambda xp, g, out, self, dim, order: xp.order_place(
+                 self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(
                      None, g, tuple(self.shape), dim, order)))
 topk_by = op("topk(self; dim, order)", lambda a, dim, order: taken(a, order, dim), node="TopkBackward0",
-             self=d("~self", lambda xp, g, out, self, dim, order: xp.order_place(
+             self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(
                  None, g, tuple(self.shape), dim, order)))
 
 

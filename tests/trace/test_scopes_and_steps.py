@@ -102,7 +102,7 @@ loss.backward()
         ("AccumulateGrad", 2.0, []),
     ]
     assert [v and v.data for v in trace.steps[1].local] == [1.0, -1.0]
-    assert [s.freed for s in trace.steps] == [True, False, False, False, False]
+    assert [s.freed for s in trace.steps] == [True, False, True, False, False]
 
 
 def test_what_arrives_has_the_shape_of_the_input():

@@ -39,7 +39,13 @@ DETACH_HINT = (
 
 
 class TensorType(type):
-    """Finds methods on the class too (`Tensor.softmax`), loading the family that has them."""
+    """Finds methods on the class too (`Tensor.softmax`), loading the family that has them; prints as PyTorch's."""
+
+    def __repr__(cls) -> str:
+        if not cls.__module__.startswith("gradtrace."):
+            return super().__repr__()
+        home = "torch.nn.parameter" if cls.__module__.startswith("gradtrace.nn.") else "torch"
+        return f"<class '{home}.{cls.__qualname__}'>"
 
     def __getattr__(cls, name: str) -> Any:
         method = resolve_method(name)

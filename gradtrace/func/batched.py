@@ -131,6 +131,9 @@ class Batched(Tensor):
         return id(self)
 
 
+Batched.__name__ = Batched.__qualname__ = "Tensor"  # as programs, and messages about them, know it
+
+
 def whole(tensor: Tensor) -> Tensor:
     """The tensor that holds all samples of all levels."""
     while isinstance(tensor, Batched):

@@ -23,7 +23,7 @@ def jacrev(
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
     """A function that gives the Jacobian of `func`: for each output and chosen input, output.shape + input.shape."""
-    if chunk_size is not None and chunk_size <= 0:
+    if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
     def wrapper(*args: Any) -> Any:

@@ -144,9 +144,13 @@ class Level(Running):
         """The nested value without the history that is the transform's own."""
         return apply(self._leave_tensor, value)
 
+    def leave_aux(self, value: Any, has_aux: bool) -> Any:
+        """`leave` of what a function gives besides its output, if it does."""
+        return self.leave(value) if has_aux else None
+
     def _leave_tensor(self, x: Any) -> Any:
         if not isinstance(x, Tensor):
-            return x
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(x)}")
         inner = whole(x)
         if inner.requires_grad and not self.depends_on_outside((x,)):
             return x.detach()

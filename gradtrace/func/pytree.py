@@ -81,6 +81,8 @@ def broadcast(prefix: Any, spec: Spec) -> list[Any] | None:
     entries = list(prefix.values()) if isinstance(prefix, dict) else list(prefix)
     if type(prefix) is not spec.kind or len(entries) != len(spec.children):
         return None
+    if isinstance(prefix, dict) and tuple(prefix) != spec.keys:
+        return None
     parts = [broadcast(entry, child) for entry, child in zip(entries, spec.children, strict=True)]
     found = [part for part in parts if part is not None]
     return [x for part in found for x in part] if len(found) == len(parts) else None

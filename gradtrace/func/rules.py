@@ -293,11 +293,22 @@ def dot(record: Op, size: int, args: Args, dims: Args) -> Any:
     return (matmul(a, b) if dims[1] is None else matmul(a, xp.t(b))), 0
 
 
+RANKS = {"mm": (2, 2), "mv": (2, 1), "bmm": (3, 3)}
+
+
+def check_ranks(name: str, args: Args, dims: Args) -> None:
+    found, wanted = tuple(logical_ndim(x, d) for x, d in zip(args, dims, strict=True)), RANKS.get(name)
+    if wanted is not None and found != wanted:
+        raise RuntimeError(
+            f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {found[0]}and b has dim {found[1]}but "
+            f"expected them to have dim {wanted[0]} and dim {wanted[1]}"
+        )
+
+
 @rule("mv")
 def mv(record: Op, size: int, args: Args, dims: Args) -> Any:
+    check_ranks("mv", args, dims)
     a, b = (x if d is None else front(x, d, size) for x, d in zip(args, dims, strict=True))
-    if any(logical_ndim(x, d) != n for x, d, n in zip(args, dims, (2, 1), strict=True)):
-        return NotImplemented
     if None not in dims:
         return product(record, size, args, dims)
     return (matmul(a, b), 0) if dims[1] is None else (matmul(a, xp.t(b)), 1)
@@ -306,6 +317,7 @@ def mv(record: Op, size: int, args: Args, dims: Args) -> Any:
 @rule("mm", "matmul", "bmm")
 def product(record: Op, size: int, args: Args, dims: Args) -> Any:
     """As matmul of stacks of matrices: a vector is a matrix of one column, or of one row."""
+    check_ranks(record.name, args, dims)
     a, b = (x if d is None else front(x, d, size) for x, d in zip(args, dims, strict=True))
     vectors = [logical_ndim(x, d) == 1 for x, d in zip(args, dims, strict=True)]
     a = xp.unsqueeze(a, a.ndim - 1) if vectors[0] else a

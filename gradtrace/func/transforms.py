@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any
 
 from gradtrace.engine import Tensor, enable_grad, state
+from gradtrace.func.batched import whole
 from gradtrace.func.levels import (
     Argnums,
     Level,
@@ -43,7 +44,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             create_graph = level.depends_on_outside((output,))
             found = gradients((output,), leaves, create_graph=create_graph, retain_graph=True)
         value = level.leave(output)
-        return level.leave(unflatten(found, spec)), (value, level.leave(aux)) if has_aux else value
+        return level.leave(unflatten(found, spec)), (value, level.leave_aux(aux, has_aux)) if has_aux else value
 
     return wrapping(func, wrapper)
 
@@ -112,7 +113,7 @@ def vjp_of_arguments(
         found = gradients(outputs, leaves, given, create_graph=create_graph, retain_graph=retain_graph)
         return level.leave(unflatten(found, wanted_spec))
 
-    return level.leave(output), backward, level.leave(aux)
+    return level.leave(output), backward, level.leave_aux(aux, has_aux)
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
@@ -135,13 +136,13 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     _check_tensors(flat_primals, "primals")
     _check_tensors(directions, "tangents")
     _check_sizes(flat_primals, directions)
-    output, push, aux = pushforward(func, primals, None, has_aux)
+    output, push, aux = pushforward(func, primals, None, has_aux, strict=strict)
     result = output, push(directions)
     return (*result, aux) if has_aux else result
 
 
 def pushforward(
-    func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums, has_aux: bool
+    func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums, has_aux: bool, *, strict: bool = False
 ) -> tuple[Any, Callable[[list[Tensor]], Any], Any]:
     """(output, push, aux) for the chosen arguments (None: all): `push` takes a tangent for each of their tensors and
     gives the derivative of the output along them, nested as the output; an output of integers has derivative zero."""
@@ -159,6 +160,11 @@ def pushforward(
         if has_aux:
             output, aux = split_aux(output, JVP)
         outputs = check_outputs(output, JVP)
+        if strict and not all(whole(t).requires_grad for t in outputs):
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+                "allowed with strict=True."
+            )
         smooth = [t for t in outputs if t.is_floating_point()]
         cotangents = [level.leaf(zeros_like(t).detach()) for t in smooth]
         pulled = gradients(smooth, flatten(wanted)[0], cotangents, create_graph=True)
@@ -171,7 +177,7 @@ def pushforward(
         derivatives = [next(found) if t.is_floating_point() else zeros_like(t) for t in outputs]
         return level.leave(unflatten(derivatives, spec))
 
-    return level.leave(output), push, level.leave(aux)
+    return level.leave(output), push, level.leave_aux(aux, has_aux)
 
 
 def _enter_floats(level: Level, value: Any) -> Any:
@@ -204,7 +210,20 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     output = func(*primals)  # PyTorch calls it twice too: for the output, and to trace the derivative
     _, push, _ = pushforward(func, primals, None, False)
 
+    wanted, spec = flatten(primals)
+
     def derivative(*tangents: Any) -> Any:
-        return push(flatten(tangents)[0])
+        given, given_spec = flatten(tangents)
+        if given_spec != spec:
+            raise RuntimeError(
+                f"Expected the tangents {given_spec} to have the same argspec as the primals {spec}"
+            )
+        for i, (t, p) in enumerate(zip(given, wanted, strict=True)):
+            if t.shape != p.shape:
+                raise RuntimeError(
+                    f"tangent:{i} with shape {t.shape} in flattened pytree doesn't match the shape {p.shape} of the "
+                    "corresponding primal."
+                )
+        return push(given)
 
     return output, derivative

@@ -20,6 +20,8 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 EXPRESSION = ["(x+w)*(w+1)", "--x", "2", "--w", "1"]
+# What the installed command runs; `python -m` would import more than that.
+COMMAND = ["{python}", "-c", "from gradtrace.cli.main import main; main()"]
 
 
 class Job(NamedTuple):
@@ -31,7 +33,11 @@ class Job(NamedTuple):
 
 def script(name: str, *arguments: object) -> dict[str, list[str]]:
     peers = ["gradtrace", "torch", "autograd", "numpy", "floats"]
-    return {p: ["{python}", str(HERE / "jobs" / f"{name}.py"), p, *map(str, arguments)] for p in peers}
+    return {p: run_script(name, p, *arguments) for p in peers}
+
+
+def run_script(name: str, peer: str, *arguments: object) -> list[str]:
+    return ["{python}", str(HERE / "jobs" / f"{name}.py"), peer, *map(str, arguments)]
 
 
 def without(peers: dict[str, list[str]], *names: str) -> dict[str, list[str]]:
@@ -40,15 +46,14 @@ def without(peers: dict[str, list[str]], *names: str) -> dict[str, list[str]]:
 
 JOBS = {
     "start": Job("cold start of the scalar eval, whole process", "ms", {
-        "gradtrace": ["{python}", "-m", "gradtrace", "eval", *EXPRESSION],
+        "gradtrace": [*COMMAND, "eval", *EXPRESSION],
         "python": ["{python}", "-c", "pass"],
         "click": ["{python}", "-c", "import click"],
         "numpy": ["{python}", "-c", "import numpy"],
         "torch": ["{python}", "-c", "import torch"],
     }, whole=True),
     "start-array": Job("cold start of the same with arrays, whole process", "ms", {
-        "gradtrace": ["{python}", "-m", "gradtrace", "eval", EXPRESSION[0], "--x", "2,3", "--w", "1,1",
-                      "--grad-tensors", "1,1"],
+        "gradtrace": [*COMMAND, "eval", EXPRESSION[0], "--x", "2,3", "--w", "1,1", "--grad-tensors", "1,1"],
         "numpy": ["{python}", "-c", "import numpy, click"],
     }, whole=True),
     "scalar": Job("forward + backward per operation, float64 scalars, 1,000 mixed operations", "us",
@@ -57,6 +62,10 @@ JOBS = {
                without(script("mixed_ops", 10, 1000), "floats")),
     "million": Job("1,000,000 scalar operations forward + backward", "s",
                    without(script("long_chain", 1_000_000), "autograd", "numpy", "floats")),
+    "loop": Job("a pass of a loop in the language, beside Python's own", "us",
+                {peer: run_script("language", peer, "loop", 1_000_000) for peer in ("gradtrace", "python")}),
+    "statement": Job("three statements on 10 elements in the language, beside the same from Python", "us",
+                     {peer: run_script("language", peer, "statement", 50_000) for peer in ("gradtrace", "python")}),
 }
 SCALE = {"ms": 1e3, "us": 1e-3, "s": 1.0}
 

@@ -16,8 +16,14 @@ if TYPE_CHECKING:
     from typing import Any, Final, NamedTuple, NoReturn, Protocol, TypeVar
 else:
     # the home of collections.abc, loaded by Python itself when it starts
-    from _collections import _tuplegetter
     from _collections_abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    try:
+        from _collections import _tuplegetter as place  # what collections.namedtuple takes
+    except ImportError:
+
+        def place(index, doc):
+            return property(lambda self: self[index], doc=doc)
 
     class Any:
         """Stands where an annotation needs a name."""
@@ -41,7 +47,7 @@ else:
             if fields:
                 defaults = {field: body[field] for field in fields if field in body}
                 body.update(_fields=fields, _field_defaults=defaults, __match_args__=fields, _count=len(fields))
-                body.update({field: _tuplegetter(i, f"Alias for field number {i}") for i, field in enumerate(fields)})
+                body.update({field: place(i, f"Alias for field number {i}") for i, field in enumerate(fields)})
             return super().__new__(cls, name, bases, body)
 
     class NamedTuple(tuple, metaclass=_Maker):

@@ -4,7 +4,7 @@
 
     dot svg png pdf    Graphviz                 html    a page to move about in, with a player
     json graphml       node and edge lists      mmd     Mermaid
-    txt                a tree
+    txt                a tree                   gif apng webp    an animation
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from gradtrace.errors import UsageError
 from gradtrace.views.dot import Options, check, text_of
 from gradtrace.views.model import Model
 
+ANIMATED = ("gif", "apng", "webp")
 DRAWN = ("svg", "png", "pdf", "dot")
-SUFFIXES = (*DRAWN, "html", "mmd", "json", "graphml", "txt")
-WATCHED = ("html",)  # they tell also of backward, if the run was watched
+SUFFIXES = (*DRAWN, "html", *ANIMATED, "mmd", "json", "graphml", "txt")
+WATCHED = ("html", *ANIMATED)  # they tell also of backward, if the run was watched
 
 
 def suffix_of(name: str, among: tuple[str, ...] = SUFFIXES) -> str:
@@ -44,6 +45,10 @@ def render(drawn: Model, options: Options, suffix: str, dpi: int | None = None) 
         from gradtrace.views import page
 
         return page.page(drawn, options).encode()
+    if suffix in ANIMATED:
+        from gradtrace.views import animation
+
+        return animation.render(drawn, options, suffix, dpi)
     if suffix == "txt":
         from gradtrace.views import tree
 

@@ -31,13 +31,14 @@ def story(trace: Trace) -> tuple[Moment, ...]:
     moments = [Moment(LEAVES, tensors=tuple(sorted(seen)))]
     waiting = list(reversed(list(enumerate(trace.steps))))
     start = 0
+    single = all(same_statement(trace, 0, i) for i in range(len(trace.operations)))  # an expression: step by step
     while start < len(trace.operations):
         take_backward(moments, waiting, trace, start)
         end = start + 1
         stop = waiting[-1][1].after if waiting else len(trace.operations)
-        while end < min(len(trace.operations), stop) and same_statement(trace, start, end):
+        while not single and end < min(len(trace.operations), stop) and same_statement(trace, start, end):
             end += 1
-        moments.append(forward(trace, trace.operations[start:end], seen))
+        moments.append(forward(trace, trace.operations[start:end], seen, single))
         start = end
     take_backward(moments, waiting, trace, len(trace.operations))
     return (*moments, Moment(DONE))
@@ -61,7 +62,7 @@ def same_statement(trace: Trace, first: int, other: int) -> bool:
     return one.scope == two.scope and one.span is not None and two.span is not None and one.span.line == two.span.line
 
 
-def forward(trace: Trace, operations: tuple[Operation, ...], seen: set[int]) -> Moment:
+def forward(trace: Trace, operations: tuple[Operation, ...], seen: set[int], single: bool) -> Moment:
     tensors: list[int] = []
     for operation in operations:
         tensors += [o.tensor for o in operation.inputs if o.tensor is not None and o.tensor not in seen]
@@ -69,14 +70,16 @@ def forward(trace: Trace, operations: tuple[Operation, ...], seen: set[int]) -> 
         seen.update(tensors)
     span = operations[-1].span
     return Moment(
-        FORWARD, None if span is None else span.line, statement(trace, operations), tuple(o.id for o in operations),
-        tuple(dict.fromkeys(tensors)),
+        FORWARD, None if span is None else span.line, statement(trace, operations, single),
+        tuple(o.id for o in operations), tuple(dict.fromkeys(tensors)),
     )
 
 
-def statement(trace: Trace, operations: tuple[Operation, ...]) -> str:
-    """The source line of the operations; of an expression without one, what they are."""
+def statement(trace: Trace, operations: tuple[Operation, ...], single: bool) -> str:
+    """The source line of the operations; within a `single` expression, what they are."""
     span = operations[-1].span
+    if single and operations[-1].text:
+        return operations[-1].text
     lines = trace.source_text.split("\n")
     if span is None or not 0 < span.line <= len(lines):
         return ", ".join(operation.label for operation in operations)

@@ -1,5 +1,7 @@
 """`gradtrace graph` and `gradtrace run`."""
 
+import sys
+
 import pytest
 
 EXPR = "a = x + w\nb = w + 1\ny = a * b\n"
@@ -30,6 +32,23 @@ def test_pictures(answer, expr, here, suffix, head):
     assert content.startswith(head)
     answer("graph", *expr, f"-oagain.{suffix}")
     assert (here / f"again.{suffix}").read_bytes() == content
+
+
+def test_animations(answer, expr, here):
+    pytest.importorskip("PIL")
+    for suffix, head in [("gif", b"GIF89a"), ("apng", b"\x89PNG"), ("webp", b"RIFF")]:
+        answer("graph", *expr, "-o", f"g.{suffix}")
+        content = (here / f"g.{suffix}").read_bytes()
+        assert content.startswith(head)
+        answer("graph", *expr, "-o", f"g.{suffix}")
+        assert (here / f"g.{suffix}").read_bytes() == content
+
+
+def test_an_animation_without_pillow_names_the_remedy(refusal, expr, here, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    code, said = refusal("graph", *expr, "-o", "g.gif")
+    assert code == 1 and "needs Pillow" in said and "pip install 'gradtrace[animation]'" in said
+    assert not (here / "g.gif").exists()
 
 
 def test_flags_of_the_picture(answer, expr):

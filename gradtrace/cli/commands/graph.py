@@ -131,7 +131,7 @@ def picture() -> list[ToolOption]:
     place = "Picture"
     return [
         ToolOption(["-o", "output_file"], metavar="FILE", check=suffix_of, section=place,
-                   help="Write .svg, .png, .pdf, .dot, .html, .mmd, .json, .graphml or .txt."),
+                   help="Write .svg, .png, .pdf, .dot, .html, .gif (.apng, .webp), .mmd, .json, .graphml or .txt."),
         ToolOption(["--style"], choices=("data", "function", "autograd"), default="data",
                    metavar="data|function|autograd", section=place,
                    help="Tensors with operations on the edges (the default), tensors and Functions as nodes, or "

@@ -1,0 +1,239 @@
+"""A run as an animation: the graph growing statement by statement, gradients flowing back, freed nodes dimmed.
+
+    render(model, options, "gif") -> bytes        also "apng" and "webp"
+
+Every frame is the same drawing with the same places; what is not there yet is invisible, what happens now is marked,
+and a line below says what it is. Pillow (the extra `animation`) puts the frames together. The same run gives the same
+bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+
+from gradtrace.annotations import Any, NamedTuple
+from gradtrace.errors import RenderError
+from gradtrace.trace.record import Trace
+from gradtrace.views import image, numbers
+from gradtrace.views.dot import Options, text_of
+from gradtrace.views.labels import clip, visible
+from gradtrace.views.model import Model
+from gradtrace.views.story import BACKWARD, DONE, FORWARD, Moment, story
+from gradtrace.views.style import THEMES, Theme
+
+FORMATS = {"gif": "GIF", "apng": "PNG", "webp": "WEBP"}
+MOST = 120  # frames
+DPI, WIDEST = 110, 1600  # pixels
+MILLISECONDS = {FORWARD: 1000, BACKWARD: 1300, DONE: 3000}
+CAPTION = 34  # pixels of the line below
+STATEMENT = re.compile(r"^\t+(?:subgraph|graph|node|edge)?.*?\bid=\"?([tofge]\d+)\"?")
+
+
+class Frame(NamedTuple):
+    """The state of one frame, as keys of nodes and edges."""
+
+    kind: str
+    caption: str
+    hidden: frozenset[str]
+    now: frozenset[str]
+    flowed: frozenset[str]
+    freed: frozenset[str]
+
+
+# ---- what each frame shows
+
+
+class State:
+    """What is there after a number of moments."""
+
+    def __init__(self, drawn: Model) -> None:
+        self.model = drawn
+        self.trace = drawn.trace
+        self.keys = {node.key for node in drawn.nodes}
+        self.there: set[str] = set()
+        self.flowed: set[str] = set()
+        self.freed: set[str] = set()
+        self.made_by = {o.function: o.id for o in drawn.trace.operations if o.function is not None}
+        if drawn.style == "autograd":  # the leaves' accumulators are where the graph begins
+            self.there = {node.key for node in drawn.nodes if node.kind == "function" and self._is_leaf(node.record)}
+
+    def _is_leaf(self, function: int) -> bool:
+        return self.trace.functions[function].variable is not None
+
+    def of_operation(self, index: int) -> set[str]:
+        group, function = self.model.fold.member[index], self.trace.operations[index].function
+        keys = {f"o{index}" if group is None else f"g{group}"}
+        return keys if function is None else keys | {f"f{function}"}
+
+    def take(self, moment: Moment) -> Frame:
+        now: set[str] = set()
+        if moment.step is not None:
+            step = self.trace.steps[moment.step]
+            function = self.trace.functions[step.function]
+            made = function.outputs if function.variable is None else (function.variable,)
+            now = {f"t{t}" for t in made} | {f"f{function.id}"}
+            if function.id in self.made_by:
+                now |= self.of_operation(self.made_by[function.id])
+            self.flowed |= now
+            if step.freed:
+                self.freed |= now
+        else:
+            for index in moment.operations:
+                now |= self.of_operation(index)
+            now |= {f"t{t}" for t in moment.tensors}
+            self.there |= now
+        marked = (now & self.keys) if moment.kind in (FORWARD, BACKWARD) else set()
+        hidden = self.keys - self.there
+        lines = {f"e{i}" for i, e in enumerate(self.model.edges) if e.source in hidden or e.target in hidden}
+        if moment.kind == BACKWARD:
+            marked |= {f"e{i}" for i, e in enumerate(self.model.edges) if e.target in marked}
+        freed = self.freed - now
+        return Frame(moment.kind, caption(self.trace, moment), frozenset(hidden | lines), frozenset(marked),
+                     frozenset(self.flowed & self.keys), frozenset(freed & self.keys))
+
+
+def frames(drawn: Model) -> list[Frame]:
+    """The frames; moments that change nothing to be seen (within one folded box) make none of their own."""
+    state = State(drawn)
+    found: list[Frame] = []
+    for moment in story(drawn.trace):
+        frame = state.take(moment)
+        if found and frame[2:] == found[-1][2:] and moment.kind != DONE:
+            continue
+        found.append(frame)
+    if len(found) > MOST:
+        chosen = sorted({round(i * (len(found) - 1) / (MOST - 1)) for i in range(MOST)})
+        found = [found[i] for i in chosen]
+    return found
+
+
+def caption(trace: Trace, moment: Moment) -> str:
+    """What happens, in words."""
+    if moment.kind == FORWARD:
+        return f"forward   {moment.text}"
+    if moment.kind == DONE:
+        freed = any(step.freed for step in trace.steps)
+        return "done: the saved values are freed" if freed else "done"
+    if moment.step is None:
+        return "the leaves are there"
+    step = trace.steps[moment.step]
+    function = trace.functions[step.function]
+    got = ", ".join(numbers.short(value) or "none" for value in step.upstream)
+    if function.variable is not None:
+        return f"backward   {trace.tensors[function.variable].label} gets {got}"
+    made = ", ".join(trace.tensors[t].label for t in function.outputs)
+    sent = ", ".join(numbers.short(value) for value in step.downstream if value is not None)
+    return f"backward   {function.name} of {made}: gets {got}, sends {sent or 'nothing'}"
+
+
+# ---- drawing
+
+
+def frame_text(source: str, frame: Frame, theme: Theme) -> str:
+    """The DOT text of one frame: the whole drawing's, with other attributes where the frame says so."""
+    lines = []
+    for line in source.split("\n"):
+        found = STATEMENT.match(line) if line.endswith("]") else None
+        lines.append(line if found is None else statement(line, found[1], frame, theme))
+    return "\n".join(lines)
+
+
+def statement(line: str, key: str, frame: Frame, theme: Theme) -> str:
+    if key in frame.hidden:
+        return line[:-1] + " style=invis]"
+    if key not in frame.flowed and key[0] != "e":  # its gradient is not there yet, but has its place
+        for color in (theme.gradient, theme.gradient_spark):
+            line = line.replace(f'COLOR="{color}"', f'COLOR="{theme.background}00"')
+    if key in frame.freed:
+        line = re.sub(r'COLOR="#[0-9a-f]{6}"', f'COLOR="{theme.idle}"', line)
+        return line[:-1] + f' color="{theme.idle}" fillcolor="{theme.background}" fontcolor="{theme.idle}"]'
+    if key in frame.now:
+        return line[:-1] + f' color="{theme.bad}" penwidth={"2.4" if key[0] == "e" else "3.2"}]'
+    return line
+
+
+def render(drawn: Model, options: Options, suffix: str, dpi: int | None = None) -> bytes:
+    """The animation. RenderError if Pillow is not there, or cannot write that format."""
+    pillow = load_pillow(suffix)
+    theme = THEMES[options.theme]
+    source = text_of(drawn, options)
+    told = frames(drawn)
+    resolution = dpi or fitting(pillow, source)
+    pictures = [picture(pillow, frame_text(source, frame, theme), resolution) for frame in told]
+    size = (max(p.width for p in pictures), max(p.height for p in pictures) + CAPTION)
+    finished = [
+        captioned(pillow, p, frame.caption, (i + 1) / len(told), size, theme)
+        for i, (p, frame) in enumerate(zip(pictures, told, strict=True))
+    ]
+    durations = [MILLISECONDS.get(frame.kind, 1200) for frame in told]
+    return joined(finished, durations, suffix)
+
+
+def load_pillow(suffix: str) -> Any:
+    try:
+        from PIL import Image, ImageDraw, ImageFont, features
+    except ImportError:
+        raise RenderError(
+            f"a .{suffix} needs Pillow, which is not installed", "pip install 'gradtrace[animation]'; or -o FILE.html"
+        ) from None
+    if suffix == "webp" and not features.check("webp"):
+        raise RenderError("this Pillow cannot write WebP", "write a .gif or .apng")
+    return Image, ImageDraw, ImageFont
+
+
+def fitting(pillow: Any, source: str) -> int:
+    """A resolution at which the drawing is not wider than a screen."""
+    width: int = picture(pillow, source, 72).width
+    return max(20, min(DPI, WIDEST * 72 // max(width, 1)))
+
+
+def picture(pillow: Any, source: str, dpi: int) -> Any:
+    with pillow[0].open(io.BytesIO(image.render(source, "png", dpi=dpi))) as opened:
+        return opened.convert("RGB")
+
+
+def captioned(pillow: Any, picture: Any, text: str, share: float, size: tuple[int, int], theme: Theme) -> Any:
+    """The frame's picture with its caption and how far the story is."""
+    Image, ImageDraw, ImageFont = pillow
+    whole = Image.new("RGB", size, theme.background)
+    whole.paste(picture, (0, 0))
+    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fonts", "DejaVuSans.ttf")
+    font = ImageFont.truetype(own, 15)
+    pen = ImageDraw.Draw(whole)
+    shown = visible(text)
+    while len(shown) > 12 and pen.textlength(shown, font=font) > size[0] - 24:
+        shown = clip(shown, int(len(shown) * 0.9))
+    pen.text((12, size[1] - CAPTION + 6), shown, font=font, fill=theme.ink)
+    pen.rectangle((0, size[1] - 4, int(size[0] * share), size[1]), fill=theme.spark)
+    return whole
+
+
+def joined(pictures: list[Any], durations: list[int], suffix: str) -> bytes:
+    """One file of the frames, in one palette for a GIF."""
+    if suffix == "gif":
+        palette = common_palette(pictures)
+        pictures = [p.quantize(palette=palette, dither=0) for p in pictures]
+    out = io.BytesIO()
+    extra = {"disposal": 1, "optimize": False} if suffix == "gif" else {"lossless": True} if suffix == "webp" else {}
+    pictures[0].save(out, FORMATS[suffix], save_all=True, append_images=pictures[1:], duration=durations, loop=0,
+                     **extra)
+    return out.getvalue()
+
+
+def common_palette(pictures: list[Any]) -> Any:
+    """A picture with the 256 most frequent colours, exactly (an average would grey the background)."""
+    counts: dict[Any, int] = {}
+    for one in pictures:
+        for count, color in one.getcolors(1 << 24):
+            counts[color] = counts.get(color, 0) + count
+    chosen: list[Any] = []
+    for color in sorted(counts, key=lambda color: (-counts[color], color)):
+        # Pillow finds the nearest colour roughly: one that is close to a more frequent one would be taken for it
+        if len(chosen) < 256 and all(max(abs(a - b) for a, b in zip(color, c, strict=True)) >= 10 for c in chosen):
+            chosen.append(color)
+    palette = pictures[0].quantize(2)
+    flat = [part for color in chosen for part in color]
+    palette.putpalette(flat + flat[:3] * (256 - len(chosen)))
+    return palette

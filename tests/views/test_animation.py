@@ -1,0 +1,89 @@
+"""The animation: what each frame shows, one layout for all of them, and the file."""
+
+import io
+
+import pytest
+import trace_samples as samples
+
+from gradtrace import lang
+from gradtrace.trace.capture import capture
+from gradtrace.trace.steps import Watch
+from gradtrace.views import animation, dot
+from gradtrace.views.animation import MOST, frame_text, frames
+from gradtrace.views.fold import fold
+from gradtrace.views.model import model
+from gradtrace.views.style import LIGHT
+
+NOTES = """
+import torch
+x = torch.tensor(2.0, requires_grad=True)
+w = torch.tensor(1.0, requires_grad=True)
+a = x + w
+b = w + 1
+y = a * b
+y.backward()
+"""
+
+
+def drawn(text=NOTES, style="data"):
+    watch = Watch()
+    run = lang.run(lang.parse(text, name="s.py"), record=True, watcher=watch)
+    trace = capture(run, watch=watch)
+    return model(trace, style, fold(trace))
+
+
+def test_the_graph_grows_then_gradients_flow_then_nodes_are_freed():
+    found = frames(drawn())
+    assert [f.caption for f in found] == [
+        "the leaves are there",
+        "forward   a = x + w",
+        "forward   b = w + 1",
+        "forward   y = a * b",
+        "backward   MulBackward0 of y: gets 1, sends 2, 3",
+        "backward   AddBackward0 of b: gets 3, sends 3",
+        "backward   AddBackward0 of a: gets 2, sends 2, 2",
+        "backward   x gets 2",
+        "backward   w gets 5",
+        "done: the saved values are freed",
+    ]
+    assert {"t2", "t3", "t4"} <= found[0].hidden and not found[3].hidden
+    assert {"t2", "o0"} == found[1].now
+    assert "t4" in found[4].flowed and "t2" not in found[4].flowed
+    assert found[5].freed >= {"t4", "o2"} and not found[4].freed
+
+
+def test_a_frame_is_the_whole_drawing_with_other_attributes():
+    picture = drawn()
+    source = dot.text_of(picture, dot.Options())
+    first = frame_text(source, frames(picture)[0], LIGHT)
+    assert len(first.splitlines()) == len(source.splitlines())
+    hidden = [line.split()[0] for line in first.splitlines() if line.endswith("style=invis]")]
+    assert {"t2", "t3", "t4", "o0", "o1", "o2"} <= set(hidden)
+    assert f'COLOR="{LIGHT.background}00"' in first  # a gradient that is not there yet keeps its place
+
+
+def test_functions_come_in_their_style():
+    found = frames(drawn(style="autograd"))
+    keys = {n.key for n in model(drawn().trace, "autograd").nodes}
+    assert found[-1].hidden == frozenset() and found[-1].flowed == keys
+
+
+def test_what_happens_within_one_box_is_one_frame():
+    text = NOTES.replace("y = a * b", "h = a\nfor i in range(200):\n    h = torch.sin(h * b)\ny = h * b")
+    assert len(frames(drawn(text))) < 16
+
+
+def test_there_are_never_too_many():
+    trace = samples.chain(400)
+    assert len(frames(model(trace))) == MOST
+
+
+def test_the_file_has_all_frames_of_one_size_and_the_marks_colour():
+    Image = pytest.importorskip("PIL.Image")
+    content = animation.render(drawn(), dot.Options(), "gif")
+    with Image.open(io.BytesIO(content)) as opened:
+        assert opened.n_frames == 10
+        opened.seek(4)
+        colors = {color for _, color in opened.convert("RGB").getcolors(1 << 20)}
+    assert tuple(bytes.fromhex(LIGHT.bad[1:])) in colors and (255, 255, 255) in colors
+    assert content == animation.render(drawn(), dot.Options(), "gif")

@@ -82,14 +82,14 @@ def add_to_grad(leaf: Tensor, gradient: Any, holders: int) -> None:
 
     `holders` is how many variables of its callers refer to `gradient`.
     """
+    if not leaf._req and not leaf.requires_grad:  # since the graph was built
+        return
     extra = leaf.extra()
     have = extra.grad
     if isinstance(gradient, Tensor):
-        extra.grad = records["copy"](gradient) if have is None else have + gradient
+        extra.grad = records["copy"](None, gradient) if have is None else have + gradient
     elif have is None:
         extra.grad = Tensor._wrap(taken_over(gradient, holders))
-    elif have._req:
-        extra.grad = have + Tensor._wrap(gradient)
     else:
         accumulate_in_place(have, gradient)
     if extra.post_hooks:

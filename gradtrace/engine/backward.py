@@ -105,7 +105,8 @@ def grad(
                     "allow_unused=True if this is the desired behavior."
                 )
     if materialize_grads:
-        results = tuple(zeros_like(t) if r is None else r for r, t in zip(results, targets, strict=True))
+        pairs = zip(results, targets, strict=True)
+        results = tuple(zeros_like(t, requires_grad=create_graph) if r is None else r for r, t in pairs)
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else results
 
 
@@ -138,8 +139,8 @@ def as_tuple(values: Any) -> tuple[Any, ...]:
     return (values,) if isinstance(values, (Tensor, Edge)) or values is None else tuple(values)
 
 
-def zeros_like(t: Tensor) -> Tensor:
-    return Tensor._wrap(np.zeros(t.shape, t.dtype.np))
+def zeros_like(t: Tensor, requires_grad: bool = False) -> Tensor:
+    return Tensor._wrap(np.zeros(t.shape, t.dtype.np)).requires_grad_(requires_grad)
 
 
 def input_slot(t: Any, accumulate: bool) -> tuple[Node, int] | None:

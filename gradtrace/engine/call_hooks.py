@@ -9,6 +9,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.node import AccumulateGrad, Hooks, Node
+from gradtrace.engine.op import records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 
@@ -50,7 +51,7 @@ def one_tensor_hooks(hooks: Hooks, number: int, gradient: Any) -> Any:
         tensor = hooks.retains[number]()
         if tensor is not None:
             extra = tensor.extra()
-            kept = own_copy(gradient)
+            kept = records["clone"](gradient) if isinstance(gradient, Tensor) else own_copy(gradient)
             extra.grad = kept if extra.grad is None else extra.grad + kept
             if state.watcher is not None:
                 state.watcher.hooked("retain", None, None, gradient)

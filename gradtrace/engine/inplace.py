@@ -16,7 +16,7 @@ from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
 from gradtrace.engine.node import Node
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import Op, d, op, records
 from gradtrace.engine.overlap import refuse_overlap, repeats
 from gradtrace.engine.saved import SAVE, layout
 from gradtrace.engine.state import state
@@ -83,7 +83,9 @@ class CopySlices(Node):
     def apply_gradient(self, gradient: Any) -> Any:
         if gradient is None:
             return (None,) * len(self.next)
-        xp: Any = TRACED if isinstance(gradient, Tensor) else ARRAY
+        if isinstance(gradient, Tensor):
+            return self.apply_traced(gradient)
+        xp: Any = ARRAY
         (index,) = self.args
         part = conform(xp.take_flat(gradient, index), self.inner, 0, self, 0)
         results = execute.apply(self.inner, part)
@@ -92,6 +94,22 @@ class CopySlices(Node):
             through = xp.zeros_like(part)
         through = conform(through, self.inner, 0, self.inner, 0)
         return (xp.replace_flat(gradient, through, index), *results[1:])
+
+    def apply_traced(self, gradient: Tensor) -> Any:
+        """The same in PyTorch's steps: a copy of the gradient, of which the view's part is replaced in place."""
+        (index,) = self.args
+        empty = Tensor._wrap(np.empty(gradient.shape, gradient.dtype.np))
+        whole = inplace(records["assign"], empty, gradient)
+        part = conform(TRACED.clone(take_flat(whole, index)), self.inner, 0, self, 0)
+        results = execute.apply(self.inner, part)
+        through = TRACED.zeros_like(part) if results[0] is None else results[0]
+        through = conform(through, self.inner, 0, self.inner, 0)
+        out = Tensor._wrap(replace_kernel(whole.own_array(), through.own_array(), index))
+        if state.grad_enabled and (whole.requires_grad or through.requires_grad):
+            record = records["assign"]
+            inner = record.record((part, through), 2 if through.requires_grad else 0, part.own_array())
+            repoint(out, CopySlices(whole, index, inner))
+        return (out, *results[1:])
 
     def release(self) -> None:
         """The index is no saved value; what the operation itself kept is."""
@@ -109,8 +127,6 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
             return batched
     raws, mask = record.unwrap(args)
     tracked = bool(mask) and state.grad_enabled and record.has_gradient and target.is_floating_point()
-    if target.is_inference() and not state.inference:
-        raise RuntimeError(INFERENCE_MESSAGE)
     if mask and state.grad_enabled:
         refuse_untrackable(target)
     refuse_overlap(record.name, target, rest)
@@ -121,6 +137,8 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
         state.planner.change(target)
     tangents = None if state.forward is None else state.forward.tangents_of(record, args)
     write(target, raw)
+    if target.is_inference() and not state.inference:  # PyTorch finds it out when it counts the version: too late
+        raise RuntimeError(INFERENCE_MESSAGE)
     counter = target.counter()
     counter.n += 1
     if node is not None:

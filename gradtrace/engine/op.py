@@ -105,6 +105,7 @@ class Op:
         lacks: tuple[str, str] | Callable[[list[Any]], None] | None = None,
         no_gradient: tuple[str, ...] = (),
         number: str | None = None,
+        c_order: bool = False,
         **derivatives: Derivative,
     ) -> None:
         self.name, _, rest = signature.partition("(")
@@ -121,8 +122,11 @@ class Op:
         self.differentiable = differentiable
         self.undefined = undefined
         self.missing = missing  # what a rule gets for a result without gradient: "zeros", or "none" for None
-        self.lacks = lacks  # dtype kinds (numpy's letters) that the kernel refuses, and PyTorch's name or words for it
+        # The dtype kinds (numpy's letters) that the kernel refuses and PyTorch's name or words for it, or a function
+        # that looks at the raw operands and raises.
+        self.lacks = lacks
         self.number = number  # the operator that stands for this one inside a rule when the second operand is a number
+        self.c_order = c_order  # whether results lie in C order whatever the operands do
         self.joint = joint
         self.derivatives = derivatives
         self.node_name = node
@@ -147,6 +151,8 @@ class Op:
         if name != "kernel":
             raise AttributeError(name)
         kernel = getattr(np, self._kernel) if isinstance(self._kernel, str) else self._kernel
+        if self.c_order:
+            kernel = in_c_order(kernel)
         self.kernel = kernel
         return kernel
 
@@ -157,7 +163,7 @@ class Op:
         if found is None:
             base: type[Node] = UndefinedGrad if self.undefined else Node
             shown = "NotImplemented" if self.undefined else key or self.name.title() + "Backward0"
-            narrow = 0 if self.variadic or self.plain_names or self.arity > 2 else self.arity
+            narrow = 0 if self.undefined or self.variadic or self.plain_names or self.arity > 2 else self.arity
             fields = {"__slots__": (), "op": self, "outputs": self.outputs, "narrow": narrow}
             if "::" in shown:
                 fields["name"] = lambda node: shown
@@ -284,6 +290,8 @@ class Op:
     def record(self, args: tuple[Any, ...], mask: int, raw: Any, name: str | None = None) -> Node:
         """The node of one call: edges to where the inputs' gradients go, and what the rules need."""
         sources = args[0] if self.variadic else args[: self.arity]
+        if self.undefined:  # the node only says that there is no derivative
+            sources = [a for a in sources if isinstance(a, Tensor) and a.requires_grad]
         next_ = []
         numbered = False
         for a in sources:

@@ -186,7 +186,7 @@ class Tensor(Described, metaclass=TensorType):
                 return self
             raise RuntimeError(NOT_LEAF_FLAG_MESSAGE + DETACH_HINT)
         if requires_grad and not self.is_floating_point():
-            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self.is_inference() and not state.inference:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."

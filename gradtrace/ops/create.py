@@ -16,8 +16,10 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.ops.api import public, sizes
 
-copy = op("copy(self)", lambda a: np.array(a), node="torch::autograd::CopyBackwards",
-          self=d("", lambda xp, g, out, self: g))
+# As PyTorch copies: into an empty tensor, which the graph shows as an operand without history.
+copy = op("copy(empty, self)", lambda empty, a: np.array(a), node="torch::autograd::CopyBackwards",
+          empty=d("", lambda xp, g, out, empty, self: xp.zeros_like(g)),
+          self=d("", lambda xp, g, out, empty, self: g))
 in_c_order = op("contiguous(self)", lambda a: np.array(a, order="C"), scalar=lambda a: a, node="CloneBackward0",
                 self=d("", lambda xp, g, out, self: g))
 clone = op("clone(self)", lambda a: np.array(a, order="C" if 0 in a.strides else "K"), scalar=lambda a: a,
@@ -210,7 +212,7 @@ def _filled(name: str, value: Any) -> None:
 
     def make_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                   memory_format: Any = None) -> Tensor:
-        return finish(np.full(input.shape, value, np_of(dtype, input.dtype)), requires_grad, device)
+        return finish(np.full_like(input.laid_out(), value, np_of(dtype, input.dtype)), requires_grad, device)
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"As {name}, with the shape and dtype of `input`."
     public(name + "_like", forms="f")(make_like)

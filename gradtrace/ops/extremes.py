@@ -187,7 +187,8 @@ def _in_groups(name: str, ufunc: str, node: str) -> Any:
 
 
 def _running(name: str, ufunc: str, node: str) -> Any:
-    return op(f"{name}(self; dim)", running_extreme(ufunc), node=node, outputs=2, differentiable=(0,), missing="none",
+    return op(f"{name}(self; dim)", running_extreme(ufunc), node=node, outputs=2, c_order=True,
+              differentiable=(0,), missing="none",
               self=d("~self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out[1], self, dim)))
 
 

@@ -41,7 +41,7 @@ def mask_kernel(source: Any, mask: Any) -> Any:
 
 
 index_add = op("index_add(self, source; dim, index, alpha)", lambda a, source, dim, i, alpha: index_add_kernel(
-    a, source, dim, i, alpha), node="IndexAddBackward0",
+    a, source, dim, i, alpha), c_order=True, node="IndexAddBackward0",
     self=d("", lambda xp, g, out, self, source, dim, index, alpha: g),
     source=d("index", lambda xp, g, out, self, source, dim, index, alpha: xp.index_select(g, dim, index) * alpha))
 
@@ -77,7 +77,14 @@ def where_(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         )
     operands = [(v._data, True) if isinstance(v, Tensor) else (v, False) for v in (input, other)]
     wanted = dtypes.result_type(*operands)
-    return where(condition, *(as_dtype(v, wanted) for v in (input, other)))
+    return where(condition, *(as_operand(v, wanted) for v in (input, other)))
+
+
+def as_operand(value: Any, wanted: dtypes.dtype) -> Tensor:
+    """A number as a tensor, integers in the wanted dtype; the kernel itself brings floats together."""
+    if isinstance(value, Tensor) and value.is_floating_point() and wanted.category == dtypes.FLOAT:
+        return value
+    return as_dtype(value, wanted)
 
 
 def as_dtype(value: Any, wanted: dtypes.dtype) -> Tensor:
@@ -249,4 +256,6 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     n = int(classes.max()) + 1 if num_classes == -1 else num_classes
     if classes.size and int(classes.max()) >= n:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return Tensor._wrap(np.eye(n, dtype=np.int64)[classes])
+    out = Tensor._wrap(np.eye(n, dtype=np.int64)[classes])
+    out.counter().n = 2  # PyTorch fills zeros and scatters ones into them, each a version
+    return out

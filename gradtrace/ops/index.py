@@ -97,7 +97,7 @@ scatter_value = op("scatter_value(self; dim, index, value)",
                    lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value), node="ScatterBackward1",
                    self=d("index", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)))
 scatter_add = op("scatter_add(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(
-    a, src, dim, index, add=True), node="ScatterAddBackward0",
+    a, src, dim, index, add=True), c_order=True, node="ScatterAddBackward0",
     self=d("", lambda xp, g, out, self, src, dim, index: g),
     src=d("~src index", lambda xp, g, out, self, src, dim, index: xp.fit(xp.gather(g, dim, index), tuple(src.shape))))
 fit = op("fit(self; shape)", lambda a, shape: fit_kernel(a, shape), node="SliceBackward0",

@@ -222,7 +222,7 @@ def spread(value: Tensor, target: Tensor) -> Tensor:
     shape = tuple(value.shape)
     leading = next((i for i, n in enumerate(shape) if n != 1), len(shape))
     value = view(value, shape[leading:])
-    return value if value.shape == target.shape else expanded(value, *target.shape)
+    return value if value.shape == target.shape else expanded(value, tuple(target.shape))
 
 
 def without_leading_ones(value: Tensor) -> Tensor:

@@ -25,11 +25,23 @@ def cat_back(xp: Any, wanted: Any, g: Any, out: Any, tensors: Any, dim: int) -> 
     return grads
 
 
-cat = op("cat(*tensors; dim)", lambda arrays, dim: np.concatenate(
-    [a for a in arrays if a.shape != (0,) or all(b.shape == (0,) for b in arrays)] or list(arrays), axis=dim),
-    node="CatBackward0", joint=d("~tensors", cat_back))
-stack = op("stack(*tensors; dim)", lambda arrays, dim: np.stack(arrays, axis=dim), node="StackBackward0",
-           joint=d("", lambda xp, wanted, g, out, tensors, dim: [
+def joined(arrays: Any, dim: int) -> Any:
+    """Joined; empty (0,) arrays count for nothing, as of old."""
+    return np.concatenate([a for a in arrays if a.shape != (0,)] or list(arrays), axis=dim)
+
+
+def turned(a: Any, k: int, dims: tuple[int, int]) -> Any:
+    """Turned k times, laid out in memory as PyTorch does it: a copy flipped, then transposed."""
+    k %= 4
+    if k == 0:
+        return np.array(a, order="C")
+    flipped_ = np.flip(a, dims if k == 2 else dims[1] if k == 1 else dims[0]).copy("K")
+    return flipped_ if k == 2 else flipped_.swapaxes(*dims)
+
+
+cat = op("cat(*tensors; dim)", joined, c_order=True, node="CatBackward0", joint=d("~tensors", cat_back))
+stack = op("stack(*tensors; dim)", lambda arrays, dim: np.stack(arrays, axis=dim), c_order=True,
+           node="StackBackward0", joint=d("", lambda xp, wanted, g, out, tensors, dim: [
                xp.select(g, dim, i) if want else None for i, want in enumerate(wanted)]))
 unbind = op("unbind(self; dim)", lambda a, dim: tuple(a[(*(slice(None),) * dim, i, ...)]
                                                      for i in range(a.shape[dim])),
@@ -40,17 +52,18 @@ split = op("split(self; dim, sizes)", lambda a, dim, parts: pieces(a, dim, parts
 split_sizes = op("split_with_sizes(self; dim, sizes)", lambda a, dim, parts: pieces(a, dim, parts),
                  node="SplitWithSizesBackward0", view=True, outputs=0,
                  self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
-repeat = op("repeat(self; repeats)", lambda a, repeats: np.tile(a, repeats), node="RepeatBackward0",
+repeat = op("repeat(self; repeats)", lambda a, repeats: np.tile(a, repeats), c_order=True, node="RepeatBackward0",
             self=d("~self", lambda xp, g, out, self, repeats: repeat_back(xp, g, self.shape, repeats)))
-flip = op("flip(self; dims)", lambda a, dims: np.flip(a, dims if a.ndim else ()).copy(), node="FlipBackward0",
+flip = op("flip(self; dims)", lambda a, dims: np.flip(a, dims if a.ndim else ()).copy("K"), node="FlipBackward0",
           self=d("", lambda xp, g, out, self, dims: xp.flip(g, dims)))
-roll = op("roll(self; shifts, dims)", lambda a, shifts, dims: np.roll(a, shifts, dims), node="RollBackward0",
+roll = op("roll(self; shifts, dims)", lambda a, shifts, dims: np.roll(a, shifts, dims), c_order=True,
+          node="RollBackward0",
           self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)))
 tril = op("tril(self; diagonal)", lambda a, diagonal: np.tril(a, diagonal), node="TrilBackward0",
           self=d("", lambda xp, g, out, self, diagonal: xp.tril(g, diagonal)))
 triu = op("triu(self; diagonal)", lambda a, diagonal: np.triu(a, diagonal), node="TriuBackward0",
           self=d("", lambda xp, g, out, self, diagonal: xp.triu(g, diagonal)))
-rot90 = op("rot90(self; k, dims)", lambda a, k, dims: np.rot90(a, k, dims).copy(), node="Rot90Backward0",
+rot90 = op("rot90(self; k, dims)", turned, node="Rot90Backward0",
            self=d("", lambda xp, g, out, self, k, dims: xp.rot90(g, -k, dims)))
 diagonal = op("diagonal(self; offset, dim1, dim2)", lambda a, offset, dim1, dim2: writable(a, offset, dim1, dim2),
               node="DiagonalBackward0", view=True,
@@ -155,14 +168,15 @@ def hstack(tensors: Any) -> Tensor:
 @public("vstack", "row_stack", forms="f")
 def vstack(tensors: Any) -> Tensor:
     """One below the other (torch.vstack)."""
-    return concatenated([t if t.ndim > 1 else reshaped(t, 1, -1) for t in tensors], 0)
+    return concatenated([atleast_2d(t) for t in tensors], 0)
 
 
 @public("dstack", forms="f")
 def dstack(tensors: Any) -> Tensor:
     """Along the third dim (torch.dstack)."""
-    return concatenated([t if t.ndim > 2 else reshaped(t, *(1, -1, 1) if t.ndim < 2 else (*t.shape, 1))
-                         for t in tensors], 2)
+    from gradtrace.ops.combine import atleast_3d
+
+    return concatenated([atleast_3d(t) for t in tensors], 2)
 
 
 @public("unbind")

@@ -121,7 +121,7 @@ dist = op("dist(self, other; p)", lambda a, b, p: norm_kernel(a - b, p, None, Fa
           promote="arith",
           self=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, 1)),
           other=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, -1)))
-renorm = op("renorm(self; p, dim, maxnorm)", renorm_kernel, node="RenormBackward0",
+renorm = op("renorm(self; p, dim, maxnorm)", renorm_kernel, c_order=True, node="RenormBackward0",
             self=d("self", lambda xp, g, out, self, p, dim, maxnorm: renorm_grad(xp, g, self, p, dim, maxnorm)))
 
 

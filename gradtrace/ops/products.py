@@ -59,6 +59,7 @@ lerp = op("lerp(self, end, weight)", lerp_kernel, node="LerpBackward1",
           end=d("weight", lambda xp, g, out, self, end, weight: g * weight),
           weight=d("self end", lambda xp, g, out, self, end, weight: g * (end - self)))
 addcmul = op("addcmul(self, tensor1, tensor2; value)", addcmul_kernel, node="AddcmulBackward0", promote="arith",
+             lacks=("b", "addcmul_cpu_out"),
              self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
              tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor2 * value)),
              tensor2=d("tensor1", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor1 * value)))

@@ -13,7 +13,7 @@ from gradtrace.ops.results import values_and_indices
 sort_by = op("sort(self; dim, order)", lambda a, dim, order: taken(a, order, dim), node="SortBackward0",
              self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(
                  None, g, tuple(self.shape), dim, order)))
-sort_stable = op("sort_stable(self; dim, order)", lambda a, dim, order: taken(a, order, dim),
+sort_stable = op("sort_stable(self; dim, order)", lambda a, dim, order: like(a, taken(a, order, dim)),
                  node="SortBackward1",
                  self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(
                      None, g, tuple(self.shape), dim, order)))
@@ -76,17 +76,39 @@ def order_of(a: Any, dim: int, descending: bool) -> Any:
     return np.flip(a.shape[dim] - 1 - np.argsort(reversed_, axis=dim, kind="stable"), dim)
 
 
+def like(a: Any, values: Any) -> Any:
+    """The values in an array of their own, laid out in memory as `a` is."""
+    out = np.empty_like(a, values.dtype)
+    out[...] = values
+    return out
+
+
+def named_only(args: tuple[Any, ...], options: dict[str, Any]) -> None:
+    if args and "stable" in options:
+        raise TypeError("with stable, all arguments are given by name")
+
+
 @public("argsort")
-def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The positions that sort a dim (torch.argsort)."""
-    return Tensor._wrap(order_of(input.shared(), check_dim(dim, input.ndim), descending).copy())
+def argsort(input: Tensor, *args: Any, **options: Any) -> Tensor:
+    """The positions that sort a dim; arguments as those of sort (torch.argsort)."""
+    named_only(args, options)
+    return positions(input, *args, **options)
+
+
+def positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
+    return Tensor._wrap(like(input.laid_out(), order_of(input.shared(), check_dim(dim, input.ndim), descending)))
 
 
 @public("sort")
-def sort(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
-    """A dim in order: (values, indices) (torch.sort)."""
+def sort(input: Tensor, *args: Any, **options: Any) -> Any:
+    """A dim in order: (values, indices); arguments dim=-1, descending=False, or by name with stable= (torch.sort)."""
+    named_only(args, options)
+    return values_and_positions(input, *args, **options)
+
+
+def values_and_positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
     dim = check_dim(dim, input.ndim)
-    order = order_of(input.shared(), dim, descending).copy()
+    order = like(input.laid_out(), order_of(input.shared(), dim, descending))
     values = (sort_stable if stable else sort_by)(input, dim, order)
     return values_and_indices("sort", (values, Tensor._wrap(order)))
 

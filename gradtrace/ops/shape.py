@@ -65,6 +65,8 @@ RESHAPES: Any = {"view": True, "self": d("~self", reshape_back)}
 view = op("view(self; shape)", view_kernel, node="ViewBackward0", **RESHAPES)
 reshape = op("reshape(self; shape)", lambda a, shape: a.reshape(shape), node="ViewBackward0",
              self=d("~self", reshape_back))
+# What reshape gives where the tensor is not contiguous and yet can be viewed.
+reshape_alias = op("reshape_alias(self; shape)", view_kernel, node="ReshapeAliasBackward0", **RESHAPES)
 unsafe_view = op("unsafe_view(self; shape)", lambda a, shape: a.reshape(shape), node="UnsafeViewBackward0",
                  self=d("~self", reshape_back))
 alias = op("alias(self)", lambda a: a.view(), node="AliasBackward0", view=True, self=d("", lambda xp, g, out, self: g))
@@ -160,6 +162,8 @@ def reshaped(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     wanted = infer_size(sizes(given(shape, named, "shape")), input.numel())
     if can_view(input.laid_out(), wanted):
         return view(input, wanted)
+    if can_view(input.laid_out(), wanted):
+        return reshape_alias(input, wanted)
     return unsafe_view(contiguous_clone(input), wanted)
 
 
@@ -196,7 +200,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 @public("ravel")
 def ravel(input: Tensor) -> Tensor:
     """All dims made one (torch.ravel)."""
-    return reshaped(input, -1)
+    return view(contiguous(input), (input.numel(),))
 
 
 @public("unflatten")
@@ -306,7 +310,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 @public("clone")
 def cloned(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with a storage of its own, differentiable (torch.clone)."""
-    return clone(input)
+    return in_c_order(input) if memory_format == "torch.contiguous_format" else clone(input)
 
 
 @public("detach")
@@ -378,6 +382,8 @@ def _inplace_view(function: Any, node: str) -> Any:
             renamed = kind.make(out._fn.args, out._fn.next, out._fn.plan, out._fn.shape, out._fn.dtype, None)
             renamed.nrs = out._fn.nrs
             repoint(self, renamed)
+        if self._x is not None and self._x.view is not None:
+            self._x.view.version = self._version  # the data did not change: its own history still holds
         return self
 
     return method

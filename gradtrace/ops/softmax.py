@@ -51,14 +51,14 @@ def log_softmax_grad(g: Any, result: Any, dims: Any) -> Any:
 logsumexp = op("logsumexp(self; dim, keepdim)", log_sum_exp, node="LogsumexpBackward0", promote="float",
                self=d("self out", lambda xp, g, out, self, dim, keepdim: spread(
                    xp, g, self.shape, dim, keepdim) * xp.exp(self - spread(xp, out, self.shape, dim, keepdim))))
-softmax = op("softmax(self; dim)", softmax_kernel, node="SoftmaxBackward0",
+softmax = op("softmax(self; dim)", softmax_kernel, c_order=True, node="SoftmaxBackward0",
              self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, dim)))
 softmax_backward = op(
     "softmax_backward(g, result; dim)", softmax_grad, node="SoftmaxBackwardDataBackward0",
     g=d("result", lambda xp, gg, out, g, result, dim: xp.softmax_backward(gg, result, dim)),
     result=d("g result", lambda xp, gg, out, g, result, dim: (
         g * gg - xp.sum_dim(result * g, dim, True) * gg - g * xp.sum_dim(result * gg, dim, True))))
-log_softmax = op("log_softmax(self; dim)", log_softmax_kernel, node="LogSoftmaxBackward0",
+log_softmax = op("log_softmax(self; dim)", log_softmax_kernel, c_order=True, node="LogSoftmaxBackward0",
                  self=d("out", lambda xp, g, out, self, dim: xp.log_softmax_backward(g, out, dim)))
 log_softmax_backward = op(
     "log_softmax_backward(g, result; dim)", log_softmax_grad, node="LogSoftmaxBackwardDataBackward0",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any
+from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
@@ -26,13 +27,33 @@ logaddexp = op("logaddexp(self, other)", "logaddexp", node="LogaddexpBackward0",
 hypot = op("hypot(self, other)", "hypot", scalar=math.hypot, node="HypotBackward0", **FLOAT,
            self=d("self out", lambda xp, g, out, self, other: g * (self / out)),
            other=d("other out", lambda xp, g, out, self, other: g * (other / out)))
-xlogy = op("xlogy(self, other)", lambda a, b: np.where(
-    np.isnan(b), b, np.where(a == 0, np.zeros_like(a), a * np.log(b))),
-           node="XlogyBackward0", **FLOAT,
-           self=d("self other", lambda xp, g, out, self, other: g * xp.where(
-               xp.logical_and(self == 0, other <= 0), xp.zeros_like(self + other),
-               xp.log(other + xp.zeros_like(self)))),
+
+
+def x_log(logarithm: str) -> Any:
+    """a * log(b) with 0 * log = 0; nan where b is; either may be a number, in the other's dtype."""
+
+    def kernel(a: Any, b: Any) -> Any:
+        kind = (b if isinstance(a, (int, float)) else a).dtype
+        a, b = np.asarray(a, kind), np.asarray(b, kind)
+        return np.where(np.isnan(b), b, np.where(a == 0, np.zeros_like(a), a * getattr(np, logarithm)(b)))
+
+    return kernel
+
+
+def xlogy_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
+    return g * xp.where(xp.logical_and(self == 0, other <= 0), xp.zeros_like(self + other),
+                        xp.log(other + xp.zeros_like(self)))
+
+
+xlogy = op("xlogy(self, other)", x_log("log"), node="XlogyBackward0", **FLOAT,
+           self=d("self other", lambda xp, g, out, self, other: xlogy_grad(xp, g, self, other)),
            other=d("self other", lambda xp, g, out, self, other: g * (self / other)))
+xlogy_of_number = op("xlogy_of_number(other; number)", lambda b, number: x_log("log")(number, b),
+                     node="XlogyBackward1", **FLOAT,
+                     other=d("other", lambda xp, g, out, other, number: g * (number / other)))
+xlogy_number = op("xlogy_number(self; number)", lambda a, number: x_log("log")(a, number),
+                  node="XlogyBackward2", **FLOAT,
+                  self=d("self", lambda xp, g, out, self, number: xlogy_grad(xp, g, self, number)))
 deg2rad = op("deg2rad(self)", "deg2rad", scalar=math.radians, node="Deg2RadBackward0", **FLOAT,
              self=d("", lambda xp, g, out, self: g * (math.pi / 180)))
 rad2deg = op("rad2deg(self)", "rad2deg", scalar=math.degrees, node="Rad2DegBackward0", **FLOAT,
@@ -42,8 +63,22 @@ for _record in (erf, erfc, deg2rad, rad2deg):
     unary(_record)
 for _record in (erf, erfc):
     unary(_record, forms="s")
-for _record in (logaddexp, hypot, xlogy):
-    binary(_record, forms="fmi" if _record is not logaddexp else "fm", numbers=_record is xlogy)
+for _record in (logaddexp, hypot):
+    binary(_record, forms="fmi" if _record is not logaddexp else "fm", numbers=False)
+
+
+@public("xlogy", forms="fms")
+def xlogy_public(input: Any, other: Any) -> Tensor:
+    """input * log(other), 0 where input is 0; one of them may be a number (torch.xlogy)."""
+    if not isinstance(input, Tensor):
+        return xlogy_of_number(other, input)
+    return xlogy(input, other) if isinstance(other, Tensor) else xlogy_number(input, other)
+
+
+@public("xlogy_", forms="m")
+def xlogy_inplace(self: Tensor, other: Any) -> Tensor:
+    """xlogy in place."""
+    return inplace(xlogy, self, other) if isinstance(other, Tensor) else inplace(xlogy_number, self, other)
 
 
 @public("float_power")
@@ -78,5 +113,5 @@ def _from_elsewhere(name: str, own: str) -> None:
     expose(function, name, forms="s")
 
 
-for _name, _own in (("expit", "sigmoid"), ("round", "round"), ("xlogy", "xlogy")):
+for _name, _own in (("expit", "sigmoid"), ("round", "round")):
     _from_elsewhere(_name, _own)

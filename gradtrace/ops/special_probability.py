@@ -10,8 +10,9 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import special_kernels
-from gradtrace.ops.api import binary, expose, public, unary
+from gradtrace.ops.api import binary, public, unary
 from gradtrace.ops.numbers import add_number, mul_number
+from gradtrace.ops.special import x_log
 
 FLOAT: Any = {"promote": "float"}
 ROOT_HALF = math.sqrt(0.5)
@@ -73,18 +74,36 @@ logaddexp2 = op("logaddexp2(self, other)", "logaddexp2", node="Logaddexp2Backwar
                 other=d("self other", lambda xp, g, out, self, other: g / (xp.exp2(self - other) + 1)))
 entr = op("entr(self)", entr_kernel, node="SpecialEntrBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: g * (-xp.log(self) - 1)))
-xlog1py = op("xlog1py(self, other)", lambda a, b: np.where(
-    np.isnan(b), b, np.where(a == 0, np.zeros_like(a), a * np.log1p(b))), node="SpecialXlog1PyBackward0", **FLOAT,
-    self=d("self other", lambda xp, g, out, self, other: xp.where(
-        xp.logical_and(self == 0, other <= -1), xp.zeros_like(g), g * xp.log1p(other))),
-    other=d("self other", lambda xp, g, out, self, other: g * self / (other + 1)))
+
+
+def xlog1py_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
+    return g * xp.where(xp.logical_and(self == 0, other <= -1), xp.zeros_like(self + other),
+                        xp.log1p(other + xp.zeros_like(self)))
+
+
+xlog1py = op("xlog1py(self, other)", x_log("log1p"), node="SpecialXlog1PyBackward0", **FLOAT,
+             self=d("self other", lambda xp, g, out, self, other: xlog1py_grad(xp, g, self, other)),
+             other=d("self other", lambda xp, g, out, self, other: g * self / (other + 1)))
+xlog1py_of_number = op("xlog1py_of_number(other; number)", lambda b, number: x_log("log1p")(number, b),
+                       node="SpecialXlog1PyBackward1", **FLOAT,
+                       other=d("other", lambda xp, g, out, other, number: g * number / (other + 1)))
+xlog1py_number = op("xlog1py_number(self; number)", lambda a, number: x_log("log1p")(a, number),
+                    node="SpecialXlog1PyBackward2", **FLOAT,
+                    self=d("self", lambda xp, g, out, self, number: xlog1py_grad(xp, g, self, number)))
 
 for _record in (erfinv, sinc):
     unary(_record)
     unary(_record, forms="s")
 binary(logaddexp2, forms="fm", numbers=False)
 unary(entr, forms="s")
-expose(lambda input, other: xlog1py(input, other), "xlog1py", forms="s")
+
+
+@public("xlog1py", forms="s")
+def xlog1py_public(input: Any, other: Any) -> Tensor:
+    """input * log1p(other), 0 where input is 0; one of them may be a number (torch.special.xlog1py)."""
+    if not isinstance(input, Tensor):
+        return xlog1py_of_number(other, input)
+    return xlog1py(input, other) if isinstance(other, Tensor) else xlog1py_number(input, other)
 
 
 @public("ndtr", forms="s")

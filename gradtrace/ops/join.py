@@ -10,9 +10,9 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, given, public, sizes
 from gradtrace.ops.create import cast, checked_sizes, in_c_order
-from gradtrace.ops.expansion import only_tensors
+from gradtrace.ops.expansion import atleast_2d, only_tensors
 from gradtrace.ops.index import index_select, select, slice_
-from gradtrace.ops.shape import atleast_2d, expand, reshaped, unsqueeze, view
+from gradtrace.ops.shape import expand, reshaped, unsqueeze, view
 
 
 def cat_back(xp: Any, wanted: Any, g: Any, out: Any, tensors: Any, dim: int) -> list[Any]:

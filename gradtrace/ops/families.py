@@ -61,9 +61,9 @@ def write() -> None:
 
 FAMILIES = {
     "shape": """
-        alias clone contiguous detach expand flatten moveaxis movedim permute ravel reshape reshape_as squeeze
-        squeeze_all squeeze_dim squeeze_dims sum_to swapaxes swapdims t transpose unflatten unsafe_view
-        unsqueeze view view_as
+        alias clone contiguous detach expand flatten moveaxis movedim permute ravel reshape reshape_alias
+        reshape_as squeeze squeeze_all squeeze_dim squeeze_dims sum_to swapaxes swapdims t transpose unflatten
+        unsafe_view unsqueeze view view_as
     """,
     "expansion": """
         atleast_1d atleast_2d broadcast_shapes broadcast_tensors broadcast_to expand expand_as
@@ -150,7 +150,7 @@ FAMILIES = {
     """,
     "special": """
         deg2rad deg2rad_ erf erf_ erfc erfc_ expit float_power float_power_ hypot hypot_ logaddexp rad2deg
-        rad2deg_ round xlogy xlogy_
+        rad2deg_ round xlogy xlogy_ xlogy_number xlogy_of_number
     """,
     "select": """
         allclose argsort equal is_floating_point is_nonzero is_tensor isclose numel sort sort_stable topk
@@ -259,7 +259,7 @@ FAMILIES = {
         copysign copysign_ copysign_number frexp gcd gcd_ heaviside heaviside_ lcm lcm_ ldexp ldexp_
     """,
     "special_probability": """
-        entr erfinv erfinv_ logaddexp2 logit logit_ ndtr sinc sinc_ xlog1py
+        entr erfinv erfinv_ logaddexp2 logit logit_ ndtr sinc sinc_ xlog1py xlog1py_number xlog1py_of_number
     """,
     "fused": """
         point

@@ -57,12 +57,7 @@ place_flat = op(
     "place_flat(self; index, shape)", place_kernel, node="AsStridedScatterBackward0",
     self=d("", lambda xp, g, out, self, index, shape: xp.take_flat(g, index)),
 )
-replace_flat = op(
-    "replace_flat(self, values; index)", replace_kernel, node="AsStridedScatterBackward0",
-    self=d("", lambda xp, g, out, self, values, index: xp.replace_flat(
-        g, xp.zeros_like(xp.take_flat(g, index)), index)),
-    values=d("", lambda xp, g, out, self, values, index: xp.take_flat(g, index)),
-)
+
 
 
 class CopySlices(Node):
@@ -93,7 +88,7 @@ class CopySlices(Node):
         if through is None:
             through = xp.zeros_like(part)
         through = conform(through, self.inner, 0, self.inner, 0)
-        return (xp.replace_flat(gradient, through, index), *results[1:])
+        return (replace_kernel(gradient, through, index), *results[1:])
 
     def apply_traced(self, gradient: Tensor) -> Any:
         """The same in PyTorch's steps: a copy of the gradient, of which the view's part is replaced in place."""

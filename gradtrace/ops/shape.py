@@ -160,7 +160,7 @@ def seen_as(self: Tensor, dtype: Any) -> Tensor:
 def reshaped(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """Another shape: a view where the strides allow one, else a copy (torch.reshape)."""
     wanted = infer_size(sizes(given(shape, named, "shape")), input.numel())
-    if can_view(input.laid_out(), wanted):
+    if input.is_contiguous():
         return view(input, wanted)
     if can_view(input.laid_out(), wanted):
         return reshape_alias(input, wanted)

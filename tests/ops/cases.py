@@ -110,7 +110,8 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "tensordot": [(lambda a, b: torch.tensordot(a, b, 1), CUBE, away(4, 2))],
     "cdist": [(torch.cdist, X, away(2, 3))],
     # shapes
-    "reshape": [(lambda x: x.reshape(3, -1), X), (lambda x: x.t().reshape(-1), X)],
+    "reshape": [(lambda x: x.reshape(3, -1), X), (lambda x: x.t().reshape(-1), X),
+                (lambda x: x[..., ::2].reshape(-1, 1, 1), X[0])],
     "view": [(lambda x: x.view(6), X)], "permute": [(lambda x: x.permute(2, 0, 1), CUBE)],
     "transpose": [(lambda x: x.transpose(0, -1), CUBE)], "T": [(lambda x: x.T, X)], "mT": [(lambda x: x.mT, CUBE)],
     "t": [(torch.t, X)], "squeeze": [(torch.squeeze, COLUMN), (lambda x: x.squeeze(1), COLUMN)],

@@ -363,6 +363,16 @@ def kind_of(raw: Any) -> str:
     return "i" if kind == "u" else kind
 
 
+def in_c_order(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*raws: Any) -> Any:
+        found = kernel(*raws)
+        if type(found) is tuple:
+            return tuple(np.asarray(each, order="C") for each in found)
+        return np.asarray(found, order="C")
+
+    return call
+
+
 def op(signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> Op:
     """Adds a record to the registry; the fields are Op's."""
     return Op(signature, kernel, **fields)

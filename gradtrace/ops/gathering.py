@@ -17,10 +17,12 @@ from gradtrace.ops.index import gather, index_put, index_select, nothing, scatte
 from gradtrace.ops.indexing import as_index, check_bounds
 
 masked_fill = op("masked_fill(self; mask, value)", lambda a, mask, value: np.where(mask, np.asarray(value).astype(
-    a.dtype), a), node="MaskedFillBackward0",
+    a.dtype), a), c_order=True,
+                   node="MaskedFillBackward0",
     self=d("mask", lambda xp, g, out, self, mask, value: xp.zeroed(g, mask)))
 masked_fill_tensor = op("masked_fill_tensor(self, value; mask)", lambda a, value, mask: np.where(
-    mask, value.astype(a.dtype), a), node="MaskedFillBackward1",
+    mask, value.astype(a.dtype), a), c_order=True,
+                   node="MaskedFillBackward1",
     self=d("mask", lambda xp, g, out, self, value, mask: xp.zeroed(g, mask)),
     value=d("mask", lambda xp, g, out, self, value, mask: xp.where(mask, g, xp.zeros_like(g))))
 masked_select = op("masked_select(self; mask)", lambda a, mask: np.broadcast_arrays(a, mask)[0][np.broadcast_to(

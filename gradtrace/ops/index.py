@@ -89,12 +89,14 @@ def _place(name: str, node: str) -> None:
 _place("gather_place", "ScatterAddBackward0")
 _place("order_place", "ScatterBackward0")  # no place twice
 scatter = op("scatter(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(a, src, dim, index),
-             node="ScatterBackward0",
+             c_order=True,
+                   node="ScatterBackward0",
              self=d("index", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
              src=d("~src index", lambda xp, g, out, self, src, dim, index: xp.fit(
                  xp.gather(g, dim, index), tuple(src.shape))))
 scatter_value = op("scatter_value(self; dim, index, value)",
-                   lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value), node="ScatterBackward1",
+                   lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value), c_order=True,
+                   node="ScatterBackward1",
                    self=d("index", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)))
 scatter_add = op("scatter_add(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(
     a, src, dim, index, add=True), c_order=True, node="ScatterAddBackward0",

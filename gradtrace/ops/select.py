@@ -10,10 +10,21 @@ from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.index import taken
 from gradtrace.ops.results import values_and_indices
 
-sort_by = op("sort(self; dim, order)", lambda a, dim, order: taken(a, order, dim), node="SortBackward0",
+def like(a: Any, values: Any) -> Any:
+    """The values in an array of their own, laid out in memory as `a` is."""
+    out = np.empty_like(a, values.dtype)
+    out[...] = values
+    return out
+
+
+def in_order(a: Any, dim: int, order: Any) -> Any:
+    return like(a, taken(a, order, dim))
+
+
+sort_by = op("sort(self; dim, order)", in_order, node="SortBackward0",
              self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(
                  None, g, tuple(self.shape), dim, order)))
-sort_stable = op("sort_stable(self; dim, order)", lambda a, dim, order: like(a, taken(a, order, dim)),
+sort_stable = op("sort_stable(self; dim, order)", in_order,
                  node="SortBackward1",
                  self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(
                      None, g, tuple(self.shape), dim, order)))
@@ -74,13 +85,6 @@ def order_of(a: Any, dim: int, descending: bool) -> Any:
         return np.argsort(a, axis=dim, kind="stable")
     reversed_ = np.flip(a, dim)
     return np.flip(a.shape[dim] - 1 - np.argsort(reversed_, axis=dim, kind="stable"), dim)
-
-
-def like(a: Any, values: Any) -> Any:
-    """The values in an array of their own, laid out in memory as `a` is."""
-    out = np.empty_like(a, values.dtype)
-    out[...] = values
-    return out
 
 
 def named_only(args: tuple[Any, ...], options: dict[str, Any]) -> None:

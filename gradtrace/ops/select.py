@@ -10,6 +10,7 @@ from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.index import taken
 from gradtrace.ops.results import values_and_indices
 
+
 def like(a: Any, values: Any) -> Any:
     """The values in an array of their own, laid out in memory as `a` is."""
     out = np.empty_like(a, values.dtype)

@@ -77,8 +77,8 @@ entr = op("entr(self)", entr_kernel, node="SpecialEntrBackward0", **FLOAT,
 
 
 def xlog1py_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
-    return g * xp.where(xp.logical_and(self == 0, other <= -1), xp.zeros_like(self + other),
-                        xp.log1p(other + xp.zeros_like(self)))
+    flat = xp.logical_and(self == 0, other <= -1)
+    return xp.where(flat, xp.zeros_like(g), g * xp.log1p(other + xp.zeros_like(self)))
 
 
 xlog1py = op("xlog1py(self, other)", x_log("log1p"), node="SpecialXlog1PyBackward0", **FLOAT,

@@ -78,7 +78,7 @@ entr = op("entr(self)", entr_kernel, node="SpecialEntrBackward0", **FLOAT,
 
 def xlog1py_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
     flat = xp.logical_and(self == 0, other <= -1)
-    return xp.where(flat, xp.zeros_like(g), g * xp.log1p(other + xp.zeros_like(self)))
+    return xp.where(flat, xp.zeros_like(g), g * xp.log1p(other))
 
 
 xlog1py = op("xlog1py(self, other)", x_log("log1p"), node="SpecialXlog1PyBackward0", **FLOAT,
@@ -89,7 +89,8 @@ xlog1py_of_number = op("xlog1py_of_number(other; number)", lambda b, number: x_l
                        other=d("other", lambda xp, g, out, other, number: g * number / (other + 1)))
 xlog1py_number = op("xlog1py_number(self; number)", lambda a, number: x_log("log1p")(a, number),
                     node="SpecialXlog1PyBackward2", **FLOAT,
-                    self=d("self", lambda xp, g, out, self, number: xlog1py_grad(xp, g, self, number)))
+                    self=d("self", lambda xp, g, out, self, number: xlog1py_grad(
+                        xp, g, self, xp.zeros_like(self) + number)))
 
 for _record in (erfinv, sinc):
     unary(_record)

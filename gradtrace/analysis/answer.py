@@ -85,6 +85,11 @@ class Facts:
     def label(self, tensor: int) -> str:
         return self.trace.tensors[tensor].label
 
+    def called(self, versions: tuple[int, ...]) -> str:
+        """What one tensor, of which these are the versions and aliases, goes by: its variable if it has one."""
+        named = [self.trace.tensors[i].name for i in versions if self.trace.tensors[i].name]
+        return named[0] or "" if named else self.label(versions[-1])
+
     def line(self, span: Span | None) -> str:
         """ " on line 3", or "" without a place."""
         return f" on line {span.line}" if span is not None else ""

@@ -60,7 +60,7 @@ def modified(facts: Facts, failure: Failure) -> Found | None:
         return None
     change = changes[0]
     tensor = next(i for i in saved if i in change.tensors)
-    name = final_name(facts, tensor, change.tensors)
+    name = facts.called((tensor, *change.tensors))
     how = {"step": "an optimiser's step", "data": "setting .data"}.get(change.how, f"{change.how}()")
     evidence = [
         facts.at(f"{what} saves {name} for its derivative", function.span),
@@ -77,12 +77,6 @@ def in_place_advice(how: str, name: str, what: str) -> tuple[str, ...]:
         return ("call backward before optimizer.step(), or run forward again after it",)
     return ("make a new tensor instead of changing this one in place (a = a + b, not a += b)",
             f"or give {what} a copy: {name}.clone()", "or change it after backward")
-
-
-def final_name(facts: Facts, tensor: int, versions: tuple[int, ...]) -> str:
-    """The variable that holds a tensor now, else what this version is called."""
-    named = [facts.trace.tensors[i].name for i in (tensor, *versions) if facts.trace.tensors[i].name]
-    return named[0] or "" if named else facts.label(tensor)
 
 
 def freed(facts: Facts, failure: Failure) -> Found | None:

@@ -62,10 +62,10 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
         cause = "hook"
         sentence = f"{name}.grad is {total}: the hook {hooked[-1].name} replaced what backward brought"
         advice = ("return nothing from the hook to leave the gradient as it is",)
-    silent = unseen_changes(facts, record)
+    silent = unseen_changes(facts)
     for change in silent:
         cause = "changed through .data"
-        evidence.append(facts.at(f"{facts.label(change.tensors[-1])} is changed without autograd seeing it, after its "
+        evidence.append(facts.at(f"{facts.called(change.tensors)} is changed without autograd seeing it, after its "
                                  "value had been saved for backward", change.span))
         advice = ("change it under torch.no_grad() instead: then autograd refuses to use the changed value", *advice)
     if silent:
@@ -93,7 +93,7 @@ def turn(facts: Facts, step: BackwardStep, name: str) -> list[Evidence]:
     return found
 
 
-def unseen_changes(facts: Facts, record: TensorRecord) -> list[Change]:
+def unseen_changes(facts: Facts) -> list[Change]:
     """Changes of saved values between their use and their backward that no version counter told."""
     trace = facts.trace
     found = []

@@ -61,6 +61,8 @@ def backward(
         import warnings
 
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
+    if state.watcher is not None:
+        state.watcher.starts(outputs, grad_tensors)
     roots = root_gradients(outputs, grad_tensors, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
     execute.run(roots, keep, create_graph, None if wanted is None else [w for w in wanted if w is not None])
@@ -91,6 +93,8 @@ def grad(
     targets = as_tuple(inputs.values() if type(inputs) is dict else inputs)
     if not targets:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if state.watcher is not None:
+        state.watcher.starts(as_tuple(outputs), grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         results = batched(as_tuple(outputs), targets, as_tuple(grad_outputs), keep, create_graph, allow_unused)

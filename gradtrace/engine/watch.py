@@ -46,6 +46,9 @@ class Watcher(Protocol):
         """A tensor is changed without an operator: by a "step" of an optimiser, "data" set, "frozen" (its requires_grad
         is turned off); or its gradient is "cleared" or "assigned"."""
 
+    def starts(self, outputs: tuple[Any, ...], vectors: Any) -> None:
+        """backward or autograd.grad is called on these tensors, with their vectors (or None)."""
+
     def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
         """A backward pass begins at `roots` of (node, output number, gradient)."""
 

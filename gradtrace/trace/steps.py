@@ -91,7 +91,7 @@ class Watch:
         self._open: list[Event] = []  # more than one where a hook calls backward itself
 
     @property
-    def starts(self) -> set[Node]:
+    def beginnings(self) -> set[Node]:
         """Where the passes began."""
         return {node for event in self.passes for node, _ in event.roots}
 
@@ -128,6 +128,9 @@ class Watch:
         self.changed.append((how, tensor, storage, len(self.grad_modes), self.turns, state.grad_enabled, origin))
 
     # ---- backward
+
+    def starts(self, outputs: tuple[Any, ...], vectors: Any) -> None:
+        """The pass itself is noted when it begins."""
 
     def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
         self._open.append(Event(roots, keep, create_graph, wanted, stores, len(self.grad_modes)))

@@ -2,6 +2,7 @@
 
 # name: what it does, as the list of commands says it (so that --help loads none of them)
 COMMANDS = {
+    "check": "Gradients against finite differences.",
     "eval": "Values, gradients and leaf status of an expression or a file.",
     "graph": "Draw the graph of an expression or a file.",
     "run": "Run a script as it is.",

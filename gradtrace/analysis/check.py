@@ -1,0 +1,94 @@
+"""Gradients against finite differences: what was found for each element, each leaf, each operation.
+
+The numbers come from elsewhere (`measure(leaf, element, by)` runs the program again with one element shifted); here
+they are judged and summed up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from gradtrace.trace.finite import FLOAT64, WRONG, judge
+from gradtrace.trace.record import Span
+
+CUT = "cut"  # the program cuts the gradient on purpose: detach() and the like
+
+
+class Element(NamedTuple):
+    """One element of one leaf. `order` is 1, or 2 for the derivative of the gradient along a fixed direction."""
+
+    leaf: str
+    place: tuple[int, ...]  # its index
+    order: int
+    analytic: float
+    numeric: float
+    error: float
+    verdict: str  # "ok", "wrong", "kink", "jump", "edge", "not finite", "cut"
+    left: float
+    right: float
+
+
+class Wrong(NamedTuple):
+    """An operation whose derivative is wrong by itself."""
+
+    name: str
+    custom: bool
+    span: Span | None
+    source: str
+    operand: int  # which input, from 0
+    element: int
+    analytic: float
+    numeric: float
+
+
+class Check(NamedTuple):
+    """All of it. `cuts` names what cuts gradients on purpose; `skipped` is how many elements were not tried."""
+
+    elements: tuple[Element, ...]
+    wrong: tuple[Wrong, ...]
+    functions: tuple[str, ...]  # the program's own Functions, which were checked on their own
+    cuts: tuple[str, ...]
+    hidden: tuple[str, ...]  # changes of saved values that autograd did not see
+    skipped: int
+    dtype: str
+    where: str  # "backward on line 5", "the result"
+
+    @property
+    def passed(self) -> bool:
+        return not self.wrong and all(e.verdict != WRONG for e in self.elements)
+
+
+def elements(
+    leaf: str, shape: tuple[int, ...], values: Any, analytic: Any, measure: Callable[[int, float], float],
+    chosen: Sequence[int], order: int, eps: float = FLOAT64,
+) -> list[Element]:
+    """The verdicts on the chosen elements (flattened) of a leaf; `analytic` None stands for zeros."""
+    found = []
+    for element in chosen:
+        known: dict[float, float] = {}
+
+        def f(by: float, element: int = element, known: dict[float, float] = known) -> float:
+            if by not in known:
+                known[by] = measure(element, by)
+            return known[by]
+
+        expected = 0.0 if analytic is None else float(analytic.reshape(-1)[element])
+        judged = judge(f, expected, float(values.reshape(-1)[element]), eps)
+        found.append(Element(leaf, unravel(element, shape), order, expected, judged.numeric, judged.error,
+                             judged.verdict, judged.left, judged.right))
+    return found
+
+
+def unravel(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The index of a flattened element."""
+    index: list[int] = []
+    for size in reversed(shape):
+        index.append(element % size)
+        element //= size
+    return tuple(reversed(index))
+
+
+def excused(found: Sequence[Element], cut: Callable[[str], bool]) -> tuple[Element, ...]:
+    """The elements, with "cut" for those that are wrong because the program itself cuts their leaf's gradient."""
+    return tuple(e._replace(verdict=CUT) if e.verdict == WRONG and cut(e.leaf) else e for e in found)

@@ -1,0 +1,271 @@
+"""Running a program again and again for `check`: as it is, and with one element of one leaf shifted."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.analysis import check as analysis
+from gradtrace.cli import session, values
+from gradtrace.cli.options import Backward, Inputs, names
+from gradtrace.errors import UsageError
+from gradtrace.trace import opcheck
+from gradtrace.trace.finite import FLOAT64, WRONG
+from gradtrace.trace.history import bound_names
+from gradtrace.trace.probe import Probe, Shift, as_array
+
+if TYPE_CHECKING:
+    from gradtrace.analysis.answer import Facts
+    from gradtrace.lang import Program
+    from gradtrace.limits import Budget
+
+OPERATIONS = 2000  # operations of a run that are checked one by one
+PER_FUNCTION = 3  # calls of each Function of the program that are checked anyway
+
+
+class Runner:
+    """One program with its inputs, run as often as needed, each time with the same random numbers."""
+
+    def __init__(self, program: Program, inputs: Inputs, how: Backward, budget: Budget) -> None:
+        self.program = program
+        self.how = how
+        self.budget = budget
+        self.seed = inputs.seed or 0
+        self.dtype = inputs.dtype or "float64"
+        self.eps = FLOAT64 if self.dtype == "float64" else opcheck.FLOAT32
+        self.tensors = session.prepare(program, inputs, self.dtype)
+        self.vectors = [values.read(t, "--grad-tensors", session.evaluator(self.dtype)) for t in how.grad_tensors]
+        self.first: Probe | None = None
+        self.env: dict[str, Any] = {}
+        self.spans: list[Any] = []
+
+    def run(self, order: int = 1, shift: Shift | None = None, examine: Any = None) -> Probe:
+        """One run, to where backward is first called, or to the end. Its output goes nowhere."""
+        import warnings
+
+        import gradtrace
+        from gradtrace import lang
+
+        gradtrace.manual_seed(self.seed)
+        given = {name: copy_of(tensor) for name, tensor in self.tensors.items()}
+        use = None if self.first is None else self.first.first_use
+        probe = Probe([t for t in given.values() if t.requires_grad], order, shift, use, examine)
+
+        def at_end(run: Any) -> None:
+            if probe.outcome is None:
+                probe.measure(*self.result(session.boxed(run), probe))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            done = lang.run(self.program, given, dtype=self.dtype, record=True, watcher=probe, then=at_end,
+                            budget=self.budget, stdout=io.StringIO(), stderr=io.StringIO())
+        if self.first is None:
+            self.first, self.env, self.spans = probe, done.env, done.spans
+        return probe
+
+    def result(self, run: Any, probe: Probe) -> tuple[tuple[Any, ...], tuple[Any, ...] | None]:
+        """What to differentiate if the program does not call backward, with the vectors given."""
+        wanted = names(self.how.output)
+        roots = [run.env[name] for name in wanted if name in run.env] if wanted else session.roots_of(run)
+        if not any(root.requires_grad for root in roots):
+            raise UsageError("the result does not require grad, so there is nothing to check",
+                             "let a variable require grad (leave out --no-grad)")
+        if not self.vectors:
+            return tuple(roots), None
+        return tuple(roots), tuple(values.tensor(raw, roots[min(i, len(roots) - 1)].dtype.name, True)
+                                   for i, raw in enumerate(self.vectors))
+
+    def measure(self, leaf: int, order: int) -> Any:
+        """The function (element, by) -> value (order 1), or the slope along the directions (order 2)."""
+
+        def f(element: int, by: float) -> float:
+            outcome = self.run(order, Shift(leaf, element, by) if by else Shift(leaf, element, 0.0)).outcome
+            if outcome is None:
+                return float("nan")
+            return outcome.value if order == 1 else outcome.slope
+
+        return f
+
+    def name(self, leaf: int) -> str:
+        """A leaf's variable, or where it was made."""
+        assert self.first is not None
+        known = {id(tensor): name for name, tensor in bound_names(self.env)}
+        tensor = self.first.tracked[leaf]
+        span = self.spans[self.first.origins[leaf]] if self.first.origins[leaf] < len(self.spans) else None
+        return known.get(id(tensor)) or (f"leaf of line {span.line}" if span else f"leaf {leaf}")
+
+
+def copy_of(tensor: Any) -> Any:
+    from gradtrace.engine import Tensor
+    from gradtrace.engine.lazy import np
+
+    raw = tensor._data
+    copy = Tensor._wrap(raw if type(raw) in (float, bool) else np.array(raw))
+    return copy.requires_grad_() if tensor.requires_grad else copy
+
+
+def check(program: Program, inputs: Inputs, how: Backward, budget: Budget, order: int, most: int) -> analysis.Check:
+    """Everything that `gradtrace check` says."""
+    runner = Runner(program, inputs, how, budget)
+    checked: list[opcheck.Checked] = []
+    first = runner.run(examine=own_functions(checked))
+    leaves = [(i, runner.name(i)) for i, t in enumerate(first.tracked) if t.is_leaf and t.requires_grad]
+    if first.outcome is None or not leaves:
+        raise UsageError("no leaf requires grad, so there is nothing to check", "let a variable require grad")
+    found: list[analysis.Element] = []
+    skipped = 0
+    for n in range(1, order + 1):
+        outcome = first.outcome if n == 1 else runner.run(2).outcome
+        assert outcome is not None
+        for leaf, name in leaves:
+            data = as_array(first.tracked[leaf])
+            derivatives = outcome.gradients if n == 1 else outcome.seconds
+            chosen = spread(data.size, most)
+            skipped += data.size - len(chosen)
+            found += analysis.elements(name, data.shape, data, derivatives[leaf] if derivatives else None,
+                                       runner.measure(leaf, n), chosen, n, runner.eps)
+    if any(e.verdict == WRONG for e in found):
+        checked.clear()
+        runner.run(examine=every_operation(checked))
+    wrong = [told(runner, c) for c in checked if c.wrong is not None]
+    if any(e.verdict == WRONG and e.order == 2 for e in found) and not wrong:
+        wrong = twice(runner)
+    cuts: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    if not wrong and any(e.verdict == WRONG for e in found):
+        facts = facts_of(program, inputs, how, budget)
+        hidden = hidden_changes(facts)
+        cuts, cut = cut_names(facts)
+        found = found if hidden else list(analysis.excused(found, cut))
+    functions = tuple(dict.fromkeys(c.name for c in checked if c.custom))
+    return analysis.Check(
+        tuple(found), tuple(wrong), functions, cuts, hidden, skipped, runner.dtype, where(runner, first)
+    )
+
+
+def where(runner: Runner, first: Probe) -> str:
+    known = {id(tensor): name for name, tensor in bound_names(runner.env)}
+    return ", ".join(known.get(id(out), "the result") for out in first.outputs) or "the result"
+
+
+def spread(size: int, most: int) -> list[int]:
+    """All elements, or `most` of them spread over the whole."""
+    return list(range(size)) if size <= most else [size * k // most for k in range(most)]
+
+
+# ---- operations
+
+
+def own_functions(checked: list[opcheck.Checked]) -> Any:
+    """Checks the first calls of each Function of the program."""
+    seen: dict[str, int] = {}
+
+    def examine(node: Any, gradient: Any, call: Any) -> None:
+        if node.op is None and seen.setdefault(call[0], 0) < PER_FUNCTION:
+            seen[call[0]] += 1
+            add(checked, node, call)
+
+    return examine
+
+
+def every_operation(checked: list[opcheck.Checked]) -> Any:
+    def examine(node: Any, gradient: Any, call: Any) -> None:
+        if len(checked) < OPERATIONS:
+            add(checked, node, call)
+
+    return examine
+
+
+def add(checked: list[opcheck.Checked], node: Any, call: Any) -> None:
+    found = opcheck.check(node, call)
+    if found is not None:
+        checked.append(found)
+
+
+def told(runner: Runner, found: opcheck.Checked) -> analysis.Wrong:
+    assert found.wrong is not None
+    operand, element, analytic, judged = found.wrong
+    span, source = place(runner, found.origin)
+    return analysis.Wrong(found.name, found.custom, span, source, operand, element, analytic, judged.numeric)
+
+
+def place(runner: Runner, origin: int) -> tuple[Any, str]:
+    from gradtrace.trace import Span
+
+    span = runner.spans[origin] if 0 < origin < len(runner.spans) else None
+    if span is None:
+        return None, ""
+    return Span(*span), runner.program.source.line(span.line).strip()
+
+
+def twice(runner: Runner) -> list[analysis.Wrong]:
+    """The Functions of the program whose second derivative is wrong on its own."""
+    from gradtrace.func.gradcheck import gradgradcheck
+
+    found: list[analysis.Wrong] = []
+    seen: set[str] = set()
+
+    def examine(node: Any, gradient: Any, call: Any) -> None:
+        name, args, _, origin = call
+        if node.op is not None or name in seen:
+            return
+        seen.add(name)
+        fresh = [copy_of(a).double().requires_grad_() if getattr(a, "requires_grad", False) else a for a in args]
+        inputs = tuple(a for a in fresh if getattr(a, "requires_grad", False))
+
+        def apply(*leaves: Any) -> Any:
+            rest = iter(leaves)
+            return type(node).function.apply(*(next(rest) if any(a is f for f in inputs) else a for a in fresh))
+
+        if not with_gradients(gradgradcheck, apply, inputs):
+            span, source = place(runner, origin)
+            found.append(analysis.Wrong(name, True, span, source, -1, 0, float("nan"), float("nan")))
+
+    runner.run(examine=examine)
+    return found
+
+
+def with_gradients(gradgradcheck: Any, apply: Any, inputs: tuple[Any, ...]) -> bool:
+    """gradgradcheck, called while a backward pass runs: with gradients on and nobody looking."""
+    from gradtrace.engine.state import state
+
+    before = state.watcher, state.recorder, state.grad_enabled
+    state.watcher, state.recorder, state.grad_enabled = None, None, True
+    try:
+        return bool(gradgradcheck(apply, inputs, raise_exception=False))
+    except (RuntimeError, TypeError, ValueError):
+        return False
+    finally:
+        state.watcher, state.recorder, state.grad_enabled = before
+
+
+def facts_of(program: Program, inputs: Inputs, how: Backward, budget: Budget) -> Facts:
+    """What the program does, to look for what no derivative rule is to blame for."""
+    from gradtrace.analysis.answer import Facts
+
+    return Facts(session.record(program, inputs, how, budget, watched=True, everything=True, failing=True))
+
+
+def hidden_changes(facts: Facts) -> tuple[str, ...]:
+    """Saved values that were changed before backward used them, unseen by autograd."""
+    from gradtrace.analysis.numbers import unseen_changes
+
+    return tuple(f"{facts.called(change.tensors)} is changed{facts.line(change.span)} after its value had been saved"
+                 for change in unseen_changes(facts))
+
+
+def cut_names(facts: Facts) -> tuple[tuple[str, ...], Any]:
+    """What cuts gradients on purpose on the way to the result, and which leaves that concerns."""
+    from gradtrace.analysis.history import describe
+
+    trace = facts.trace
+    roots = trace.passes[0].roots if trace.passes else trace.roots
+    into = facts.flow.before(roots)
+    cuts: dict[str, list[str]] = {}
+    for record in trace.tensors:
+        if record.is_leaf and record.requires_grad:
+            found = [describe(facts, c).because for c in facts.flow.cuts_after(record.id) if c.result in into]
+            left = [e.how + "()" for e in facts.flow.numbers_from(facts.flow.after([record.id]))]
+            if found or left:
+                cuts[record.label] = found or left
+    return tuple(dict.fromkeys(text for texts in cuts.values() for text in texts)), lambda leaf: leaf in cuts

@@ -1,0 +1,57 @@
+"""`gradtrace check SOURCE`: every gradient against finite differences; or the whole program against PyTorch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.cli import options, output, screen
+from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from gradtrace.lang import Program
+
+HELP = """Check the gradient of every leaf of SOURCE against finite differences, element by element. Where the program
+calls backward itself, its first call is checked.
+
+The computation is done in float64 unless --dtype says otherwise; random numbers are the same in every run (--seed).
+Points without a derivative (the kink of relu at 0) are told as such, not failed. The program's own Functions are
+checked on their own too. If anything is wrong the operation is named and the exit code is 1."""
+
+EXAMPLES = """Examples:
+  gradtrace check "(x*w).sin().sum()" --x 1,2,3 --w 0.5
+  gradtrace check my_function.py --order 2
+  gradtrace check tutorial.py --format json"""
+
+FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
+
+
+def check(program: Program, format: str, color: str | None, order: int, most: int, all: bool, **flags: Any) -> int:
+    from gradtrace.cli import checking
+    from gradtrace.views import check as view
+
+    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
+    found = checking.check(program, inputs, how, options.budget(flags), order, most)
+    output.write(view.text(found, screen.options(color, all)) if format == "table" else view.render(found, format))
+    return Exit.OK if found.passed else Exit.FAILED
+
+
+command = SourceCommand(
+    "check",
+    check,
+    [
+        *options.source(),
+        ToolOption(["--order"], metavar="1|2", type=int, min=1, max=2, default=1, section="Check",
+                   help="2: also the second derivatives (the gradients of the gradient along a fixed direction)."),
+        ToolOption(["--most"], metavar="N", type=int, min=1, default=100, section="Check",
+                   help="Try at most N elements of each leaf. Default: 100."),
+        ToolOption(["--all"], is_flag=True, section="Output", help="Show every element."),
+        *options.inputs(),
+        *options.backward(),
+        *options.format(FORMATS),
+        *options.limits(),
+        *options.common(),
+    ],
+    HELP,
+    EXAMPLES,
+)

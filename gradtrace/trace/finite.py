@@ -1,0 +1,104 @@
+"""Finite differences of a function of one number, and whether a derivative agrees with them.
+
+    found = judge(f, analytic, x)        f(0), f(h), f(-h) is the function around x
+
+Central differences with a step that balances rounding against curvature; where they disagree, one-sided differences
+tell a kink from a wrong derivative, and Ridders' extrapolation (Numerical Recipes, 5.7) gets the number as exact as it
+can be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+OK, WRONG, KINK, JUMP, EDGE, NOT_FINITE = "ok", "wrong", "kink", "jump", "edge", "not finite"
+FLOAT64 = 2.220446049250313e-16
+STARTS = (2e-2, 1e-3, 1e-5, 1e-7)  # of Ridders' steps, by the size of x: the function may vary on another scale
+STEPS = 10  # of Ridders' table
+SHRINK = 1.4
+
+
+class Judged(NamedTuple):
+    """`verdict`: "ok", "wrong", "kink" (the slope changes there; the analytic one lies between), "jump" (not
+    continuous), "edge" (of the domain: one side agrees), or "not finite" (both are not)."""
+
+    verdict: str
+    numeric: float
+    error: float  # absolute
+    left: float
+    right: float
+
+
+def judge(f: Callable[[float], float], analytic: float, x: float, eps: float = FLOAT64) -> Judged:
+    """Compares `analytic` with the differences of f, whose values are rounded to `eps`."""
+    scale = max(1.0, abs(x))
+    h = eps ** (1 / 3) * scale
+    here, up, down = f(0.0), f(h), f(-h)
+    right, left = (up - here) / h, (here - down) / h
+    if not math.isfinite(up) or not math.isfinite(down) or not math.isfinite(here):
+        return at_edge(analytic, left, right)
+    central = (up - down) / (2 * h)
+    noise = 4 * eps * max(abs(up), abs(down), abs(here), eps) / h
+    tolerance = eps ** (1 / 2.5) * max(abs(analytic), abs(central)) + 8 * noise
+    gap = abs(right - left)
+    if gap > 10 * tolerance:
+        found = at_kink(f, analytic, h, here, gap, tolerance)
+        if found is not None:
+            return found
+    if abs(analytic - central) <= tolerance:
+        return Judged(OK, central, abs(analytic - central), left, right)
+    tries = [ridders(f, start * scale) for start in (STARTS if eps < 1e-10 else STARTS[:2])]
+    best, spread = min((t for t in tries if math.isfinite(t[0])), key=lambda t: t[1], default=(central, gap))
+    agrees = abs(analytic - best) <= tolerance + 3 * spread
+    return Judged(OK if agrees else WRONG, best, abs(analytic - best), left, right)
+
+
+def at_edge(analytic: float, left: float, right: float) -> Judged:
+    """The function is not defined (or infinite) on one side: the other side decides."""
+    sides = [s for s in (left, right) if math.isfinite(s)]
+    if not sides:
+        verdict = NOT_FINITE if not math.isfinite(analytic) else WRONG
+        return Judged(verdict, math.nan, math.nan, left, right)
+    close = abs(analytic - sides[0]) <= 1e-3 * max(1.0, abs(sides[0]))
+    steep = not math.isfinite(analytic) and abs(sides[0]) > 1e2
+    return Judged(EDGE if close or steep else WRONG, sides[0], abs(analytic - sides[0]), left, right)
+
+
+def at_kink(
+    f: Callable[[float], float], analytic: float, h: float, here: float, gap: float, tolerance: float
+) -> Judged | None:
+    """The one-sided slopes differ: also so near, then it is a kink (None: it was curvature)."""
+    near = h / 16
+    right, left = (f(near) - here) / near, (here - f(-near)) / near
+    closer = abs(right - left)
+    if closer < 0.5 * gap:
+        return None
+    middle = (left + right) / 2
+    if closer > 4 * gap:
+        return Judged(JUMP, middle, abs(analytic - middle), left, right)
+    low, high = min(left, right), max(left, right)
+    slack = 32 * tolerance + 1e-4 * (high - low)
+    between = low - slack <= analytic <= high + slack
+    return Judged(KINK if between else WRONG, middle, 0.0 if between else abs(analytic - middle), left, right)
+
+
+def ridders(f: Callable[[float], float], h: float) -> tuple[float, float]:
+    """The derivative by extrapolation, and an estimate of its error."""
+    table = [[(f(h) - f(-h)) / (2 * h)]]
+    best, spread = table[0][0], math.inf
+    for i in range(1, STEPS):
+        h /= SHRINK
+        row = [(f(h) - f(-h)) / (2 * h)]
+        factor = SHRINK * SHRINK
+        for j in range(1, i + 1):
+            row.append((row[j - 1] * factor - table[i - 1][j - 1]) / (factor - 1))
+            factor *= SHRINK * SHRINK
+            error = max(abs(row[j] - row[j - 1]), abs(row[j] - table[i - 1][j - 1]))
+            if error <= spread:
+                best, spread = row[j], error
+        table.append(row)
+        if abs(row[i] - table[i - 1][i - 1]) >= 2 * spread:
+            break
+    return best, spread

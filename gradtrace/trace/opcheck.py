@@ -1,0 +1,172 @@
+"""One recorded operation on its own: its derivative rule against finite differences of its forward.
+
+This is how a wrong gradient is traced to the operation that is wrong. The operation runs again on the same arguments,
+with one element shifted; Functions of the program by their own forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from gradtrace.engine import execute
+from gradtrace.engine.arrive import conform
+from gradtrace.engine.lazy import np
+from gradtrace.engine.node import Node
+from gradtrace.engine.op import records
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+from gradtrace.trace.finite import FLOAT64, WRONG, Judged, judge
+from gradtrace.trace.probe import direction
+
+FLOAT32 = 1.1920929e-07
+FEW = 12  # elements of an input that are tried
+
+
+class Checked(NamedTuple):
+    """An operation that was checked: `wrong` holds its worst element, None if all agree."""
+
+    name: str
+    origin: int
+    custom: bool
+    elements: int
+    wrong: tuple[int, int, float, Judged] | None  # which input, which element, the analytic derivative, the verdict
+
+
+def check(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | None:
+    """Checks a node that still has its saved values; None for what cannot be run again (in-place, random)."""
+    name, args, out, origin = call
+    if name.endswith("_") or node.freed:
+        return None
+    custom = node.op is None
+    run = forward_of(node, name, args)
+    outs = out if isinstance(out, tuple) else (out,)
+    if run is None or any(not isinstance(o, Tensor) for o in outs):
+        return None
+    weights = [weight(k, o) if o._fn is node else None for k, o in enumerate(outs)]
+    before = state.watcher, state.recorder, state.grad_enabled
+    state.watcher, state.recorder, state.grad_enabled = None, None, False
+    try:
+        first = weighted(run(args), weights)
+        if first != weighted(run(args), weights) and first == first:
+            return None  # it draws random numbers
+        return compare(node, name, origin, custom, args, weights, run)
+    except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError):
+        return None
+    finally:
+        state.watcher, state.recorder, state.grad_enabled = before
+
+
+def forward_of(node: Any, name: str, args: tuple[Any, ...]) -> Callable[[tuple[Any, ...]], Any] | None:
+    """The operation as a function of its arguments."""
+    if node.op is not None:
+        record = records.get(name)
+        return None if record is None else lambda changed: record(*changed)
+    function = getattr(type(node), "function", None)
+    if function is None:
+        return None
+
+    def again(changed: tuple[Any, ...]) -> Any:
+        ctx = function._backward_cls((), None, (), None, None, [], [], None)
+        ctx.needs_input_grad = node.needs_input_grad
+        return function._run_forward(ctx, changed)
+
+    return again
+
+
+def weight(number: int, out: Tensor) -> Any:
+    """The gradient that an output gets: 1 for a single number, else one without symmetry."""
+    return np.ones(tuple(out.shape)) if out.numel() == 1 else direction(number, tuple(out.shape))
+
+
+def weighted(out: Any, weights: list[Any]) -> float:
+    outs = out if isinstance(out, (tuple, list)) else (out,)
+    return sum(
+        float((np.asarray(o._data, float) * w).sum()) for o, w in zip(outs, weights, strict=False) if w is not None
+    )
+
+
+def compare(
+    node: Any, name: str, origin: int, custom: bool, args: tuple[Any, ...], weights: list[Any],
+    run: Callable[[tuple[Any, ...]], Any],
+) -> Checked:
+    sent = execute.apply(node, gradient_of(node, weights))
+    worst: tuple[int, int, float, Judged] | None = None
+    tried = 0
+    for edge, (place, inner, tensor) in enumerate(operands(args, custom)):
+        if edge >= len(node.next) or node.next[edge] is None or not tensor.is_floating_point():
+            continue
+        analytic = (
+            np.zeros(tensor.shape)
+            if sent[edge] is None
+            else np.asarray(raw_conformed(node, edge, sent[edge]), float)
+        )
+        eps = FLOAT32 if tensor.dtype.name == "float32" else FLOAT64
+        flat = np.asarray(tensor._data, float).reshape(-1)
+        for element in chosen(flat.size):
+
+            def f(by: float, place: int = place, inner: int | None = inner, element: int = element) -> float:
+                return weighted(run(shifted(args, place, inner, element, by)), weights)
+
+            found = judge(f, float(analytic.reshape(-1)[element]), float(flat[element]), eps)
+            tried += 1
+            if found.verdict == WRONG and (worst is None or found.error > worst[3].error):
+                worst = (edge, element, float(analytic.reshape(-1)[element]), found)
+    return Checked(name, origin, custom, tried, worst)
+
+
+def gradient_of(node: Any, weights: list[Any]) -> Any:
+    """The weights as the gradient that reaches the node."""
+    if node.outputs == 1:
+        w = weights[0]
+        return float(w) if node.dtype is None else w.astype(node.dtype)
+    dtypes = node.dtype
+    return {k: float(w) if dtypes[k] is None else w.astype(dtypes[k]) for k, w in enumerate(weights) if w is not None}
+
+
+def raw_conformed(node: Any, edge: int, value: Any) -> Any:
+    raw = value._data if isinstance(value, Tensor) else value
+    return conform(raw, node.next[edge], node.nrs[edge] if node.nrs else 0, node, edge)
+
+
+def operands(args: tuple[Any, ...], custom: bool) -> Iterator[tuple[int, int | None, Any]]:
+    """The arguments that have an edge, in the order of the edges: position, position within a sequence, tensor."""
+    for place, value in enumerate(args):
+        if isinstance(value, Tensor):
+            yield place, None, value
+        elif isinstance(value, tuple) and not custom and place == 0:
+            for inner, item in enumerate(value):
+                yield place, inner, item
+        elif not custom:
+            yield place, None, NO_TENSOR
+
+
+class _NoTensor:
+    """An operand that is a number: it takes an edge's place, but has no derivative."""
+
+    @staticmethod
+    def is_floating_point() -> bool:
+        return False
+
+
+NO_TENSOR = _NoTensor()
+
+
+def shifted(args: tuple[Any, ...], place: int, inner: int | None, element: int, by: float) -> tuple[Any, ...]:
+    """The arguments with one element of one tensor shifted, all in copies."""
+    changed = [copied(a) for a in args]
+    target = changed[place] if inner is None else changed[place][inner]
+    raw = target.shared()
+    raw[np.unravel_index(element, raw.shape)] += by
+    return tuple(changed)
+
+
+def copied(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return Tensor._wrap(np.array(value._data))
+    return tuple(map(copied, value)) if type(value) is tuple else value
+
+
+def chosen(size: int) -> list[int]:
+    """Which elements to try: all, or some of them spread over the whole."""
+    return list(range(size)) if size <= FEW else [size * k // FEW for k in range(FEW)]

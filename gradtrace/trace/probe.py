@@ -1,0 +1,174 @@
+"""A run that stops where backward is first called, to measure there: the value, its gradients, its second derivatives.
+
+    probe = Probe(given, shift=Shift(leaf=0, element=3, by=1e-6), first_use={...})
+    lang.run(program, inputs, record=True, watcher=probe, ...)
+    probe.outcome
+
+The leaves are those that were given and those that the program makes, in the order in which they begin to require grad.
+A leaf is shifted right before it is first used: until then the program may still fill it (as modules initialise their
+weights). The program stops as if it had called exit().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from gradtrace.engine.backward import grad
+from gradtrace.engine.lazy import np
+from gradtrace.engine.saved import flat
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+
+
+class Shift(NamedTuple):
+    """Add `by` to one element (flattened) of one leaf."""
+
+    leaf: int
+    element: int
+    by: float
+
+
+class Measured(NamedTuple):
+    """At the root: the weighted sum of the outputs; by leaf the gradients (None: not reached) as float64 arrays."""
+
+    value: float
+    gradients: tuple[Any, ...]
+    slope: float = 0.0  # of the second order: the gradient along `directions`
+    seconds: tuple[Any, ...] = ()  # and its gradients
+
+
+class Probe:
+    """The watcher of one such run."""
+
+    def __init__(
+        self,
+        given: Sequence[Tensor],
+        order: int = 1,
+        shift: Shift | None = None,
+        first_use: dict[int, int] | None = None,
+        examine: Callable[[Any, Any, Any], None] | None = None,
+    ) -> None:
+        self.tracked: list[Tensor] = []  # the leaves
+        self.order = order
+        self.shift = shift
+        self.known_use = first_use or {}
+        self.first_use: dict[int, int] = {}  # by leaf: the number of the recorded call that first reads it
+        self.calls = 0
+        self.origins: list[int] = []  # by leaf: where it began
+        self.outcome: Measured | None = None
+        self.outputs: tuple[Tensor, ...] = ()
+        self.by_node: dict[int, tuple[str, tuple[Any, ...], Any, int]] = {}
+        self.examine = examine  # is shown each node with its call before its rules run
+        self._done = shift is None
+        for tensor in given:
+            self.begins(tensor)
+
+    # ---- what the engine and the language tell
+
+    def begins(self, leaf: Tensor) -> None:
+        if not leaf.is_floating_point() or any(leaf is known for known in self.tracked):
+            return
+        self.tracked.append(leaf)
+        self.origins.append(state.origin)
+        self._shift()
+
+    def called(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
+        for i, leaf in enumerate(self.tracked):
+            if i not in self.first_use and state.grad_enabled and any(a is leaf for a in flat(args)):
+                self.first_use[i] = self.calls
+        self.calls += 1
+        node = getattr(out[0] if type(out) is tuple and out else out, "_fn", None)
+        if node is not None and self.examine is not None:
+            self.by_node[id(node)] = (name, args, out, origin)
+        self._shift()
+
+    def starts(self, outputs: tuple[Any, ...], vectors: Any) -> None:
+        """Measures, and ends the program."""
+        if self.outcome is not None:
+            return
+        given = vectors if vectors is None or isinstance(vectors, (tuple, list)) else (vectors,)
+        self.measure(tuple(outputs), None if given is None else tuple(given))
+        raise SystemExit(0)
+
+    def runs(self, node: Any, gradient: Any) -> None:
+        call = self.by_node.get(id(node))
+        if self.examine is not None and call is not None:
+            self.examine(node, gradient, call)
+
+    def nothing(self, *_: Any) -> None:
+        """What else is told does not matter here."""
+
+    escapes = changes = began = ended = enters = hooked = sends = leaves = nothing
+
+    # ---- the work
+
+    def _shift(self) -> None:
+        shift = self.shift
+        if self._done or shift is None or shift.leaf >= len(self.tracked):
+            return
+        if self.calls >= self.known_use.get(shift.leaf, 0):
+            add_to(self.tracked[shift.leaf], shift.element, shift.by)
+            self._done = True
+
+    def measure(self, outputs: tuple[Tensor, ...], vectors: tuple[Any, ...] | None) -> None:
+        """Takes the value and the derivatives of the outputs, weighted by their vectors."""
+        self.outputs = outputs
+        weights = [weights_of(out, None if vectors is None else vectors[i]) for i, out in enumerate(outputs)]
+        value = sum(float((as_array(out) * as_array(w)).sum()) for out, w in zip(outputs, weights, strict=True))
+        wanted = [leaf for leaf in self.tracked if leaf.is_leaf and leaf.requires_grad]
+        usable = [out for out in outputs if out.requires_grad]
+        if self.shift is not None and self.order == 1:
+            self.outcome = Measured(value, ())
+            return
+        found: tuple[Any, ...] = (None,) * len(wanted)
+        self.outcome = Measured(value, ())  # a second call, by this one, must not measure again
+        if usable and wanted:
+            kept = [w for out, w in zip(outputs, weights, strict=True) if out.requires_grad]
+            found = grad(usable, wanted, kept, retain_graph=True, create_graph=self.order == 2, allow_unused=True)
+        by_leaf = dict(zip(map(id, wanted), found, strict=True))
+        gradients = [by_leaf.get(id(leaf)) for leaf in self.tracked]
+        arrays = tuple(None if g is None else as_array(g) for g in gradients)
+        self.outcome = Measured(value, arrays) if self.order == 1 else self._second(value, gradients, arrays, wanted)
+
+    def _second(self, value: float, gradients: list[Any], arrays: tuple[Any, ...], wanted: list[Tensor]) -> Measured:
+        """The gradient along a fixed direction, and that number's own gradients."""
+        along = [direction(i, a.shape) if a is not None else None for i, a in enumerate(arrays)]
+        slope = sum(float((a * d).sum()) for a, d in zip(arrays, along, strict=True) if a is not None)
+        if self.shift is not None:
+            return Measured(value, arrays, slope)
+        pairs = [(g, d) for g, d in zip(gradients, along, strict=True) if g is not None and g.requires_grad]
+        if not pairs:
+            return Measured(value, arrays, slope, (None,) * len(self.tracked))
+        vectors = [Tensor._wrap(np.asarray(d, as_array(g).dtype).astype(g.dtype.np)) for g, d in pairs]
+        found = grad([g for g, _ in pairs], wanted, vectors, retain_graph=True, allow_unused=True)
+        by_leaf = dict(zip(map(id, wanted), found, strict=True))
+        seconds = tuple(None if by_leaf.get(id(leaf)) is None else as_array(by_leaf[id(leaf)]) for leaf in self.tracked)
+        return Measured(value, arrays, slope, seconds)
+
+
+def direction(leaf: int, shape: tuple[int, ...]) -> Any:
+    """A fixed direction without symmetry, of a leaf's shape."""
+    size = int(np.prod(shape, dtype=int))
+    return (1.25 + np.cos(np.arange(size) * 1.7 + leaf)).reshape(shape)
+
+
+def weights_of(out: Tensor, vector: Any) -> Tensor:
+    """The vector that was given; 1 for a single number; else weights without symmetry, so that no error cancels out."""
+    if vector is not None:
+        return vector
+    raw = np.ones(out.shape) if out.numel() == 1 else direction(0, tuple(out.shape))
+    return Tensor._wrap(raw.astype(out.dtype.np))
+
+
+def as_array(tensor: Tensor) -> Any:
+    return np.array(tensor._data, dtype=np.float64)
+
+
+def add_to(leaf: Tensor, element: int, by: float) -> None:
+    """Adds to one element, unseen by autograd."""
+    raw = leaf._data
+    if type(raw) is float:
+        leaf._data = raw + by
+        return
+    raw[np.unravel_index(element, raw.shape)] += by

@@ -1,0 +1,158 @@
+"""What `check` found, as text or data.
+
+    element  order  analytic  numeric  error  verdict
+
+The JSON document has `schema` "gradtrace/check", `version`, passed, root, dtype, elements [{leaf, index, order,
+analytic, numeric, error, verdict, left, right}], wrong_operations [{name, custom, line, source, operand, element,
+analytic, numeric}], functions (the program's own that were checked), cuts (what cuts gradients on purpose),
+hidden_changes (of saved values), skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gradtrace.analysis.check import Check, Element, Wrong
+from gradtrace.trace.finite import EDGE, JUMP, KINK, NOT_FINITE, OK, WRONG
+from gradtrace.views import grid, numbers, rows
+from gradtrace.views.cells import clip, visible, wrap
+from gradtrace.views.layout import Cell, Options, dots, paint
+
+SCHEMA, VERSION = "gradtrace/check", 1
+COLUMNS = ("leaf", "index", "order", "analytic", "numeric", "error", "verdict", "left", "right")
+MANY = 20  # elements up to which all are shown
+STYLES = {OK: "green", WRONG: "red", "cut": "yellow"}
+TOLD = {
+    KINK: "kink: the slope changes here from {left} to {right}; any number between is a derivative",
+    JUMP: "jump: not continuous here, so there is no derivative",
+    EDGE: "edge of the domain: one side agrees",
+    NOT_FINITE: "not finite on both sides, nor is the derivative",
+    "cut": "the program cuts the gradient on purpose",
+}
+
+
+def text(found: Check, options: Options) -> str:
+    return "".join(line + "\n" for line in lines(found, options))
+
+
+def lines(found: Check, options: Options) -> Iterator[str]:
+    shown, left_out = chosen(found, options.all)
+    second = any(e.order == 2 for e in found.elements)
+    if shown:
+        columns = [
+            grid.column("element", [visible(name(e)) for e in shown]),
+            grid.column("order", [Cell(str(e.order) if second else "", "", True) for e in shown]),
+            grid.column("analytic", [Cell(numbers.number(e.analytic), "", True) for e in shown]),
+            grid.column(
+                "numeric", [Cell("" if e.verdict == JUMP else numbers.number(e.numeric), "", True) for e in shown]
+            ),
+            grid.column("error", [Cell(numbers.number(e.error, 2), "", True) for e in shown]),
+            grid.column("verdict", [Cell(e.verdict, STYLES.get(e.verdict, "yellow")) for e in shown]),
+        ]
+        yield from grid.lines(columns, options, {"element": 10})
+        yield ""
+    width = options.width or 200
+    told = [e for e in shown if e.verdict in TOLD]
+    notes = [(f"{name(e)}: {verdict(e)}", "yellow") for e in told[:MANY]]
+    for line, style in [*notes, *conclusions(found, left_out)]:
+        for part in wrap(visible(line), width):
+            yield paint(part, style, options)
+    for wrong in found.wrong:
+        for part in wrap(visible(blame(wrong)), width):
+            yield paint(part, "red", options)
+        if wrong.source:
+            yield "    " + clip(visible(wrong.source), width - 4, dots(options))
+
+
+def chosen(found: Check, everything: bool) -> tuple[list[Element], int]:
+    """All elements if they are few, else what is not simply right and the worst of each leaf."""
+    if everything or len(found.elements) <= MANY:
+        return list(found.elements), 0
+    worst: dict[tuple[str, int], Element] = {}
+    for e in found.elements:
+        key = (e.leaf, e.order)
+        if key not in worst or e.error > worst[key].error:
+            worst[key] = e
+    shown = [e for e in found.elements if e.verdict != OK or worst[e.leaf, e.order] is e]
+    return shown[: 3 * MANY], len(found.elements) - len(shown[: 3 * MANY])
+
+
+def name(element: Element) -> str:
+    return f"{element.leaf}[{', '.join(map(str, element.place))}]" if element.place else element.leaf
+
+
+def verdict(e: Element) -> str:
+    told = TOLD.get(e.verdict, e.verdict)
+    return told.format(left=numbers.number(e.left, 3), right=numbers.number(e.right, 3))
+
+
+def conclusions(found: Check, left_out: int) -> Iterator[tuple[str, str]]:
+    wrong = [e for e in found.elements if e.verdict == WRONG]
+    total = len(found.elements)
+    if left_out:
+        yield f"{left_out} elements that agree are not shown (--all)", "dim"
+    if found.skipped:
+        yield f"{found.skipped} elements were not tried (--most)", "dim"
+    if found.functions:
+        yield f"checked on their own: {', '.join(found.functions)}", "dim"
+    if found.cuts:
+        yield f"the program itself cuts gradients off, by {'; '.join(found.cuts)}", "yellow"
+    if wrong:
+        yield f"wrong: {len(wrong)} of {total} derivatives of {found.where}", "red"
+    elif not found.wrong:
+        what = "the derivative" if total == 1 else f"all {total} derivatives"
+        yield f"{what} of {found.where}, in {found.dtype}: no mistake found", "green"
+    for change in found.hidden:
+        yield f"{change}, behind autograd's back (.data): the gradient is of another computation", "red"
+    if wrong and not found.wrong and not found.hidden:
+        yield "no single operation is wrong on its own: it lies between them", "red"
+
+
+def blame(wrong: Wrong) -> str:
+    where = f" on line {wrong.span.line}" if wrong.span else ""
+    if wrong.operand < 0:
+        return f"the second derivative of {wrong.name}{where} is wrong"
+    return (
+        f"the derivative of {wrong.name}{where} is wrong: for its input {wrong.operand + 1}, element {wrong.element}, "
+        f"it gives {numbers.number(wrong.analytic)} where differences give {numbers.number(wrong.numeric)}"
+    )
+
+
+# ---- data
+
+
+def render(found: Check, format: str) -> str:
+    if format == "json":
+        return rows.dumps(numbers.json_safe(document(found))) + "\n"
+    if format == "jsonl":
+        head = {"schema": SCHEMA + "/element", "version": VERSION}
+        return "".join(rows.dumps(numbers.json_safe({**head, **plain(e)})) + "\n" for e in found.elements)
+    body = [[e.leaf, ",".join(map(str, e.place)), str(e.order), repr(e.analytic), repr(e.numeric), repr(e.error),
+             e.verdict, repr(e.left), repr(e.right)] for e in found.elements]
+    return rows.render(COLUMNS, body, format)
+
+
+def document(found: Check) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "passed": found.passed,
+        "root": found.where,
+        "dtype": found.dtype,
+        "elements": [plain(e) for e in found.elements],
+        "wrong_operations": [
+            {"name": w.name, "custom": w.custom, "line": w.span.line if w.span else None, "source": w.source,
+             "operand": w.operand, "element": w.element, "analytic": w.analytic, "numeric": w.numeric}
+            for w in found.wrong
+        ],
+        "functions": list(found.functions),
+        "cuts": list(found.cuts),
+        "hidden_changes": list(found.hidden),
+        "skipped": found.skipped,
+    }
+
+
+def plain(e: Element) -> dict[str, Any]:
+    fields = {("index" if key == "place" else key): value for key, value in e._asdict().items()}
+    return {**fields, "index": list(e.place)}

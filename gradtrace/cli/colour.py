@@ -1,11 +1,13 @@
-"""Whether to colour: the one place that decides it."""
+"""What the terminal is like: whether to colour (the one place that decides it), and how wide it is."""
 
 from __future__ import annotations
 
 import os
+import sys
 
 from gradtrace.annotations import Any
 
+FALLBACK = 80  # columns, where the terminal does not say
 CHOICES = ("auto", "always", "never")
 
 
@@ -27,3 +29,17 @@ def is_terminal(stream: Any) -> bool:
         return bool(stream.isatty())
     except (AttributeError, ValueError):
         return False
+
+
+def columns() -> int:
+    """The width of the terminal, as shutil.get_terminal_size gives it (shutil is slow to import)."""
+    try:
+        asked = int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        asked = 0
+    if asked > 0:
+        return asked
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or FALLBACK  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):
+        return FALLBACK

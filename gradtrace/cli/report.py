@@ -219,9 +219,7 @@ def window(source: str, column: int, length: int, columns: int) -> tuple[str, in
 def _columns() -> int:
     if not colour.is_terminal(sys.stderr):
         return LONGEST
-    from shutil import get_terminal_size
-
-    return max(40, get_terminal_size().columns)
+    return max(40, colour.columns())
 
 
 def _plain(text: str, style: str) -> str:

@@ -10,9 +10,5 @@ from gradtrace.views.layout import Options
 
 def options(color: str | None, everything: bool = False) -> Options:
     """What a table's layout needs to know of stdout."""
-    width = None
-    if colour.is_terminal(sys.stdout):
-        from shutil import get_terminal_size
-
-        width = get_terminal_size().columns
+    width = colour.columns() if colour.is_terminal(sys.stdout) else None
     return Options(width, colour.wanted(color, sys.stdout), not output.speaks_unicode(), everything)

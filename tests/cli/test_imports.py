@@ -1,5 +1,6 @@
 """What each command imports: a guard of the start-up time, by package."""
 
+import os
 import subprocess
 import sys
 
@@ -18,7 +19,10 @@ CODE = """
 import sys
 before = set(sys.modules)
 from gradtrace.cli.main import run
-assert not run(sys.argv[1:])
+try:
+    assert not run(sys.argv[1:])
+except SystemExit as end:
+    assert not end.code
 print(*set(sys.modules) - before, file=sys.stderr)
 """
 
@@ -27,9 +31,9 @@ print(*set(sys.modules) - before, file=sys.stderr)
 def imported(clean, here):
     """imported(...) -> the modules that the command loads (but for those that Python had loaded before)."""
 
-    def run(*args):
+    def run(*args, stdout=subprocess.PIPE):
         command = [sys.executable, "-c", CODE, *args]
-        done = subprocess.run(command, env=clean(), capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=clean(), stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         return set(done.stderr.split())
 
@@ -69,6 +73,24 @@ def test_a_scalar_eval_loads_no_numpy(imported, args):
     assert foreign(modules) == set()
     assert own(modules) == CORE
     assert modules & SLOW == set()
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs pseudo-terminals")
+def test_nor_does_it_on_a_terminal(imported):
+    main, side = os.openpty()
+    modules = imported(*NOTES, stdout=side)
+    os.close(side)
+    assert b"\x1b[1m" in os.read(main, 65536)
+    os.close(main)
+    assert foreign(modules) == set()
+    assert modules & SLOW == set()
+
+
+def test_completion_loads_click_alone(imported, monkeypatch):
+    monkeypatch.setenv("_GRADTRACE_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "gradtrace eval --retain")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert foreign(imported()) == {"click"}
 
 
 def test_an_eval_of_arrays_loads_numpy_besides(imported):

@@ -3,11 +3,14 @@
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 
 import pytest
+
+from gradtrace.cli import colour
 
 NOTES = ("eval", "(x+w)*(w+1)", "--x", "2", "--w", "1")
 
@@ -208,6 +211,14 @@ def test_a_pipe_is_not_cut_to_the_terminal(process):
     said = process(*ARRAYS, env={"COLUMNS": "40"}).stdout
     assert "[1, -0.3333, 0.25, 2]" in said or "-0.3333" in said
     assert "…" not in said
+
+
+@pytest.mark.parametrize("columns", [None, "40", "0", "-3", "wide", "", " 7 "])
+def test_the_width_is_what_python_takes_it_for(columns, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    assert colour.columns() == shutil.get_terminal_size().columns
 
 
 def test_ascii_terminals(process):

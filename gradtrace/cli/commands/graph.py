@@ -92,12 +92,10 @@ def shown(drawn: Model, look: Options, color: str | None) -> str:
         from gradtrace.views import dot
 
         return dot.text_of(drawn, look)
-    import shutil
-
     from gradtrace.views import tree
 
-    width = shutil.get_terminal_size().columns
-    return tree.render(drawn, tree.Options(width, colour.wanted(color, sys.stdout), not output.speaks_unicode()))
+    painted = colour.wanted(color, sys.stdout)
+    return tree.render(drawn, tree.Options(colour.columns(), painted, not output.speaks_unicode()))
 
 
 def told_if_shrunk(content: bytes) -> None:

@@ -32,7 +32,7 @@ _MODULES = {
 }
 # Parts of the package that are no names of PyTorch's: looking for them among the operators would load every family.
 _PARTS = ("cli", "engine", "errors", "lang", "ops", "views")
-_TEXT = ("set_printoptions",)
+_ELSEWHERE = {"set_printoptions": "gradtrace.engine.text", "vmap": "gradtrace.func"}
 
 
 def __getattr__(name: str) -> Any:
@@ -51,8 +51,8 @@ def _find(name: str) -> Any:
         return getattr(import_module("gradtrace.engine"), name)
     if name in _DTYPES:
         return getattr(import_module("gradtrace.engine.dtypes"), _DTYPES[name])
-    if name in _TEXT:
-        return getattr(import_module("gradtrace.engine.text"), name)
+    if name in _ELSEWHERE:
+        return getattr(import_module(_ELSEWHERE[name]), name)
     if not name.startswith("_") and name not in _PARTS:
         ops = import_module("gradtrace.ops")
         found = ops.find(ops.api.functions, name)
@@ -64,4 +64,4 @@ def _find(name: str) -> Any:
 def __dir__() -> list[str]:
     ops = import_module("gradtrace.ops")
     ops.load()
-    return sorted({*_ENGINE, *_DTYPES, *_CONSTANTS, *_MODULES, *_TEXT, *ops.api.functions, "__version__"})
+    return sorted({*_ENGINE, *_DTYPES, *_CONSTANTS, *_MODULES, *_ELSEWHERE, *ops.api.functions, "__version__"})

@@ -251,6 +251,9 @@ class Tensor(Described, metaclass=TensorType):
 
     def retain_grad(self) -> None:
         """Keeps the gradient of this computed tensor in `.grad` when backward passes it."""
+        if state.levels and self.requires_grad:
+            raise RuntimeError(INSIDE_TRANSFORM.replace("requires_grad_()", "retain_grad()").replace(
+                " (or perhaps using torch.autograd.functional.* APIs)", ""))
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         fn = self.grad_fn

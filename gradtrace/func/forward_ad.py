@@ -168,9 +168,7 @@ def enter_dual_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """Closes the level: dual tensors become plain ones."""
     if state.forward is None:
-        raise RuntimeError(
-            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
-        )
+        raise RuntimeError("Dual level must be a positive number.")
     state.forward = None
 
 

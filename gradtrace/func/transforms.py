@@ -147,6 +147,8 @@ def pushforward(
     """(output, push, aux) for the chosen arguments (None: all): `push` takes a tangent for each of their tensors and
     gives the derivative of the output along them, nested as the output; an output of integers has derivative zero."""
     zeros_like = torch_function("zeros_like")
+    if state.forward is not None:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
     with Level() as level, enable_grad():
         if argnums is None:
             wanted = primals = _enter_floats(level, primals)

@@ -19,7 +19,9 @@ def _share(target: Tensor, data: Tensor) -> None:
     target._nr = 0
     target._req = False
     target._x = None
-    target.extra().counter = data.counter()
+    extra = target.extra()
+    extra.counter = data.counter()
+    extra.transforms = state.levels
 
 
 def _empty() -> Tensor:

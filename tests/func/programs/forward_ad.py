@@ -134,3 +134,11 @@ with dual_level():
     print(Cube.apply(d))
     attempt(lambda: NoJvp.apply(d))
 print(torch.func.jvp(lambda t: t * t, (x,), (v,)))
+try:
+    fwAD.exit_dual_level()
+except RuntimeError as e:
+    print(e)
+level = fwAD.enter_dual_level()
+print(level, make_dual(torch.ones(2), torch.zeros(2)), torch.vmap(lambda t: t.sum())(torch.ones(2, 3)))
+attempt(lambda: torch.func.jvp(torch.sin, (x,), (v,)))
+fwAD.exit_dual_level(level=level)

@@ -25,6 +25,7 @@ from gradtrace.ops.norm_arguments import (
     check_more_than_one,
     check_same_dtype,
 )
+from gradtrace.ops.norm_backward import batch_input_grad, is_short, layer_input_grad, moments
 from gradtrace.ops.pad import pad
 from gradtrace.ops.pool import average_pools
 from gradtrace.ops.pool_arguments import check_tensor
@@ -47,9 +48,13 @@ def affine(a: Any, weight: Any, bias: Any, others: Ints) -> None:
 def normal_kernel(a: Any, weight: Any, bias: Any, seen: Ints, over: Ints, others: Ints, eps: float) -> Any:
     """The result, and mean and variance of what it was made from."""
     x = wide(a).reshape(seen)
-    mean = average(x, over, True)
-    away = x - mean
-    var = average(away * away, over, True)
+    if is_short(x, over):
+        mean, var = moments(x, over)
+        away = x - mean
+    else:
+        mean = average(x, over, True)
+        away = x - mean
+        var = average(away * away, over, True)
     away *= 1 / np.sqrt(var + x.dtype.type(eps))
     out = away.reshape(a.shape)
     affine(out, weight, bias, others)
@@ -110,11 +115,28 @@ def those(wanted: Any, grads: Any) -> list[Any]:
     return [g if asked else None for g, asked in zip(grads, wanted, strict=False)]
 
 
-def normal_record(name: str, node: str, needs: str, traced: Any = None) -> Op:
+def normal_record(name: str, node: str, needs: str, traced: Any = None, exact: Any = None) -> Op:
+    """`exact` works out the input's gradient in float32."""
+    def rule(xp: Any, wanted: Any, g: Any, out: Any, input: Any, weight: Any, bias: Any, *rest: Any) -> list[Any]:
+        if exact is None or input.dtype != np.float32 or not wanted[0]:
+            return normal_grads(xp, wanted, g[0], input, weight, out[1:], *rest)
+        found = normal_grads(xp, (False, *wanted[1:]), g[0], input, weight, out[1:], *rest)
+        found[0] = exact(g[0], input, weight, out[1], out[2], *rest)
+        return found
+
     return op(f"{name}(input, weight, bias; seen, over, others, eps)", normal_kernel, node=node, outputs=3,
-              differentiable=(0,), missing="none", joint=d(
-                  needs, lambda xp, wanted, g, out, input, weight, bias, *rest: normal_grads(
-                      xp, wanted, g[0], input, weight, out[1:], *rest), traced))
+              differentiable=(0,), missing="none", joint=d(needs, rule, traced))
+
+
+def exactly(input_grad: Any, of_layer: bool) -> Any:
+    """The function of norm_backward on a record's arguments."""
+    def exact(g: Any, input: Any, weight: Any, mean: Any, var: Any, seen: Ints, over: Ints, others: Ints,
+              eps: float) -> Any:
+        inverse = 1 / np.sqrt(var + var.dtype.type(eps))
+        wide_weight = None if weight is None else weight.reshape(kept_shape(input.shape, others))
+        return input_grad(g, input, wide_weight, mean, inverse, over if of_layer else others)
+
+    return exact
 
 
 # In a graph of a gradient; mean and inverse deviation have a place there, but are computed again from the input.
@@ -133,11 +155,13 @@ layer_backward = fused(
 batch_normal = normal_record(
     "native_batch_norm", "NativeBatchNormBackward0", "input weight out1 out2",
     lambda xp, wanted, g, out, input, weight, bias, *rest: those(
-        wanted, batch_backward(g[0], input, weight, None, None, wanted, *rest)))
+        wanted, batch_backward(g[0], input, weight, None, None, wanted, *rest)),
+    exactly(batch_input_grad, of_layer=False))
 layer_normal = normal_record(
     "native_layer_norm", "NativeLayerNormBackward0", "input weight bias out1 out2",
     lambda xp, wanted, g, out, input, weight, bias, *rest: those(
-        wanted, layer_backward(g[0], input, None, None, weight, bias, wanted, *rest)))
+        wanted, layer_backward(g[0], input, None, None, weight, bias, wanted, *rest)),
+    exactly(layer_input_grad, of_layer=True))
 group_normal = normal_record(
     "native_group_norm", "NativeGroupNormBackward0", "input weight out1 out2",
     lambda xp, wanted, g, out, input, weight, bias, *rest: normal_grads(

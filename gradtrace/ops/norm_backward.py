@@ -1,0 +1,61 @@
+"""The gradients of batch and layer normalisation with respect to their input, rounded as PyTorch's kernels round.
+
+What is left of such a gradient is often the rounding alone: the gradient of `norm(x).sum()` is 0 on paper. The formulas
+and their order are those of aten/src/ATen/native/cpu/batch_norm_kernel.cpp and layer_norm_kernel.cpp; a fused
+multiply-add is worked out in float64 and rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradtrace.engine.lazy import np
+
+F32: Any = np.float32
+
+
+def fused_add(a: Any, b: Any, c: Any) -> Any:
+    """a * b + c of float32, rounded once."""
+    return (np.multiply(a, b, dtype=np.float64) + c).astype(F32)
+
+
+def is_short(x: Any, over: tuple[int, ...]) -> bool:
+    """Whether what is normalised are rows of less numbers than a vector register holds."""
+    return x.dtype == F32 and over[-1:] == (x.ndim - 1,) and 0 < math.prod(x.shape[dim] for dim in over) < 8
+
+
+def moments(x: Any, over: tuple[int, ...]) -> tuple[Any, Any]:
+    """Mean and biased variance over the last dims, kept, of short rows: by Welford's way, as PyTorch has it."""
+    n = math.prod(x.shape[dim] for dim in over)
+    rows = x.reshape(-1, n)
+    mean = square = np.zeros(len(rows), F32)
+    for i in range(n):
+        away = rows[:, i] - mean
+        mean = mean + away / F32(i + 1)
+        square = fused_add(away, rows[:, i] - mean, square)
+    shape = tuple(1 if dim in over else size for dim, size in enumerate(x.shape))
+    return mean.reshape(shape), (square / F32(n)).reshape(shape)
+
+
+def layer_input_grad(g: Any, x: Any, weight: Any, mean: Any, inverse: Any, over: tuple[int, ...]) -> Any:
+    """g and x of the layer's shape, weight broadcasting against them; mean and inverse deviation keep the dims `over`."""
+    n = math.prod(x.shape[dim] for dim in over)
+    scale = F32(1) / F32(n)
+    along = over if len(over) > 1 else over[0]
+    of_x = np.add.reduce(g * x if weight is None else g * x * weight, axis=along, keepdims=True)
+    of_one = np.add.reduce(g if weight is None else g * weight, axis=along, keepdims=True)
+    b = fused_add(of_one, mean, -of_x) * inverse * inverse * inverse * scale
+    c = fused_add(-b, mean, -(of_one * inverse * scale))
+    direct = inverse * g if weight is None else inverse * g * weight
+    return fused_add(b, x, direct) + c
+
+
+def batch_input_grad(g: Any, x: Any, weight: Any, mean: Any, inverse: Any, others: tuple[int, ...]) -> Any:
+    """The same for each channel: all dims but it are `others`. Sums are taken in float64."""
+    n = F32(x.size // max(mean.size, 1))
+    away = x - mean
+    total = np.add.reduce(g, axis=others, dtype=np.float64, keepdims=True).astype(F32)
+    product = np.add.reduce(np.multiply(away, g, dtype=np.float64), axis=others, keepdims=True).astype(F32)
+    share = (g - total / n - away * (product * inverse * inverse / n)) * inverse
+    return share if weight is None else share * weight

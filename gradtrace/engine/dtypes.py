@@ -45,6 +45,11 @@ class dtype:
     def is_signed(self) -> bool:
         return self.name not in ("bool", "uint8")
 
+    @property
+    def cpp_name(self) -> str:
+        """As C++ prints the type in messages."""
+        return "long int" if self.name == "int64" else self.c_name
+
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 

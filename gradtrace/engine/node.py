@@ -86,6 +86,9 @@ class RemovableHandle:
             self._hooks.pop(self.id, None)
         self._hooks = None
 
+    def __repr__(self) -> str:
+        return f"<torch.utils.hooks.RemovableHandle object at {id(self):#x}>"
+
     def __enter__(self) -> RemovableHandle:
         return self
 

@@ -276,6 +276,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             )
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype.scalar_type} and {weight.dtype.scalar_type}"
+        )
     shape = (1, weight.numel(), *(1,) * (input.ndim - 2)) if input.ndim >= 2 else (1,) * input.ndim
     return prelu_record(input, weight.reshape(shape) if tuple(weight.shape) != shape else weight)
 

@@ -75,13 +75,14 @@ def same_padding(weight: Tensor, stride: Ints, padding: str, dilation: Ints) -> 
 
 
 def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    if bias is not None and bias.dtype is not input.dtype:
+        raise RuntimeError(
+            f"Input type ({input.dtype.cpp_name}) and bias type ({bias.dtype.cpp_name}) should be the same"
+        )
     if weight.dtype is not input.dtype:
         raise RuntimeError(
             f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}"
         )
-    if bias is not None and bias.dtype is not input.dtype:
-        kinds = (input.dtype.scalar_type.lower(), bias.dtype.scalar_type.lower())
-        raise RuntimeError(f"Input type ({kinds[0]}) and bias type ({kinds[1]}) should be the same")
     if input.dtype.scalar_type == "Bool":
         raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'")
 

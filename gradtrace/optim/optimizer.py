@@ -13,6 +13,7 @@ from functools import update_wrapper
 from itertools import chain
 from typing import Any
 
+from gradtrace.engine.homes import Homed
 from gradtrace.engine.modes import enable_grad
 from gradtrace.engine.node import RemovableHandle, add_hook
 from gradtrace.engine.tensor import Tensor
@@ -41,7 +42,7 @@ class _Required:
 required = _Required()
 
 
-class Optimizer:
+class Optimizer(metaclass=Homed):
     """Base of all optimisers: `params` are tensors, (name, tensor) pairs, or dicts with `params` and own options."""
 
     defaults: dict[str, Any]

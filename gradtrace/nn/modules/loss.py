@@ -347,7 +347,11 @@ class TripletMarginWithDistanceLoss(_Loss):
     ) -> None:
         super().__init__(None, None, reduction)
         self.margin = _positive_margin("TripletMarginWithDistanceLoss", margin)
-        self.distance_function = distance_function if distance_function is not None else F.pairwise_distance
+        if distance_function is None:
+            from gradtrace.nn.modules.shape import PairwiseDistance
+
+            distance_function = PairwiseDistance()
+        self.distance_function = distance_function
         self.swap = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gradtrace.engine.homes import Homed
 from gradtrace.engine.modes import no_grad
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn.modules._hooks import Hooked
@@ -22,7 +23,7 @@ def _forward_unimplemented(self: Module, *input: Any) -> Any:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-class Module(Hooked, Stateful):
+class Module(Hooked, Stateful, metaclass=Homed):
     """Base of all layers and models: assign parameters and modules in `__init__`, compute in `forward`."""
 
     training: bool
@@ -342,6 +343,10 @@ class Module(Hooked, Stateful):
         return self._apply(lambda t: t.half() if t.is_floating_point() else t)
 
     def cpu(self) -> Any:
+        return self
+
+    def share_memory(self) -> Any:
+        """Self: there are no other processes."""
         return self
 
     def cuda(self, device: Any = None) -> Any:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
@@ -49,6 +50,15 @@ Step = Callable[[Tensor, State, Tensor, "Tensor | None"], State]
 MODES: dict[str, tuple[Step, int]] = {
     "RNN_TANH": (_tanh_step, 1), "RNN_RELU": (_relu_step, 1), "LSTM": (_lstm_step, 4), "GRU": (_gru_step, 3),
 }
+
+
+# One layer of an LSTM in float32: on PyTorch's CPUs one operator, which the result shows.
+mkldnn_layer = op("mkldnn_rnn_layer(self)", lambda a: a, node="MkldnnRnnLayerBackward0",
+                  self=d("", lambda xp, g, out, self: g))
+
+
+def is_single(x: Tensor) -> bool:
+    return x.dtype.name == "float32" and x.numel() > 0
 
 
 def _zeros(input: Tensor, *shape: int) -> Tensor:
@@ -179,7 +189,7 @@ class RNNBase(Module):
         time_first = input.transpose(0, 1) if self.batch_first else input
         batch = time_first.size(1)
         if state is None:
-            state = self._first_state(input, batch)
+            state = self._first_state(time_first, batch)
         self._check_input(input)
         self._check_state(state, batch)
         cat, stack = function("cat"), function("stack")
@@ -192,6 +202,8 @@ class RNNBase(Module):
                 directions.append(stack(steps, 0))
                 finals.append(final)
             output = cat(directions, -1) if self.bidirectional else directions[0]
+            if self.mode == "LSTM" and not self.bidirectional and not self.proj_size and is_single(output):
+                output = mkldnn_layer(output)
             if self.dropout and layer < self.num_layers - 1:
                 output = F.dropout(output, self.dropout, self.training)
         hidden = tuple(stack([final[i] for final in finals], 0) for i in range(len(state)))
@@ -278,7 +290,7 @@ class LSTM(RNNBase):
         super().__init__("LSTM", *args, **kwargs)
 
     def forward(self, input: Tensor, hx: State | None = None) -> tuple[Tensor, State]:
-        return self._forward(input, None if hx is None else tuple(hx), "LSTM")
+        return self._forward(input, None if hx is None else (hx[0], hx[1]), "LSTM")
 
 
 class GRU(RNNBase):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtrace.engine.homes import Homed, home
 from gradtrace.engine.tensor import Tensor
 from gradtrace.optim.optimizer import Optimizer
 
@@ -69,7 +70,7 @@ def require_optimizer(optimizer: Any) -> Optimizer:
     return optimizer
 
 
-class LRScheduler:
+class LRScheduler(metaclass=Homed):
     """Base of the schedules: subclasses give `get_lr`, the rates of the epoch `last_epoch`."""
 
     _get_lr_called_within_step = False
@@ -93,6 +94,9 @@ class LRScheduler:
         if not optimizer.tracked:
             optimizer.tracked, optimizer.stepped = True, False
         self._initial_step()
+
+    def __repr__(self) -> str:
+        return f"<{home(type(self))} object at {id(self):#x}>"
 
     def _initial_step(self) -> None:
         self._step_count = 0

@@ -39,7 +39,7 @@ def moments(x: Any, over: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 def layer_input_grad(g: Any, x: Any, weight: Any, mean: Any, inverse: Any, over: tuple[int, ...]) -> Any:
-    """g and x of the layer's shape, weight broadcasting against them; mean and inverse deviation keep the dims `over`."""
+    """`weight` broadcasts against g and x; mean and inverse deviation keep the dims `over` with size 1."""
     n = math.prod(x.shape[dim] for dim in over)
     scale = F32(1) / F32(n)
     along = over if len(over) > 1 else over[0]

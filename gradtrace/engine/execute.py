@@ -195,7 +195,8 @@ def apply(node: Node, gradient: Any) -> Any:
             add_to_grad(node.variable, gradient, holders=3)  # here, in visit and in the loop
         return ()
     if isinstance(node, UndefinedGrad):
-        raise RuntimeError(f"derivative for aten::{node.op.name} is not implemented")
+        name = node.op.undefined if isinstance(node.op.undefined, str) else node.op.name
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
     own = getattr(node, "apply_gradient", None)
     if own is not None:
         return own(gradient)

@@ -100,7 +100,7 @@ class Op:
         outputs: int = 1,
         differentiable: tuple[int, ...] | None = None,
         joint: Derivative | None = None,
-        undefined: bool = False,
+        undefined: bool | str = False,  # a name: what PyTorch calls the operator that has no derivative
         missing: str = "zeros",
         lacks: tuple[str, str] | Callable[[list[Any]], None] | None = None,
         no_gradient: tuple[str, ...] = (),

@@ -31,7 +31,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim] if input.ndim else 1
     if not 1 <= k <= n:
-        raise RuntimeError("selected number k out of range for dimension " + str(dim))
+        raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
     if not input.ndim:
         place = np.zeros((), np.int64)
         return values_and_indices("kthvalue", (kth(input, dim, place), wrap(place)))
@@ -140,6 +140,8 @@ def searchsorted(
 @public("bucketize", forms="f")
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The index of the bucket of each value, between sorted boundaries (torch.bucketize)."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return search(boundaries, input, right, out_int32)
 
 

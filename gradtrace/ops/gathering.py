@@ -13,8 +13,9 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, not_a_tensor, public
 from gradtrace.ops.arithmetic import where
 from gradtrace.ops.create import cast
-from gradtrace.ops.index import gather, index_put, index_select, nothing, scatter, scatter_add, scatter_value
-from gradtrace.ops.indexing import as_index, check_bounds
+from gradtrace.ops.index import gather, grid, index_put, index_select, nothing, scatter, scatter_add, scatter_value
+from gradtrace.ops.index_checks import added_index, flat_positions, gather_index, scatter_index, select_index
+from gradtrace.ops.indexing import index_arrays
 
 masked_fill = op("masked_fill(self; mask, value)", lambda a, mask, value: np.where(mask, np.asarray(value).astype(
     a.dtype), a), c_order=True,
@@ -48,6 +49,17 @@ index_add = op("index_add(self, source; dim, index, alpha)", lambda a, source, d
     source=d("index", lambda xp, g, out, self, source, dim, index, alpha: xp.index_select(g, dim, index) * alpha))
 
 
+def scatter_by_kernel(a: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
+    out = np.array(a)
+    part = src[tuple(slice(0, n) for n in index.shape)]
+    (np.add if reduce == "add" else np.multiply).at(out, grid(index, dim), part)
+    return out
+
+
+# scatter(reduce=...) has no derivative in PyTorch.
+scatter_by = op("scatter_by(self; dim, index, src, reduce)", scatter_by_kernel, undefined="scatter")
+
+
 def plain(value: Any) -> Any:
     return value.shared() if isinstance(value, Tensor) else value
 
@@ -58,18 +70,13 @@ def index_add_kernel(a: Any, source: Any, dim: int, i: Any, alpha: Any) -> Any:
     return out
 
 
-def long_index(name: str, value: Tensor) -> Any:
-    array = value.shared()
-    if array.dtype.kind != "i":
-        raise RuntimeError(f"{name}(): Expected dtype int64 for index")
-    return array
-
-
 @public("where")
 def where_(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """input where condition holds, else other, broadcast; with the condition alone, nonzero (torch.where)."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
+    if input is None or other is None:
+        raise TypeError("where() takes the condition alone, or both input and other")
     if not isinstance(condition, Tensor):
         raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
     if condition.dtype.category != dtypes.BOOL:
@@ -102,57 +109,53 @@ Tensor.where = lambda self, condition, other: where_(condition, self, other)  # 
 def gathered(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i][j] = input[index[i][j]][j] for dim 0, and so on (torch.gather)."""
     dim = check_dim(dim, input.ndim)
-    i = long_index("gather", index)
-    if i.ndim != input.ndim and max(i.ndim, input.ndim) > 1:
-        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    check_bounds_like(i, input, dim, "gather")
-    return watch(gather(input, dim, i), index)
+    return watch(gather(input, dim, gather_index(input, dim, index)), index)
 
 
-def check_bounds_like(i: Any, input: Tensor, dim: int, name: str) -> None:
-    n = input.shape[dim] if input.ndim else 1
-    wrong = i[(i < 0) | (i >= n)]
-    if wrong.size:
-        raise RuntimeError(
-            f"index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}"
-        )
-
-
-def scatter_choice(self: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Any, tuple[Any, ...]]:
+def scatter_choice(
+    self: Tensor, dim: int, index: Tensor, src: Any, reduce: str | None = None
+) -> tuple[Any, tuple[Any, ...]]:
     dim = check_dim(dim, self.ndim)
-    i = long_index("scatter", index)
-    check_bounds_like(i, self, dim, "scatter")
-    if isinstance(src, Tensor):
-        if src.dtype is not self.dtype:
-            raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-        return scatter, (src, dim, i)
-    return scatter_value, (dim, i, src)
+    i = scatter_index(self, dim, index, src)
+    if reduce is None:
+        return (scatter, (src, dim, i)) if isinstance(src, Tensor) else (scatter_value, (dim, i, src))
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    if not isinstance(src, Tensor):
+        src = Tensor._wrap(np.full(i.shape, src, self.dtype.np))
+    return scatter_by, (dim, i, src.shared(), reduce)
 
 
 @public("scatter")
-def scattered(input: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None) -> Tensor:
-    """A copy with src placed at the index along dim (torch.scatter)."""
-    record, rest = scatter_choice(input, dim, index, src if src is not None else value)
+def scattered(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None, *, reduce: str | None = None
+) -> Tensor:
+    """A copy with src placed (or added, or multiplied) at the index along dim (torch.scatter)."""
+    record, rest = scatter_choice(input, dim, index, src if src is not None else value, reduce)
     return watch(record(input, *rest), index)
 
 
 @public("scatter_", forms="m")
-def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None) -> Tensor:
+def scatter_(
+    self: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None, *, reduce: str | None = None
+) -> Tensor:
     """scatter in place."""
-    record, rest = scatter_choice(self, dim, index, src if src is not None else value)
+    record, rest = scatter_choice(self, dim, index, src if src is not None else value, reduce)
     return watch(inplace(record, self, *rest), index)
 
 
 @public("scatter_add")
 def scatter_added(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with src added at the index along dim (torch.scatter_add)."""
-    return scatter_add(input, src, check_dim(dim, input.ndim), long_index("scatter", index))
+    dim = check_dim(dim, input.ndim)
+    return watch(scatter_add(input, src, dim, scatter_index(input, dim, index, src)), index)
 
 
 @public("scatter_add_", forms="m")
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """scatter_add in place."""
-    return inplace(scatter_add, self, src, check_dim(dim, self.ndim), long_index("scatter", index))
+    dim = check_dim(dim, self.ndim)
+    return watch(inplace(scatter_add, self, src, dim, scatter_index(self, dim, index, src)), index)
 
 
 @public("index_select")
@@ -160,40 +163,52 @@ def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The entries of a dim that the index lists (torch.index_select)."""
     if not isinstance(index, Tensor):
         raise not_a_tensor("index_select", "index", 3, index)
-    dim, i = check_dim(dim, input.ndim), as_index(index)
-    if not input.ndim and i.size != 1:
-        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
-    check_bounds(i, dim, input.shape[dim] if input.ndim else 1)
-    return watch(index_select(input, dim, i if input.ndim else i.reshape(())), index)
+    dim = check_dim(dim, input.ndim)
+    return watch(index_select(input, dim, select_index(input, dim, index)), index)
 
 
 @public("index_add")
 def index_added(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """A copy with rows of source added at the index (torch.index_add)."""
-    return index_add(input, source, check_dim(dim, input.ndim), as_index(index), alpha)
+    dim = check_dim(dim, input.ndim)
+    return watch(index_add(input, source, dim, added_index(input, dim, index, source), alpha), index)
 
 
 @public("index_add_", forms="m")
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """index_add in place."""
-    return inplace(index_add, self, source, check_dim(dim, self.ndim), as_index(index), alpha)
+    dim = check_dim(dim, self.ndim)
+    return watch(inplace(index_add, self, source, dim, added_index(self, dim, index, source), alpha), index)
 
 
 @public("index_put")
 def index_put_out(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with values written (or added) at the indices (torch.index_put)."""
-    return index_put(input, values, tuple(as_index(i) for i in indices), accumulate)
+    return watch(index_put(input, values, put_indices(input, indices, values), accumulate), *indices)
 
 
 @public("index_put_", forms="m")
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """index_put in place."""
-    return inplace(index_put, self, values, tuple(as_index(i) for i in indices), accumulate)
+    return watch(inplace(index_put, self, values, put_indices(self, indices, values), accumulate), *indices)
+
+
+def put_indices(self: Tensor, indices: Any, values: Tensor) -> tuple[Any, ...]:
+    if self.dtype is not values.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{self.dtype.scalar_type} for the destination and {values.dtype.scalar_type} for the source."
+        )
+    return index_arrays(self, list(indices))
+
+
+def c_name(t: Tensor) -> str:
+    return "long int" if t.dtype is dtypes.int64 else t.dtype.c_name
 
 
 def fill_choice(mask: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
     if mask.dtype.category != dtypes.BOOL:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {c_name(mask)}")
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
@@ -227,15 +242,16 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 @public("masked_select")
 def masked_selected(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask holds, 1-d (torch.masked_select)."""
+    if mask.dtype.category != dtypes.BOOL:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    broadcast(tuple(mask.shape), tuple(input.shape))
     return watch(masked_select(input, mask.shared()), mask)
 
 
 @public("take")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Elements by flat position (torch.take)."""
-    positions, n = long_index("take", index), input.numel()
-    check_bounds(positions, 0, n)
-    return watch(take_record(input, positions % max(n, 1)), index)
+    return watch(take_record(input, flat_positions("take", input, index)), index)
 
 
 @public("nonzero")

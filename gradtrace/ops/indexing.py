@@ -18,7 +18,7 @@ NO_ITEM = ("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `t
 def is_advanced(item: Any) -> bool:
     if isinstance(item, Tensor):
         return item.ndim > 0
-    return isinstance(item, (list, range)) or is_array(item)
+    return isinstance(item, (list, tuple, range)) or is_array(item)
 
 
 def is_truth(item: Any) -> bool:
@@ -45,9 +45,7 @@ def nested_first(item: Any) -> Any:
 
 def normalised(tensor: Tensor, key: Any) -> list[Any]:
     """The items of an index, the Ellipsis replaced by full slices."""
-    items = list(key) if isinstance(key, tuple) else [key]
-    if isinstance(key, list) and any(isinstance(i, (slice, type(None))) for i in key):
-        items = list(key)
+    items = list(key) if isinstance(key, tuple) or stands_for_tuple(key) else [key]
     if not tensor.ndim and len(items) == 1 and type(items[0]) is int:
         if items[0] == 0:
             raise IndexError(NO_ITEM)
@@ -56,11 +54,17 @@ def normalised(tensor: Tensor, key: Any) -> list[Any]:
     if used > tensor.ndim:
         raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
-    if len(dots) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
+    for i in reversed(dots[1:]):
+        del items[i]
     if dots:
         items[dots[0] : dots[0] + 1] = [slice(None)] * (tensor.ndim - used)
     return items
+
+
+def stands_for_tuple(key: Any) -> bool:
+    """Whether a list is read as the items of an index: PyTorch does it for short lists of what is no number."""
+    return isinstance(key, list) and len(key) < 32 and any(
+        item is None or item is Ellipsis or isinstance(item, (Tensor, list, tuple, slice)) for item in key)
 
 
 def basic_steps(tensor: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
@@ -71,8 +75,9 @@ def basic_steps(tensor: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
     if key is Ellipsis or (isinstance(key, tuple) and not key):
         return alias(tensor), []
     advanced: list[Any] = []
-    result, dim = tensor, 0
+    result, dim, real = tensor, 0, -1  # real: of the tensor's own dims
     for item in normalised(tensor, key):
+        real += consumed(item)
         if is_truth(item):
             result = unsqueeze(result, dim)
             advanced.append(np.array([bool(item)]))
@@ -89,11 +94,15 @@ def basic_steps(tensor: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
             advanced.append(None)
             dim += 1
         else:
-            result = selected(result, dim, item)
+            result = selected(result, dim, item, real)
     return result, advanced if any(a is not None for a in advanced) else []
 
 
-def selected(tensor: Tensor, dim: int, item: Any) -> Tensor:
+def selected(tensor: Tensor, dim: int, item: Any, real: int) -> Tensor:
+    if isinstance(item, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if isinstance(item, Tensor) and item.is_floating_point():
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     if not hasattr(item, "__index__") or isinstance(item, float):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
@@ -104,7 +113,7 @@ def selected(tensor: Tensor, dim: int, item: Any) -> Tensor:
         raise IndexError(NO_ITEM)
     n = tensor.shape[dim]
     if not -n <= i < n:
-        raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {n}")
+        raise IndexError(f"index {i} is out of bounds for dimension {real} with size {n}")
     return select(tensor, dim, i % n)
 
 
@@ -124,19 +133,19 @@ def sliced(tensor: Tensor, dim: int, item: slice, keep_full: bool) -> Tensor:
 def index_arrays(tensor: Tensor, advanced: list[Any]) -> tuple[Any, ...]:
     """The advanced items as numpy's, checked against the dims they index."""
     result: list[Any] = []
-    dim = 0
-    for position, item in enumerate(advanced):
+    dim = indexed = 0  # PyTorch's message counts the indexed dims alone
+    for item in advanced:
         if item is None:
             result.append(slice(None))
             dim += 1
             continue
         array = as_index(item)
         if array.dtype == bool:
-            check_mask(tensor, array, dim, position)
-            dim += array.ndim
+            check_mask(tensor, array, dim)
         else:
-            check_bounds(array, dim, tensor.shape[dim])
-            dim += 1
+            check_bounds(array, indexed, tensor.shape[dim])
+        n = array.ndim if array.dtype == bool else 1
+        dim, indexed = dim + n, indexed + n
         result.append(array)
     while result and isinstance(result[-1], slice):
         result.pop()
@@ -150,15 +159,16 @@ def as_index(item: Any) -> Any:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return array.astype(bool) if array.dtype == np.uint8 else array
     array = np.asarray(item) if is_array(item) or isinstance(item, bool) else np.asarray(from_nested(item, None))
-    return array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array
+    return array.astype(np.int64) if array.dtype.kind == "f" else array
 
 
-def check_mask(tensor: Tensor, mask: Any, dim: int, position: int) -> None:
-    if tuple(tensor.shape[dim : dim + mask.ndim]) != mask.shape:
-        raise IndexError(
-            f"The shape of the mask {list(mask.shape)} at index {position} does not match the shape of the indexed "
-            f"tensor {list(tensor.shape)} at index {position}"
-        )
+def check_mask(tensor: Tensor, mask: Any, dim: int) -> None:
+    for i, n in enumerate(mask.shape):
+        if n != tensor.shape[dim + i]:
+            raise IndexError(
+                f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of the indexed tensor "
+                f"{list(tensor.shape)} at index {dim + i}"
+            )
 
 
 def check_bounds(array: Any, dim: int, n: int) -> None:
@@ -176,7 +186,10 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         return watch(index(result, index_arrays(result, advanced)), *advanced)
     except (ValueError, IndexError) as error:
         if "broadcast" in str(error):
-            raise IndexError("shape mismatch: indexing tensors could not be broadcast together") from None
+            shapes = ", ".join(str(list(as_index(a).shape)) for a in advanced if a is not None)
+            raise IndexError(
+                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+            ) from None
         raise
 
 
@@ -221,6 +234,12 @@ def spread(value: Tensor, target: Tensor) -> Tensor:
     """The value without leading dims of size 1, expanded to the target, by views as PyTorch does it."""
     shape = tuple(value.shape)
     leading = next((i for i, n in enumerate(shape) if n != 1), len(shape))
+    if len(shape) > leading and not target.ndim:
+        kind = f"torch.{value.dtype.scalar_type}Tensor"
+        raise RuntimeError(
+            f"expand({kind}{{{list(shape[leading:])}}}, size=[]): the number of sizes provided (0) must be greater or "
+            f"equal to the number of dimensions in the tensor ({len(shape) - leading})"
+        )
     value = view(value, shape[leading:])
     return value if value.shape == target.shape else expanded(value, tuple(target.shape))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
+from gradtrace.engine import dtypes
+from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
@@ -11,6 +13,7 @@ from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.expansion import broadcast_shapes
 from gradtrace.ops.gathering import gathered
 from gradtrace.ops.index import along, grid
+from gradtrace.ops.index_checks import copied_index, filled_index, flat_positions, scatter_index
 
 UFUNC = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
@@ -149,7 +152,8 @@ def choose_scatter_reduce(
 ) -> Any:
     if reduce not in UFUNC:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    return scatter_reduce_record, (src, check_dim(dim, self.ndim), index.array, reduce, include_self)
+    dim = check_dim(dim, self.ndim)
+    return scatter_reduce_record, (src, dim, scatter_index(self, dim, index, src), reduce, include_self)
 
 
 def choose_index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Any:
@@ -160,16 +164,22 @@ def choose_index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Any:
                 f"{value.ndim} dimension(s)."
             )
         value = value.item()
-    return index_fill_record, (check_dim(dim, self.ndim), index.array.reshape(-1), value)
+    dim = check_dim(dim, self.ndim)
+    return index_fill_record, (dim, filled_index(self, dim, index), value)
 
 
 def choose_index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
-    return index_copy_record, (source, check_dim(dim, self.ndim), index.array.reshape(-1))
+    dim = check_dim(dim, self.ndim)
+    return index_copy_record, (source, dim, copied_index(self, dim, index, source))
 
 
 def choose_index_reduce(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Any:
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(
+            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+        )
     dim = check_dim(dim, self.ndim)
     shape = [1] * self.ndim
     shape[dim] = -1
@@ -182,6 +192,7 @@ def choose_masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Any:
         raise RuntimeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type}"
         )
+    broadcast(tuple(mask.shape), tuple(self.shape))
     full = np.broadcast_to(mask.array, tuple(self.shape))
     if int(full.sum()) > source.numel():
         raise RuntimeError("Number of elements of source < number of ones in mask")
@@ -189,12 +200,18 @@ def choose_masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Any:
 
 
 def choose_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Any:
-    positions = index.array
-    n = self.numel()
-    wrong = positions[(positions < -n) | (positions >= n)]
-    if wrong.size:
-        raise IndexError(f"out of range: tried to access index {int(wrong.flat[0])} on a tensor of {n} elements.")
-    return put_record, (source, positions % max(n, 1), accumulate)
+    if self.dtype is not source.dtype:
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{self.dtype.scalar_type} and source.dtype = {source.dtype.scalar_type}"
+        )
+    positions = flat_positions("put_", self, index)
+    if positions.size != source.numel():
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.numel()}, index.numel() = {positions.size}"
+        )
+    return put_record, (source, positions, accumulate)
 
 
 both("scatter_reduce", choose_scatter_reduce, "Values of src reduced into the places that index names "
@@ -210,6 +227,15 @@ both("put", choose_put, "The input with source at positions of the flattened ten
 @public("take_along_dim")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """The entries at `indices` along dim, shapes broadcast (torch.take_along_dim)."""
+    if indices.dtype is not dtypes.int64:
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type}"
+        )
+    if dim is not None and input.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
     if dim is None:
         return gathered(input.view(-1), 0, indices.view(-1))
     dim = check_dim(dim, input.ndim)

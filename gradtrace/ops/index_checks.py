@@ -1,0 +1,161 @@
+"""What PyTorch refuses of index tensors and sources: gather, scatter, index_add, index_copy, take, put and kin."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim
+
+
+def int_index(name: str, index: Tensor) -> Any:
+    """The array of an index tensor; RuntimeError unless it is int32 or int64."""
+    array = index.shared()
+    if array.dtype.kind != "i" or array.dtype.itemsize < 4:
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    return array
+
+
+def in_range(index: Any, dim: int, n: int, kind: type[Exception], before: str = "") -> None:
+    """The error `kind` for the first index that is not in 0..n-1."""
+    wrong = index[(index < 0) | (index >= n)]
+    if wrong.size:
+        raise kind(f"{before}index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")
+
+
+def gather_index(input: Tensor, dim: int, index: Tensor) -> Any:
+    """The index of gather, checked against the input."""
+    i = int_index("gather", index)
+    if i.ndim != input.ndim and max(i.ndim, input.ndim) > 1:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    for k in range(min(input.ndim, i.ndim)):
+        if k != dim and i.shape[k] > input.shape[k]:
+            raise RuntimeError(
+                f"Size does not match at dimension {k} expected index {list(i.shape)} to be no larger than self "
+                f"{list(input.shape)} apart from dimension {dim}"
+            )
+    in_range(i, dim, input.shape[dim] if input.ndim else 1, RuntimeError)
+    return i
+
+
+def scatter_index(self: Tensor, dim: int, index: Tensor, src: Any) -> Any:
+    """The index of scatter and scatter_add, checked against the target and the source."""
+    i = int_index("scatter", index)
+    if isinstance(src, Tensor) and src.dtype is not self.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if i.size == 0:
+        return i
+    if i.ndim != self.ndim and max(i.ndim, self.ndim) > 1:
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    if isinstance(src, Tensor) and src.ndim != i.ndim and max(i.ndim, src.ndim) > 1:
+        if src.ndim < i.ndim:
+            check_dim(src.ndim, src.ndim)
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    beyond = any(k != dim and n > self.shape[k] for k, n in enumerate(i.shape)) if self.ndim and i.ndim else False
+    short = isinstance(src, Tensor) and any(n > m for n, m in zip(i.shape, src.shape, strict=False))
+    if beyond or short:
+        more = f" and to be no larger size than src {list(src.shape)}" if isinstance(src, Tensor) else ""
+        raise RuntimeError(
+            f"Expected index {list(i.shape)} to be no larger than self {list(self.shape)} apart from dimension "
+            f"{dim}{more}"
+        )
+    in_range(i, dim, self.shape[dim] if self.ndim else 1, RuntimeError)
+    return i
+
+
+def select_index(input: Tensor, dim: int, index: Tensor) -> Any:
+    """The index of index_select."""
+    i = index.shared()
+    if i.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if i.dtype.kind != "i" or i.dtype.itemsize < 4:
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    if not input.ndim and i.size != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
+    n = input.shape[dim] if input.ndim else 1
+    if i.size and (int(i.min()) < 0 or int(i.max()) >= n):
+        raise IndexError("index out of range in self")
+    return i if input.ndim else i.reshape(())
+
+
+def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
+    """The index of index_add."""
+    i = index.shared()
+    if i.ndim > 1:
+        raise IndexError(
+            f"index_add_(): Index is supposed to be a vector, but got dim: {i.ndim} with type: "
+            f"{index.dtype.scalar_type} and size: {list(i.shape)}"
+        )
+    if i.dtype.kind != "i" or i.dtype.itemsize < 4:
+        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type}")
+    if self.dtype is not source.dtype:
+        raise RuntimeError(
+            f"index_add_(): self ({self.dtype.scalar_type}) and source ({source.dtype.scalar_type}) must have the same "
+            "scalar type"
+        )
+    have = source.shape[dim] if source.ndim else 1
+    if i.size != have:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({i.size}) should be equal to source.size(dim): ({have}), for dim: {dim}"
+        )
+    if others(self, dim) != others(source, dim):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(self.shape)} source.shape = {list(source.shape)}"
+        )
+    in_range(i, dim, self.shape[dim] if self.ndim else 1, RuntimeError)
+    return i
+
+
+def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
+    """The index of index_copy."""
+    i = index.shared()
+    if i.dtype.kind != "i" or i.dtype.itemsize < 8:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
+    if self.dtype is not source.dtype:
+        raise RuntimeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{self.dtype.scalar_type} and (source) {source.dtype.scalar_type}"
+        )
+    if others(self, dim) != others(source, dim):
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, others(self, dim)))} at dimension {dim} and source slice shape: "
+            f"{' '.join(map(str, others(source, dim)))} at dimension 0."
+        )
+    have = source.shape[dim] if source.ndim else 1
+    if i.size != have:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({i.size}) should be equal to source.size(dim) ({have})"
+        )
+    in_range(i, dim, self.shape[dim] if self.ndim else 1, IndexError, "index_copy_(): ")
+    return i.reshape(-1)
+
+
+def filled_index(self: Tensor, dim: int, index: Tensor) -> Any:
+    """The index of index_fill."""
+    i = index.shared()
+    if i.dtype.kind != "i" or i.dtype.itemsize < 8:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if i.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    n = self.shape[dim] if self.ndim else 1
+    wrong = i[(i < -n) | (i >= n)]
+    if wrong.size:
+        raise IndexError(f"index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")
+    return i.reshape(-1)
+
+
+def flat_positions(name: str, self: Tensor, index: Tensor) -> Any:
+    """The positions of take and put, counted from the front."""
+    i, n = index.shared(), self.numel()
+    if i.dtype.kind != "i" or i.dtype.itemsize < 8:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
+    wrong = i[(i < -n) | (i >= n)]
+    if wrong.size:
+        raise IndexError(f"out of range: tried to access index {int(wrong.flat[0])} on a tensor of {n} elements.")
+    return np.where(i < 0, i + n, i)
+
+
+def others(t: Tensor, dim: int) -> tuple[int, ...]:
+    return tuple(n for k, n in enumerate(t.shape) if k != dim)

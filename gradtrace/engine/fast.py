@@ -20,7 +20,7 @@ PYTHON = (float, bool)
 
 def needs_the_record(record: Op) -> bool:
     """Whether even the common call must go through the record: one rule for all operands, or shapes to be kept."""
-    return record.joint is not None or record.undefined or any(
+    return record.joint is not None or bool(record.undefined) or any(
         need.startswith("~") for derivative in record.derivatives.values() for need in derivative.needs
     )
 

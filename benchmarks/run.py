@@ -23,6 +23,8 @@ EXPRESSION = ["(x+w)*(w+1)", "--x", "2", "--w", "1"]
 # What the installed command runs; `python -m` would import more than that.
 COMMAND = ["{python}", "-c", "from gradtrace.cli.main import main; main()"]
 
+PEERS = ("gradtrace", "torch", "autograd", "numpy", "floats")
+
 
 class Job(NamedTuple):
     title: str
@@ -31,8 +33,7 @@ class Job(NamedTuple):
     whole: bool = False  # the time of the whole process, not what it prints
 
 
-def script(name: str, *arguments: object) -> dict[str, list[str]]:
-    peers = ["gradtrace", "torch", "autograd", "numpy", "floats"]
+def script(name: str, *arguments: object, peers: tuple[str, ...] = PEERS) -> dict[str, list[str]]:
     return {p: run_script(name, p, *arguments) for p in peers}
 
 
@@ -66,6 +67,14 @@ JOBS = {
                 {peer: run_script("language", peer, "loop", 1_000_000) for peer in ("gradtrace", "python")}),
     "statement": Job("three statements on 10 elements in the language, beside the same from Python", "us",
                      {peer: run_script("language", peer, "statement", 50_000) for peer in ("gradtrace", "python")}),
+    "repeated": Job("(x+w)*(w+1) and its gradients, 100,000 runs of one plan, per run", "us",
+                    script("repeated", 100_000, peers=("gradtrace", "eager", "torch", "floats"))),
+    "rows": Job("Black-Scholes value and 5 gradients by row, 1,000,000 rows", "s",
+                without(script("black_scholes", 1_000_000), "floats")),
+    "rows-large": Job("the same, 10,000,000 rows", "s",
+                      without(script("black_scholes", 10_000_000), "floats", "autograd")),
+    "rows-threads": Job("the same, 10,000,000 rows, two threads", "s",
+                        script("black_scholes", 10_000_000, 2, peers=("gradtrace", "torch"))),
 }
 SCALE = {"ms": 1e3, "us": 1e-3, "s": 1.0}
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from sys import getrefcount, version_info
 from typing import Any
 
 from gradtrace.engine.lazy import np
 from gradtrace.static.plan import Plan
 from gradtrace.static.rows import RowProgram
+
+# How many references an array in a list has in a loop over it, as getrefcount counts; from 3.14 on Python borrows some.
+FREE = 3 if version_info < (3, 14) else 0
 
 
 class RowMap:
@@ -19,6 +23,7 @@ class RowMap:
     def __init__(self, plan: Plan, constants: dict[str, Any] | None = None, block: int = 0) -> None:
         self.plan = plan
         self.constants = constants or {}
+        self.last: list[Any] = []
         self.labels = [label for label, _ in plan.outputs]
         numbers = tuple(number for _, number in plan.inputs)
         self.program = RowProgram(plan, numbers, tuple(number for _, number in plan.outputs), block)
@@ -31,6 +36,15 @@ class RowMap:
                 inputs.append(np.ascontiguousarray(columns[name], value.dtype))
             else:
                 inputs.append(np.broadcast_to(np.asarray(self.constants[name], value.dtype), (rows, *value.shape)))
-        outs = [np.empty((rows, *self.plan.values[n].shape), self.plan.values[n].dtype) for _, n in self.plan.outputs]
+        outs = self.outputs(rows)
         self.program.run(inputs, [], outs, threads)
         return dict(zip(self.labels, outs, strict=True))
+
+    def outputs(self, rows: int) -> list[Any]:
+        """Arrays for the results: the last call's, where nobody else has them any more, for new memory is slow."""
+        last, self.last = self.last, []
+        if len(last) != len(self.labels) or any(len(a) != rows or getrefcount(a) > FREE for a in last):
+            last = [np.empty((rows, *self.plan.values[n].shape), self.plan.values[n].dtype)
+                    for _, n in self.plan.outputs]
+        self.last = last
+        return list(last)

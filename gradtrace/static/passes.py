@@ -179,6 +179,8 @@ def rewritten(context: Context, step: Step) -> Rewrite:
     op, args, out = step.op, step.args, step.out[0]
     if op in COPIES or (op in SHAPERS and context.fits(args[0], out)):
         return args[0] if context.fits(args[0], out) else None
+    if op in ("view", "unsafe_view"):
+        return "reshape", args  # the same, whatever the strides
     if op == "cast":
         return args[0] if context.fits(args[0], out) else None
     rule = RULES.get(op)
@@ -208,7 +210,10 @@ def sub_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
     if is_zero(c.number(b), 1.0) and c.fits(a, out):
         return a
     minus = c.negated(b)
-    return ("add", (a, minus)) if minus is not None else None
+    if minus is not None:
+        return "add", (a, minus)
+    minus = c.negated(a)
+    return ("neg", (("add", (minus, b)),)) if minus is not None else None
 
 
 def mul_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:

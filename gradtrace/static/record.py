@@ -34,6 +34,7 @@ class Recorder:
         self.steps: list[Step] = []
         self.phase = FORWARD
         self.known: dict[int, int] = {}  # id of a tensor: its value
+        self.bound: dict[int, int] = {}  # id of a tensor: that of the data it had then
         self.made: dict[tuple[int, int], int] = {}  # id of a node and output number: the value
         self.arrays: dict[int, int] = {}  # id of an array: the value
         self.fed: set[int] = set()  # the values that depend on an input
@@ -53,6 +54,7 @@ class Recorder:
 
     def bind(self, tensor: Tensor, number: int) -> None:
         self.known[id(tensor)] = number
+        self.bound[id(tensor)] = id(tensor._data)
         self.keep.append((tensor, tensor._data))
         if tensor._fn is not None:
             self.keep.append(tensor._fn)
@@ -70,11 +72,14 @@ class Recorder:
     def find(self, tensor: Tensor) -> int | None:
         """The value of a tensor. Backward makes saved results anew: these are known by their node."""
         number = self.known.get(id(tensor))
-        if number is None and tensor._fn is not None:
+        array = None if type(tensor._data) in (float, bool) else tensor._data
+        if number is not None:
+            same = array is None or self.bound[id(tensor)] == id(array)
+            # other data after an in-place change of the shape: squeeze_ and its like
+            return number if same else self.arrays.get(id(array), number)
+        if tensor._fn is not None:
             number = self.made.get((id(tensor._fn), tensor._nr))
-        if number is None and type(tensor._data) not in (float, bool):
-            number = self.arrays.get(id(tensor._data))
-        return number
+        return self.arrays.get(id(array)) if number is None and array is not None else number
 
     def number(self, tensor: Tensor) -> int:
         """The value of a tensor; one that no step made is a constant of the program."""
@@ -160,17 +165,41 @@ class Recorder:
             self.bind(out, number)
 
     def inplace(self, name: str, args: tuple[Any, ...], out: Tensor, origin: int) -> None:
-        """An in-place operation is the operation, and from here on its result under the old tensor's name."""
+        """An in-place operation is the operation, and from here on its result under the old tensor's name.
+
+        What is done to constants alone is done already; they are new constants when they are used next.
+        """
+        if not any(n in self.fed for n in self.known_in(args)):
+            self.forget(out)
+            return
         before = self.number(args[0])
-        if before in self.shared and before in self.fed:
+        if before in self.shared:
             raise UnsupportedError("a plan cannot follow an in-place change of what shares its memory with a view",
-                                   "write it without the underscore")
+                                   "put the parts together with cat, stack or where")
         dtype = self.values[before].dtype
         self.step(name, args, (out,), origin)
         last = self.steps[-1].out[0]
-        made = self.values[last]
-        if made.dtype != dtype:
-            self.values[last] = made._replace(dtype=dtype)
+        if self.values[last].dtype != dtype:
+            self.values[last] = self.values[last]._replace(dtype=dtype)
+
+    def known_in(self, args: tuple[Any, ...]) -> list[int]:
+        """The values among arguments, as far as they are known."""
+        found: list[int] = []
+        for a in args:
+            if isinstance(a, Tensor):
+                number = self.find(a)
+                found += [] if number is None else [number]
+            elif type(a) is tuple:
+                found += self.known_in(a)
+        return found
+
+    def forget(self, tensor: Tensor) -> None:
+        """What shares its memory with this tensor is no known constant any more."""
+        memory = tensor.own_array()
+        for known, data in [kept for kept in self.keep if type(kept) is tuple]:
+            if known is tensor or (type(data) not in (float, bool) and np.may_share_memory(data, memory)):
+                self.known.pop(id(known), None)
+                self.arrays.pop(id(data), None)
 
     def read(self, tensor: Tensor) -> None:
         """A value is about to leave the tensors: fine for constants, refused for what depends on an input."""
@@ -178,12 +207,13 @@ class Recorder:
             raise UnsupportedError(LEAVES, ADVICE)
 
     def change(self, tensor: Tensor) -> None:
-        """A tensor is about to be written in place: a constant keeps the data that steps have read."""
-        number = self.number(tensor)
-        value = self.values[number]
-        if value.constant is not None and hasattr(value.constant, "copy"):
-            self.values[number] = value._replace(constant=value.constant.copy())
-            self.arrays.pop(id(tensor._data), None)
+        """A tensor is about to be written in place: constants keep the data that steps have read."""
+        self.number(tensor)
+        memory = tensor.own_array()
+        for number, value in enumerate(self.values):
+            data = value.constant
+            if hasattr(data, "copy") and np.may_share_memory(data, memory):
+                self.values[number] = value._replace(constant=data.copy())
 
     # ---- the end
 

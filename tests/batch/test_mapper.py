@@ -75,3 +75,12 @@ def test_no_rows():
     plan = static.optimise(static.trace(lambda x: (x * x).sum(), {"x": np.ones(3)}))
     found = RowMap(plan)({"x": np.empty((0, 3))}, 0)
     assert found["y"].shape == (0,) and found["dy/dx"].shape == (0, 3)
+
+
+def test_results_that_are_kept_are_not_written_over():
+    plan = static.optimise(static.trace(lambda x: x * x, {"x": 2.0}))
+    mapped = RowMap(plan)
+    first = mapped({"x": np.array([1.0, 2.0])}, 2)
+    view = mapped({"x": np.array([3.0, 4.0])}, 2)["y"][1:]
+    third = mapped({"x": np.array([5.0, 6.0])}, 2)
+    assert first["y"].tolist() == [1.0, 4.0] and view.tolist() == [16.0] and third["y"].tolist() == [25.0, 36.0]

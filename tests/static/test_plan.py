@@ -187,3 +187,26 @@ def test_built_once_run_many_times():
     for k in range(100):
         assert run(float(k), 1.0)[0] == (k + 1) * 2
     assert (run.built, run.runs) == (1, 100)
+
+
+def test_constants_changed_in_place():
+    def function(x):
+        scale = gt.ones(3, dtype=gt.float64)
+        y = x + scale
+        scale[1] = 5.0
+        part = scale[1:]
+        part *= 2
+        return (y * scale).sum()
+
+    run = static.program(plan_of(function, x=np.ones(3)))
+    assert [np.asarray(v).tolist() for v in run(np.array([1.0, 2, 3]))] == [40.0, [1.0, 10.0, 2.0]]
+
+
+def test_writing_into_a_part_is_refused():
+    def function(x):
+        out = gt.zeros(2, dtype=gt.float64)
+        out[0] = x
+        return out.sum()
+
+    with pytest.raises(UnsupportedError, match="in-place"):
+        static.trace(function, {"x": 1.0})

@@ -7,6 +7,7 @@ COMMANDS = {
     "graph": "Draw the graph of an expression or a file.",
     "run": "Run a script as it is.",
     "plan": "Value and gradients as one static program.",
+    "compare": "Dynamic and static graph side by side.",
     "map": "Value and gradients for every row of a table.",
     "paths": "The chain rule path by path: local derivatives, products and their sum.",
     "trace": "Every step, forward and backward, in the order in which it happened.",

@@ -1,0 +1,44 @@
+"""A recorded plan run the dynamic way: operators called on tensors, the graph built and then used, each time.
+
+This is what the static programs are held against: the same operators, without the cost of reading a program.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.backward import grad
+from gradtrace.engine.op import records
+from gradtrace.engine.tensor import Tensor
+from gradtrace.static.plan import FORWARD, Plan, replaced
+
+
+class DynamicProgram:
+    """Calls the operators of the recorded plan's forward steps, then backward. `built` and `runs` count alike."""
+
+    def __init__(self, recorded: Plan, wanted: list[str]) -> None:
+        self.plan = recorded
+        self.steps = [step for step in recorded.steps if step.phase == FORWARD]
+        self.root = recorded.outputs[0][1]
+        self.wanted = wanted
+        self.built = 0
+        self.runs = 0
+
+    def __call__(self, *inputs: Any) -> tuple[Any, ...]:
+        """The value and the gradients, as raw data."""
+        have: dict[int, Any] = {n: Tensor._wrap(v.constant) for n, v in enumerate(self.plan.values) if v.is_constant}
+        leaves = []
+        for (name, number), raw in zip(self.plan.inputs, inputs, strict=True):
+            have[number] = Tensor._wrap(raw)
+            if name in self.wanted:
+                leaves.append(have[number].requires_grad_())
+        for step in self.steps:
+            out = records[step.op](*replaced(step.args, have.__getitem__))
+            have.update(zip(step.out, out if isinstance(out, tuple) else (out,), strict=True))
+        self.built += 1
+        self.runs += 1
+        y = have[self.root]
+        if not y.requires_grad or not leaves:
+            return (y._data,)
+        found = grad(y if y.numel() == 1 else y.sum(), leaves, materialize_grads=True)
+        return (y._data, *(g._data for g in found))

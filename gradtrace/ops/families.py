@@ -260,7 +260,18 @@ FAMILIES = {
         copysign copysign_ copysign_number frexp gcd gcd_ heaviside heaviside_ lcm lcm_ ldexp ldexp_
     """,
     "special_probability": """
-        entr erfinv erfinv_ logaddexp2 logit logit_ ndtr sinc sinc_ xlog1py xlog1py_number xlog1py_of_number
+        entr erfinv erfinv_ logaddexp2 logit logit_ sinc sinc_ xlog1py xlog1py_number xlog1py_of_number
+    """,
+    "normal": """
+        erfcx log_ndtr ndtr ndtri
+    """,
+    "gamma_incomplete": """
+        gammainc gammaincc igamma igamma_ igammac igammac_ zeta
+    """,
+    "bessel": """
+        bessel_j0 bessel_j1 bessel_y0 bessel_y1 i0 i0_ i0e i1 i1e modified_bessel_i0 modified_bessel_i1
+        modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1
+        spherical_bessel_j0
     """,
     "fused": """
         point

@@ -60,14 +60,15 @@ def digamma_kernel(x: Any) -> Any:
     return np.where(pole, np.where(x == 0, -np.copysign(np.inf, x), np.nan), out)
 
 
-def zeta_kernel(s: int, x: Any) -> Any:
-    """The Hurwitz zeta function sum 1/(x + i)^s for x > 0, by Euler's and Maclaurin's sum."""
+def zeta_kernel(s: Any, x: Any) -> Any:
+    """The Hurwitz zeta function sum 1/(x + i)^s for x > 0, s > 1, by Euler's and Maclaurin's sum."""
+    s = s * 1.0
     z, n = shifted(x)
     total = z ** (1 - s) / (s - 1) + 0.5 * z ** -s
-    factor, power = float(s), z ** (-s - 1)
+    factor, power = s, z ** (-s - 1)
     for k, b in enumerate(BERNOULLI, 1):
         total = total + b / math.factorial(2 * k) * factor * power
-        factor *= (s + 2 * k - 1) * (s + 2 * k)
+        factor = factor * (s + 2 * k - 1) * (s + 2 * k)
         power = power / (z * z)
     for i in range(int(FAR)):
         total = total + np.where(i < n, np.where(i < n, x + i, 1.0) ** -s, 0.0)
@@ -113,7 +114,7 @@ def mvlgamma_kernel(x: Any, p: int) -> Any:
 
 
 def mvlgamma_grad(xp: Any, g: Any, x: Any, p: int) -> Any:
-    slope = xp.digamma(x)
+    slope = xp.digamma(x + 0.0)  # -0.0 counts as 0, as in PyTorch
     for i in range(1, p):
         slope = slope + xp.digamma(x - i / 2)
     return g * slope

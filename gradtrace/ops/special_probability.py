@@ -1,4 +1,4 @@
-"""Special functions of probability and information: logit, erfinv, the normal distribution, entropies; sinc."""
+"""Special functions of probability and information: logit, erfinv, entropies; sinc."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import special_kernels
 from gradtrace.ops.api import binary, public, unary
-from gradtrace.ops.numbers import add_number, mul_number
 from gradtrace.ops.special import x_log
 
 FLOAT: Any = {"promote": "float"}
-ROOT_HALF = math.sqrt(0.5)
 
 
 def erfinv_kernel(x: Any) -> Any:
@@ -105,12 +103,6 @@ def xlog1py_public(input: Any, other: Any) -> Tensor:
     if not isinstance(input, Tensor):
         return xlog1py_of_number(other, input)
     return xlog1py(input, other) if isinstance(other, Tensor) else xlog1py_number(input, other)
-
-
-@public("ndtr", forms="s")
-def ndtr(input: Tensor) -> Tensor:
-    """The area under the normal density up to input: (1 + erf(input / sqrt 2)) / 2 (torch.special.ndtr)."""
-    return mul_number(add_number(mul_number(input, ROOT_HALF).erf(), 1), 0.5)
 
 
 @public("logit", forms="fms")

@@ -104,6 +104,13 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         "digamma", "psi", "erf", "erfc", "erfinv", "exp2", "expm1", "gammaln", "log1p", "sinc", "round")],
     "sigmoid of special": [(S.expit, some(3)), (lambda x: getattr(S, "sigmoid", S.expit)(x), some(3))],
     "polygamma of a tensor": [(lambda x: x.polygamma(1), 1 + RNG.random(3))],
+    "igamma": [(lambda x: torch.igamma(torch.tensor([0.7, 2.0, 20.0], dtype=torch.float64), x),
+                0.5 + 2 * RNG.random((2, 3))),
+               (lambda x: torch.igamma(torch.tensor(3.0, dtype=torch.float64), x), 0.5 + 2 * RNG.random(3))],
+    "igammac": [(lambda x: torch.igammac(torch.tensor([0.7, 2.0, 20.0], dtype=torch.float64), x),
+                 0.5 + 2 * RNG.random((2, 3)))],
+    "special.zeta": [(lambda q: S.zeta(2.5, q), 0.5 + RNG.random(3)),
+                     (lambda q: S.zeta(torch.tensor(3.0, dtype=torch.float64), q), -0.2 - 0.6 * RNG.random(3))],
     "special.xlogy": [(S.xlogy, 1 + RNG.random(3), 1 + RNG.random(3))],
     "multigammaln": [(lambda x: S.multigammaln(x, 2), 1 + RNG.random(3))],
     "methods of two tensors": [(lambda a, b, n=n: getattr(a, n)(b), some(2, 3), some(3)) for n in (
@@ -124,6 +131,11 @@ PLAIN: dict[str, list[tuple[Any, ...]]] = {
     )},
     **{name: [(getattr(torch, name), some(2, 3), some(3))] for name in (
         "allclose", "isclose", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "isin",
+    )},
+    **{name: [(getattr(S, name), some(2, 3))] for name in (
+        "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0", "modified_bessel_i1",
+        "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",
+        "spherical_bessel_j0",
     )},
     "is_nonzero": [(torch.is_nonzero, some())], "equal": [(torch.equal, some(2), some(2))],
     "bucketize": [(lambda x: torch.bucketize(x, torch.tensor([0.0, 1.0])), some(3))],

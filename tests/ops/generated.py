@@ -60,6 +60,9 @@ UNARY: dict[str, tuple[Callable[[Any], Any], float, float]] = {
     "remainder by a number": (lambda x: x % 0.7, -2.0, 2.0), "fmod by a number": (
         lambda x: torch.fmod(x, 0.7), -2.0, 2.0),
     "entr": (S.entr, 0.1, 2.0), "ndtr": (S.ndtr, -3.0, 3.0), "expit": (S.expit, -3.0, 3.0),
+    "i0": (torch.i0, -3.0, 3.0), "i0e": (S.i0e, 0.3, 3.0), "i1": (S.i1, -3.0, 3.0), "i1e": (S.i1e, 0.3, 3.0),
+    "i0 far": (S.i0, 22.5, 25.0), "i1e of negatives": (S.i1e, -30.0, -20.0), "erfcx": (S.erfcx, -1.0, 3.0),
+    "log_ndtr": (S.log_ndtr, -5.0, 3.0), "ndtri": (S.ndtri, 0.05, 0.95),
     "gelu": (F.gelu, -2.0, 2.0), "gelu tanh": (lambda x: F.gelu(x, approximate="tanh"), -2.0, 2.0),
     **{name: (getattr(F, name), -4.0, 4.0) for name in (
         "silu", "mish", "softplus", "leaky_relu", "elu", "selu", "celu", "relu6", "hardtanh", "hardswish",

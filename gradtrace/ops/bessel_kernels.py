@@ -1,0 +1,200 @@
+"""Bessel functions of orders 0 and 1 on float64 arrays, without tables of coefficients.
+
+- I: the power series, whose terms are all positive, up to NEAR; beyond, the asymptotic series (Abramowitz and Stegun,
+  9.6.10 and 9.7.1).
+- K: the power series up to 1 (9.6.13, 9.6.11); beyond, the trapezoidal rule on the integral of exp(-x cosh t) cosh(nt)
+  (9.6.24), which converges exponentially.
+- J and Y: power series up to 2 (9.1.10 to 9.1.13); Miller's backward recurrence and Neumann's series up to FAR (9.1.46,
+  9.1.87, 9.1.89); beyond, Hankel's asymptotic series (9.2.5 to 9.2.10).
+"""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+
+EULER = 0.5772156649015329
+NEAR, POWERS, TERMS = 22.0, 48, 30  # of I
+FAR, START = 25.0, 90  # of J and Y: where the asymptotic series takes over, and where the recurrence starts
+NODES = 64  # of the trapezoidal rule
+
+
+def by_size(x: Any, *pieces: tuple[float, Any]) -> Any:
+    """Each piece (limit, function) on the numbers up to its limit and above the one before; nan stays."""
+    out = np.array(x)
+    left = x == x
+    for limit, function in pieces:
+        chosen = left & (x <= limit)
+        if chosen.any():
+            out[chosen] = function(x[chosen])
+        left &= ~chosen
+    return out
+
+
+def harmonic(k: int) -> float:
+    return sum(1 / i for i in range(1, k + 1))
+
+
+# ---- I and K
+
+
+def i_series(x: Any, n: int) -> Any:
+    """(x/2)^n sum of (x^2/4)^k / (k! (k + n)!), by Horner's rule."""
+    t, total = x * x / 4, np.ones_like(x)
+    for k in range(POWERS, 0, -1):
+        total *= t / (k * (k + n))
+        total += 1
+    return total * (x / 2) if n else total
+
+
+def i_asymptotic(x: Any, n: int) -> Any:
+    """exp(-x) I_n(x): 1 / sqrt(2 pi x) times a series in 1/x."""
+    total = np.ones_like(x)
+    for k in range(TERMS, 0, -1):
+        total *= ((2 * k - 1) ** 2 - 4 * n * n) / (8 * k * x)
+        total += 1
+    return total / np.sqrt(2 * math.pi * x)
+
+
+def i_plain(x: Any, n: int) -> Any:
+    """I_n of a flat array; nan at infinity, as in PyTorch."""
+
+    def far(a: Any) -> Any:
+        rise = np.exp(a / 2)  # in two halves: the product may be finite where exp(a) is not
+        return i_asymptotic(a, n) * rise * rise
+
+    out = by_size(np.abs(x), (NEAR, lambda a: i_series(a, n)), (np.inf, far))
+    return np.where(x < 0, -out, out) if n else out
+
+
+def i_scaled(x: Any, n: int) -> Any:
+    """exp(-abs(x)) I_n(x) of a flat array."""
+    out = by_size(np.abs(x), (NEAR, lambda a: i_series(a, n) * np.exp(-a)), (np.inf, lambda a: i_asymptotic(a, n)))
+    return np.where(x < 0, -out, out) if n else out
+
+
+def k_series(x: Any, n: int) -> Any:
+    t, total = x * x / 4, np.zeros_like(x)
+    log = np.log(x / 2) + EULER
+    if n == 0:
+        for k in range(12, 0, -1):
+            total = (total + harmonic(k)) * t / (k * k)
+        return total - log * i_series(x, 0)
+    for k in range(12, -1, -1):
+        weight = harmonic(k) + harmonic(k + 1)
+        total = total * t / ((k + 1) * (k + 2)) + weight
+    return 1 / x + log * i_series(x, 1) - x / 4 * total
+
+
+def k_integral(x: Any, n: int) -> Any:
+    """exp(x) K_n(x) for x >= 1: the integrand is below a double's last digit from `end` on."""
+    end = np.arccosh(1 + 42 / x)
+    step = end / NODES
+    total = np.full_like(x, 0.5)
+    for i in range(1, NODES + 1):
+        t = i * step
+        half = np.sinh(t / 2)
+        total += np.exp(-2 * x * half * half) * (np.cosh(t) if n else 1)
+    return total * step
+
+
+def k_any(x: Any, n: int, scaled: bool) -> Any:
+    """K_n of a flat array, or exp(x) K_n(x): inf at 0, nan below."""
+    out = by_size(
+        x, (0, lambda a: np.where(a == 0, np.inf, np.nan)),
+        (1, lambda a: k_series(a, n) * (np.exp(a) if scaled else 1)),
+        (np.inf, lambda a: k_integral(a, n) * (1 if scaled else np.exp(-a))))
+    return np.where(x == np.inf, 0.0, out)
+
+
+# ---- J and Y
+
+
+def j_series(x: Any, n: int) -> Any:
+    t, total = -x * x / 4, np.ones_like(x)
+    for k in range(16, 0, -1):
+        total = total * t / (k * (k + n)) + 1
+    return total * (x / 2) if n else total
+
+
+def y_series(x: Any, n: int) -> Any:
+    t, total = -x * x / 4, np.zeros_like(x)
+    log = np.log(x / 2) + EULER
+    if n == 0:
+        for k in range(16, 0, -1):
+            total = (total + harmonic(k)) * t / (k * k)
+        return 2 / math.pi * (log * j_series(x, 0) - total)
+    for k in range(16, -1, -1):
+        total = total * t / ((k + 1) * (k + 2)) + harmonic(k) + harmonic(k + 1)
+    return 2 / math.pi * (log * j_series(x, 1) - 1 / x) - x / 2 / math.pi * total
+
+
+def recurrence(x: Any) -> list[Any]:
+    """J_0, J_1, ..., by Miller's method: J_(k-1) = 2 k / x J_k - J_(k+1) downwards, then scaled to a sum of 1."""
+    values = [np.zeros_like(x), np.full_like(x, 1e-250)]
+    for k in range(START, 0, -1):
+        values.append(2 * k / x * values[-1] - values[-2])
+    values = values[:0:-1]
+    scale = values[0] + 2 * sum(values[2::2])
+    return [value / scale for value in values]
+
+
+def j_middle(x: Any, n: int) -> Any:
+    return recurrence(x)[n]
+
+
+def y_middle(x: Any, n: int) -> Any:
+    """Neumann's series of Y in the J of higher orders."""
+    j = recurrence(x)
+    log = np.log(x / 2) + EULER
+    if n == 0:
+        rest = sum((-1) ** k * j[2 * k] / k for k in range(1, START // 2 - 1))
+        return 2 / math.pi * log * j[0] - 4 / math.pi * rest
+    rest = sum((-1) ** k * (2 * k + 1) / (k * (k + 1)) * j[2 * k + 1] for k in range(1, START // 2 - 1))
+    return 2 / math.pi * ((log - 1) * j[1] - j[0] / x - rest)
+
+
+def hankel(x: Any, n: int) -> tuple[Any, Any, Any, Any]:
+    """The series P and Q, and cosine and sine of the phase x - (n/2 + 1/4) pi."""
+    p, q, term = np.ones_like(x), np.zeros_like(x), np.ones_like(x)
+    for k in range(1, 40):
+        term = term * (4 * n * n - (2 * k - 1) ** 2) / (8 * k * x)
+        sign = -1 if k % 4 in (2, 3) else 1
+        if k % 2:
+            q = q + sign * term
+        else:
+            p = p + sign * term
+    c, s = np.cos(x), np.sin(x)
+    cosine, sine = (s + c, s - c) if n == 0 else (s - c, -s - c)
+    return p, q, cosine, sine
+
+
+def j_far(x: Any, n: int) -> Any:
+    p, q, cosine, sine = hankel(x, n)
+    return (p * cosine - q * sine) / np.sqrt(math.pi * x)
+
+
+def y_far(x: Any, n: int) -> Any:
+    p, q, cosine, sine = hankel(x, n)
+    return (p * sine + q * cosine) / np.sqrt(math.pi * x)
+
+
+def j(x: Any, n: int) -> Any:
+    """J_n of a flat array; nan at infinity, as in PyTorch."""
+    pieces = ((2, j_series), (FAR, j_middle), (np.inf, j_far))
+    out = by_size(np.abs(x), *((limit, lambda a, f=f: f(a, n)) for limit, f in pieces))
+    return np.where(x < 0, -out, out) if n else out
+
+
+def y(x: Any, n: int) -> Any:
+    """Y_n of a flat array: -inf at 0, nan below."""
+    return by_size(
+        x, (0, lambda a: np.where(a == 0, -np.inf, np.nan)), (2, lambda a: y_series(a, n)),
+        (FAR, lambda a: y_middle(a, n)), (np.inf, lambda a: y_far(a, n)))
+
+
+def spherical_j0(x: Any) -> Any:
+    """sin(x) / x, which is 1 at 0."""
+    return np.where(np.isinf(x), 0.0, np.where(x == 0, 1.0, np.sin(x) / np.where(x == 0, 1.0, x)))

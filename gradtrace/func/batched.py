@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from gradtrace.engine import Node, Tensor
+from gradtrace.engine import Node, Size, Tensor, dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
 
@@ -20,6 +20,13 @@ ITEM = (
 CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
     "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+
+
+ESCAPED = (
+    "Either your tensor may have escaped from inside a function being vmapped and this is a user error (see "
+    "https://pytorch.org/functorch/stable/ux_limitations.html), or there is an internal functorch error in "
+    "`gen_vmap_plumbing` Please file an issue if it looks like the latter"
 )
 
 
@@ -39,11 +46,8 @@ class Batched(Tensor):
     def _data(self) -> Any:
         """An array laid out as one sample is. Its numbers mean nothing."""
         if self.level.closed:
-            raise RuntimeError("a tensor of a vmap that has ended cannot be used: return it from the function instead")
-        raw = self.value.laid_out()
-        if raw.shape[self.bdim]:
-            return raw[(slice(None),) * self.bdim + (0, ...)]
-        return np.zeros(raw.shape[: self.bdim] + raw.shape[self.bdim + 1 :], raw.dtype)
+            raise RuntimeError(ESCAPED)
+        return self.laid_out()
 
     @_data.setter
     def _data(self, raw: Any) -> None:
@@ -61,7 +65,22 @@ class Batched(Tensor):
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
     def laid_out(self) -> Any:
-        return self._data
+        raw = self.value.laid_out()
+        if raw.shape[self.bdim]:
+            return raw[(slice(None),) * self.bdim + (0, ...)]
+        return np.zeros(raw.shape[: self.bdim] + raw.shape[self.bdim + 1 :], raw.dtype)
+
+    @property
+    def shape(self) -> Size:
+        return Size(self.laid_out().shape)
+
+    @property
+    def ndim(self) -> int:
+        return self.value.ndim - 1
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return self.value.dtype
 
     def extra(self) -> Any:
         return self.value.extra()
@@ -74,6 +93,8 @@ class Batched(Tensor):
         return self.value._version
 
     def alias(self) -> Tensor:
+        if self.level.closed:
+            raise RuntimeError(ESCAPED)
         return Batched(self.value.alias(), self.bdim, self.level)
 
     @property

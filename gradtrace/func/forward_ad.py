@@ -109,12 +109,13 @@ class Forward:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """No tangents are pushed through what runs inside."""
-    level, state.forward = state.forward, None
+    """No tangents are pushed through what runs inside, and a recorded run does not see it: it is no step of its own."""
+    before = state.forward, state.recorder, state.watcher
+    state.forward = state.recorder = state.watcher = None
     try:
         yield
     finally:
-        state.forward = level
+        state.forward, state.recorder, state.watcher = before
 
 
 def _pushed(record: Op, args: tuple[Any, ...], tangents: list[Tensor | None]) -> list[Tensor | None]:

@@ -68,6 +68,8 @@ POINTWISE = (
     "logical_xor linked relu_grad lerp lerp_scalar"
 )
 
+COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+
 
 @rule(*UNARY.split())
 def unary(record: Op, size: int, args: Args, dims: Args) -> Any:
@@ -81,6 +83,8 @@ def contiguous(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 @rule(*POINTWISE.split())
 def pointwise(record: Op, size: int, args: Args, dims: Args) -> Any:
+    if record.name in COMPARISONS and dims[1] is None and not isinstance(args[1], Tensor):
+        return record(*args), dims[0]
     return record(*aligned(record, args, dims)), 0
 
 

@@ -29,7 +29,7 @@ def transform_text(tensor: Tensor) -> str | None:
         return None
     text = _plain(inner, _source(inner) if _has_history(inner) else None)
     for _, head in sorted(wrappers):
-        indented = "\n".join("    " + line for line in text.split("\n"))
+        indented = "\n".join("    " + line if line else line for line in text.split("\n"))
         text = f"{head}{indented}\n)"
     return text
 

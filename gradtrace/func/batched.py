@@ -78,6 +78,14 @@ class Batched(Tensor):
     def ndim(self) -> int:
         return self.value.ndim - 1
 
+    def numel(self) -> int:
+        return self.shape.numel()
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
     @property
     def dtype(self) -> dtypes.dtype:
         return self.value.dtype

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from gradtrace.batch import formats
+from gradtrace.errors import UsageError
 
 
 class Target:
@@ -27,7 +28,11 @@ class Target:
         self.direct = os.path.exists(self.name) and not stat.S_ISREG(os.stat(self.name).st_mode)
         hidden = f".{os.path.basename(self.name)}.{os.getpid()}.tmp"
         self.beside = self.name if self.direct else os.path.join(folder, hidden)
-        self.stream = open(self.beside, "wb" if self.direct else "w+b")
+        try:
+            self.stream = open(self.beside, "wb" if self.direct else "w+b")
+        except OSError as error:
+            raise UsageError(f"cannot write '{self.name}': {(error.strerror or str(error)).lower()}",
+                             "make the folder first, or choose another place with -o") from error
         self.writer = formats.writer(self.stream, self.kind, folder)
         return self.writer
 

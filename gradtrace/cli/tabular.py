@@ -61,7 +61,7 @@ def no_column(what: str, name: str, table: list[str], otherwise: str = "") -> Us
 
 def recorded(
     program: Program, inputs: options.Inputs, bound: Bound, examples: dict[str, Any], grad: tuple[str, ...],
-    order: int, budget: Any, dtype: str,
+    outputs: tuple[str, ...], order: int, budget: Any, dtype: str,
 ) -> Any:
     """The plan of a row, from the example of each column, and the tensors it was made from."""
     from gradtrace.static.passes import optimise
@@ -81,7 +81,8 @@ def recorded(
         if wanted and tensors[name].is_floating_point():
             tensors[name].requires_grad_()
     fed = [name for name in known if name in examples or tensors[name].requires_grad]
-    plan = plan_of(program, tensors, fed=fed, order=order, dtype=dtype, budget=budget, stderr=sys.stderr)
+    plan = plan_of(program, tensors, fed=fed, order=order, outputs=outputs, dtype=dtype, budget=budget,
+                   stderr=sys.stderr)
     return optimise(plan), tensors
 
 

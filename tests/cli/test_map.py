@@ -169,9 +169,9 @@ def test_killed_at_any_moment_and_resumed_every_row_is_there_once(clean, here):
     command = [sys.executable, "-m", "gradtrace", "map", "exp(-x*x)*x", "--data", "in.csv", "--keep", "id",
                "-o", "out/", "--part-rows", "4000", "--resume"]
     chance = random.Random(5)
-    for _ in range(8):
+    for _ in range(20):
         process = subprocess.Popen(command, env=clean(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(chance.uniform(0.2, 0.8))
+        time.sleep(chance.uniform(0.2, 0.6))
         process.send_signal(signal.SIGKILL)
         process.wait()
     subprocess.run(command, env=clean(), check=True, timeout=60)
@@ -179,3 +179,31 @@ def test_killed_at_any_moment_and_resumed_every_row_is_there_once(clean, here):
     ids = [int(line.split(",")[0]) for part in parts for line in (here / "out" / part).read_text().splitlines()[1:]]
     assert ids == list(range(n))
     assert not [name for name in os.listdir(here / "out") if name.endswith(".tmp")]
+
+
+def test_a_full_disk_leaves_whole_parts_and_the_run_is_taken_up_again(clean, here):
+    resource = pytest.importorskip("resource")
+    (here / "in.csv").write_text("id,x\n" + "".join(f"{i},{i / 7}\n" for i in range(5000)))
+    command = [sys.executable, "-m", "gradtrace", "map", "x*x", "--data", "in.csv", "--keep", "id", "-o", "out/",
+               "--part-rows", "1000", "--resume"]
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+
+    full = subprocess.run(command, env=clean(), capture_output=True, text=True, preexec_fn=small_files)
+    assert full.returncode == 1 and "too large" in full.stderr and "Traceback" not in full.stderr
+    assert not (here / "out/manifest.json").exists()
+    subprocess.run(command, env=clean(), check=True, timeout=60)
+    parts = json.loads((here / "out/manifest.json").read_text())["parts"]
+    ids = [int(line.split(",")[0]) for part in parts for line in (here / "out" / part).read_text().splitlines()[1:]]
+    assert ids == list(range(5000)) and not [name for name in os.listdir(here / "out") if name.endswith(".tmp")]
+
+
+def test_several_outputs(answer):
+    text = answer("map", "a = x*x\nb = a*x", "--data", "-", "--output", "a,b", "--keep", "none", input="x\n3\n")
+    assert text == "a,da/dx,b,db/dx\n9.0,6.0,27.0,27.0\n"
+
+
+def test_a_folder_that_is_not_there(refusal):
+    told = refusal("map", "x*x", "--grid", "x=0:1:3", "-o", "nowhere/out.csv")[1]
+    assert "cannot write 'nowhere/out.csv'" in told and ".tmp" not in told

@@ -59,7 +59,9 @@ def map_rows(
     first = next(chunks, None)
     examples = {name: 1.0 if first is None else run.example(first.columns[column], column, table.line)
                 for name, column in bound.columns.items()}
-    plan, tensors = tabular.recorded(program, inputs, bound, examples, options.names(grad), order, budget, dtype)
+    outputs = options.names(flags["output"])
+    plan, tensors = tabular.recorded(
+        program, inputs, bound, examples, options.names(grad), outputs, order, budget, dtype)
     mapper = RowMap(plan, {name: tensor._data for name, tensor in tensors.items()})
     refuse_collision(kept, mapper.labels)
     threads = workers or os.cpu_count() or 1
@@ -201,6 +203,8 @@ def table_options() -> list[ToolOption]:
                    help="The input's format, if its name does not tell."),
         ToolOption(["--to"], choices=FORMATS, metavar="FORMAT", section=place,
                    help="The output's format, if its name does not tell."),
+        ToolOption(["--output"], metavar="NAMES", multiple=True, section=place,
+                   help="These tensors, each with its gradients, not the last one."),
         ToolOption(["--grad"], metavar="NAMES", multiple=True, section=place,
                    help="Gradients for these variables, also constants. Default: for the columns."),
         ToolOption(["--order"], type=int, min=0, max=2, default=1, metavar="N", section=place,

@@ -21,7 +21,8 @@ LIBRARY = {
     "torch.nn.init": "gradtrace.nn.init", "torch.nn.parameter": "gradtrace.nn.parameter",
     "torch.nn.utils": "gradtrace.nn.utils", "torch.nn.utils.rnn": "gradtrace.nn.utils.rnn",
     "torch.optim": "gradtrace.optim", "torch.optim.lr_scheduler": "gradtrace.optim.lr_scheduler",
-    "torch.special": "gradtrace.special", "functorch": "gradtrace.func",
+    "torch.special": "gradtrace.special", "torch.signal": "gradtrace.signal",
+    "torch.signal.windows": "gradtrace.signal.windows", "functorch": "gradtrace.func",
     "tensorflow": "gradtrace.static.tf1",
 }
 ONLY = {"torch.autograd.function": frozenset({"Function", "FunctionCtx", "once_differentiable"})}

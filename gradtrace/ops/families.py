@@ -273,6 +273,9 @@ FAMILIES = {
         modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1
         spherical_bessel_j0
     """,
+    "window_functions": """
+        bartlett_window blackman_window hamming_window hann_window kaiser_window
+    """,
     "fused": """
         point
     """,

@@ -1,0 +1,7 @@
+"""torch.signal: `windows`."""
+
+from __future__ import annotations
+
+from gradtrace.signal import windows
+
+__all__ = ["windows"]

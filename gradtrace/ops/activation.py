@@ -6,11 +6,14 @@ negative side at 0.
 
 from __future__ import annotations
 
+import math
+
 from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace as in_place
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.ops import scalars
 from gradtrace.ops.activation_backward import CUBIC, KAPPA, ROOT_HALF
 from gradtrace.ops.api import check_dim, expose, not_a_tensor, public
 from gradtrace.ops.pointwise import relu as relu_record
@@ -24,6 +27,12 @@ def gelu_kernel(x: Any, approximate: str) -> Any:
     from gradtrace.ops.special import erf
 
     return 0.5 * x * (1 + erf.kernel(x * ROOT_HALF))
+
+
+def gelu_of_float(x: float, approximate: str) -> float:
+    if approximate == "tanh":
+        return 0.5 * x * (1 + math.tanh(KAPPA * (x + CUBIC * x * x * x)))
+    return 0.5 * x * (1 + math.erf(x * ROOT_HALF))
 
 
 def softplus_kernel(x: Any, beta: float, threshold: float) -> Any:
@@ -71,20 +80,20 @@ def back(name: str) -> Any:
     return d("self", lambda xp, g, out, self, *numbers: getattr(xp, name)(g, self, *numbers))
 
 
-gelu_record = op("gelu(self; approximate)", gelu_kernel, node="GeluBackward0", lacks=("bi", "GeluKernelImpl"),
-                 self=back("gelu_backward"))
-silu_record = op("silu(self)", silu_kernel, node="SiluBackward0", lacks=("bi", "silu_cpu"),
-                 self=d("self", lambda xp, g, out, self: silu_grad(xp, g, self)))
-softplus_record = op("softplus(self; beta, threshold)", softplus_kernel, node="SoftplusBackward0",
-                     lacks=("bi", "softplus_cpu"), self=back("softplus_backward"))
+gelu_record = op("gelu(self; approximate)", gelu_kernel, scalar=gelu_of_float, node="GeluBackward0",
+                 lacks=("bi", "GeluKernelImpl"), self=back("gelu_backward"))
+silu_record = op("silu(self)", silu_kernel, scalar=lambda x: x * scalars.sigmoid(x), node="SiluBackward0",
+                 lacks=("bi", "silu_cpu"), self=d("self", lambda xp, g, out, self: silu_grad(xp, g, self)))
+softplus_record = op("softplus(self; beta, threshold)", softplus_kernel, scalar=scalars.softplus,
+                     node="SoftplusBackward0", lacks=("bi", "softplus_cpu"), self=back("softplus_backward"))
 mish_record = op("mish(self)", lambda x: x * np.tanh(softplus_kernel(x, 1.0, 20.0)), node="MishBackward0",
                  lacks=("bi", "mish_cpu"),
                  self=d("self", lambda xp, g, out, self: mish_grad(xp, g, self)))
 leaky_relu_record = op("leaky_relu(self; slope)", lambda x, slope: np.where(x > 0, x, x * slope).astype(x.dtype),
-                       node="LeakyReluBackward0", inplace_node="LeakyReluBackward1", lacks=("bi", "leaky_relu_cpu"),
-                       self=back("leaky_relu_backward"))
-elu_record = op("elu(self; alpha, scale, input_scale)", elu_kernel, node="EluBackward0", inplace_node="EluBackward1",
-                lacks=("bi", "elu_cpu"), self=back("elu_backward"))
+                       scalar=scalars.leaky_relu, node="LeakyReluBackward0", inplace_node="LeakyReluBackward1",
+                       lacks=("bi", "leaky_relu_cpu"), self=back("leaky_relu_backward"))
+elu_record = op("elu(self; alpha, scale, input_scale)", elu_kernel, scalar=scalars.elu, node="EluBackward0",
+                inplace_node="EluBackward1", lacks=("bi", "elu_cpu"), self=back("elu_backward"))
 celu_record = op("celu(self; alpha)", lambda x, alpha: elu_kernel(x, alpha, 1.0, 1 / alpha), node="CeluBackward0",
                  inplace_node="CeluBackward1", lacks=("bi", "elu_cpu"),
                  self=d("self", lambda xp, g, out, self, alpha: xp.elu_backward(g, self, alpha, 1.0, 1 / alpha)))
@@ -96,7 +105,8 @@ hardswish_record = op("hardswish(self)", lambda x: (x * np.clip(x + 3, 0, 6) / 6
 hardsigmoid_record = op("hardsigmoid(self)", lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
                         node="HardsigmoidBackward0", lacks=("bi", "hardsigmoid_cpu"), self=back("hardsigmoid_backward"))
 logsigmoid_record = op("log_sigmoid(self)", lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
-                       node="LogSigmoidBackward0", lacks=("bi", "log_sigmoid_cpu"), self=back("log_sigmoid_backward"))
+                       scalar=scalars.log_sigmoid, node="LogSigmoidBackward0", lacks=("bi", "log_sigmoid_cpu"),
+                       self=back("log_sigmoid_backward"))
 prelu_record = op("prelu(self, weight)", lambda x, w: np.where(x > 0, x, x * w), node="PreluKernelBackward0",
                   lacks=("bi", "prelu_cpu"), promote="arith",
                   self=d("self weight", lambda xp, g, out, self, weight: xp.prelu_input_backward(g, self, weight)),

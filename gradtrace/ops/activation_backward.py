@@ -11,7 +11,9 @@ import math
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
+from gradtrace.engine.namespace import SCALAR
 from gradtrace.engine.op import d, op
+from gradtrace.ops import scalars
 from gradtrace.ops.fused import fused
 
 ROOT_HALF, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
@@ -29,14 +31,16 @@ def select(xp: Any, condition: Any, a: Any, g: Any) -> Any:
     return xp.where(condition, a, xp.zeros_like(g))
 
 
-def masked(name: str, numbers: str, kernel: Callable[..., Any], node: str) -> None:
+def masked(name: str, numbers: str, kernel: Callable[..., Any], node: str, scalar: Any = None) -> None:
     """A record "NAME_backward(g, self; numbers)" that is linear in g and flat in its input."""
     again = f"{name}_backward"
-    op(f"{again}(g, self; {numbers})", lambda g, x, *more: kernel(g, x, *more).astype(g.dtype), node=node,
-       g=d("self", lambda xp, gg, out, g, self, *more: getattr(xp, again)(gg, self, *more)), self=d("", zeros))
+    op(f"{again}(g, self; {numbers})", lambda g, x, *more: kernel(g, x, *more).astype(g.dtype), scalar=scalar,
+       node=node, self=d("", zeros),
+       g=d("self", lambda xp, gg, out, g, self, *more: getattr(xp, again)(gg, self, *more)))
 
 
-masked("leaky_relu", "slope", lambda g, x, slope: np.where(x > 0, g, g * slope), "LeakyReluBackwardBackward0")
+masked("leaky_relu", "slope", lambda g, x, slope: np.where(x > 0, g, g * slope), "LeakyReluBackwardBackward0",
+       lambda g, x, slope: g if x > 0 else g * slope)
 masked("rrelu_middle", "slope", lambda g, x, slope: np.where(x > 0, g, g * slope), "RreluWithNoiseBackwardBackward0")
 masked("hardtanh", "low, high", lambda g, x, low, high: np.where((x <= low) | (x >= high), 0, g),
        "HardtanhBackwardBackward0")
@@ -97,7 +101,7 @@ def log_sigmoid_curve(xp: Any, g: Any, x: Any) -> Any:
 
 op("elu_backward(g, self; alpha, scale, input_scale)", lambda g, x, a, s, i: (
     np.where(x <= 0, g * (np.exp(np.minimum(x, 0) * i) * (a * s * i)), g * s).astype(g.dtype)),
-   node="EluBackwardBackward0",
+   scalar=scalars.elu_backward, node="EluBackwardBackward0",
    g=d("self", lambda xp, gg, out, g, self, *more: xp.elu_backward(gg, self, *more)),
    self=d("g self", lambda xp, gg, out, g, self, a, s, i: select(
        xp, self <= 0, gg * g * elu_slope(xp, self, i, a * s * i * i), gg)))
@@ -106,12 +110,15 @@ op("hardswish_backward(g, self)", hardswish_grad, node="HardswishBackwardBackwar
    self=d("g self", lambda xp, gg, out, g, self: select(
        xp, xp.logical_and(self > -3, self < 3), gg * g / 3, gg)))
 op("softplus_backward(g, self; beta, threshold)", softplus_grad, node="SoftplusBackwardBackward0",
+   scalar=lambda g, x, beta, threshold: g if x * beta > threshold else g * scalars.sigmoid(x * beta),
    g=d("self", lambda xp, gg, out, g, self, *more: xp.softplus_backward(gg, self, *more)),
    self=d("g self", lambda xp, gg, out, g, self, *more: softplus_curve(xp, gg * g, self, *more)))
 op("log_sigmoid_backward(g, self)", log_sigmoid_grad, node="LogSigmoidBackwardBackward0",
+   scalar=lambda g, x: g * scalars.sigmoid(-x),
    g=d("self", lambda xp, gg, out, g, self: xp.log_sigmoid_backward(gg, self)),
    self=d("g self", lambda xp, gg, out, g, self: log_sigmoid_curve(xp, gg * g, self)))
-fused("gelu_backward(g, self; approximate)", gelu_grad, "GeluBackwardBackward0")
+fused("gelu_backward(g, self; approximate)", gelu_grad, "GeluBackwardBackward0",
+      scalar=lambda g, x, approximate: gelu_grad(SCALAR, g, x, approximate))
 
 
 # ---- those with several operands

@@ -5,6 +5,7 @@ The table is the text: signature, kernel, then for each argument what its deriva
 
 from __future__ import annotations
 
+import math
 import operator as py
 
 from gradtrace.annotations import Any
@@ -189,7 +190,7 @@ def number_minus(number: float, x: Tensor) -> Tensor:
     return sub(as_tensor(number, x), x)
 
 
-div_mode = op("div_mode(self, other; mode)", rounded_division, node="DivBackward2", **ARITH,
+div_mode = op("div_mode(self, other; mode)", rounded_division, scalar=scalars.div_mode, node="DivBackward2", **ARITH,
               self=d("", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
               other=d("", lambda xp, g, out, self, other, mode: xp.zeros_like(g)))
 # With rounding_mode=None it is the same division under another node's name.
@@ -219,10 +220,10 @@ remainder_scalar = op("remainder_scalar(self, other)", python_remainder, scalar=
                       node="RemainderBackward0", **ARITH, self=d("", lambda xp, g, out, self, other: g))
 remainder_of_number = op("remainder_of_number(self, other)", lambda a, b: python_remainder(b, a),
                          scalar=lambda a, b: scalars.remainder(b, a), undefined=True, **ARITH)
-fmod = op("fmod(self, other)", "fmod", node="FmodBackward1", **ARITH, lacks=("b", "fmod_cpu"),
+fmod = op("fmod(self, other)", "fmod", scalar=math.fmod, node="FmodBackward1", **ARITH, lacks=("b", "fmod_cpu"),
           self=d("", lambda xp, g, out, self, other: g),
           other=d("self other", lambda xp, g, out, self, other: -g * xp.trunc(self / other)))
-fmod_scalar = op("fmod_scalar(self, other)", "fmod", node="FmodBackward0", **ARITH,
+fmod_scalar = op("fmod_scalar(self, other)", "fmod", scalar=math.fmod, node="FmodBackward0", **ARITH,
                  self=d("", lambda xp, g, out, self, other: g))
 maximum = op("maximum(self, other)", lambda a, b: np.maximum(b, a), scalar=scalars.maximum,  # of equals numpy takes b
              node="MaximumBackward0", **ARITH,
@@ -254,7 +255,7 @@ def pow_of_scalar_grad(xp: Any, g: Any, out: Any, exponent: Any, base: float) ->
     if base == 0:
         # 0 ** x is flat for x >= 0 and falls from inf below.
         return xp.where(exponent >= 0, xp.zeros_like(g), g * (out * -float("inf")))
-    log = float("nan") if base < 0 else float(np.log(base))
+    log = float("nan") if base < 0 else math.log(base)
     return g * (out * log)
 
 

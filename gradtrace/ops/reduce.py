@@ -34,7 +34,7 @@ def add_up(a: Any, dims: Any = None, keepdim: bool = False, dtype: Any = None) -
     """The sum, in `dtype`; bools and integers in int64 unless told."""
     wanted = dtype or (a.dtype if a.dtype.kind == "f" else np.dtype(np.int64))
     if a.ndim == 0:
-        return a.astype(wanted)
+        return np.asarray(np.add(a, 0, dtype=wanted))
     out = fold("add", a, dims, keepdim, accumulator(a, dims, wanted))
     return out if out.dtype is wanted else out.astype(wanted)
 
@@ -46,6 +46,13 @@ def accumulator(a: Any, dims: Any, wanted: Any) -> Any:
     if wanted.itemsize == 4 and dims is not None and a.ndim - 1 not in dims and count(a.shape, dims) > 1024:
         return np.float64
     return wanted
+
+
+def alone(a: Any, dtype: Any = None) -> float:
+    """The sum, or the mean, of one float. ValueError for what arrays must do."""
+    if type(a) is not float or dtype is not None:
+        raise ValueError
+    return a + 0.0  # -0.0 comes out as 0.0, as if added to nothing
 
 
 def average(a: Any, dims: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -92,7 +99,7 @@ def spread(xp: Any, g: Any, shape: Any, dims: Any = None, keepdim: bool = False)
     """What belongs to a reduction's result, stretched over the elements it was made from; nothing is allocated."""
     if dims is not None and not keepdim:
         g = with_dims(xp, g, shape, dims)
-    return xp.expand(g, tuple(shape))
+    return g if type(g) is float and not shape else xp.expand(g, tuple(shape))
 
 
 def with_dims(xp: Any, g: Any, shape: Any, dims: Any) -> Any:
@@ -158,12 +165,14 @@ def pair_grad(xp: Any, g: Any, self: Any, dims: Any, keepdim: bool, of_first: An
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-sum_all = op("sum(self; dtype)", lambda a, dtype=None: add_up(a, None, False, dtype), node="SumBackward0",
+sum_all = op("sum(self; dtype)", lambda a, dtype=None: add_up(a, None, False, dtype), scalar=alone,
+             node="SumBackward0",
              self=d("~self", lambda xp, g, out, self, dtype=None: spread(xp, g, self.shape)))
 sum_dim = op("sum_dim(self; dim, keepdim, dtype)", add_up, node="SumBackward1",
              self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None: spread(
                  xp, g, self.shape, dim, keepdim)))
-mean_all = op("mean(self; dtype)", lambda a, dtype=None: average(a, None, False, dtype), node="MeanBackward0",
+mean_all = op("mean(self; dtype)", lambda a, dtype=None: average(a, None, False, dtype), scalar=alone,
+              node="MeanBackward0",
               self=d("~self", lambda xp, g, out, self, dtype=None: shared(xp, g, count(self.shape), self.shape)))
 mean_dim = op("mean_dim(self; dim, keepdim, dtype)", average, node="MeanBackward1",
               self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None: shared(

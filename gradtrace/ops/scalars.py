@@ -80,6 +80,12 @@ def remainder(a: float, b: float) -> float:
     return r + b if r and (r < 0) != (b < 0) else r
 
 
+def div_mode(a: float, b: float, mode: str) -> float:
+    if not (math.isfinite(a) and math.isfinite(b)):
+        raise ValueError
+    return a // b if mode == "floor" else trunc(a / b)
+
+
 def clamp(x: float, low: float | None, high: float | None) -> float:
     if x != x:
         return x
@@ -93,3 +99,23 @@ def clamp(x: float, low: float | None, high: float | None) -> float:
 def logaddexp(a: float, b: float) -> float:
     high, low = (a, b) if a >= b else (b, a)
     return high + math.log1p(math.exp(low - high))
+
+
+def softplus(x: float, beta: float, threshold: float) -> float:
+    return x if x * beta > threshold else math.log1p(math.exp(x * beta)) / beta
+
+
+def log_sigmoid(x: float) -> float:
+    return min(x, 0.0) - math.log1p(math.exp(-abs(x)))
+
+
+def elu(x: float, alpha: float, scale: float, input_scale: float) -> float:
+    return math.expm1(x * input_scale) * (alpha * scale) if x < 0 else x * scale
+
+
+def elu_backward(g: float, x: float, alpha: float, scale: float, input_scale: float) -> float:
+    return g * (math.exp(x * input_scale) * (alpha * scale * input_scale)) if x <= 0 else g * scale
+
+
+def leaky_relu(x: float, slope: float) -> float:
+    return x if x > 0 else x * slope

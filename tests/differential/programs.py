@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .statements import Fact, Scene, statement
-from .worlds import World, array, compare, same_numbers
+from .worlds import LanguageWorld, World, array, compare, same_numbers
 
 LENGTH = 24
 LARGEST = 64  # elements of a variable that is used further
@@ -29,7 +29,7 @@ class Program:
     def __init__(self, seed: int, ours: Any, theirs: Any) -> None:
         self.seed = seed
         self.scene = Scene(random.Random(seed))
-        self.ours, self.theirs = World(ours), World(theirs)
+        self.ours, self.theirs = LanguageWorld(ours), World(theirs)
         self.statements: list[str] = []
 
     def step(self, text: str) -> Difference | None:
@@ -52,7 +52,11 @@ def fact(name: str, value: Any) -> Fact:
     numbers = array(value)
     calm = numbers.size <= LARGEST and bool(np.isfinite(numbers).all()) and bool((np.abs(numbers) < TAME).all())
     dtype = str(value.dtype).removeprefix("torch.")
-    return Fact(name, tuple(value.shape), dtype, value.requires_grad, value.is_leaf, calm)
+    try:
+        is_leaf = value.is_leaf
+    except RuntimeError:  # a view that a change of its base made invalid
+        is_leaf = False
+    return Fact(name, tuple(value.shape), dtype, value.requires_grad, is_leaf, calm)
 
 
 def run(seed: int, ours: Any, theirs: Any) -> tuple[Difference | None, int]:
@@ -67,7 +71,7 @@ def run(seed: int, ours: Any, theirs: Any) -> tuple[Difference | None, int]:
 
 def replay(statements: list[str], ours: Any, theirs: Any) -> tuple[int, str, bool]:
     """The first differing statement of a fixed program: its index, what differs, and whether only in numbers."""
-    a, b = World(ours), World(theirs)
+    a, b = LanguageWorld(ours), World(theirs)
     for index, text in enumerate(statements):
         what, numbers = run_both(a, b, text)
         if what:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import sys
 import warnings
 from typing import Any
 
@@ -13,6 +14,14 @@ import numpy as np
 # Relative to the largest magnitude of an array: the two libraries add in different orders.
 TOLERANCE = {"float32": 2e-4, "float64": 1e-9, "float16": 1e-2, "bfloat16": 1e-1}
 DEPTH = 4
+# A gradient's layout shows what buffers the engine reused and not what was computed: `fresh` gives each one its own.
+OPENING = """
+import torch
+import torch.nn.functional as F
+log = []
+def fresh(gradients):
+    return tuple([g if g is None else g.clone(memory_format=torch.contiguous_format) for g in gradients])
+"""
 # Of a gradient these show which buffers the engine reused, not what was computed.
 LAYOUT = ("is_contiguous", "storage_offset", "_version", "_is_view")
 
@@ -22,12 +31,8 @@ class World:
 
     def __init__(self, library: Any) -> None:
         self.library = library
-        self.names: dict[str, Any] = {"torch": library, "F": library.nn.functional, "log": [], "fresh": self.fresh}
-
-    def fresh(self, gradients: Any) -> Any:
-        """Gradients without their layout, which shows what buffers the engine reused and not what was computed."""
-        plain = self.library.contiguous_format
-        return tuple(each if each is None else each.clone(memory_format=plain) for each in gradients)
+        self.names: dict[str, Any] = {}
+        exec(OPENING, self.names)
 
     def run(self, statement: str) -> str:
         """Run one statement; the error's type and first line, or ""."""
@@ -42,6 +47,38 @@ class World:
     def variables(self) -> dict[str, Any]:
         tensor = self.library.Tensor
         return {name: value for name, value in self.names.items() if isinstance(value, tensor)}
+
+
+class LanguageWorld(World):
+    """gradtrace's language, statement by statement, as `gradtrace run` has it."""
+
+    def __init__(self, library: Any) -> None:
+        super().__init__(library)
+        from gradtrace import lang
+        from gradtrace.lang.budget import Meter
+        from gradtrace.lang.machine import machine_for
+
+        program = lang.parse(OPENING, name="program")
+        self.names = {}
+        self.machine = machine_for(program, Meter(lang.Budget()), self.names, sys.stdout, sys.stderr)
+        self.execute(program)
+
+    def execute(self, program: Any) -> None:
+        from gradtrace.lang.run import execute
+
+        self.machine.scopes.update(program.scopes)
+        self.machine.module, self.machine.source = program.scopes[program.tree], program.source
+        execute(self.machine, program.tree)
+
+    def run(self, statement: str) -> str:
+        from gradtrace import lang
+        from gradtrace.errors import GradtraceError
+
+        try:
+            self.execute(lang.parse(statement, name="program"))
+        except GradtraceError as error:
+            return tidy(error.message)
+        return ""
 
 
 def tidy(text: str) -> str:

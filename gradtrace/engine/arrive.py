@@ -70,9 +70,9 @@ def refuse_if_not_broadcast(got: Any, shape: Any, source: Node | None, index: in
     lead = len(got) - len(shape)
     if lead >= 0 and all(n in (1, got[i + lead]) for i, n in enumerate(shape)):
         return
-    name = "GraphRoot" if source is None else source.name()
+    who = "" if source is None else f"Function {source.name()} returned an "
     raise RuntimeError(
-        f"Function {name} returned an invalid gradient at index {index} - got {list(got)} but expected shape "
+        f"{who}invalid gradient at index {index} - got {list(got)} but expected shape "
         f"compatible with {list(shape)}"
     )
 

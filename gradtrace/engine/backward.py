@@ -50,12 +50,9 @@ def backward(
                 "Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
-    wanted = None
-    if inputs is not None:
-        targets = as_tuple(inputs.values() if isinstance(inputs, Mapping) else inputs)
-        if not targets:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-        wanted = [input_slot(t, accumulate=True) for t in targets]
+    targets = None if inputs is None else as_tuple(inputs.values() if isinstance(inputs, Mapping) else inputs)
+    if targets == ():
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     outputs = as_tuple(tensors)
     if create_graph:
         import warnings
@@ -64,6 +61,7 @@ def backward(
     if state.watcher is not None:
         state.watcher.starts(outputs, grad_tensors)
     roots = root_gradients(outputs, grad_tensors, create_graph)
+    wanted = None if targets is None else [input_slot(t, accumulate=True) for t in targets]
     keep = create_graph if retain_graph is None else retain_graph
     execute.run(roots, keep, create_graph, None if wanted is None else [w for w in wanted if w is not None])
 

@@ -314,6 +314,11 @@ def check_versions(node: Node) -> None:
         i += 1
         if a._x is not None and a._version != want:
             raise first_modified(node, expected)
+        if a._x is not None and a._x.detached >= node.seq:
+            raise RuntimeError(
+                "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not "
+                "supported, please use out-of-place `.detach()` instead"
+            )
     if rare is not None and rare.out_counter is not None and rare.out_counter.n != rare.out_version:
         outs = node.out if type(node.out) is tuple else (node.out,)
         number = next(i for i, raw in enumerate(outs) if raw is not None)

@@ -37,7 +37,7 @@ class Extra:
     """
 
     __slots__ = (
-        "accumulator", "counter", "grad", "hooks", "inference", "odd", "post_hooks", "retains", "tangent",
+        "accumulator", "counter", "detached", "grad", "hooks", "inference", "odd", "post_hooks", "retains", "tangent",
         "transforms", "view",
     )
 
@@ -52,4 +52,5 @@ class Extra:
         self.tangent: tuple[Any, Any] | None = None
         self.transforms: tuple[Any, ...] = ()
         self.inference = False
+        self.detached = 0  # the newest node's number when detach_ cut a history; nodes up to it may have saved that
         self.odd = False

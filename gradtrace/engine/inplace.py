@@ -75,6 +75,13 @@ class CopySlices(Node):
     def name(self) -> str:
         return "torch::autograd::CopySlices"
 
+    @property
+    def next_functions(self) -> tuple[Any, ...]:
+        """The base's edge, and those that the operation itself shows."""
+        edges = super().next_functions
+        shown = None if self.inner.op is None else self.inner.op.edges
+        return edges if shown is None else tuple(edge for i, edge in enumerate(edges) if i == 0 or i in shown)
+
     def apply_gradient(self, gradient: Any) -> Any:
         if gradient is None:
             return (None,) * len(self.next)

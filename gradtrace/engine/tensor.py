@@ -168,6 +168,8 @@ class Tensor(Described, metaclass=TensorType):
     def requires_grad(self, flag: bool) -> None:
         if not self.is_leaf:
             raise RuntimeError(NOT_LEAF_FLAG_MESSAGE + ("" if flag else DETACH_HINT))
+        if flag and not self.is_floating_point():
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         self.set_requires_grad(flag)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -289,6 +291,9 @@ class Tensor(Described, metaclass=TensorType):
     def data(self) -> Tensor:
         """The same storage outside the graph, with a version counter of its own."""
         out = Tensor._wrap(self.shared())
+        if self.is_inference():
+            extra = out.extra()
+            extra.inference = extra.odd = True
         if state.watcher is not None:
             state.watcher.escapes("data", self, out)
         return out

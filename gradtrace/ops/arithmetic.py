@@ -227,18 +227,20 @@ fmod_scalar = op("fmod_scalar(self, other)", "fmod", scalar=math.fmod, node="Fmo
                  self=d("", lambda xp, g, out, self, other: g))
 maximum = op("maximum(self, other)", lambda a, b: np.maximum(b, a), scalar=scalars.maximum,  # of equals numpy takes b
              node="MaximumBackward0", **ARITH,
-             self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self >= other)),
-             other=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, other, self, other >= self)))
+             self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self < other)),
+             other=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, other, self, self > other)))
 minimum = op("minimum(self, other)", lambda a, b: np.minimum(b, a), scalar=scalars.minimum,  # of equals numpy takes b
              node="MinimumBackward0", **ARITH,
-             self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self <= other)),
-             other=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, other, self, other <= self)))
+             self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self > other)),
+             other=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, other, self, self < other)))
 fmax = op("fmax(self, other)", lambda a, b: first_extreme(np.greater_equal, a, b), node="FmaxBackward0", **ARITH,
-          self=d("self other", lambda xp, g, out, self, other: first_wins(xp, g, self >= other, other)),
-          other=d("self other", lambda xp, g, out, self, other: xp.sub(g, first_wins(xp, g, self >= other, other))))
+          self=d("self other", lambda xp, g, out, self, other: xp.zeroed(
+              g, xp.logical_not(first_wins(xp, self >= other, other)))),
+          other=d("self other", lambda xp, g, out, self, other: xp.zeroed(g, first_wins(xp, self >= other, other))))
 fmin = op("fmin(self, other)", lambda a, b: first_extreme(np.less_equal, a, b), node="FminBackward0", **ARITH,
-          self=d("self other", lambda xp, g, out, self, other: first_wins(xp, g, self <= other, other)),
-          other=d("self other", lambda xp, g, out, self, other: xp.sub(g, first_wins(xp, g, self <= other, other))))
+          self=d("self other", lambda xp, g, out, self, other: xp.zeroed(
+              g, xp.logical_not(first_wins(xp, self <= other, other)))),
+          other=d("self other", lambda xp, g, out, self, other: xp.zeroed(g, first_wins(xp, self <= other, other))))
 where = op("where(condition, self, other)", lambda c, a, b: np.where(c, a, b), scalar=scalars.where,
            node="WhereBackward0",
            self=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, g, xp.zeros_like(g))),
@@ -259,15 +261,13 @@ def pow_of_scalar_grad(xp: Any, g: Any, out: Any, exponent: Any, base: float) ->
     return g * (out * log)
 
 
-def extreme_grad(xp: Any, g: Any, mine: Any, other: Any, wins: Any) -> Any:
+def extreme_grad(xp: Any, g: Any, mine: Any, other: Any, loses: Any) -> Any:
     """Half of the gradient to each side of a tie; a nan on either side gives both the whole."""
-    nan = xp.logical_or(mine != mine, other != other)
-    tie = xp.where(mine == other, g * 0.5, g)
-    return xp.where(xp.logical_or(wins, nan), tie, xp.zeros_like(g))
+    return xp.zeroed(xp.where(mine == other, g / 2, g), loses)
 
 
-def first_wins(xp: Any, g: Any, wins: Any, other: Any) -> Any:
-    return xp.where(xp.logical_or(wins, other != other), g, xp.zeros_like(g))
+def first_wins(xp: Any, wins: Any, other: Any) -> Any:
+    return xp.logical_or(wins, other != other)
 
 
 # ---- the public names
@@ -289,6 +289,7 @@ def sub_(input: Any, other: Any, *, alpha: float = NOT_GIVEN) -> Tensor:
     require_tensor("sub", input, other)
     if alpha is NOT_GIVEN:
         return sub(input, other)
+    refuse_bools([t._data if isinstance(t, Tensor) else t for t in (input, other)])
     check_alpha(input, other, alpha)
     return sub(input, other) if alpha == 1 else sub_scaled(input, other, alpha)
 

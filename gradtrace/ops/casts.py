@@ -92,7 +92,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     wide = broadcast(tuple(self.shape), tuple(other.shape))
     if wide != tuple(self.shape):
         raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(wide)}")
-    return self if other is self else inplace(assign, self, other)
+    return inplace(assign, self, other)
 
 
 @public("fill_", forms="m")

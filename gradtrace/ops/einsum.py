@@ -151,7 +151,7 @@ def check_sizes(full: list[Subscripts], operands: list[Tensor]) -> None:
     seen: dict[str, int] = {}
     for i, (subscripts, operand) in enumerate(zip(full, operands, strict=True)):
         mine: dict[str, int] = {}
-        for s, size in zip(subscripts, operand.shape, strict=True):
+        for number, (s, size) in enumerate(zip(subscripts, operand.shape, strict=True)):
             if s in mine and mine[s] != size:
                 raise RuntimeError(
                     f"einsum(): subscript {s} is repeated for operand {i} but the sizes don't match, {size} != "
@@ -159,6 +159,11 @@ def check_sizes(full: list[Subscripts], operands: list[Tensor]) -> None:
                 )
             mine[s] = size
             if seen.get(s, 1) != 1 and size not in (1, seen[s]):
+                if s.startswith("..."):
+                    raise RuntimeError(
+                        f"einsum(): dimension {number} covered by ellipsis in operand {i}has size {size} which does "
+                        f"not broadcast with previously seen ellipsis with size {seen[s]} for the respective dimension"
+                    )
                 raise RuntimeError(
                     f"einsum(): subscript {s} has size {size} for operand {i} which does not broadcast with previously "
                     f"seen size {seen[s]}"

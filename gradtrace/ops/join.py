@@ -109,7 +109,9 @@ def common_dtype(tensors: Any) -> tuple[Tensor, ...]:
     if len(kinds) == 1:
         return tuple(tensors)
     wanted = dtypes.result_type(*((t._data, True) for t in tensors))
-    return tuple(t if t.dtype is wanted else cast(t, wanted.np) for t in tensors)
+    # The kernel itself brings floats together, as PyTorch's does: no cast shows in the graph.
+    done = [t.dtype is wanted or (t.is_floating_point() and wanted.category == dtypes.FLOAT) for t in tensors]
+    return tuple(t if fine else cast(t, wanted.np) for t, fine in zip(tensors, done, strict=True))
 
 
 @public("cat", "concat", "concatenate", forms="f")
@@ -314,7 +316,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         input, dim = reshaped(input, -1), 0
     dim = check_dim(dim, input.ndim)
     if isinstance(repeats, int):
-        wide = unsqueeze(input, check_dim(dim + 1, input.ndim + 1))
+        wide = unsqueeze(input, check_dim(dim + 1, input.ndim + 1 if input.ndim else 0))
         shape = tuple(input.shape)
         grown = expand(wide, (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
         return view(in_c_order(grown), (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
@@ -362,6 +364,8 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     only_tensors(parts)
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    if any(t.dtype is not parts[0].dtype for t in parts):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     for t in parts:
         if t.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t!r}")

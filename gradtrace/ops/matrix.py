@@ -119,11 +119,11 @@ def check_expand(a: Any, shape: Any) -> None:
 
 
 def addmm_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+    if input.dtype != b.dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {type_name(input)} and {type_name(b)}")
     for one, name in ((a, "mat1"), (b, "mat2")):
         if one.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {one.ndim}-D tensor")
-    if input.dtype != b.dtype:
-        raise RuntimeError(f"self and mat2 must have the same dtype, but got {type_name(input)} and {type_name(b)}")
     check_inner(a, b)
     if a.dtype != b.dtype:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {type_name(a)} and {type_name(b)}")

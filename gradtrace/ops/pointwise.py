@@ -225,6 +225,8 @@ def rounded(input: Tensor, *, decimals: int = 0) -> Tensor:
 @public("atan2", "arctan2")
 def arctan2(input: Tensor, other: Any) -> Tensor:
     """The angle of the point (other, input) (torch.atan2)."""
+    if not isinstance(other, Tensor):
+        raise TypeError("atan2 of a number")
     return atan2(input, other)
 
 
@@ -300,7 +302,7 @@ def _nan_to_num_inplace(
 for _name, _function in (("clamp_", _clamp_inplace), ("clip_", _clamp_inplace), ("square_", _pow2_inplace),
                          ("round_", _round_inplace), ("nan_to_num_", _nan_to_num_inplace)):
     setattr(Tensor, _name, _function)
-expose_inplace(atan2, "atan2", "arctan2")
+expose_inplace(atan2, "atan2", "arctan2", numbers=False)
 expose_inplace(clamp_min, "clamp_min")
 expose_inplace(clamp_max, "clamp_max")
 Tensor.__abs__ = lambda self: abs_(self)  # type: ignore[attr-defined]

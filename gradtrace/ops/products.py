@@ -217,9 +217,9 @@ def interpolated(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 def check_lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
     for one, name in ((end, "end"), (weight, "weight")):
-        if isinstance(one, Tensor) and one.dtype is not input.dtype:
-            raise RuntimeError(f"expected dtype {input.dtype.c_name} for `{name}` but got dtype "
-                               f"{'long int' if one.dtype.c_name == 'long' else one.dtype.c_name}")
+        if isinstance(one, Tensor) and one.dtype is not input.dtype and not (name == "weight" and one.ndim == 0):
+            raise RuntimeError(f"expected dtype {input.dtype.cpp_name} for `{name}` but got dtype "
+                               f"{one.dtype.cpp_name}")
     kind = "tensor" if isinstance(weight, Tensor) else "scalar"
     if not input.is_floating_point():
         raise NotImplementedError(f"\"lerp_kernel_{kind}\" not implemented for '{input.dtype.scalar_type}'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine.arrive import sum_tensor_to
 from gradtrace.engine.describe import Size
-from gradtrace.engine.inplace import refuse_untrackable, repoint
+from gradtrace.engine.inplace import INFERENCE_MESSAGE, refuse_untrackable, repoint
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
@@ -324,7 +324,7 @@ def detach(input: Tensor) -> Tensor:
 
 def detach_(self: Tensor) -> Tensor:
     """Cuts this tensor from its history: it becomes a leaf (Tensor.detach_)."""
-    if self._is_view() and self.grad_fn is not None:
+    if self._is_view():
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
@@ -335,6 +335,8 @@ def detach_(self: Tensor) -> Tensor:
         self.counter()
     if state.watcher is not None:
         state.watcher.escapes("detach_", self, self)
+    if self._fn is not None:
+        self.extra().detached = state.seq
     self._fn, self._nr, self._req = None, 0, False
     return self
 
@@ -376,14 +378,16 @@ def _inplace_view(function: Any, node: str) -> Any:
         if state.batching is not None and state.batching.reshape(self, out):
             return self
         self._data = out._data
+        if self.is_inference() and not state.inference:
+            raise RuntimeError(INFERENCE_MESSAGE)
         self.counter().n += 1
         if out._fn is not None:
             kind = out._fn.op.node_type(node)
             renamed = kind.make(out._fn.args, out._fn.next, out._fn.plan, out._fn.shape, out._fn.dtype, None)
             renamed.nrs = out._fn.nrs
             repoint(self, renamed)
-        if self._x is not None and self._x.view is not None:
-            self._x.view.version = self._version  # the data did not change: its own history still holds
+            if self._x is not None and self._x.view is not None:
+                self._x.view.version = self._version  # the data did not change: its own history still holds
         return self
 
     return method

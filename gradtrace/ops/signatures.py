@@ -302,12 +302,12 @@ def unmatched(s: Signature, named: dict[str, Any]) -> str:
     """The keywords that are not among the last items of a signature (an item with a default ends in its value)."""
     items = [item.rpartition(" ")[2] for item in words_of(s.text)]
     last = items[max(len(items) - len(named), 0):]
-    return "".join(f"{key}, " for key in named if key not in last)
+    return ", ".join(key for key in reversed(named) if key not in last)
 
 
 def plain(args: tuple[Any, ...], named: dict[str, Any]) -> str:
-    got = [type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in named.items()]
-    return f"({', '.join(got)}{', ' if named else ''})"
+    got = [type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in reversed(named.items())]
+    return f"({', '.join(got)}{', ' if named and not args else ''})"
 
 
 def marked(s: Signature, args: tuple[Any, ...], named: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ logaddexp = op("logaddexp(self, other)", "logaddexp", node="LogaddexpBackward0",
                lacks=("bi", "logaddexp_cpu"),
                self=d("self other", lambda xp, g, out, self, other: g / (xp.exp(other - self) + 1)),
                other=d("self other", lambda xp, g, out, self, other: g / (xp.exp(self - other) + 1)))
-hypot = op("hypot(self, other)", "hypot", scalar=math.hypot, node="HypotBackward0", **FLOAT,
+hypot = op("hypot(self, other)", "hypot", lacks=("b", "hypot_cpu"), scalar=math.hypot, node="HypotBackward0", **FLOAT,
            self=d("self out", lambda xp, g, out, self, other: g * (self / out)),
            other=d("other out", lambda xp, g, out, self, other: g * (other / out)))
 

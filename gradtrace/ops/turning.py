@@ -36,7 +36,7 @@ def rolled(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if len(dims) != len(shifts):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if not input.ndim:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     return roll(input, shifts, tuple(check_dim(dim, input.ndim) for dim in dims))
 
 

@@ -186,7 +186,7 @@ def with_options(scene: Scene) -> str:
             f"torch.where({x.name} > 0, {x.name}, {y})",
             f"torch.where({x.name} > {y}, {z}, 0.0)",
             f"torch.addcmul({x.name}, {y}, {z}, value=0.5)",
-            f"torch.addcdiv({x.name}, {y}, {z}.abs() + 1)",
+            f"torch.addcdiv({x.name}, {y}, {z}.abs() + 1.0)",  # an int there is a fault of PyTorch's
             f"torch.lerp({x.name}, {y}, 0.25)",
             f"torch.lerp({x.name}, {y}, {z})",
             f"{x.name}.masked_fill({x.name} > 0, {scene.scalar()})",
@@ -242,7 +242,7 @@ def matrix(scene: Scene) -> str:
             f"torch.einsum('...i,...i->...', {a.name}, {v.name})",
             f"torch.cdist({a.name}, {c.name})",
             f"{a.name}.inner({c.name})",
-            f"torch.kron({a.name}, {c.name})",
+            f"torch.kron({a.name}.contiguous(), {c.name}.contiguous())",
             f"torch.addmm({v.name}, {a.name}, {b.name})",
             f"{a.name}.mv({c.name})",
             f"torch.trace({a.name})",
@@ -250,7 +250,7 @@ def matrix(scene: Scene) -> str:
             f"torch.cosine_similarity({a.name}, {v.name}, dim=-1)",
             f"{a.name}.tril()",
             f"{a.name}.triu(1)",
-            f"torch.cross({a.name}, {v.name}, dim=-1)",
+            f"torch.cross({a.name}, {v.name} + 1, dim=-1)",
         ]
     )
     return f"{scene.new()} = {form}"
@@ -263,7 +263,7 @@ def view_of(scene: Scene, x: Fact) -> str:
     total, rank = size(x.shape), len(x.shape)
     d, e = scene.dim(x), scene.dim(x)
     n = x.shape[d] if rank and -rank <= d < rank else 1
-    start = scene.dice.randrange(n)
+    start = scene.dice.randrange(max(n, 1))
     forms = [
         f"{x.name}.view(-1)",
         f"{x.name}.reshape(-1)",
@@ -347,7 +347,7 @@ def rearrange(scene: Scene) -> str:
             f"torch.broadcast_to({x.name}, {[2, *x.shape]})",
             f"torch.topk({x.name}, 1, dim={d}).values",
             f"{x.name}.clone()",
-            f"torch.meshgrid({x.name}, {y.name}, indexing='ij')[0]",
+            f"torch.meshgrid({x.name}.flatten(), {y.name}.flatten(), indexing='ij')[0]",
             f"torch.rot90({x.name})",
             f"torch.hstack(({x.name}, {y.name}))",
             f"torch.vstack(({x.name}, {y.name}))",

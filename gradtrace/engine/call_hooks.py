@@ -93,7 +93,13 @@ def gradients_of(node: Node, gradient: Any) -> tuple[Tensor | None, ...]:
     if node.outputs == 1:
         return (None if gradient is None else as_tensor(gradient),)
     slots = gradient or {}
-    return tuple(as_tensor(slots[i]) if i in slots else None for i in range(len(node.shape)))
+    return tuple(as_tensor(slots[i]) if i in slots else None for i in range(counted_outputs(node)))
+
+
+def counted_outputs(node: Node) -> int:
+    """How many of a node's outputs can have a gradient: indices, which come last, are not among them."""
+    some = None if node.op is None else node.op.differentiable
+    return len(node.shape) if some is None else max(some) + 1
 
 
 def gradient_from(node: Node, incoming: tuple[Tensor | None, ...], traced: bool) -> Any:

@@ -18,7 +18,7 @@ from gradtrace.engine.namespace import ARRAY, TRACED
 from gradtrace.engine.node import Node
 from gradtrace.engine.op import Op, d, op, records
 from gradtrace.engine.overlap import refuse_overlap, repeats
-from gradtrace.engine.saved import SAVE, layout
+from gradtrace.engine.saved import SAVE, layout, source_node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge, hooks_into_ops
 from gradtrace.engine.view_rules import DIRECT, refuse_change
@@ -184,12 +184,17 @@ def check_result(target: Tensor, raw: Any) -> None:
 
 def make_node(record: Op, target: Tensor, rest: tuple[Any, ...], mask: int, raw: Any) -> Node:
     """The node of the out-of-place operation. Where it keeps its input, it must keep the old value."""
-    source = target
     plan = record.plan(mask)
-    if plan.actions and plan.actions[0] == SAVE:
-        source = Tensor._wrap(target._data if type(target._data) is float else target._data.copy())
-        source._fn, source._nr, source._req = target.grad_fn, target._nr, target.requires_grad
-    return record.record((source, *rest), mask, raw, record.inplace_node)
+    if not plan.actions or plan.actions[0] != SAVE:
+        return record.record((target, *rest), mask, raw, record.inplace_node)
+    node = record.record((records["clone"](target), *rest), mask, raw, record.inplace_node)
+    if node.narrow:
+        node.na = source_node(target)
+    else:
+        node.na = (source_node(target), *node.na[1:])
+    if target._nr:
+        node.nrs = (target._nr, *(node.nrs or (0,) * len(node.next))[1:])
+    return node
 
 
 def write(target: Tensor, raw: Any) -> None:

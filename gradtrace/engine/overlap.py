@@ -19,7 +19,7 @@ PARTIAL = (
     "location. Please clone() the tensor before performing the operation."
 )
 # Writing one value everywhere, or whole rows, does not depend on the order of writing; PyTorch lets these pass.
-IDEMPOTENT = frozenset({"fill", "fill_tensor", "zero", "masked_fill", "masked_fill_tensor", "index_fill", "index_put",
+IDEMPOTENT = frozenset({"fill", "zero", "masked_fill", "masked_fill_tensor", "index_fill", "index_put",
                         "tril", "triu"})
 # These read their operand while they write: it must not be the target either.
 READS_WHILE_WRITING = frozenset({"scatter", "scatter_add", "scatter_reduce", "index_copy", "index_add", "index_put",
@@ -30,7 +30,7 @@ ONE_VALUE = frozenset({"fill_tensor", "masked_fill_tensor"})  # their operand is
 def refuse_overlap(name: str, target: Tensor, rest: tuple[Any, ...]) -> None:
     """RuntimeError where the result of an in-place operation would depend on the order of writing."""
     raw = target._data
-    if type(raw) is not np.ndarray:
+    if type(raw) is not np.ndarray or (name == "assign" and rest[0] is target):
         return
     if name not in IDEMPOTENT and not raw.flags.c_contiguous and repeats(raw):
         raise RuntimeError(INTERNAL)

@@ -248,7 +248,7 @@ where = op("where(condition, self, other)", lambda c, a, b: np.where(c, a, b), s
 # masked_fill with 0, as rules use it.
 zeroed = op("zeroed(self; mask)", lambda a, mask: np.where(mask, np.zeros_like(a), a),
             scalar=lambda a, mask: 0.0 if mask else a, node="MaskedFillBackward0",
-            self=d("", lambda xp, g, out, self, mask: xp.zeroed(g, mask)))
+            self=d("mask", lambda xp, g, out, self, mask: xp.zeroed(g, mask)))
 zeros_like = op("zeros_like(self)", "zeros_like", scalar=lambda x: 0.0)
 ones_like = op("ones_like(self)", "ones_like", scalar=lambda x: 1.0)
 

@@ -174,14 +174,6 @@ def index_added(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha
     return watch(index_add(input, source, dim, added_index(input, dim, index, source), alpha), index)
 
 
-def check_source(input: Tensor, source: Tensor) -> None:
-    if source.dtype is not input.dtype:
-        raise RuntimeError(
-            f"index_add_(): self ({input.dtype.scalar_type}) and source ({source.dtype.scalar_type}) must have the same "
-            "scalar type"
-        )
-
-
 @public("index_add_", forms="m")
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """index_add in place."""

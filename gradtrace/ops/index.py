@@ -92,8 +92,7 @@ scatter = op("scatter(self, src; dim, index)", lambda a, src, dim, index: scatte
              c_order=True,
                    node="ScatterBackward0",
              self=d("index", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
-             src=d("~src index", lambda xp, g, out, self, src, dim, index: xp.fit(
-                 xp.gather(g, dim, index), tuple(src.shape))))
+             src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)))
 scatter_value = op("scatter_value(self; dim, index, value)",
                    lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value), c_order=True,
                    node="ScatterBackward1",
@@ -101,7 +100,7 @@ scatter_value = op("scatter_value(self; dim, index, value)",
 scatter_add = op("scatter_add(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(
     a, src, dim, index, add=True), c_order=True, node="ScatterAddBackward0",
     self=d("", lambda xp, g, out, self, src, dim, index: g),
-    src=d("~src index", lambda xp, g, out, self, src, dim, index: xp.fit(xp.gather(g, dim, index), tuple(src.shape))))
+    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)))
 fit = op("fit(self; shape)", lambda a, shape: fit_kernel(a, shape), node="SliceBackward0",
          self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))))
 index_select = op("index_select(self; dim, index)", lambda a, dim, index: rows(a, index, dim),

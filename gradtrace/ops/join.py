@@ -239,7 +239,9 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if not input.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     n = input.shape[check_dim(dim, input.ndim)]
-    return splitted(input, max(-(-n // chunks), 1), dim)
+    if not n:
+        return splitted(input, (0,) * chunks, dim)
+    return splitted(input, -(-n // chunks), dim)
 
 
 @public("select")
@@ -294,6 +296,8 @@ def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
 
 
 def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
+    if not input.ndim and dim is not None:
+        check_dim(1, 0)  # as PyTorch, which looks at the dim after the one that is repeated
     counts = repeats.shared() if isinstance(repeats, Tensor) else np.asarray(repeats)
     if counts.size and int(counts.min()) < 0:
         raise RuntimeError("Repeats must be non-negative" if counts.ndim == 0 else "repeats can not be negative")

@@ -13,7 +13,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import linalg
 from gradtrace.ops.arguments import count, one_dim, some_dims, torch_function
-from gradtrace.ops.arithmetic import NO_BOOL
+from gradtrace.ops.arithmetic import refuse_bools
 from gradtrace.ops.reduce import add_up, fold, numpy_dtype, with_dims
 
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
@@ -231,12 +231,10 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 @torch_function("dist")
 def distance(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of input - other (torch.dist)."""
+    refuse_bools([input._data, other._data])
     if not (input.is_floating_point() or other.is_floating_point()):
         kind = max(input.dtype, other.dtype, key=lambda dtype: dtype.category).scalar_type
         raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {kind} instead.")
-    for one in (input, other):
-        if one.dtype.category == 0:
-            raise RuntimeError(NO_BOOL)
     return dist(input, other, float(p))
 
 

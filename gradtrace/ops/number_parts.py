@@ -22,7 +22,8 @@ copysign = op("copysign(self, other)", "copysign", node="CopysignBackward0", pro
               other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)))
 copysign_number = op("copysign_number(self, other)", "copysign", node="CopysignBackward1", promote="float",
                      self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self)))
-heaviside = op("heaviside(self, values)", "heaviside", promote="arith", undefined=True)
+heaviside = op("heaviside(self, values)", lambda a, b: np.heaviside(a, b).astype(a.dtype),
+               promote="arith", undefined=True)
 gcd = op("gcd(self, other)", "gcd", promote="arith")
 lcm = op("lcm(self, other)", "lcm", promote="arith")
 ldexp_record = op("ldexp(self, other)", lambda a, b: a * np.exp2(b), node="LdexpBackward0", promote="float",

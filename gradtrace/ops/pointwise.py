@@ -37,7 +37,7 @@ abs_ = op("abs(self)", "abs", scalar=abs, node="AbsBackward0", promote="arith", 
 sign = op("sign(self)", lambda x: sign_kernel(x), scalar=scalars.sign,
           node="SignBackward0", self=d("", zero))
 sgn = op("sgn(self)", lambda x: sign_kernel(x), scalar=scalars.sign,
-         node="SgnBackward0", self=d("", zero))
+         node="SgnBackward0", self=d("self out", lambda xp, g, out, self: xp.zeros_like(g)))
 exp = op("exp(self)", "exp", scalar=math.exp, node="ExpBackward0", **FLOAT,
          self=d("out", lambda xp, g, out, self: g * out))
 exp2 = op("exp2(self)", "exp2", scalar=lambda x: 2.0 ** x, node="Exp2Backward0", **FLOAT,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.correlate import wide
@@ -182,6 +183,19 @@ def first_unless(with_indices: Any) -> Any:
     return function
 
 
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    if return_indices:
+        return found
+    if found[0].requires_grad or state.batching is not None:
+        return found[0]
+    # Without a gradient PyTorch has another kernel, whose result is no view and was written once.
+    out = Tensor._wrap(found[0].own_array())
+    out.counter().n = 1
+    return out
+
+
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                             ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     check_tensor("max_pool1d", input)
@@ -196,7 +210,7 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None,
 
 
 def _expose_max() -> dict[int, Any]:
-    pairs = {1: (max_pool1d_with_indices, first_unless(max_pool1d_with_indices)), 2: _max_pool(2), 3: _max_pool(3)}
+    pairs = {1: (max_pool1d_with_indices, max_pool1d), 2: _max_pool(2), 3: _max_pool(3)}
     for n, (with_indices, function) in pairs.items():
         name = f"max_pool{n}d"
         doc = (

@@ -7,6 +7,7 @@ from gradtrace.engine.arrive import sum_tensor_to
 from gradtrace.engine.describe import Size
 from gradtrace.engine.inplace import INFERENCE_MESSAGE, refuse_untrackable, repoint
 from gradtrace.engine.lazy import np
+from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
@@ -50,6 +51,8 @@ def sum_to_kernel(a: Any, shape: Any) -> Any:
 
 
 def reshape_back(xp: Any, g: Any, out: Any, self: Any, *_: Any) -> Any:
+    if xp is TRACED:
+        return reshaped(g, tuple(self.shape))
     return xp.reshape(g, tuple(self.shape))
 
 

@@ -17,16 +17,16 @@ TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
 erf = op("erf(self)", special_kernels.erf, scalar=math.erf, node="ErfBackward0", **FLOAT,
-         self=d("self", lambda xp, g, out, self: g * (TWO_OVER_ROOT_PI * xp.exp(-(self * self)))))
+         self=d("self", lambda xp, g, out, self: xp.exp(-(self * self)) * TWO_OVER_ROOT_PI * g))
 erfc = op("erfc(self)", special_kernels.erfc, scalar=math.erfc, node="ErfcBackward0", **FLOAT,
-          self=d("self", lambda xp, g, out, self: g * (-TWO_OVER_ROOT_PI * xp.exp(-(self * self)))))
+          self=d("self", lambda xp, g, out, self: xp.exp(-(self * self)) * -TWO_OVER_ROOT_PI * g))
 logaddexp = op("logaddexp(self, other)", "logaddexp", node="LogaddexpBackward0", **FLOAT,
                lacks=("bi", "logaddexp_cpu"),
                self=d("self other", lambda xp, g, out, self, other: g / (xp.exp(other - self) + 1)),
                other=d("self other", lambda xp, g, out, self, other: g / (xp.exp(self - other) + 1)))
 hypot = op("hypot(self, other)", "hypot", lacks=("b", "hypot_cpu"), scalar=math.hypot, node="HypotBackward0", **FLOAT,
-           self=d("self out", lambda xp, g, out, self, other: g * (self / out)),
-           other=d("other out", lambda xp, g, out, self, other: g * (other / out)))
+           self=d("self out", lambda xp, g, out, self, other: g * self / out),
+           other=d("other out", lambda xp, g, out, self, other: g * other / out))
 
 
 def x_log(logarithm: str) -> Any:

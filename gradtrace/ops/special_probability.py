@@ -64,7 +64,7 @@ def logit_grad(xp: Any, g: Any, x: Any, eps: Any) -> Any:
 logit_record = op("logit(self; eps)", logit_kernel, node="LogitBackward0", **FLOAT,
                   self=d("self", lambda xp, g, out, self, eps: logit_grad(xp, g, self, eps)))
 erfinv = op("erfinv(self)", erfinv_kernel, node="ErfinvBackward0", **FLOAT,
-            self=d("out", lambda xp, g, out, self: g * (0.5 * math.sqrt(math.pi)) * xp.exp(out * out)))
+            self=d("out", lambda xp, g, out, self: xp.exp(out * out) * (0.5 * math.sqrt(math.pi)) * g))
 sinc = op("sinc(self)", "sinc", node="SincBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: sinc_grad(xp, g, self)))
 logaddexp2 = op("logaddexp2(self, other)", "logaddexp2", node="Logaddexp2Backward0", **FLOAT,

@@ -121,8 +121,9 @@ def same_gradient(a: Any, b: Any) -> bool:
 
 
 def nudge(text: str) -> str:
-    """The statement with every constant of a tensor moved by some of its last digits."""
+    """The statement with every constant of a tensor moved by some of its last digits, each by another share."""
     if "torch.tensor(" not in text or "float" not in text:
         return text
     share = 1e-6 if "float32" in text else 1e-13
-    return re.sub(r"-?\d+\.\d+", lambda number: repr(float(number[0]) * (1 + share) + share * 1e-3), text)
+    dice = random.Random(text)
+    return re.sub(r"-?\d+\.\d+", lambda number: repr(float(number[0]) + share * dice.uniform(-1, 1)), text)

@@ -125,7 +125,7 @@ def batched(
     outputs: Any, targets: Any, vectors: Any, keep: bool, create_graph: bool, allow_unused: bool
 ) -> tuple[Any, ...]:
     """is_grads_batched: the first dim of each vector counts passes; the results are stacked."""
-    from gradtrace.engine.op import records
+    from gradtrace.engine.namespace import TRACED
 
     rows = []
     for i in range(len(vectors[0])):
@@ -133,7 +133,7 @@ def batched(
         rows.append(one_pass(outputs, targets, one, True, create_graph))
     if not keep:
         one_pass(outputs, targets, tuple(v[0] for v in vectors), False, False)
-    stack = records["stack"]
+    stack: Any = TRACED.stack  # which loads its family
     return tuple(None if column[0] is None else stack(tuple(column), 0) for column in zip(*rows, strict=True))
 
 

@@ -38,7 +38,29 @@ class Measured(NamedTuple):
     seconds: tuple[Any, ...] = ()  # and its gradients
 
 
-class Probe:
+class Idle:
+    """A watcher that takes note of nothing."""
+
+    def nothing(self, *_: Any) -> None:
+        """What is told does not matter."""
+
+    called = begins = escapes = changes = starts = began = ended = enters = hooked = runs = sends = leaves = nothing
+
+
+class Stop(Idle):
+    """Stops the program where it first calls backward or autograd.grad, before anything is freed."""
+
+    def __init__(self) -> None:
+        self.outputs: tuple[Tensor, ...] | None = None
+        self.vectors: Any = None
+
+    def starts(self, outputs: tuple[Any, ...], vectors: Any) -> None:
+        if self.outputs is None:
+            self.outputs, self.vectors = tuple(outputs), vectors
+            raise SystemExit(0)
+
+
+class Probe(Idle):
     """The watcher of one such run."""
 
     def __init__(
@@ -95,11 +117,6 @@ class Probe:
         call = self.by_node.get(id(node))
         if self.examine is not None and call is not None:
             self.examine(node, gradient, call)
-
-    def nothing(self, *_: Any) -> None:
-        """What else is told does not matter here."""
-
-    escapes = changes = began = ended = enters = hooked = sends = leaves = nothing
 
     # ---- the work
 

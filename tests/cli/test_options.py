@@ -31,6 +31,14 @@ BACKWARD = {
     "--retain-grad": (NOTES, ("--retain-grad", "all")),
     "--zero-grad": ((*NOTES, "--backward", "2", "--retain-graph"), ("--zero-grad",)),
 }
+MATRICES = {
+    "--wrt": (NOTES, ("--wrt", "x")),
+    "--output": (("y = x*x\nz = y*x\nz", "--x", "1"), ("--output", "y")),
+    "-o": (NOTES, ("-o", "m.npz")),
+    "--set": (("x*x", "--x", "1"), ("--set", "x=3", "--x", "3")),
+    "--dtype": (("x/3", "--x", "1", "--format", "json"), ("--dtype", "float32")),
+    "--seed": (("(x*randn(2)).sum()", "--x", "1", "--seed", "1"), ("--seed", "2")),
+}
 OWN = {
     "eval": {
         **BACKWARD,
@@ -70,6 +78,20 @@ OWN = {
         "--retain-grad": (NOTES, ("--retain-grad", "v")),
         "--create-graph": ((*NOTES, "--backward", "2"), ("--create-graph",)),
         "--zero-grad": (NOTES, ("--zero-grad", "--no-backward")),
+    },
+    "jacobian": {
+        **MATRICES,
+        "--format": (NOTES, ("--format", "csv")),
+        "--grad-tensors": (NOTES, ("--grad-tensors", "2")),
+        "--all": (("x*x", "--x", "ones(21)"), ("--all",)),
+    },
+    "hessian": {
+        **MATRICES,
+        "--format": (NOTES, ("--format", "csv")),
+        "--all": (("(x**3).sum()", "--x", "ones(21)"), ("--all",)),
+        "--set": (("x**3", "--x", "1"), ("--set", "x=3", "--x", "3")),
+        "--dtype": (("x**3/3", "--x", "1.1", "--format", "json"), ("--dtype", "float32")),
+        "--seed": (("(x*x*randn(2)).sum()", "--x", "1", "--seed", "1"), ("--seed", "2")),
     },
     "run": {},
     "trace": {

@@ -5,6 +5,8 @@ COMMANDS = {
     "check": "Gradients against finite differences.",
     "eval": "Values, gradients and leaf status of an expression or a file.",
     "graph": "Draw the graph of an expression or a file.",
+    "hessian": "All second derivatives of a number: symmetry, eigenvalues, definiteness.",
+    "jacobian": "All first derivatives as matrices, with weighted sums of their rows.",
     "run": "Run a script as it is.",
     "plan": "Value and gradients as one static program.",
     "compare": "Dynamic and static graph side by side.",

@@ -1,0 +1,80 @@
+"""What a Jacobian and a Hessian say: blocks, weighted sums, symmetry, eigenvalues, definiteness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtrace.trace.record import Value
+
+ROUNDING = 1e-5  # relative: how far from symmetric, or from zero, counts as rounding
+
+
+class Block(NamedTuple):
+    """The derivatives of `of` by `by`: a row for each element of `of`, a column for each of `by`."""
+
+    of: str
+    by: str
+    of_shape: tuple[int, ...]
+    by_shape: tuple[int, ...]
+    matrix: Value
+    weights: Value | None  # the vector of a vector-Jacobian product, one for each row
+    product: Value | None  # and that product: the weighted sum of the rows
+
+
+class Hessian(NamedTuple):
+    """The second derivatives of a number by the elements of some tensors, which `labels` names."""
+
+    of: str
+    by: tuple[tuple[str, tuple[int, ...]], ...]  # names and shapes
+    labels: tuple[str, ...]
+    matrix: Value
+    symmetric: bool
+    asymmetry: float  # the largest difference of two elements that should be equal
+    eigenvalues: tuple[float, ...]  # of the symmetric part, ascending; empty if there are NaN
+    definiteness: str  # "positive definite", "indefinite", ...
+
+
+def block(of: str, by: str, of_shape: tuple[int, ...], by_shape: tuple[int, ...], matrix: Value, weights: Any) -> Block:
+    """A block, with the weighted sum of its rows if there are weights."""
+    if weights is None:
+        return Block(of, by, of_shape, by_shape, matrix, None, None)
+    vector = np.asarray(weights, float).reshape(-1)
+    return Block(of, by, of_shape, by_shape, matrix, value(vector), value(vector @ np.asarray(matrix.data, float)))
+
+
+def summed_up(of: str, by: Sequence[tuple[str, tuple[int, ...]]], matrix: Value) -> Hessian:
+    """A Hessian with what follows from its numbers."""
+    array = np.asarray(matrix.data, float).reshape(matrix.shape or (1, 1))
+    labels = tuple(label for name, shape in by for label in element_names(name, shape))
+    finite = bool(np.isfinite(array).all())
+    size = float(np.abs(array).max(initial=0.0)) if finite else 0.0
+    gap = float(np.abs(array - array.T).max(initial=0.0)) if finite else float("nan")
+    values = tuple(float(v) for v in np.linalg.eigvalsh((array + array.T) / 2)) if finite and array.size else ()
+    return Hessian(of, tuple(by), labels, value(array), finite and gap <= ROUNDING * max(size, 1e-300), gap, values,
+                   definiteness(values) if finite else "not finite")
+
+
+def definiteness(values: Sequence[float]) -> str:
+    """What the signs of the eigenvalues say; those that are zero but for rounding count as zero."""
+    zero = ROUNDING * max(map(abs, values), default=0.0)
+    positive, negative = sum(v > zero for v in values), sum(v < -zero for v in values)
+    if not positive and not negative:
+        return "zero"
+    if positive and negative:
+        return "indefinite"
+    sign, count = ("positive", positive) if positive else ("negative", negative)
+    return f"{sign} definite" if count == len(values) else f"{sign} semidefinite"
+
+
+def element_names(name: str, shape: tuple[int, ...]) -> list[str]:
+    """ "w" for a number; "w[0, 1]" and so on for the elements of an array, "(x*w)[0]" for those of an expression."""
+    name = f"({name})" if shape and any(c in " +-*/@%" for c in name) else name
+    return [f"{name}[{', '.join(map(str, index))}]" if shape else name for index in np.ndindex(*shape)]
+
+
+def value(array: Any) -> Value:
+    array = np.asarray(array, float)
+    return Value(array.shape, "float64", array.item() if not array.shape else array)

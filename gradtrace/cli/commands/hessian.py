@@ -1,0 +1,74 @@
+"""`gradtrace hessian SOURCE`: all second derivatives of a number, as one matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.cli import options, output, screen
+from gradtrace.cli.command import SourceCommand
+from gradtrace.cli.commands.jacobian import FORMATS, shared
+from gradtrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from gradtrace.analysis.matrices import Hessian
+    from gradtrace.cli.derivatives import Choice
+    from gradtrace.lang import Program
+
+HELP = """Show the Hessian of the result of SOURCE, a single number: its second derivatives by all elements of its
+leaves, as one matrix; whether it is symmetric, its eigenvalues, and whether it is definite. It comes from the engine,
+by differentiating the gradient, not from differences."""
+
+EXAMPLES = """Examples:
+  gradtrace hessian "x**2*w + w**3" --x 1 --w 2
+  gradtrace hessian "((x @ w) ** 2).sum()" --x "1,2;3,4" --w 1,1 --wrt w
+  gradtrace hessian model.py -o hessian.npy"""
+
+
+def hessian(
+    program: Program, format: str, color: str | None, wrt: tuple[str, ...], result: tuple[str, ...],
+    output_file: str | None, all: bool, **flags: Any,
+) -> None:
+    from gradtrace.cli import derivatives
+    from gradtrace.views import matrices as view
+
+    inputs = options.take(options.Inputs, flags)
+    found = derivatives.at_the_end(program, inputs, options.budget(flags), result, wrt, hessian_of)
+    if output_file is not None:
+        from gradtrace.views.files import write_output
+
+        write_output(output_file, view.hessian_file(found, output_file.rpartition(".")[2].lower()))
+    elif format == "table":
+        output.write(view.hessian_text(found, screen.options(color, all)))
+    else:
+        output.write(view.render_hessian(found, format))
+
+
+def hessian_of(choice: Choice) -> Hessian:
+    from gradtrace.analysis import matrices
+    from gradtrace.trace import derivatives
+
+    (name, out), *others = choice.outputs
+    if others or out.numel() != 1:
+        what = f"there are {len(choice.outputs)} outputs" if others else f"{name} has the shape {tuple(out.shape)}"
+        raise UsageError(f"a Hessian is of one number, and {what}", "reduce it, as by .sum(), or choose with --output")
+    if not out.requires_grad:
+        raise UsageError(f"{name} does not require grad", "let a variable require grad")
+    matrix = derivatives.hessian(out, [t for _, t in choice.wrt])
+    return matrices.summed_up(name, [(by, tuple(t.shape)) for by, t in choice.wrt], matrix)
+
+
+command = SourceCommand(
+    "hessian",
+    hessian,
+    [
+        *options.source(),
+        *shared()[:2],
+        *options.inputs(),
+        *options.format(FORMATS),
+        *shared()[2:],
+        *options.limits(),
+        *options.common(),
+    ],
+    HELP,
+    EXAMPLES,
+)

@@ -1,0 +1,86 @@
+"""Runs for `jacobian` and `hessian`: a program stopped where it calls backward, and what to differentiate by what."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from gradtrace.cli import session
+from gradtrace.cli.options import Inputs, names
+from gradtrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from gradtrace.engine import Tensor
+    from gradtrace.lang import Program
+    from gradtrace.limits import Budget
+
+T = TypeVar("T")
+
+
+class Choice(NamedTuple):
+    """The outputs and the tensors to differentiate by, with their names."""
+
+    outputs: list[tuple[str, Tensor]]
+    wrt: list[tuple[str, Tensor]]
+
+
+def at_the_end(
+    program: Program, inputs: Inputs, budget: Budget, output: tuple[str, ...], wrt: tuple[str, ...],
+    work: Callable[[Choice], T],
+) -> T:
+    """What `work` makes of the choice, while what held during the run still holds."""
+    from gradtrace.trace.probe import Stop
+
+    dtype = session.dtype_of(program, inputs.dtype)
+    tensors = session.prepare(program, inputs, dtype)
+    stop = Stop()
+    done: list[T] = []
+
+    def then(run: Any) -> None:
+        from gradtrace.engine.state import state
+
+        state.watcher, run = None, session.boxed(run)
+        done.append(work(chosen(run, tensors, stop, names(output), names(wrt))))
+
+    session.execute(program, tensors, dtype, sys.stderr, record=True, watcher=stop, budget=budget, then=then)
+    return done[0]
+
+
+def chosen(run: Any, tensors: dict[str, Tensor], stop: Any, output: tuple[str, ...], wrt: tuple[str, ...]) -> Choice:
+    from gradtrace.trace.history import bound_names
+
+    known = {**tensors, **dict(bound_names(run.env))}
+    by_id = {id(tensor): name for name, tensor in reversed(known.items())}
+    if output:
+        outputs = [(name, find(known, name, "--output")) for name in output]
+    else:
+        roots = list(stop.outputs) if stop.outputs else session.roots_of(run)
+        outputs = [(by_id.get(id(t)) or result_text(run, t), t) for t in roots]
+    if not outputs:
+        raise UsageError("the program's value is no tensor", "choose one with --output NAME")
+    inner = [(name, find(known, name, "--wrt")) for name in wrt]
+    for name, tensor in inner:
+        if not tensor.requires_grad:
+            raise UsageError(f"--wrt: {name} does not require grad", "let it require grad, or choose another")
+    leaves = [(name, t) for name, t in known.items() if t.is_leaf and t.requires_grad]
+    if not inner and not leaves:
+        raise UsageError("no variable requires grad", "leave out --no-grad")
+    return Choice(outputs, inner or leaves)
+
+
+def find(known: dict[str, Tensor], name: str, option: str) -> Tensor:
+    if name in known:
+        return known[name]
+    from gradtrace.views.pick import close
+
+    raise UsageError(f"{option}: no tensor '{name}'", close(name, known) or f"there are {', '.join(known)}")
+
+
+def result_text(run: Any, tensor: Tensor) -> str:
+    """An unnamed result by its expression."""
+    from gradtrace.trace.labels import SourceText
+
+    fn = tensor.grad_fn
+    text = SourceText(run).excerpt(fn.origin) if fn is not None else ""
+    return text or "y"

@@ -1,0 +1,163 @@
+"""Jacobians and Hessians as text, data, or arrays in a file.
+
+    d y / d x       2 x 3
+          x[0]  x[1]  x[2]
+    y[0]     2     0     1
+    y[1]     0     4     1
+
+The JSON document of `jacobian` has `schema` "gradtrace/jacobian", `version` and `blocks` [{of, by, of_shape, by_shape,
+matrix (rows), weights, product (of weights and rows; both null without --grad-tensors)}]. That of `hessian` has
+`schema` "gradtrace/hessian", `version`, of, by [{name, shape}], labels, matrix, symmetric, asymmetry, eigenvalues,
+definiteness.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gradtrace.analysis.matrices import Block, Hessian, element_names
+from gradtrace.errors import UsageError
+from gradtrace.trace.record import Value
+from gradtrace.views import numbers, rows
+from gradtrace.views.cells import visible, wrap
+from gradtrace.views.layout import Cell, Column, Options, paint, single, total
+
+VERSION = 1
+MANY = 400  # elements up to which a matrix is written out
+COLUMNS = ("of", "by", "derivative")
+
+
+def jacobian_text(blocks: Sequence[Block], options: Options) -> str:
+    return "\n".join("".join(line + "\n" for line in block_lines(block, options)) for block in blocks)
+
+
+def block_lines(block: Block, options: Options) -> Iterator[str]:
+    size = " x ".join(map(str, block.matrix.shape))
+    yield paint(visible(f"d {block.of} / d {block.by}: {size}"), "bold", options)
+    names = element_names(block.of, block.of_shape)
+    weights = None if block.weights is None else [numbers.number(w) for w in flat(block.weights)]
+    sums = None if block.product is None else [numbers.number(p) for p in flat(block.product)]
+    yield from matrix_lines(block.matrix, names, element_names(block.by, block.by_shape), options, weights, sums)
+
+
+def flat(value: Value) -> list[float]:
+    return [value.data] if not value.shape else value.data.reshape(-1).tolist()
+
+
+def matrix_lines(
+    matrix: Value, names: Sequence[str], titles: Sequence[str], options: Options, weights: list[str] | None = None,
+    sums: list[str] | None = None,
+) -> Iterator[str]:
+    """The matrix in pieces as wide as the terminal; what is too large as its range alone."""
+    if matrix.numel > MANY and not options.all:
+        yield f"{numbers.summary(matrix)}  (--all writes it out; -o FILE.npy keeps it)"
+        return
+    first = [Column("", [Cell(visible(name), "bold") for name in [*names, *(["sum"] if sums else [])]])]
+    if weights is not None:
+        first.append(Column("weight", [Cell(w, "dim", True) for w in weights] + ([Cell("", "", True)] if sums else [])))
+    columns = [
+        Column(visible(title), [Cell(numbers.number(row[j]), "", True) for row in matrix.data.tolist()]
+               + ([Cell(sums[j], "green", True)] if sums else []))
+        for j, title in enumerate(titles)
+    ]
+    for i, piece in enumerate(pieces(first, columns, options.width)):
+        if i:
+            yield ""
+        yield from single([*first, *piece], options)
+
+
+def pieces(first: list[Column], columns: list[Column], width: int | None) -> Iterator[list[Column]]:
+    """As many columns at a time as fit beside the first."""
+    part: list[Column] = []
+    for column in columns:
+        if part and width is not None and total([*first, *part, column]) > width:
+            yield part
+            part = []
+        part.append(column)
+    yield part
+
+
+def hessian_text(found: Hessian, options: Options) -> str:
+    return "".join(line + "\n" for line in hessian_lines(found, options))
+
+
+def hessian_lines(found: Hessian, options: Options) -> Iterator[str]:
+    names = ", ".join(name for name, _ in found.by)
+    yield paint(visible(f"second derivatives of {found.of} by {names}: {len(found.labels)} x {len(found.labels)}"),
+                "bold", options)
+    yield from matrix_lines(found.matrix, found.labels, found.labels, options)
+    yield ""
+    told = "symmetric" if found.symmetric else f"NOT symmetric: elements differ by {numbers.number(found.asymmetry, 3)}"
+    yield paint(told, "green" if found.symmetric else "red", options)
+    if found.eigenvalues:
+        largest = max(map(abs, found.eigenvalues))
+        shown = [numbers.number(v if abs(v) > 1e-12 * largest else 0.0, 5) for v in found.eigenvalues]
+        text = ", ".join(shown if len(shown) <= 12 else [*shown[:5], "...", *shown[-5:]])
+        yield from wrap(f"eigenvalues: {text}", options.width or 200)
+    yield found.definiteness
+
+
+# ---- data
+
+
+def render_jacobian(blocks: Sequence[Block], format: str) -> str:
+    if format == "json":
+        return (
+            rows.dumps({"schema": "gradtrace/jacobian", "version": VERSION, "blocks": list(map(plain, blocks))})
+            + "\n"
+        )
+    if format == "jsonl":
+        head = {"schema": "gradtrace/jacobian/block", "version": VERSION}
+        return "".join(rows.dumps({**head, **plain(block)}) + "\n" for block in blocks)
+    return rows.render(COLUMNS, [row for block in blocks for row in element_rows(
+        block.matrix, element_names(block.of, block.of_shape), element_names(block.by, block.by_shape))], format)
+
+
+def plain(block: Block) -> dict[str, Any]:
+    return {"of": block.of, "by": block.by, "of_shape": list(block.of_shape), "by_shape": list(block.by_shape),
+            "matrix": numbers.jsonable(block.matrix), "weights": numbers.jsonable(block.weights),
+            "product": numbers.jsonable(block.product)}
+
+
+def render_hessian(found: Hessian, format: str) -> str:
+    if format in ("json", "jsonl"):
+        return rows.dumps(numbers.json_safe({
+            "schema": "gradtrace/hessian", "version": VERSION, "of": found.of,
+            "by": [{"name": name, "shape": list(shape)} for name, shape in found.by], "labels": list(found.labels),
+            "matrix": found.matrix.data.tolist(), "symmetric": found.symmetric, "asymmetry": found.asymmetry,
+            "eigenvalues": list(found.eigenvalues), "definiteness": found.definiteness,
+        })) + "\n"
+    return rows.render(COLUMNS, element_rows(found.matrix, found.labels, found.labels), format)
+
+
+def element_rows(matrix: Value, names: Sequence[str], titles: Sequence[str]) -> list[list[str]]:
+    return [[name, title, repr(row[j])] for name, row in zip(names, matrix.data.tolist(), strict=True)
+            for j, title in enumerate(titles)]
+
+
+# ---- files
+
+
+def jacobian_file(blocks: Sequence[Block], suffix: str) -> bytes:
+    """The blocks as an .npy (of one block: output's shape, then input's) or an .npz ("y/x")."""
+    arrays = {f"{b.of}/{b.by}": b.matrix.data.reshape(b.of_shape + b.by_shape) for b in blocks}
+    return saved(arrays, suffix)
+
+
+def hessian_file(found: Hessian, suffix: str) -> bytes:
+    return saved({"hessian": found.matrix.data}, suffix)
+
+
+def saved(arrays: dict[str, Any], suffix: str) -> bytes:
+    import numpy as np
+
+    out = io.BytesIO()
+    if suffix == "npz":
+        np.savez(out, **arrays)
+        return out.getvalue()
+    if len(arrays) != 1:
+        raise UsageError(f"-o: an .npy holds one array, and there are {len(arrays)}", "take .npz, or choose with --wrt")
+    np.save(out, next(iter(arrays.values())), allow_pickle=False)
+    return out.getvalue()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine import Tensor, enable_grad, grad, set_grad_enabled, state
+from gradtrace.engine.namespace import TRACED
 from gradtrace.func.pytree import torch_function
 
 Tensors = tuple[Tensor, ...]
@@ -307,10 +308,18 @@ def hessian(
         _check_requires_grad(jac, "jacobian", strict)
         return jac
 
-    result = jacobian(
-        first, xs, create_graph=create_graph, strict=strict, vectorize=vectorize, strategy=outer_jacobian_strategy
-    )
+    forward = outer_jacobian_strategy == "forward-mode"
+    if forward:
+        _check_strategy(outer_jacobian_strategy, create_graph, strict, vectorize)
+    result = jacobian(first, xs, create_graph=create_graph or forward, strict=strict, vectorize=vectorize)
+    if forward:  # PyTorch leaves the graph of the inner jacobian on these
+        result = tuple(tuple(map(_aliased, row)) for row in result)
     return _unpacked_twice(result, inputs_tuple, inputs_tuple)
+
+
+def _aliased(t: Tensor) -> Tensor:
+    out: Tensor = TRACED.reshape_alias(t, tuple(t.shape)) if t.requires_grad else t
+    return out
 
 
 def _first_of(

@@ -6,20 +6,24 @@ element at a time, and put back; Jacobians have a row for each element of the in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import product
 from typing import Any, NamedTuple
 
-from gradtrace.engine import Function, Tensor, grad
+from gradtrace.engine import Tensor, grad
 from gradtrace.engine.lazy import np
-from gradtrace.func.pytree import torch_function
+from gradtrace.func.gradcheck_demands import (
+    GradcheckError,
+    as_tuple,
+    check_undefined,
+    check_zero_gives_zero,
+    differentiable,
+    requiring_grad,
+)
 
 Array = Any
 NOTHING_TO_CHECK = (
     "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
-)
-UNDEFINED_NOTE = (
-    'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
 )
 NOT_REENTRANT = (
     "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
@@ -41,27 +45,11 @@ SLOW_MODE_MESSAGE = (
 )
 
 
-class GradcheckError(RuntimeError):
-    """A gradient that does not agree with finite differences, or another of gradcheck's demands that is not met."""
-
-
 class Tolerances(NamedTuple):
     eps: float
     atol: float
     rtol: float
     nondet_tol: float
-
-
-def _as_tuple(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
-
-
-def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
-    return tuple(out for out in _as_tuple(outputs) if out.requires_grad)
-
-
-def _requiring_grad(inputs: Iterable[Any]) -> list[Tensor]:
-    return [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
 
 
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
@@ -82,7 +70,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
                 "on the input before passing it to gradcheck."
             )
-    if not _requiring_grad(inputs):
+    if not requiring_grad(inputs):
         raise ValueError(NOTHING_TO_CHECK)
 
 
@@ -93,9 +81,9 @@ def _difference(func: Callable[..., Any], inputs: tuple[Any, ...], change: Calla
                 where: str) -> list[Array]:
     """(f(+) - f(-)) / 2 eps for each output, flat; `change(sign)` moves the input, `change(0)` puts it back."""
     change(-1)
-    below = [np.array(out._data) for out in _as_tuple(func(*inputs))]
+    below = [np.array(out._data) for out in as_tuple(func(*inputs))]
     change(+1)
-    above = [np.array(out._data) for out in _as_tuple(func(*inputs))]
+    above = [np.array(out._data) for out in as_tuple(func(*inputs))]
     change(0)
     for a, b in zip(below, above, strict=True):
         for name, of_a, of_b in (("shape", a.shape, b.shape), ("dtype", a.dtype, b.dtype)):
@@ -110,7 +98,7 @@ def _difference(func: Callable[..., Any], inputs: tuple[Any, ...], change: Calla
 
 def _numerical_jacobians(func: Callable[..., Any], inputs: tuple[Any, ...], eps: float) -> list[list[Array]]:
     """For each input that requires grad, for each output, a Jacobian (input elements, output elements)."""
-    return [_numerical_jacobian(func, inputs, x, eps) for x in _requiring_grad(inputs)]
+    return [_numerical_jacobian(func, inputs, x, eps) for x in requiring_grad(inputs)]
 
 
 def _numerical_jacobian(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, eps: float) -> list[Array]:
@@ -124,7 +112,7 @@ def _numerical_jacobian(func: Callable[..., Any], inputs: tuple[Any, ...], x: Te
 
         rows.append(_difference(func, inputs, change, eps, f"on index {index} "))
     if not rows:
-        return [np.zeros((0, out.numel())) for out in _as_tuple(func(*inputs))]
+        return [np.zeros((0, out.numel())) for out in as_tuple(func(*inputs))]
     return [np.stack([row[k] for row in rows]) for k in range(len(rows[0]))]
 
 
@@ -182,12 +170,12 @@ def _mismatch(analytical: Any, numerical: Any, output: int, input_: int) -> str:
 def _slow_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...], tol: Tolerances) -> None:
     """All of the Jacobian, element by element."""
     per_input = _numerical_jacobians(func, inputs, tol.eps)
-    outs = _as_tuple(func_out)
+    outs = as_tuple(func_out)
     number = 0
     for k, out in enumerate(outs):
         if not out.requires_grad:
             continue
-        analytical = _analytical_jacobians(out, _requiring_grad(inputs), tol.nondet_tol)
+        analytical = _analytical_jacobians(out, requiring_grad(inputs), tol.nondet_tol)
         for i, a in enumerate(analytical):
             n = per_input[i][k].astype(out.dtype.np, copy=False)
             if not _close(a, n, tol.rtol, tol.atol):
@@ -195,6 +183,21 @@ def _slow_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...]
         number += 1
     if number == 0 and any(jac.any() for jacs in per_input for jac in jacs):
         raise GradcheckError("Numerical gradient for function expected to be zero")
+
+
+def _forward_check(func: Callable[..., Any], inputs: tuple[Any, ...], tol: Tolerances) -> None:
+    """The Jacobian by dual tensors, element by element."""
+    from gradtrace.func.gradcheck_forward import forward_jacobians
+
+    _check_inputs(inputs)
+    keep = [k for k, out in enumerate(as_tuple(func(*inputs))) if out.requires_grad]
+    numerical = _numerical_jacobians(func, inputs, tol.eps)
+    for i, per_output in enumerate(forward_jacobians(func, inputs)):
+        for number, k in enumerate(keep):
+            a, n = per_output[k], numerical[i][k]
+            if not _close(a, n, tol.rtol, tol.atol):
+                text = _mismatch(Tensor._wrap(a), Tensor._wrap(n.astype(a.dtype, copy=False)), number, i)
+                raise GradcheckError(text.replace("Jacobian mismatch", "Jacobian computed with forward mode mismatch"))
 
 
 def _random_unit(x: Tensor, generator: Any) -> Array:
@@ -206,11 +209,11 @@ def _random_unit(x: Tensor, generator: Any) -> Array:
 def _fast_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...], tol: Tolerances) -> None:
     """One number for each output and input: a random combination of the Jacobian's rows and columns."""
     generator = np.random.default_rng(0)
-    tensors, outputs = _requiring_grad(inputs), _differentiable(func_out)
+    tensors, outputs = requiring_grad(inputs), differentiable(func_out)
     us = [_random_unit(x, generator) for x in tensors]
     vs = [_random_unit(out, generator) for out in outputs]
     directional = [_along(func, inputs, x, u, tol.eps) for x, u in zip(tensors, us, strict=True)]
-    keep = [k for k, out in enumerate(_as_tuple(func_out)) if out.requires_grad]
+    keep = [k for k, out in enumerate(as_tuple(func_out)) if out.requires_grad]
     if not outputs and any(np.abs(d).max(initial=0) > tol.nondet_tol for row in directional for d in row):
         raise GradcheckError("Numerical gradient for function expected to be zero")
     for j, (out, v) in enumerate(zip(outputs, vs, strict=True)):
@@ -237,58 +240,9 @@ def _in_slow_mode(
     func: Callable[..., Any], inputs: tuple[Any, ...], output: Tensor, input_: int, number: int, tol: Tolerances
 ) -> str:
     numerical = _numerical_jacobians(func, inputs, tol.eps)[input_][number]
-    analytical = _analytical_jacobians(output, _requiring_grad(inputs), float("inf"))[input_]
+    analytical = _analytical_jacobians(output, requiring_grad(inputs), float("inf"))[input_]
     largest = float(np.abs(numerical - analytical).max(initial=0))
     return SLOW_MODE_MESSAGE.format(Tensor._wrap(numerical), Tensor._wrap(analytical), largest)
-
-
-# ---- further demands
-
-
-def _check_zero_gives_zero(outputs: tuple[Tensor, ...], inputs: list[Tensor]) -> None:
-    zeros_like = torch_function("zeros_like")
-    found = grad(outputs, inputs, [zeros_like(out) for out in outputs], allow_unused=True, retain_graph=True)
-    for g, x in zip(found, inputs, strict=True):
-        if g is None:
-            continue
-        if np.asarray(g._data).any():
-            raise GradcheckError("backward not multiplied by grad_output")
-        if g.dtype is not x.dtype:
-            raise GradcheckError("grad is incorrect type")
-        if g.shape != x.shape:
-            raise GradcheckError("grad is incorrect size")
-
-
-class _Undefined(Function):
-    """The identity whose backward hands on no gradient at all."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Any) -> None:
-        return None
-
-
-def _check_undefined(func: Callable[..., Any], count: int, inputs: tuple[Any, ...]) -> None:
-    """No gradient for all outputs, and for each alone, has to be as good as zero."""
-    zeros_like, tensors = torch_function("zeros_like"), _requiring_grad(inputs)
-    for left_out in [set(range(count)), *({k} for k in range(count if count > 1 else 0))]:
-        outputs = [
-            _Undefined.apply(out) if k in left_out else out for k, out in enumerate(_differentiable(func(*inputs)))
-        ]
-        try:
-            found = grad(outputs, tensors, [zeros_like(out) for out in outputs], allow_unused=True)
-        except RuntimeError as e:
-            raise GradcheckError(
-                "Expected backward function to handle undefined output grads. " + UNDEFINED_NOTE
-            ) from e
-        if any(g is not None and np.asarray(g._data).any() for g in found):
-            raise GradcheckError(
-                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
-                + UNDEFINED_NOTE
-            )
 
 
 # ---- the two checks
@@ -315,10 +269,16 @@ def gradcheck(
     """True if the gradients of `func` at `inputs` agree with central differences within atol + rtol * |analytical|.
 
     Otherwise GradcheckError, or False without `raise_exception`; ValueError when no input requires grad. Options about
-    forward mode and batched gradients are accepted; there is nothing of theirs to check here.
+    batched gradients are accepted; there is nothing of theirs to check here.
     """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    tol, xs = Tolerances(eps, atol, rtol, nondet_tol), as_tuple(inputs)
     try:
-        _gradcheck(func, _as_tuple(inputs), Tolerances(eps, atol, rtol, nondet_tol), fast_mode, check_undefined_grad)
+        if check_backward_ad:
+            _gradcheck(func, xs, tol, fast_mode, check_undefined_grad)
+        if check_forward_ad:
+            _forward_check(func, xs, tol)
     except GradcheckError:
         if raise_exception:
             raise
@@ -331,13 +291,13 @@ def _gradcheck(
 ) -> None:
     _check_inputs(inputs)
     func_out = func(*inputs)
+    outputs = differentiable(func_out)
     (_fast_check if fast_mode else _slow_check)(func, func_out, inputs, tol)
-    outputs = _differentiable(func_out)
     if not outputs:
         return
-    _check_zero_gives_zero(outputs, _requiring_grad(inputs))
+    check_zero_gives_zero(outputs, requiring_grad(inputs))
     if check_undefined_grad:
-        _check_undefined(func, len(outputs), inputs)
+        check_undefined(func, len(outputs), inputs)
 
 
 def gradgradcheck(
@@ -360,12 +320,12 @@ def gradgradcheck(
     masked: bool = False,
 ) -> bool:
     """gradcheck of the gradient: with respect to `inputs` and to `grad_outputs` (random numbers unless given)."""
-    xs = _as_tuple(inputs)
+    xs = as_tuple(inputs)
     if grad_outputs is None:
         generator = np.random.default_rng(0)
-        given = tuple(_random_gradient(out, generator) for out in _differentiable(func(*xs)))
+        given = tuple(_random_gradient(out, generator) for out in differentiable(func(*xs)))
     else:
-        given = _as_tuple(grad_outputs)
+        given = as_tuple(grad_outputs)
     inputs_differ = [isinstance(x, Tensor) and x.requires_grad for x in xs]
     given_differ = [g.requires_grad for g in given]
 
@@ -373,7 +333,7 @@ def gradgradcheck(
         own = _marked(args[: len(xs)], inputs_differ)
         weights = _marked(args[len(xs):], given_differ)
         wanted = tuple(x for x, differs in zip(own, inputs_differ, strict=True) if differs)
-        outputs = _differentiable(func(*own))
+        outputs = differentiable(func(*own))
         found = grad(outputs, wanted, weights, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 

@@ -1,0 +1,76 @@
+"""What gradcheck demands of a function besides right derivatives: zero gives zero, no gradient is as good as zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gradtrace.engine import Function, Tensor, grad
+from gradtrace.engine.lazy import np
+from gradtrace.func.pytree import torch_function
+
+UNDEFINED_NOTE = (
+    'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+)
+
+
+class GradcheckError(RuntimeError):
+    """A gradient that does not agree with finite differences, or another of gradcheck's demands that is not met."""
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def differentiable(outputs: Any) -> tuple[Tensor, ...]:
+    return tuple(out for out in as_tuple(outputs) if out.requires_grad)
+
+
+def requiring_grad(inputs: Iterable[Any]) -> list[Tensor]:
+    return [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+
+
+def check_zero_gives_zero(outputs: tuple[Tensor, ...], inputs: list[Tensor]) -> None:
+    zeros_like = torch_function("zeros_like")
+    found = grad(outputs, inputs, [zeros_like(out) for out in outputs], allow_unused=True, retain_graph=True)
+    for g, x in zip(found, inputs, strict=True):
+        if g is None:
+            continue
+        if np.asarray(g._data).any():
+            raise GradcheckError("backward not multiplied by grad_output")
+        if g.dtype is not x.dtype:
+            raise GradcheckError("grad is incorrect type")
+        if g.shape != x.shape:
+            raise GradcheckError("grad is incorrect size")
+
+
+class Undefined(Function):
+    """The identity whose backward hands on no gradient at all."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> None:
+        return None
+
+
+def check_undefined(func: Callable[..., Any], count: int, inputs: tuple[Any, ...]) -> None:
+    """No gradient for all outputs, and for each alone, has to be as good as zero."""
+    zeros_like, tensors = torch_function("zeros_like"), requiring_grad(inputs)
+    for left_out in [set(range(count)), *({k} for k in range(count if count > 1 else 0))]:
+        outputs = [
+            Undefined.apply(out) if k in left_out else out for k, out in enumerate(differentiable(func(*inputs)))
+        ]
+        try:
+            found = grad(outputs, tensors, [zeros_like(out) for out in outputs], allow_unused=True)
+        except RuntimeError as e:
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads. " + UNDEFINED_NOTE
+            ) from e
+        if any(g is not None and np.asarray(g._data).any() for g in found):
+            raise GradcheckError(
+                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
+                + UNDEFINED_NOTE
+            )

@@ -33,7 +33,8 @@ _MODULES = {
 }
 # Parts of the package that are no names of PyTorch's: looking for them among the operators would load every family.
 _PARTS = ("cli", "engine", "errors", "lang", "ops", "views")
-_ELSEWHERE = {"set_printoptions": "gradtrace.engine.text", "vmap": "gradtrace.func"}
+_ELSEWHERE = {
+    "draw": "gradtrace.views.notebook","set_printoptions": "gradtrace.engine.text", "vmap": "gradtrace.func"}
 
 
 def __getattr__(name: str) -> Any:

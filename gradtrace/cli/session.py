@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, watched: bool = False,
            everything: bool = False, failing: bool = False,
-           jacobians: bool = False) -> Trace:
+           jacobians: bool = False, derived: bool = False) -> Trace:
     """Runs the program, calls backward as the flags say, and returns what happened; `watched`, with backward's steps.
 
     `everything` keeps also what neither the result nor a variable depends on. With `failing` a program that raised has
     a trace too, with what it raised in `failure`. `jacobians` notes the matrix of a step without a plain derivative.
+    With `derived` a backward under --create-graph is part of the trace: its own operations, and "w.grad".
     UsageError if the program is empty, or makes no tensor.
     """
+    from contextlib import nullcontext
+
     from gradtrace.trace.capture import capture
 
     if not program.tree.body:
@@ -42,7 +45,8 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
         called = watch is not None and bool(watch.passes)
         vectors = [values.read(text, "--grad-tensors", evaluator(dtype)) for text in how.grad_tensors]
         begun.append((run, roots))
-        done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how, called)))
+        with recorded(run, watch) if derived and how.create_graph else nullcontext():
+            done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how, called)))
 
     try:
         # what the program prints goes to stderr: stdout carries the command's result alone
@@ -56,10 +60,31 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
     if not done:
         raise ProgramError("the program ended itself while backward ran", "leave out exit()")
     run, roots, count = done[0]
-    trace = capture(run, roots, count, inputs=tensors, everything=everything, watch=watch)
+    trace = capture(run, roots, count, inputs=tensors, everything=everything, watch=watch, gradients=derived)
     if not trace.tensors:
         raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to show")
     return trace
+
+
+def recorded(run: Any, watch: Any) -> Any:
+    """A context in which operators are recorded as part of a run that is over: those of backward itself."""
+    from contextlib import contextmanager
+
+    from gradtrace.engine.state import state
+    from gradtrace.engine.watch import Scope
+    from gradtrace.lang.run import recorder_of
+
+    @contextmanager
+    def within() -> Any:
+        before = state.recorder, state.scope
+        state.recorder = recorder_of(run.records, run.scopes, watch)
+        state.scope = Scope(None, "backward", "the derivative's own graph")
+        try:
+            yield
+        finally:
+            state.recorder, state.scope = before
+
+    return within()
 
 
 def failed(error: ProgramError, begun: list[Any], tensors: dict[str, Tensor], watch: Any) -> Trace:

@@ -41,12 +41,14 @@ def capture(
     everything: bool = False,
     watch: Watch | None = None,
     failure: Failure | None = None,
+    gradients: bool = False,
 ) -> Trace:
     """Freezes `run` (run with `record=True`) after whatever backward passes there were.
 
     `roots` are the tensors that backward started from; `inputs` the run's named input tensors, which come first.
     Kept are the tensors that the roots, the outputs and the variables were computed from, or all with `everything`.
     `watch` is what looked on at backward, for the trace's steps; `failure` what ended the program.
+    With `gradients` the leaves' gradients that have a history of their own (create_graph) belong to it, as "w.grad".
     """
     given = inputs if inputs is not None else getattr(run, "inputs", None) or {}
     outputs = [tensor for _, tensor in run.outputs if isinstance(tensor, Tensor)]
@@ -56,6 +58,10 @@ def capture(
     bound = list(bound_names(run.env))
     history.read(bound)
     history.add_names(bound)
+    derived = derived_gradients([*given.items(), *bound]) if gradients else []
+    for name, gradient in derived:
+        entry = history.entry(gradient)
+        entry.names = entry.names or [name]
     for tensor in (*starts, *outputs):
         history.entry(tensor)
     history.find_functions()
@@ -66,6 +72,16 @@ def capture(
     wanted = [history.entry(tensor) for tensor in starts]
     shown = [history.entry(tensor) for tensor in outputs] or wanted
     return freeze(run, history, kept, wanted, shown, backward_runs, watch)._replace(failure=failure)
+
+
+def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tensor]]:
+    """The gradients, each once, that have a grad_fn of their own."""
+    found: dict[int, tuple[str, Tensor]] = {}
+    for name, tensor in named:
+        grad = _grad_of(tensor) if isinstance(tensor, Tensor) else None
+        if grad is not None and grad.grad_fn is not None:
+            found.setdefault(id(grad), (f"{name}.grad", grad))
+    return list(found.values())
 
 
 def freeze(

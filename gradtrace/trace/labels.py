@@ -89,7 +89,8 @@ def _label(entry: Entry, texts: dict[int, str], constants: dict[int, str]) -> st
         return entry.names[0]
     if entry.call is None:
         return constants.get(id(entry), "constant")
-    return texts.get(id(entry.call), "") or f"%{entry.id}"
+    # what no expression made is the derivative's own operation, under create_graph
+    return texts.get(id(entry.call), "") or public_name(entry.call.name)
 
 
 def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:

@@ -165,3 +165,11 @@ def test_warnings_go_to_stderr(gt, here):
     assert result.stdout == "None\n"
     assert "UserWarning: The .grad attribute of a Tensor that is not a leaf" in result.stderr
     assert result.stderr.startswith("s.py: UserWarning: ")
+
+
+def test_create_graph_joins_the_two(answer):
+    given = ("graph", "x*x*w", "--x", "3", "--w", "2")
+    said = answer(*given, "--create-graph")
+    assert ">x.grad<" in said and ">w.grad<" in said and "the derivative&#39;s own graph" in said.replace("'", "&#39;")
+    assert "CopyBackwards" in answer(*given, "--create-graph", "--style", "autograd")
+    assert "x.grad" not in answer(*given)

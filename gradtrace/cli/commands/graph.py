@@ -70,7 +70,7 @@ def graph(
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
     suffix = "" if output_file is None else render.suffix_of(output_file)
     watched = derivatives or color_by == "grad-norm" or suffix in render.WATCHED
-    trace = session.record(program, inputs, how, options.budget(flags), watched=watched)
+    trace = session.record(program, inputs, how, options.budget(flags), watched=watched, derived=True)
     look = dot.Options(style, theme, not no_legend, not no_values, not no_gradients, autograd_nodes, derivatives,
                        direction, levels, color_by)
     drawn = model.model(trace, style, folded(trace, depth, expand))

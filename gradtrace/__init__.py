@@ -34,7 +34,8 @@ _MODULES = {
 # Parts of the package that are no names of PyTorch's: looking for them among the operators would load every family.
 _PARTS = ("cli", "engine", "errors", "lang", "ops", "views")
 _ELSEWHERE = {
-    "draw": "gradtrace.views.notebook","set_printoptions": "gradtrace.engine.text", "vmap": "gradtrace.func"}
+    "draw": "gradtrace.views.notebook", "set_printoptions": "gradtrace.engine.text", "vmap": "gradtrace.func",
+}
 
 
 def __getattr__(name: str) -> Any:

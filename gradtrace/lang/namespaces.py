@@ -175,6 +175,8 @@ def absent(name: str) -> ImportError:
     close = difflib.get_close_matches(name, known, 1, 0.8)
     top = sorted({n.partition(".")[0] for n in known if not n.startswith("_")})
     hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(top)}"
+    if "tensorboard" in name:
+        hint = torch_modules.TENSORBOARD
     error._gradtrace = UnknownNameError(f"the module '{name}' is not offered", hint)  # type: ignore[attr-defined]
     return error
 

@@ -61,6 +61,7 @@ OWN = {
         "--color-by": (NOTES, ("--color-by", "grad-norm")),
         "--depth": (("loop.txt", "--x", "1"), ("--depth", "all")),
         "--expand": (("loop.txt", "--x", "1"), ("--expand", "all")),
+        "--tensorboard": (NOTES, ("--tensorboard", "runs")),
         "--dpi": ((*NOTES, "-o", "/dev/stdout.png"), ("--dpi", "0")),
     },
     "paths": {

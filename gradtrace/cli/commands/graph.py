@@ -62,6 +62,7 @@ def graph(
     depth: str | None,
     expand: tuple[str, ...],
     dpi: int | None,
+    tensorboard: str | None,
     **flags: Any,
 ) -> None:
     from gradtrace.cli import session
@@ -69,10 +70,16 @@ def graph(
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
     suffix = "" if output_file is None else render.suffix_of(output_file)
-    watched = derivatives or color_by == "grad-norm" or suffix in render.WATCHED
+    watched = derivatives or color_by == "grad-norm" or suffix in render.WATCHED or tensorboard is not None
     trace = session.record(program, inputs, how, options.budget(flags), watched=watched, derived=True)
     look = dot.Options(style, theme, not no_legend, not no_values, not no_gradients, autograd_nodes, derivatives,
                        direction, levels, color_by)
+    if tensorboard is not None:
+        from gradtrace.views import tensorboard as events
+
+        events.write(trace, tensorboard)
+        if output_file is None:
+            return
     drawn = model.model(trace, style, folded(trace, depth, expand))
     if output_file is None:
         output.write(shown(drawn, look, flags["color"]))
@@ -151,6 +158,8 @@ def picture() -> list[ToolOption]:
                    help="Show N levels of modules, functions and loops, fold what is deeper. Default: what fits."),
         ToolOption(["--expand"], metavar="NAMES", multiple=True, section=place,
                    help="Open these all the same: net.layers.0, f, or \"line 7\"."),
+        ToolOption(["--tensorboard"], metavar="LOGDIR", section=place,
+                   help="Write an event file for TensorBoard's graph tab."),
         ToolOption(["--dpi"], type=int, min=10, max=1200, metavar="N", section=place, help="Resolution of a PNG."),
     ]
 

@@ -1,5 +1,6 @@
 # The recurrent cell that the animations of dynamic graphs show, built line by line.
 #     gradtrace run examples/recurrent_cell.py
+#     gradtrace graph examples/recurrent_cell.py -o cell.gif
 import torch
 
 W_h = torch.linspace(-1, 1, 9).reshape(3, 3).requires_grad_()

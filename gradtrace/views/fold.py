@@ -13,8 +13,8 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Iterable, NamedTuple, Sequence
 from gradtrace.trace.record import ScopeRecord, Trace
 
-FITS = 160  # operations and groups that a picture still shows well
-LONGEST = 24  # operations one after the other that do
+FITS = 120  # operations and groups that a picture still shows well
+LONGEST = 16  # operations one after the other that do
 SERIES = 3  # equal neighbours from which on they are one group
 EVERYTHING = 1_000_000
 

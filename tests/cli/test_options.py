@@ -100,6 +100,14 @@ OWN = {
         "--format": (NOTES, ("--format", "csv")),
         "--follow": (NOTES, ("--follow", "x")),
     },
+    "stats": {
+        **BACKWARD,
+        "--format": (NOTES, ("--format", "csv")),
+        "--all": (("loop.txt", "--x", "1"), ("--all",)),
+        "--anomaly": (NOTES, ("--anomaly",)),
+        "--create-graph": ((*NOTES, "--backward", "2"), ("--create-graph",)),
+        "--dtype": (("x/3", "--x", "1", "--format", "json"), ("--dtype", "float32")),
+    },
     "why": {
         **BACKWARD,
         "--format": (NOTES, ("--format", "csv")),

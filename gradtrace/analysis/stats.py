@@ -1,0 +1,330 @@
+"""Numbers about every node of a run, and what they say together: where gradients vanish or explode, what is not finite
+first, what is kept in memory, what could run at once, what is computed twice or for nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from gradtrace.analysis.answer import is_finite
+from gradtrace.analysis.flow import Flow
+from gradtrace.analysis.steps import made_by, size_of
+from gradtrace.trace.record import Span, TensorRecord, Trace, Value
+
+VANISHED = 1e-7  # a mean absolute gradient this much smaller than the largest of its pass has vanished
+EXPLODED = 1e4
+FADING = 0.5  # what a level leaves of the gradient of the one above, on average, when it is said to fade
+
+
+class Numbers(NamedTuple):
+    """Of a value's finite elements; `zeros` is a fraction of all, `nan` and `inf` are counts."""
+
+    norm: float
+    mean: float
+    largest: float  # absolute
+    zeros: float
+    nan: int
+    inf: int
+
+
+class Node(NamedTuple):
+    """One tensor. `level` counts operations from the inputs on, `depth` backward's steps from the root (None: none)."""
+
+    tensor: int
+    label: str
+    op: str | None
+    module: str
+    level: int
+    depth: int | None
+    span: Span | None
+    value: Numbers | None
+    grad: Numbers | None
+
+
+class Depth(NamedTuple):
+    """The gradients of all nodes at one distance from the root."""
+
+    depth: int
+    nodes: int
+    mean: float  # of the absolute elements, the largest of the nodes
+    smallest: float  # the smallest of the nodes
+
+
+class Module(NamedTuple):
+    """The gradients of one module's parameters."""
+
+    name: str
+    parameters: int  # elements
+    norm: float
+    largest: float
+    zeros: float
+
+
+class Bad(NamedTuple):
+    """The first place where something is not finite: `inputs` are the operands with what they were."""
+
+    where: str  # "forward", "backward"
+    label: str
+    op: str
+    span: Span | None
+    inputs: tuple[tuple[str, Value], ...]
+
+
+class Structure(NamedTuple):
+    """The shape of the graph. `levels` are labels, the first the inputs'."""
+
+    operations: int
+    tensors: int
+    leaves: int
+    levels: tuple[tuple[str, ...], ...]
+    width: int
+    common: tuple[tuple[str, ...], ...]  # computed more than once from the same operands
+    dead: tuple[str, ...]  # computed, but not needed for the result
+
+
+class Memory(NamedTuple):
+    """Bytes: what is saved for backward, each tensor once; and what retain_grad on everything would keep besides."""
+
+    saved: int
+    saved_tensors: int
+    freed: bool
+    leaf_gradients: int
+    retained: int
+
+
+class Stats(NamedTuple):
+    nodes: tuple[Node, ...]
+    depths: tuple[Depth, ...]
+    modules: tuple[Module, ...]
+    verdict: str  # "", or what the gradients do on their way
+    bad: tuple[Bad, ...]
+    structure: Structure
+    memory: Memory
+    device: str
+
+
+def stats(trace: Trace) -> Stats:
+    """All of it. The run must have been watched and captured with `everything`."""
+    flow = Flow(trace)
+    grads = gradients(trace)
+    depths = depths_of(trace)
+    levels = levels_of(trace)
+    inside = within_backward(trace)
+    nodes = tuple(
+        Node(t.id, t.label, t.op, module_of(trace, t), levels[t.id], depths.get(t.id), t.span, numbers_of(t.value),
+             numbers_of(grads.get(t.id)))
+        for t in trace.tensors if t.operation not in inside
+    )
+    by_depth = at_depths(nodes, grads)
+    return Stats(nodes, by_depth, modules(trace), verdict(by_depth), tuple(first_bad(trace)),
+                 structure(trace, flow, levels, inside), memory(trace, grads), "cpu")
+
+
+# ---- numbers
+
+
+def numbers_of(value: Value | None) -> Numbers | None:
+    """What there is to say of a value; None of none, and of what holds no floats."""
+    if value is None or not value.is_float or not value.numel:
+        return None
+    if not value.shape:
+        x = float(value.data)
+        shown = x if math.isfinite(x) else 0.0
+        return Numbers(abs(shown), shown, abs(shown), float(x == 0), int(x != x), int(abs(x) == math.inf))
+    data: Any = value.data
+    nan, inf = int((data != data).sum()), int((abs(data) == math.inf).sum())
+    finite = (data if not nan and not inf else data[abs(data) < math.inf]).astype("float64")
+    if not finite.size:
+        return Numbers(0.0, 0.0, 0.0, 0.0, nan, inf)
+    return Numbers(float((finite**2).sum()) ** 0.5, float(finite.mean()), float(abs(finite).max()),
+                   float((data == 0).sum() / data.size), nan, inf)
+
+
+def gradients(trace: Trace) -> dict[int, Value]:
+    """By tensor its gradient; of those that keep none, what the last pass brought them."""
+    found: dict[int, Value] = {}
+    for step in trace.steps:
+        tensor = made_by(trace.functions[step.function])
+        value = next((v for v in step.upstream if v is not None), None)
+        if tensor is not None and value is not None:
+            found[tensor] = value
+    found.update({t.id: t.grad for t in trace.tensors if t.grad is not None})
+    return found
+
+
+# ---- places
+
+
+def levels_of(trace: Trace) -> list[int]:
+    """By tensor: 0 for what no operation made, else one more than the highest of its operands."""
+    levels = [0] * len(trace.tensors)
+    for operation in trace.operations:
+        above = max((levels[o.tensor] for o in operation.inputs if o.tensor is not None), default=0)
+        for out in operation.outputs:
+            levels[out] = above + 1
+    return levels
+
+
+def depths_of(trace: Trace) -> dict[int, int]:
+    """By tensor: the fewest steps of backward from a root."""
+    targets: dict[int, list[int]] = {}
+    for edge in trace.function_edges:
+        targets.setdefault(edge.source, []).append(edge.target)
+    starts = {f for one in trace.passes for i in one.roots if (f := trace.tensors[i].function) is not None}
+    known = dict.fromkeys(starts, 0)
+    waiting = list(starts)
+    while waiting:
+        following = []
+        for function in waiting:
+            for target in targets.get(function, ()):
+                if target not in known:
+                    known[target] = known[function] + 1
+                    following.append(target)
+        waiting = following
+    return {tensor: depth for f, depth in known.items() if (tensor := made_by(trace.functions[f])) is not None}
+
+
+def within_backward(trace: Trace) -> set[int]:
+    """The operations that ran within a pass: code of Functions and hooks, and the gradients' own graph."""
+    return {i for one in trace.passes for i in range(one.after, one.until)}
+
+
+def module_of(trace: Trace, t: TensorRecord) -> str:
+    """The module that an operation ran in, or that holds a parameter; "" for none."""
+    if t.is_parameter and t.name is not None and "." in t.name:
+        return t.name.rpartition(".")[0]
+    scope = None if t.operation is None else trace.operations[t.operation].scope
+    while scope is not None:
+        record = trace.scopes[scope]
+        if record.kind == "module":
+            return record.name
+        scope = record.parent
+    return ""
+
+
+# ---- gradients on their way
+
+
+def mean_size(value: Value) -> float:
+    data: Any = value.data
+    return abs(float(data)) if not value.shape else float(abs(data).mean(dtype="float64"))
+
+
+def at_depths(nodes: tuple[Node, ...], grads: dict[int, Value]) -> tuple[Depth, ...]:
+    found: dict[int, list[float]] = {}
+    for node in nodes:
+        if node.depth is not None and node.tensor in grads and is_finite(grads[node.tensor]):
+            found.setdefault(node.depth, []).append(mean_size(grads[node.tensor]))
+    return tuple(Depth(d, len(sizes), max(sizes), min(sizes)) for d, sizes in sorted(found.items()))
+
+
+def verdict(depths: tuple[Depth, ...]) -> str:
+    """Whether gradients vanish or explode on their way from the root."""
+    if len(depths) < 3 or not depths[0].mean:
+        return ""
+    first, last = depths[0], depths[-1]
+    if not last.mean:
+        return "the gradients are 0 at the far end"
+    ratio = last.mean / first.mean
+    each = ratio ** (1 / (last.depth - first.depth))
+    if ratio < VANISHED or (ratio < 1e-3 and each < FADING):
+        return f"vanishing: {ratio:.2g} of the gradient is left after {last.depth} steps, {each:.2g} for each"
+    if ratio > EXPLODED:
+        return f"exploding: the gradient grows {ratio:.2g} times over {last.depth} steps, {each:.2g} for each"
+    return ""
+
+
+def modules(trace: Trace) -> tuple[Module, ...]:
+    """The gradients of the parameters of each module, in order of creation."""
+    found: dict[str, list[Value]] = {}
+    for t in trace.tensors:
+        if t.is_parameter and t.name is not None and t.grad is not None:
+            found.setdefault(t.name.rpartition(".")[0] or t.name, []).append(t.grad)
+    rows = []
+    for name, grads in found.items():
+        known = [n for n in map(numbers_of, grads) if n is not None]
+        total = sum(g.numel for g in grads)
+        rows.append(Module(name, total, math.hypot(*(n.norm for n in known)), max(n.largest for n in known),
+                           sum(n.zeros * g.numel for n, g in zip(known, grads, strict=True)) / total))
+    return tuple(rows)
+
+
+# ---- not finite
+
+
+def first_bad(trace: Trace) -> list[Bad]:
+    """The first operation that made something not finite of finite operands, and the first such step of backward."""
+    found = []
+    for operation in trace.operations:
+        inputs = operands(trace, operation.id)
+        made = [trace.tensors[i] for i in operation.outputs]
+        if any(not is_finite(t.value) for t in made) and all(is_finite(v) for _, v in inputs):
+            found.append(Bad("forward", made[0].label, operation.name, operation.span, inputs))
+            break
+    by_function = {o.function: o.id for o in trace.operations}
+    for step in trace.steps:
+        if all(map(is_finite, step.upstream)) and not all(map(is_finite, step.downstream)):
+            function = trace.functions[step.function]
+            operation_id = by_function.get(function.id)
+            tensor = made_by(function)
+            name = function.name if operation_id is None else trace.operations[operation_id].name
+            found.append(Bad("backward", function.name if tensor is None else trace.tensors[tensor].label, name,
+                             function.span, () if operation_id is None else operands(trace, operation_id)))
+            break
+    return found
+
+
+def operands(trace: Trace, operation: int) -> tuple[tuple[str, Value], ...]:
+    tensors = [trace.tensors[o.tensor] for o in trace.operations[operation].inputs if o.tensor is not None]
+    return tuple((t.label, t.value) for t in tensors if t.value is not None)
+
+
+# ---- structure
+
+
+def structure(trace: Trace, flow: Flow, levels: list[int], inside: set[int]) -> Structure:
+    """Levels (what could run at once), what is computed twice, what for nothing."""
+    roots = {i for one in trace.passes for i in one.roots} | set(trace.roots) | set(trace.outputs)
+    needed = flow.before(roots)
+    shown: dict[int, list[str]] = {}
+    for t in trace.tensors:
+        if t.id in needed and t.operation not in inside:
+            shown.setdefault(levels[t.id], []).append(t.label)
+    ordered = tuple(tuple(shown[level]) for level in sorted(shown))
+    own = [o for o in trace.operations if o.id not in inside]
+    dead = tuple(", ".join(trace.tensors[i].label for i in o.outputs) for o in own if needed.isdisjoint(o.outputs))
+    return Structure(len(own), sum(t.operation not in inside for t in trace.tensors),
+                     sum(t.is_leaf and t.requires_grad for t in trace.tensors), ordered,
+                     max((len(level) for level in ordered[1:]), default=0), common(trace, own), dead)
+
+
+def common(trace: Trace, operations: list[Any]) -> tuple[tuple[str, ...], ...]:
+    """Operations of one name on the same operands, whose results are one value computed again."""
+    same: dict[int, int] = {}  # by tensor: the first that has its value
+    groups: dict[Any, list[int]] = {}
+    for operation in operations:
+        if operation.name.endswith("_") or len(operation.outputs) != 1:
+            continue
+        key = (
+            operation.label,
+            *((same.get(o.tensor, o.tensor), o.name) for o in operation.inputs if o.tensor is not None),
+        )
+        out = operation.outputs[0]
+        group = groups.setdefault(key, [])
+        if group:
+            same[out] = group[0]
+        group.append(out)
+    return tuple(tuple(trace.tensors[i].label for i in group) for group in groups.values() if len(group) > 1)
+
+
+# ---- memory
+
+
+def memory(trace: Trace, grads: dict[int, Value]) -> Memory:
+    """What backward needs kept, and what keeping every gradient would cost."""
+    kept = {s.tensor for f in trace.functions for s in f.saved if s.tensor is not None}
+    results = [t for t in trace.tensors if t.requires_grad and not t.is_leaf and not t.retains_grad]
+    retained = sum(size_of(grads.get(t.id) or t.value) for t in results if t.id in grads)
+    return Memory(sum(size_of(trace.tensors[i].value) for i in kept), len(kept),
+                  any(f.freed for f in trace.functions), sum(size_of(t.grad) for t in trace.tensors), retained)

@@ -1,0 +1,58 @@
+"""`gradtrace stats SOURCE`: numbers about every node, and what they say together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.cli import options, output, screen
+from gradtrace.cli.command import SourceCommand, ToolOption
+from gradtrace.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from gradtrace.lang import Program
+
+HELP = """Show of every tensor of SOURCE the norm, mean, largest element and share of zeros, of its value and of the
+gradient that reached it; then gradients by module, and where they vanish or explode; what could run at once, what is
+computed twice or for nothing; what is saved for backward, and what keeping every gradient would cost.
+
+--anomaly tells only the first node that is not finite, forward and backward; the exit code is 1 if there is one."""
+
+EXAMPLES = """Examples:
+  gradtrace stats "(x+w)*(w+1)" --x 2 --w 1
+  gradtrace stats model.py --format json
+  gradtrace stats model.py --anomaly"""
+
+FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
+
+
+def stats(program: Program, format: str, color: str | None, all: bool, anomaly: bool, **flags: Any) -> int:
+    from gradtrace.analysis import stats as analysis
+    from gradtrace.cli import session
+    from gradtrace.views import stats as view
+
+    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
+    trace = session.record(program, inputs, how, options.budget(flags), watched=True, everything=True)
+    found = analysis.stats(trace)
+    if format == "table":
+        output.write(view.text(found, screen.options(color, all), anomaly))
+    else:
+        output.write(view.render(found, format))
+    return Exit.FAILED if anomaly and found.bad else Exit.OK
+
+
+command = SourceCommand(
+    "stats",
+    stats,
+    [
+        *options.source(),
+        ToolOption(["--anomaly"], is_flag=True, section="Output", help="Tell only the first node that is not finite."),
+        ToolOption(["--all"], is_flag=True, section="Output", help="Leave no node out of a long table."),
+        *options.inputs(),
+        *options.backward(),
+        *options.format(FORMATS),
+        *options.limits(),
+        *options.common(),
+    ],
+    HELP,
+    EXAMPLES,
+)

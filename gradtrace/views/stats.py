@@ -1,0 +1,230 @@
+"""Statistics as text or data.
+
+The JSON document has `schema` "gradtrace/stats", `version`, device, structure {operations, tensors, leaves, levels,
+width, depth, common, dead}, memory {saved_bytes, saved_tensors, freed, leaf_gradient_bytes, retained_bytes}, verdict,
+depths [{depth, nodes, mean, smallest}], modules [{name, parameters, norm, largest, zeros}], bad [{where, label, op,
+line, inputs [{label, value}]}], nodes [{tensor, label, op, module, level, depth, line, value, grad}] with value and
+grad {norm, mean, largest, zeros, nan, inf} or null. JSON Lines have a node each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gradtrace.analysis.stats import Bad, Node, Numbers, Stats
+from gradtrace.views import grid, numbers, rows
+from gradtrace.views.cells import visible, wrap
+from gradtrace.views.layout import Cell, Column, Options, paint
+
+SCHEMA, VERSION = "gradtrace/stats", 1
+MANY = 40  # rows of a table
+FEW = 6  # names of a level that are written out
+COLUMNS = ("label", "op", "module", "level", "depth", "line", "norm", "mean", "largest", "zeros", "nan", "inf",
+           "grad_norm", "grad_mean", "grad_largest", "grad_zeros", "grad_nan", "grad_inf")
+SHRINK = {"node": 10, "op": 6, "module": 8}
+SPARE = ("zeros", "mean", "module", "op")
+
+
+def text(found: Stats, options: Options, anomaly: bool = False) -> str:
+    parts = [anomalies(found)] if anomaly else [*tables(found, options), reports(found)]
+    width = min(options.width or 100, 100)
+    blocks = []
+    for part in parts:
+        shown = [paint(line, style, options) for said, style in part for line in ([said] if style == "table" else
+                 wrap(visible(said), width))] if part and isinstance(part[0], tuple) else list(part)
+        if shown:
+            blocks.append("".join(line + "\n" for line in shown))
+    return "\n".join(blocks)
+
+
+def tables(found: Stats, options: Options) -> Iterator[list[Any]]:
+    shown = list(found.nodes) if options.all or len(found.nodes) <= MANY else outstanding(found.nodes)
+    yield grid.lines(node_columns(shown), options, SHRINK, SPARE)
+    left = len(found.nodes) - len(shown)
+    if left:
+        yield [(f"{left} more nodes are not shown (--all)", "dim")]
+    if found.modules:
+        yield grid.lines([
+            grid.column("module", [Cell(visible(m.name)) for m in found.modules]),
+            Column("parameters", [Cell(f"{m.parameters:,}", "", True) for m in found.modules]),
+            Column("grad norm", [cell(m.norm) for m in found.modules]),
+            Column("largest", [cell(m.largest) for m in found.modules]),
+            Column("zeros", [percent(m.zeros) for m in found.modules]),
+        ], options, {"module": 10})
+    if found.verdict:
+        yield grid.lines([
+            Column("depth", [Cell(str(d.depth), "", True) for d in depth_rows(found)]),
+            Column("nodes", [Cell(str(d.nodes), "", True) for d in depth_rows(found)]),
+            Column("mean |grad|", [cell(d.mean) for d in depth_rows(found)]),
+            Column("smallest", [cell(d.smallest) for d in depth_rows(found)]),
+        ], options)
+
+
+def depth_rows(found: Stats) -> Sequence[Any]:
+    """All depths, or twelve of them spread over the whole."""
+    depths = found.depths
+    return depths if len(depths) <= 12 else [depths[(len(depths) - 1) * i // 11] for i in range(12)]
+
+
+def outstanding(nodes: Sequence[Node]) -> list[Node]:
+    """Those with something not finite, then those with the largest and smallest gradients, in their order."""
+    bad = [n for n in nodes if any(x is not None and (x.nan or x.inf) for x in (n.value, n.grad))][: MANY // 2]
+    sized = sorted((n for n in nodes if n.grad is not None), key=lambda n: n.grad.largest)  # type: ignore[union-attr]
+    room = max(2, (MANY - len(bad)) // 2)
+    chosen = {n.tensor for n in [*bad, *sized[:room], *sized[-room:]]} or {n.tensor for n in nodes[:MANY]}
+    return [n for n in nodes if n.tensor in chosen]
+
+
+def node_columns(shown: Sequence[Node]) -> list[Column]:
+    values, grads = [n.value for n in shown], [n.grad for n in shown]
+    return [
+        grid.column("node", [Cell(visible(n.label)) for n in shown]),
+        grid.column("op", [n.op or "" for n in shown]),
+        grid.column("module", [visible(n.module) for n in shown]),
+        Column("norm", [number_cell(v, "norm") for v in values]),
+        Column("mean", [number_cell(v, "mean") for v in values]),
+        Column("max", [number_cell(v, "largest") for v in values]),
+        Column("zeros", [percent(v.zeros) if v else Cell("", "", True) for v in values]),
+        Column("grad norm", [number_cell(v, "norm") for v in grads]),
+        Column("grad max", [number_cell(v, "largest") for v in grads]),
+        Column("grad zeros", [percent(v.zeros) if v else Cell("", "", True) for v in grads]),
+        grid.column("bad", [bad_cell(n) for n in shown]),
+    ]
+
+
+def number_cell(found: Numbers | None, field: str) -> Cell:
+    return Cell("", "", True) if found is None else cell(getattr(found, field))
+
+
+def cell(x: float) -> Cell:
+    return Cell(numbers.number(x, 4), "", True)
+
+
+def percent(fraction: float) -> Cell:
+    return Cell(f"{100 * fraction:.3g}%" if fraction else "0", "" if fraction else "dim", True)
+
+
+def bad_cell(node: Node) -> Cell:
+    parts = [f"{name} {count} {what}" for name, x in (("value", node.value), ("grad", node.grad)) if x is not None
+             for count, what in ((x.nan, "NaN"), (x.inf, "Inf")) if count]
+    return Cell(", ".join(parts), "red")
+
+
+# ---- reports
+
+
+def reports(found: Stats) -> list[tuple[str, str]]:
+    s, m = found.structure, found.memory
+    lines = [(f"{s.operations} operations, {s.tensors} tensors, {s.leaves} leaves that require grad; device "
+              f"{found.device} (the only one here)", "")]
+    levels = [f"{{{', '.join(level[:FEW])}{', ...' if len(level) > FEW else ''}}}" for level in s.levels]
+    shown = levels if len(levels) <= 8 else [*levels[:3], "...", *levels[-3:]]
+    lines.append((f"levels (each can run at once): {' '.join(shown)}", ""))
+    lines.append((f"depth {len(s.levels)}, width {s.width}", ""))
+    lines.append((f"computed more than once: {'; '.join(same(group) for group in s.common[:FEW])}" if s.common
+                  else "no common subexpressions", "yellow" if s.common else ""))
+    lines.append(
+        (
+            f"not needed for the result: {', '.join(s.dead[:FEW])}{', ...' if len(s.dead) > FEW else ''}"
+            if s.dead
+            else "no dead nodes",
+            "yellow" if s.dead else "",
+        )
+    )
+    state = "freed by backward" if m.freed else "still kept"
+    lines.append((f"saved for backward: {bytes_text(m.saved)} in {m.saved_tensors} tensors ({state})", ""))
+    lines.append((f"gradients of leaves: {bytes_text(m.leaf_gradients)}; retain_grad on every non-leaf would keep "
+                  f"{bytes_text(m.retained)} more", ""))
+    lines += [(found.verdict, "red")] if found.verdict else []
+    return lines + [(bad_text(bad), "red") for bad in found.bad]
+
+
+def same(group: Sequence[str]) -> str:
+    """ "x+w (2 times)": numbered labels of one expression go by it."""
+    base = group[0].rpartition(" #")[0] or group[0]
+    other = [label for label in group if (label.rpartition(" #")[0] or label) != base]
+    return f"{base} ({len(group)} times)" if not other else " = ".join(group)
+
+
+def anomalies(found: Stats) -> list[tuple[str, str]]:
+    return [(bad_text(bad), "red") for bad in found.bad] or [("every value and every gradient is finite", "green")]
+
+
+def bad_text(bad: Bad) -> str:
+    where = f" on line {bad.span.line}" if bad.span else ""
+    shown = "; ".join(f"{label} is {numbers.short(value)}" for label, value in bad.inputs)
+    made = f"{bad.op}{where} makes {bad.label} not finite" if bad.where == "forward" else (
+        f"the derivative of {bad.op}{where} is not finite")
+    return f"first bad node in {bad.where}: {made}" + (f" ({shown})" if shown else "")
+
+
+def bytes_text(size: int) -> str:
+    from gradtrace.views.steps import bytes_text as text
+
+    return text(size)
+
+
+# ---- data
+
+
+def render(found: Stats, format: str) -> str:
+    if format == "json":
+        return rows.dumps(numbers.json_safe(document(found))) + "\n"
+    if format == "jsonl":
+        head = {"schema": SCHEMA + "/node", "version": VERSION}
+        return "".join(rows.dumps(numbers.json_safe({**head, **plain(n)})) + "\n" for n in found.nodes)
+    return rows.render(COLUMNS, [row(n) for n in found.nodes], format)
+
+
+def document(found: Stats) -> dict[str, Any]:
+    s, m = found.structure, found.memory
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "device": found.device,
+        "structure": {
+            "operations": s.operations,
+            "tensors": s.tensors,
+            "leaves": s.leaves,
+            "levels": [list(level) for level in s.levels],
+            "width": s.width,
+            "depth": len(s.levels),
+            "common": [list(group) for group in s.common],
+            "dead": list(s.dead),
+        },
+        "memory": {
+            "saved_bytes": m.saved,
+            "saved_tensors": m.saved_tensors,
+            "freed": m.freed,
+            "leaf_gradient_bytes": m.leaf_gradients,
+            "retained_bytes": m.retained,
+        },
+        "verdict": found.verdict,
+        "depths": [d._asdict() for d in found.depths],
+        "modules": [mod._asdict() for mod in found.modules],
+        "bad": [
+            {
+                "where": b.where,
+                "label": b.label,
+                "op": b.op,
+                "line": b.span.line if b.span else None,
+                "inputs": [{"label": label, "value": numbers.jsonable(v)} for label, v in b.inputs],
+            }
+            for b in found.bad
+        ],
+        "nodes": [plain(n) for n in found.nodes],
+    }
+
+
+def plain(node: Node) -> dict[str, Any]:
+    return {"tensor": node.tensor, "label": node.label, "op": node.op, "module": node.module, "level": node.level,
+            "depth": node.depth, "line": node.span.line if node.span else None,
+            "value": None if node.value is None else node.value._asdict(),
+            "grad": None if node.grad is None else node.grad._asdict()}
+
+
+def row(node: Node) -> list[str]:
+    blank = ("",) * 6
+    return [node.label, node.op or "", node.module, str(node.level), "" if node.depth is None else str(node.depth),
+            str(node.span.line) if node.span else "", *map(str, node.value or blank), *map(str, node.grad or blank)]

@@ -41,6 +41,7 @@ class Variable(metaclass=_TensorsAreVariables):
 
 _LATER = {
     "forward_ad": ("gradtrace.func.forward_ad", None),
+    "grad_mode": ("gradtrace.engine.modes", None),
     "functional": ("gradtrace.func.functional", None),
     "function": ("gradtrace.engine.function", None),
     "gradcheck": ("gradtrace.func.gradcheck", "gradcheck"),

@@ -46,13 +46,15 @@ class _Mode:
     def __call__(self, function: Callable[..., Any]) -> Any:
         return _Wrapped(function, self)
 
-    def __enter__(self) -> _Mode:
+    def __enter__(self) -> None:
         self._previous.append((state.grad_enabled, state.inference))
         state.grad_enabled, state.inference = self._values()
-        return self
 
     def __exit__(self, *exc: object) -> None:
         state.grad_enabled, state.inference = self._previous.pop()
+
+    def __repr__(self) -> str:
+        return f"<torch.autograd.grad_mode.{type(self).__name__} object at {id(self):#x}>"
 
 
 class _Bare(type):
@@ -61,6 +63,11 @@ class _Bare(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and callable(args[0]) and not isinstance(args[0], bool):
             return _Wrapped(args[0], super().__call__())
+        if len(args) > 1:
+            raise TypeError(
+                "_NoParamDecoratorContextManager.__new__() takes from 1 to 2 positional arguments but "
+                f"{len(args) + 1} were given"
+            )
         return super().__call__(*args, **kwargs)
 
 
@@ -72,10 +79,10 @@ class no_grad(_Mode, metaclass=_Bare):
 
 
 class enable_grad(_Mode, metaclass=_Bare):
-    """Recording is on inside, also within no_grad."""
+    """Recording is on inside, also within no_grad; within inference_mode nothing is recorded."""
 
     def _values(self) -> tuple[bool, bool]:
-        return True, state.inference
+        return not state.inference, state.inference
 
 
 class set_grad_enabled(_Mode):
@@ -83,7 +90,10 @@ class set_grad_enabled(_Mode):
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        self.mode = bool(mode)
+        if not isinstance(mode, bool):
+            kind = type(mode).__name__
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {kind}")
+        self.mode = mode
         self._entered_from = (state.grad_enabled, state.inference)
         state.grad_enabled = self.mode
 
@@ -98,10 +108,12 @@ class set_grad_enabled(_Mode):
         copy._entered_from = (before, state.inference)
         return copy
 
-    def __enter__(self) -> _Mode:
+    def __enter__(self) -> None:
         self._previous.append(self._entered_from)
         state.grad_enabled = self.mode
-        return self
+
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
 
 class inference_mode(_Mode, metaclass=_Bare):
@@ -112,7 +124,7 @@ class inference_mode(_Mode, metaclass=_Bare):
         self.mode = bool(mode)
 
     def _values(self) -> tuple[bool, bool]:
-        return (False, True) if self.mode else (state.grad_enabled, False)
+        return (False, True) if self.mode else (state.grad_enabled or state.inference, False)
 
     def clone(self) -> _Mode:
         return inference_mode(self.mode)

@@ -40,6 +40,8 @@ Rule = Callable[..., Any]
 # What Python's float arithmetic raises where IEEE arithmetic gives inf or nan.
 FLOAT_TRAPS = (ZeroDivisionError, OverflowError, ValueError)
 NUMBERS = (float, int, bool)
+# PyTorch's names of kernels, for the dtypes that they refuse, where they are not the operators'.
+UFUNCS = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 
 records: dict[str, Op] = {}
 
@@ -244,7 +246,8 @@ class Op:
 
     def run(self, args: tuple[Any, ...], raws: list[Any]) -> Any:
         """The kernel on raw data, on Python floats where all operands are such."""
-        if self.lacks is not None:
+        late = self.promote == "arith" and isinstance(self.lacks, tuple)  # the common dtype is what must be offered
+        if self.lacks is not None and not late:
             self._refuse(raws)
         if self.scalar is not None and type(raws[0]) in NUMBERS and self._on_numbers(raws):
             try:
@@ -253,6 +256,8 @@ class Op:
                 pass
         if self.promote is not None:
             raws = promote(self, args, raws)
+            if late:
+                self._refuse(raws)
             if type(raws[0]) is float and type(self._kernel) is not str:  # a kernel of our own expects arrays
                 raws[0] = np.asarray(raws[0])
         elif self.view:
@@ -266,6 +271,12 @@ class Op:
         except ValueError as error:
             if "broadcast" in str(error):
                 refuse_mismatch(raws[: self.arity])
+            raise
+        except TypeError as error:
+            if str(error).startswith("ufunc"):
+                name = UFUNCS.get(self.name, self.name)
+                kind = dtypes.of_raw(raws[0]).scalar_type
+                raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind}'") from None
             raise
 
     def _refuse(self, raws: list[Any]) -> None:

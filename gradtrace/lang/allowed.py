@@ -108,6 +108,8 @@ BY_NAME: dict[str, frozenset[str]] = {
     "gradtrace.engine.modes.set_grad_enabled": words("clone mode"),
     "gradtrace.engine.modes.inference_mode": words("clone mode"),
     "gradtrace.func.forward_ad.UnpackedDualTensor": words("primal tangent count index _fields"),
+    "gradtrace.ops.ranges.finfo": words("bits dtype eps max min resolution smallest_normal tiny"),
+    "gradtrace.ops.ranges.iinfo": words("bits dtype max min"),
     "gradtrace.ops.memory.Storage": words("data_ptr nbytes size tolist __len__ __getitem__"),
     "gradtrace.ops.random.Generator": words("initial_seed manual_seed seed"),
     "gradtrace.static.graph.Tensor": words("dtype get_shape graph name op shape"),

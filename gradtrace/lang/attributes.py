@@ -210,7 +210,7 @@ CONSTRUCTED = frozenset({
     "gradtrace.engine.modes.no_grad", "gradtrace.engine.modes.enable_grad", "gradtrace.engine.modes.inference_mode",
     "gradtrace.engine.modes.set_grad_enabled", "gradtrace.engine.modes.set_detect_anomaly",
     "gradtrace.engine.modes.detect_anomaly", "gradtrace.engine.function.Function", "gradtrace.autograd.Variable",
-    "gradtrace.ops.random.Generator",
+    "gradtrace.ops.random.Generator", "gradtrace.ops.ranges.finfo", "gradtrace.ops.ranges.iinfo",
 })
 
 

@@ -17,7 +17,8 @@ LIBRARY = {
     "torch": "gradtrace", "torch.autograd": "gradtrace.autograd", "torch.func": "gradtrace.func",
     "torch.autograd.forward_ad": "gradtrace.func.forward_ad",
     "torch.autograd.function": "gradtrace.engine.function", "torch.autograd.functional": "gradtrace.func.functional",
-    "torch.linalg": "gradtrace.linalg", "torch.nn": "gradtrace.nn", "torch.nn.functional": "gradtrace.nn.functional",
+    "torch.autograd.grad_mode": "gradtrace.engine.modes", "torch.linalg": "gradtrace.linalg",
+    "torch.nn": "gradtrace.nn", "torch.nn.functional": "gradtrace.nn.functional",
     "torch.nn.init": "gradtrace.nn.init", "torch.nn.parameter": "gradtrace.nn.parameter",
     "torch.nn.utils": "gradtrace.nn.utils", "torch.nn.utils.rnn": "gradtrace.nn.utils.rnn",
     "torch.optim": "gradtrace.optim", "torch.optim.lr_scheduler": "gradtrace.optim.lr_scheduler",
@@ -25,7 +26,8 @@ LIBRARY = {
     "torch.signal.windows": "gradtrace.signal.windows", "functorch": "gradtrace.func",
     "tensorflow": "gradtrace.static.tf1",
 }
-ONLY = {"torch.autograd.function": frozenset({"Function", "FunctionCtx", "once_differentiable"})}
+ONLY = {"torch.autograd.grad_mode": frozenset({"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"}),
+        "torch.autograd.function": frozenset({"Function", "FunctionCtx", "once_differentiable"})}
 MODULE = type(real_import("sys"))
 MISSING = object()
 

@@ -42,6 +42,10 @@ class Parameter(Tensor):
             raise AttributeError(f"'{type(source).__name__}' object has no attribute 'detach'")
         if requires_grad and not source.is_floating_point():
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        if requires_grad and source.is_inference() and not state.inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+            )
         _share(self, source)
         self._req = bool(requires_grad)
         if requires_grad and state.watcher is not None:

@@ -22,7 +22,8 @@ from gradtrace.ops import (  # noqa: F401 - some register their operators
 )
 
 LATER = (
-    "shape", "expansion", "index", "join", "turning", "gathering", "casts", "reduce", "softmax", "extremes", "matrix",
+    "shape", "expansion", "index", "join", "turning", "gathering", "casts", "ranges", "promotion",
+    "reduce", "softmax", "extremes", "matrix",
     "activation", "activation_backward", "loss", "classification", "binary_loss", "dropout", "embedding", "attention",
     "distance", "margin", "conv", "norm", "special", "select", "random", "cumulative", "norms",
     "statistics", "products", "einsum", "linalg", "triangular", "decompositions", "lu", "powers",

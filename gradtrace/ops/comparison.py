@@ -21,12 +21,12 @@ logical_and = op("logical_and(self, other)", "logical_and", scalar=lambda a, b: 
 logical_or = op("logical_or(self, other)", "logical_or", scalar=lambda a, b: bool(a) or bool(b))
 logical_xor = op("logical_xor(self, other)", "logical_xor", scalar=lambda a, b: bool(a) != bool(b))
 logical_not = op("logical_not(self)", "logical_not", scalar=lambda a: not a)
-bitwise_and = op("bitwise_and(self, other)", "bitwise_and", **ARITH)
-bitwise_or = op("bitwise_or(self, other)", "bitwise_or", **ARITH)
-bitwise_xor = op("bitwise_xor(self, other)", "bitwise_xor", **ARITH)
-bitwise_not = op("bitwise_not(self)", "invert")
-bitwise_left_shift = op("bitwise_left_shift(self, other)", "left_shift", **ARITH)
-bitwise_right_shift = op("bitwise_right_shift(self, other)", "right_shift", **ARITH)
+bitwise_and = op("bitwise_and(self, other)", "bitwise_and", lacks=("f", "bitwise_and_cpu"), **ARITH)
+bitwise_or = op("bitwise_or(self, other)", "bitwise_or", lacks=("f", "bitwise_or_cpu"), **ARITH)
+bitwise_xor = op("bitwise_xor(self, other)", "bitwise_xor", lacks=("f", "bitwise_xor_cpu"), **ARITH)
+bitwise_not = op("bitwise_not(self)", "invert", lacks=("f", "bitwise_not_cpu"))
+bitwise_left_shift = op("bitwise_left_shift(self, other)", "left_shift", lacks=("bf", "lshift_cpu"), **ARITH)
+bitwise_right_shift = op("bitwise_right_shift(self, other)", "right_shift", lacks=("bf", "rshift_cpu"), **ARITH)
 
 for _record, _alias in ((eq, "eq"), (ne, "not_equal"), (lt, "less"), (le, "less_equal"), (gt, "greater"),
                         (ge, "greater_equal")):
@@ -35,8 +35,16 @@ for _record in (logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, b
                 bitwise_right_shift):
     binary(_record, numbers=_record not in (logical_and, logical_or, logical_xor))
 unary(logical_not)
-for _name, _function in {"__invert__": unary(bitwise_not)}.items():
-    setattr(Tensor, _name, _function)
+unary(bitwise_not)
+
+
+def inverted(self: Tensor) -> Tensor:
+    if self.is_floating_point():
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not(self)
+
+
+setattr(Tensor, "__invert__", inverted)  # noqa: B010 - a checker knows of no such operator
 for _dunder, _record in (("and", bitwise_and), ("or", bitwise_or), ("xor", bitwise_xor)):
     operator(_dunder, _record, reflected=True, inplace_too=True)
 for _dunder, _record in (("lshift", bitwise_left_shift), ("rshift", bitwise_right_shift)):

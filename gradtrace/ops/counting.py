@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
+from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
@@ -30,6 +31,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     """The k-th smallest value of a dim and its index (torch.kthvalue)."""
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim] if input.ndim else 1
+    if input.dtype is dtypes.bool_:
+        raise NotImplementedError("\"kthvalue_cpu\" not implemented for 'Bool'")
     if not 1 <= k <= n:
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
     if not input.ndim:
@@ -77,7 +80,9 @@ def unique_consecutive(
 @public("bincount")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each non-negative integer occurs (torch.bincount)."""
-    if input.ndim != 1 or input.dtype.category != 1 or (input.numel() and int(input.array.min()) < 0):
+    if input.dtype.category != dtypes.INTEGER:
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_type}'")
+    if input.ndim != 1 or (input.numel() and int(input.array.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     counts = np.bincount(input.array, None if weights is None else weights.array, minlength)
     return wrap(counts if weights is None else counts.astype(weights.dtype.np))

@@ -291,6 +291,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     if end is None:
         start, end = 0, start
     start, end, step = (plain_number(v) for v in (start, end, step))
+    if dtype is dtypes.bool_:
+        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
@@ -307,6 +309,8 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
     """`steps` values evenly spaced from start to end inclusive (torch.linspace)."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    if dtype is dtypes.bool_:
+        raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     start, end, kind = plain_number(start), plain_number(end), np_of(dtype)
     if kind.kind != "f" or steps < 2:
         return finish(np.linspace(start, end, steps).astype(kind), requires_grad, device)

@@ -88,6 +88,12 @@ FAMILIES = {
     "casts": """
         bool byte char copy_ cpu cuda double fill fill_ float half int long short to type type_as zero_
     """,
+    "ranges": """
+        finfo iinfo
+    """,
+    "promotion": """
+        can_cast promote_types result_type
+    """,
     "reduce": """
         all any count_nonzero mean mean_dim nanmean nansum on_diagonal prod prod_dim std std_mean sum sum_dim
         sum_to_size trace var var_mean

@@ -202,13 +202,9 @@ def put_indices(self: Tensor, indices: Any, values: Tensor) -> tuple[Any, ...]:
     return index_arrays(self, list(indices))
 
 
-def c_name(t: Tensor) -> str:
-    return "long int" if t.dtype is dtypes.int64 else t.dtype.c_name
-
-
 def fill_choice(mask: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
     if mask.dtype.category != dtypes.BOOL:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {c_name(mask)}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(

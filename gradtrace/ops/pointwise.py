@@ -115,7 +115,7 @@ round_ = op("round(self)", lambda x: np.rint(x) if x.dtype.kind == "f" else x.co
             node="RoundBackward0", lacks=("b", "round_vml_cpu"), self=d("", zero))
 round_to = op("round_to(self; decimals)", round_decimals, node="RoundBackward1", self=d("", zero))
 frac = op("frac(self)", lambda x: x - np.trunc(x), scalar=lambda x: x - math.trunc(x) + 0.0, node="FracBackward0",
-          lacks=("b", "frac_cpu"), self=d("", lambda xp, g, out, self: g))
+          lacks=("bi", "frac_cpu"), self=d("", lambda xp, g, out, self: g))
 clamp = op("clamp(self; min, max)", lambda x, low, high: clamp_kernel(x, low, high), scalar=scalars.clamp,
            node="ClampBackward1", self=d("self", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)))
 clamp_min = op("clamp_min(self; min)", lambda x, low: clamp_kernel(x, low, None),
@@ -278,7 +278,7 @@ def _clamp_inplace(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     record, rest = choose_clamp(self, min, max)
     common = in_bounds_dtype(self, min, max).dtype
     if common.category > self.dtype.category:
-        kept = "long int" if self.dtype.name == "int64" else self.dtype.c_name
+        kept = self.dtype.c_name
         raise RuntimeError(
             f"result type {common.scalar_type} can't be cast to the desired output type {kept}"
         )

@@ -45,6 +45,8 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 @public("isclose")
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Element by element, whether |input - other| <= atol + rtol * |other| (torch.isclose)."""
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.scalar_type} did not match {other.dtype.scalar_type}")
     return Tensor._wrap(np.isclose(input.shared(), other.shared(), rtol, atol, equal_nan))
 
 

@@ -1,0 +1,56 @@
+"""What a dtype can hold: torch.finfo and torch.iinfo."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine import dtypes
+from gradtrace.engine.lazy import np
+from gradtrace.ops.api import functions
+
+
+class finfo:
+    """The range and precision of a floating-point dtype, the default one if none is given (torch.finfo)."""
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+
+    def __init__(self, type: Any = None) -> None:
+        dtype = dtypes.get_default_dtype() if type is None else type
+        if not isinstance(dtype, dtypes.dtype):
+            kind = dtype.__class__.__name__
+            raise TypeError(f"finfo(): argument 'type' (position 1) must be torch.dtype, not {kind}")
+        if not dtype.is_floating_point:
+            raise TypeError(  # the name of its own type, as PyTorch has it
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
+        known = np.finfo(dtype.np)
+        self.bits, self.dtype = int(known.bits), dtype.name
+        self.eps, self.max, self.min = float(known.eps), float(known.max), float(known.min)
+        self.tiny = self.smallest_normal = float(known.tiny)
+        self.resolution = 10.0 ** -known.precision
+
+    def __repr__(self) -> str:
+        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+                f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})")
+
+
+class iinfo:
+    """The range of an integer dtype (torch.iinfo)."""
+
+    __slots__ = ("bits", "dtype", "max", "min")
+
+    def __init__(self, type: Any) -> None:
+        if not isinstance(type, dtypes.dtype):
+            raise TypeError("iinfo(): argument 'type' (position 1) must be torch.dtype, not " + type.__class__.__name__)
+        if type.is_floating_point:
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        if type.category == dtypes.BOOL:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        known = np.iinfo(type.np)
+        self.bits, self.dtype = int(known.bits), type.name
+        self.max, self.min = int(known.max), int(known.min)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+functions["finfo"], functions["iinfo"] = finfo, iinfo

@@ -14,9 +14,11 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
+from gradtrace.batch.columns import Chunk
 from gradtrace.batch.run import Done, Job, stretch
 from gradtrace.batch.target import Target
 from gradtrace.errors import UsageError
@@ -43,9 +45,7 @@ def of_file(name: str) -> dict[str, Any]:
 def prepare(folder: str, facts: dict[str, Any], resume: bool) -> dict[int, int]:
     """Makes the folder ready; returns the parts that are there already: first row -> end."""
     os.makedirs(folder, exist_ok=True)
-    for name in os.listdir(folder):
-        if name.startswith(".unfinished."):  # of a run that was killed
-            os.unlink(os.path.join(folder, name))
+    clean(folder)
     made = fingerprint(facts)
     path = os.path.join(folder, FINGERPRINT)
     there = existing(folder)
@@ -88,41 +88,53 @@ def run(
     job: Job, reader: Any, folder: str, kind: str, part_rows: int, there: dict[int, int], size: int, done: Done,
     progress: Callable[[int], None],
 ) -> None:
-    """Writes the parts that are not there, then the manifest. `size` rows at a time, a divisor of `part_rows`."""
+    """Writes the parts that are not there. `size` rows are read at a time, a divisor of `part_rows`."""
     skip = 0
     while there.get(skip) == skip + part_rows:
         skip += part_rows
-    target: Target | None = None
-    writer: Any = None
-    start = end = skip
     done.rows += skip
+    chunks = reader.chunks(size, skip)
+    for chunk in chunks:
+        if chunk.first not in there:
+            one(job, chain([chunk], chunks), folder, kind, part_rows, done, progress)
+            continue
+        last = there[chunk.first]
+        done.rows += chunk.size
+        while chunk.first + chunk.size < last:
+            chunk = next(chunks)
+            done.rows += chunk.size
 
-    def finish() -> None:
-        nonlocal target
-        if target is not None:
-            target.name = os.path.join(folder, f"part-{start:012d}-{end:012d}.{kind}")
-            target.__exit__(None, None, None)
-            target = None
 
-    try:
-        for chunk in reader.chunks(size, skip):
-            if chunk.first % part_rows == 0:
-                finish()
-                start = end = chunk.first
-            if start in there:
-                done.rows += chunk.size
-            else:
-                if target is None:
-                    target = Target(os.path.join(folder, f"unfinished.{kind}"), kind)
-                    writer = target.__enter__()
-                stretch(job, chunk, writer, done)
-            end = chunk.first + chunk.size
+def one(
+    job: Job, chunks: Iterator[Chunk], folder: str, kind: str, part_rows: int, done: Done,
+    progress: Callable[[int], None] = lambda rows: None,
+) -> None:
+    """Writes one part, of the rows that come first; takes no more of the chunks than it needs."""
+    first = next(chunks, None)
+    if first is None:
+        return
+    end = first.first
+    target = Target(os.path.join(folder, f"unfinished-{first.first:012d}.{kind}"), kind)
+    with target as writer:
+        for chunk in chain([first], chunks):
+            stretch(job, chunk, writer, done)
             progress(done.rows)
-        finish()
-    except BaseException as error:
-        if target is not None:
-            target.__exit__(type(error), error, error.__traceback__)
-        raise
+            end = chunk.first + chunk.size
+            if end >= first.first + part_rows:
+                break
+        target.name = os.path.join(folder, f"part-{first.first:012d}-{end:012d}.{kind}")
+
+
+def finish(folder: str, done: Done) -> None:
+    """Writes the manifest: the table is whole."""
     parts = sorted(name for name in os.listdir(folder) if PART.match(name))
+    clean(folder)
     write_json(os.path.join(folder, MANIFEST), {"schema": "gradtrace/manifest", "version": 1, "rows": done.rows,
                                                 "bad_rows": done.bad, "parts": parts})
+
+
+def clean(folder: str) -> None:
+    """Removes what runs that were killed have left."""
+    for name in os.listdir(folder):
+        if name.startswith(".unfinished"):
+            os.unlink(os.path.join(folder, name))

@@ -37,9 +37,9 @@ FORMATS = ("csv", "tsv", "jsonl", "npy", "npz", "parquet", "arrow", "feather")
 def map_rows(
     program: Program, data: str | None, grid: tuple[str, ...], output_file: str | None, from_: str | None,
     to: str | None, grad: tuple[str, ...], order: int, keep: tuple[str, ...], on_error: str, workers: int | None,
-    part_rows: int, resume: bool, progress: bool, **flags: Any,
+    part_rows: int, resume: bool, scheduler: str | None, progress: bool, **flags: Any,
 ) -> None:
-    from gradtrace.batch import run
+    from gradtrace.batch import parts, run
     from gradtrace.batch.mapper import RowMap
 
     inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
@@ -49,6 +49,10 @@ def map_rows(
 
     dtype = session.dtype_of(program, inputs.dtype)
     kind, in_parts = target_of(output_file, to, from_, data, resume)
+    if in_parts and data != "-":
+        scheduler = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS") or None
+    if scheduler is not None and (not in_parts or data == "-"):
+        raise UsageError("a cluster writes a folder of parts, from a file", "give -o FOLDER/ and --data FILE")
     table = open_table(data, grid, from_)
     bound = tabular.bind(program, inputs, table.names, dtype)
     kept = chosen(options.names(keep), table.names, bound)
@@ -72,7 +76,18 @@ def map_rows(
         facts = {"program": program.source.text, "data": data, "grid": list(grid), "kind": kind, "part_rows": part_rows,
                  "plan": repr(plan), "columns": [bound.columns, list(kept)], "on_error": on_error,
                  "versions": versions(), "constants": repr({n: t.tolist() for n, t in tensors.items()})}
-        parts_of(job, open_table(data, grid, from_), output_file, kind, part_rows, facts, resume, size, done, shown)
+        if data is not None:
+            facts["files"] = parts.of_file(data)
+        there = parts.prepare(output_file, facts, resume)
+        if scheduler is not None:
+            target = (output_file, kind, part_rows, size)
+            on_cluster(job, table, scheduler, (data, grid, from_), target, there, done, shown)
+        else:
+            fresh = open_table(data, grid, from_)  # from its start
+            if hasattr(fresh, "select"):
+                fresh.select([*bound.columns.values(), *kept])
+            parts.run(job, fresh, output_file, kind, part_rows, there, size, done, shown)
+        parts.finish(output_file, done)
     else:
         whole(job, chain([] if first is None else [first], chunks), output_file, kind, done, shown, empty(job, kept))
     shown.end(done.rows)
@@ -168,19 +183,18 @@ def whole(job: Any, chunks: Any, name: str | None, kind: str, done: Any, shown: 
         fill(writer)
 
 
-def parts_of(
-    job: Any, fresh: Any, folder: str, kind: str, part_rows: int, facts: dict[str, Any], resume: bool, size: int,
-    done: Any, shown: Any,
-) -> None:
-    """The table as a folder of parts. The rows are read anew, for some may be there already."""
-    from gradtrace.batch import parts
+def on_cluster(job: Any, table: Any, address: str, source: Any, target: Any, there: Any, done: Any, shown: Any) -> None:
+    """The parts, done by the workers of a cluster."""
+    from gradtrace.batch import cluster
 
-    if hasattr(fresh, "select"):
-        fresh.select([*job.bound.values(), *job.kept])
-    if facts["data"] not in (None, "-"):
-        facts["files"] = parts.of_file(facts["data"])
-    there = parts.prepare(folder, facts, resume)
-    parts.run(job, fresh, folder, kind, part_rows, there, size, done, shown)
+    if getattr(table, "rows", None) is None:
+        raise UsageError("a cluster reads tables that tell how many rows they have",
+                         "give .npy, .npz, .parquet, .arrow or .feather, or --grid")
+    (data, grid, read_as), (folder, kind, part_rows, size) = source, target
+    work = cluster.Work(job.mapper.plan, job.mapper.constants, job.bound, job.kept, job.on_error, job.threads,
+                        None if data is None else os.path.abspath(data), grid, read_as, os.path.abspath(folder), kind,
+                        part_rows, size)
+    cluster.run(work, address, table.rows, there, done, shown)
 
 
 def versions() -> dict[str, str]:
@@ -218,6 +232,8 @@ def table_options() -> list[ToolOption]:
         ToolOption(["--part-rows"], type=int, min=1, default=1_000_000, metavar="N", section=place,
                    help="Rows of a part, in a folder of parts. Default: 1,000,000."),
         ToolOption(["--resume"], is_flag=True, section=place, help="Write only the parts that are not there yet."),
+        ToolOption(["--scheduler"], metavar="tcp://HOST:PORT", section=place,
+                   help="Have the parts done by a dask cluster. Default: DASK_SCHEDULER_ADDRESS."),
         ToolOption(["--progress"], is_flag=True, section=place,
                    help="Rows, rate and time left on stderr, also where that is no terminal."),
     ]

@@ -1,0 +1,159 @@
+"""The parts of a table on a cluster: `dask.distributed` (extra `dask`), one task for each part.
+
+The plan travels as data; a worker opens the input itself, reads its part's rows, and writes the part to the output
+folder, both of which every worker must reach under the same name. A lost worker has its part done by another: a part
+is there as a whole or not at all, so nothing is done twice. Workers without gradtrace get the package sent; another
+version of it, of numpy or of Python is refused, for results could differ.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from gradtrace.batch import parts
+from gradtrace.batch.run import NOTED, Done
+from gradtrace.errors import UsageError
+from gradtrace.static.plan import Plan
+
+RETRIES = 3
+
+
+class Work(NamedTuple):
+    """All that a worker must know, as plain data."""
+
+    plan: Plan
+    constants: dict[str, Any]
+    bound: dict[str, str]
+    kept: tuple[str, ...]
+    on_error: str
+    threads: int
+    data: str | None
+    grid: tuple[str, ...]
+    read_as: str | None
+    folder: str
+    kind: str
+    part_rows: int
+    size: int
+
+
+def run(
+    work: Work, address: str, rows: int, there: dict[int, int], done: Done, progress: Callable[[int], None]
+) -> None:
+    """Has the parts done that are not there. UsageError where there is no such cluster, or it does not fit."""
+    client = connected(address)
+    try:
+        prepare(client)
+        starts = [first for first in range(0, rows, work.part_rows) if first not in there]
+        done.rows = rows - sum(min(work.part_rows, rows - first) for first in starts)
+        futures = client.map(one_part, [work] * len(starts), starts, retries=RETRIES, pure=False)
+        try:
+            from distributed import as_completed
+
+            for future in as_completed(futures, loop=client.loop):
+                count, bad, noted = future.result()
+                done.rows += count
+                done.bad += bad
+                done.noted += noted[: max(0, NOTED - len(done.noted))]
+                progress(done.rows)
+        except BaseException:
+            client.cancel(futures, force=True)
+            raise
+    finally:
+        client.close()
+
+
+def connected(address: str) -> Any:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UsageError("a cluster needs dask.distributed", "pip install 'gradtrace[dask]'") from None
+    try:
+        return Client(address, timeout="10s", set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise UsageError(f"--scheduler: no scheduler at '{address}'", "give its address, tcp://HOST:8786") from error
+
+
+def prepare(client: Any) -> None:
+    """Sees that every worker has what this process has."""
+    mine = versions()
+    theirs = asked(client)
+    if not theirs:
+        raise UsageError("--scheduler: the cluster has no workers", "start some: dask worker ADDRESS")
+    if any(found["gradtrace"] is None for found in theirs.values()):
+        send(client)
+        theirs = asked(client)
+    for worker, found in theirs.items():
+        for what, version in mine.items():
+            if found[what] != version:
+                raise UsageError(f"--scheduler: the worker {worker} has {what} {found[what]}, not {version}",
+                                 "give all the same versions, or results could differ")
+
+
+def versions() -> dict[str, str]:
+    import numpy
+
+    from gradtrace import __version__
+
+    return {"python": "{}.{}".format(*sys.version_info), "numpy": numpy.__version__, "gradtrace": __version__}
+
+
+def asked(client: Any) -> dict[str, dict[str, Any]]:
+    """The versions on each worker; gradtrace's is None where it is not installed."""
+
+    def probe() -> dict[str, Any]:  # a local function travels by value: it needs no gradtrace there
+        import importlib
+        import sys
+
+        found: dict[str, Any] = {"python": "{}.{}".format(*sys.version_info)}
+        for name in ("numpy", "gradtrace"):
+            try:
+                found[name] = importlib.import_module(name).__version__
+            except ImportError:
+                found[name] = None
+        return found
+
+    answers: dict[str, dict[str, Any]] = client.run(probe)
+    return answers
+
+
+def send(client: Any) -> None:
+    """Sends this package to the workers, those that come later included."""
+    import tempfile
+    import zipfile
+
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "gradtrace.zip")
+        with zipfile.ZipFile(path, "w") as archive:
+            for place, _, files in os.walk(home):
+                for name in files:
+                    if name.endswith(".py"):
+                        full = os.path.join(place, name)
+                        archive.write(full, os.path.join("gradtrace", os.path.relpath(full, home)))
+        client.upload_file(path)
+
+
+_mappers: dict[int, Any] = {}  # of this worker: the code made of a plan is used for all its parts
+
+
+def one_part(work: Work, first: int) -> tuple[int, int, list[str]]:
+    """What a worker does: the rows of a part read, mapped and written. How many there were, and the bad ones."""
+    from gradtrace.batch import formats
+    from gradtrace.batch.grid import GridReader, parse
+    from gradtrace.batch.mapper import RowMap
+    from gradtrace.batch.run import Job
+
+    reader: Any = GridReader([parse(text) for text in work.grid]) if work.grid else formats.reader(
+        work.data or "", work.read_as, None)
+    if hasattr(reader, "select"):
+        reader.select([*work.bound.values(), *work.kept])
+    key = hash(repr(work.plan))
+    if key not in _mappers:
+        _mappers[key] = RowMap(work.plan, work.constants)
+    job = Job(reader.line, work.bound, work.kept, _mappers[key], work.on_error, work.threads)
+    done = Done()
+    parts.one(job, reader.chunks(work.size, first), work.folder, work.kind, work.part_rows, done)
+    return done.rows, done.bad, done.noted

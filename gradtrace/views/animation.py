@@ -158,7 +158,7 @@ def render(drawn: Model, options: Options, suffix: str, dpi: int | None = None) 
     """The animation. RenderError if Pillow is not there, or cannot write that format."""
     pillow = load_pillow(suffix)
     theme = THEMES[options.theme]
-    source = text_of(drawn, options)
+    source = text_of(drawn, options._replace(color_by="role"))  # the fills would tell the end from the beginning
     told = frames(drawn)
     resolution = dpi or fitting(pillow, source)
     pictures = [picture(pillow, frame_text(source, frame, theme), resolution) for frame in told]

@@ -112,10 +112,19 @@ def add_node(
     attributes = look.attributes()
     if fill is not None:
         attributes["fillcolor"] = fill
+        lines = on_fill(lines, theme)
     if bad:
         attributes.update(color=theme.bad, penwidth="3")
         lines = [*lines, wide(font(text(bad), color=theme.bad, size=SMALL_SIZE, bold=True))]
     graph.node(key, label(lines), id=key, tooltip=plain(tooltip), **attributes)
+
+
+def on_fill(lines: list[str], theme: Theme) -> list[str]:
+    """Lines to be read on any fill of the scale: all in ink."""
+    soft = (theme.gradient, theme.gradient_spark, theme.spark, theme.faint)
+    for color in soft:
+        lines = [line.replace(f'COLOR="{color}"', f'COLOR="{theme.ink}"') for line in lines]
+    return lines
 
 
 def says_itself(tensor: TensorRecord) -> bool:

@@ -37,7 +37,11 @@ def draw(
             ends = f"{numbers.number(values.data[0].item(), 3)} … {numbers.number(values.data[-1].item(), 3)}"
             bars = font(numbers.sparkline(values, 24), size=TEXT_SIZE, color=spark)
             lines += [pair(tag, bars), pair("", font(text(ends), size=SMALL_SIZE, color=color))]
-    attributes = look.attributes() | ({"fillcolor": fill} if fill is not None else {})
+    attributes = look.attributes()
+    if fill is not None:
+        from gradtrace.views.dot_data import on_fill
+
+        attributes["fillcolor"], lines = fill, on_fill(lines, theme)
     graph.node(node.key, label(lines), id=node.key, tooltip=plain(details(drawn, group)), **attributes)
     return {role: look}
 

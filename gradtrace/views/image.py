@@ -114,7 +114,7 @@ def _run(command: list[str], source: str, time_limit: float, environment: dict[s
     except subprocess.TimeoutExpired:
         raise RenderError(
             f"drawing {node_count(source)} nodes took more than {time_limit:g} s and was stopped",
-            "draw less of the program, or write -o FILE.dot",
+            "fold it with --depth N, or write -o FILE.dot",
         ) from None
     except OSError as error:
         raise failure(str(error)) from error

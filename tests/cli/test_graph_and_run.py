@@ -79,6 +79,9 @@ def test_folding(gt, here, refusal):
     whole = gt(*given, "--depth", "all")
     assert whole.stderr == "" and "50 passes" not in whole.stdout
     assert gt(*given, "--depth", "0", "--expand", "all").stdout == whole.stdout
+    (here / "long.txt").write_text("y = x\nfor i in range(300):\n    y = sin(y)\n")
+    said = gt("graph", "long.txt", "--x", "1", "--depth", "all", "-o", "g.svg").stderr
+    assert said == "gradtrace graph: laying out 601 nodes; --depth N folds them\n"
     code, said = refusal(*given, "--depth", "-1")
     assert code == 2 and "--depth: not a number of levels" in said
 

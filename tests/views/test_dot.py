@@ -269,5 +269,6 @@ def test_colour_by_gradient_has_a_scale():
     fills = {line.split(" [")[0].strip(): line.split("fillcolor=")[1].split()[0] for line in source.splitlines()
              if "fillcolor" in line and line.startswith("\tt")}
     assert fills["t1"] != fills["t4"]  # w has gradient 5, y has 1
+    assert "COLOR=\"#8a3b00\"" not in "".join(line for line in source.splitlines() if line.startswith("\tt"))
     with pytest.raises(UsageError, match="cannot colour by 'x'"):
         dot.source(samples.square(), Options(color_by="x"))

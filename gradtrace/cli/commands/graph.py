@@ -20,6 +20,8 @@ HELP = """Draw the graph of SOURCE: tensors, the operations between them, leaf s
 
 Without -o, a terminal gets a tree and a pipe DOT. Graphviz comes with gradtrace; no system package is needed."""
 
+MANY = 500  # nodes: more than a picture shows well
+
 EXAMPLES = """Examples:
   gradtrace graph "(x+w)*(w+1)" --x 2 --w 1 -o graph.svg
   gradtrace graph expr.txt --x 2 --w 1 --style autograd -o graph.png
@@ -86,6 +88,8 @@ def graph(
         return
     from gradtrace.views import files
 
+    if suffix in render.DRAWN[:3] and len(drawn.nodes) > MANY:
+        report.write(f"gradtrace graph: laying out {len(drawn.nodes):,} nodes; --depth N folds them")
     content = render.render(drawn, look, suffix, dpi)
     files.write_output(output_file, content)
     told_if_shrunk(content)

@@ -1,7 +1,14 @@
 """TensorBoard's event file: names it takes, unique, no dangling input, the structure of the module."""
 
+import re
+import shutil
+import socket
 import struct
+import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -102,3 +109,36 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot write into"):
         tensorboard.write(samples.notes(), str(tmp_path / "file"))
+
+
+def test_the_real_server_takes_it(tmp_path):
+    """TensorBoard itself, over its HTTP API on loopback."""
+    program = shutil.which("tensorboard")
+    if program is None:
+        pytest.skip("tensorboard is not installed")
+    tensorboard.write(traced(NET), str(tmp_path / "net"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [program, "--logdir", str(tmp_path), "--host", "127.0.0.1", "--port", str(port), "--load_fast", "false"]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        said = asked(f"http://127.0.0.1:{port}/data/plugin/graphs/graph?run=net&conceptual=false")
+    finally:
+        server.terminate()
+        server.wait(30)
+    names = re.findall(r'^  name: "(.*)"$', said, re.MULTILINE)
+    assert sorted(names) == sorted(
+        ["input/x", "net_Net/w/w", "net_Net/b/b", "net_Net/op0_mm", "net_Net/op1_add", "output/y"]
+    )
+
+
+def asked(address):
+    """The answer, once the server has read the folder."""
+    for _ in range(60):
+        try:
+            with urllib.request.urlopen(address, timeout=10) as answer:
+                return answer.read().decode()
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.5)
+    raise AssertionError("no answer from tensorboard")

@@ -72,14 +72,16 @@ def each_in_place(
     return target
 
 
-def spread_over(value: Tensor, level: Any) -> Batched:
-    """A tensor that is the same for all samples, each of which has its own copy."""
-    shape = (level.size, *value.shape)
-    return Batched(TRACED.clone(TRACED.expand(value, shape)), 0, level)
-
-
-def is_empty(level: Any) -> bool:
-    return int(level.size) == 0
+def spread_like(value: Tensor, arguments: list[Any]) -> Tensor:
+    """A tensor that is the same for all samples, each of which has its own copy, for every vmap of the arguments."""
+    levels = {}
+    for x in arguments:
+        while isinstance(x, Batched):
+            levels[x.level.number] = x.level
+            x = x.value
+    for _, level in sorted(levels.items()):
+        value = Batched(TRACED.clone(TRACED.expand(value, (level.size, *value.shape))), 0, level)
+    return value
 
 
 def result_dtype(operands: list[Any]) -> Any:

@@ -45,6 +45,12 @@ class Forward:
     def give(self, x: Tensor, tangent: Tensor) -> None:
         x.extra().tangent = (self, tangent)
 
+    def take(self, x: Tensor, source: Tensor) -> None:
+        """Gives a tensor the tangent of another, of which it took the shape and the values."""
+        tangent = self.tangent(source)
+        if tangent is not None:
+            self.give(x, tangent)
+
     def text(self, x: Tensor) -> str | None:
         """What printing shows after the value."""
         tangent = self.tangent(x)

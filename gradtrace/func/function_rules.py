@@ -219,7 +219,9 @@ def images(function: Callable[..., Any], args: Args, options: Options, level: An
 @rule("batch_norm")
 def statistics(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
     """Refuses to update statistics that the samples share."""
-    named = getattr(function, "__wrapped__", function).__name__ == "batch_norm"  # F's, not torch.batch_norm
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    named = function.__name__ == "batch_norm"  # F's, not torch.batch_norm
     updates = named and len(args) > 5 and args[5] and isinstance(args[0], Batched)
     if updates and any(isinstance(x, Tensor) and not isinstance(x, Batched) for x in args[1:3]):
         raise RuntimeError(SHARED_STATISTICS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.op import Op
 from gradtrace.engine.state import state
 from gradtrace.func.batched import Batched
-from gradtrace.func.by_sample import each, each_in_place, highest, sample, spread_over, stacked
+from gradtrace.func.by_sample import each, each_in_place, highest, sample, spread_like, stacked
 from gradtrace.func.function_rules import FUNCTION_RULES
 from gradtrace.func.pytree import flatten
 from gradtrace.func.rules import POINTWISE, RULES, UNARY, aligned, front, loss_rule
@@ -144,7 +145,10 @@ class Interpreter:
 
     # ---- functions that read values
 
-    def call(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def call(
+        self, function: Callable[..., Any], again: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """A function's call; `again` is the function as programs see it, which a vmap further out takes over too."""
         name = function.__name__
         if name in RANDOM:
             return self._random(function, args, options)
@@ -156,12 +160,12 @@ class Interpreter:
         if name == "where":
             return function(*args, **options)
         if name in LIKES:
-            return spread_over(function(*args, **options), level)
+            return spread_like(function(*args, **options), flatten((args, options))[0])
         if name.endswith("_"):
-            return self._in_place(name, function, args, options, level)
+            return self._in_place(name, again, args, options, level)
         rule = FUNCTION_RULES.get(name)
-        found = NotImplemented if rule is None else rule(function, args, options, level)
-        return each(function, args, options, level) if found is NotImplemented else found
+        found = NotImplemented if rule is None else rule(again, args, options, level)
+        return each(again, args, options, level) if found is NotImplemented else found
 
     def _refuse(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         """RuntimeError for a call whose result would have another shape, or truth, for each sample."""
@@ -213,7 +217,7 @@ class Interpreter:
         level = self._level_of_key(key)
         if level is None:
             return function(tensor, key)
-        return each(function, (tensor, key), {}, level)
+        return each(operator.getitem, (tensor, key), {}, level)
 
     def setitem(self, function: Callable[..., Any], tensor: Tensor, key: Any, value: Any) -> None:
         level = self._level_of_key(key)
@@ -222,7 +226,7 @@ class Interpreter:
             return
         if not isinstance(tensor, Batched) or tensor.level is not level:
             raise RuntimeError(UNBATCHED_TARGET.format("index_put_"))
-        each_in_place(function, tensor, (key, value), {})
+        each_in_place(operator.setitem, tensor, (key, value), {})
 
     def _level_of_key(self, key: Any) -> Any:
         keys = key if isinstance(key, (tuple, list)) else (key,)

@@ -50,7 +50,7 @@ def sample_wise(function: Any) -> Any:
     def call(*args: Any, **options: Any) -> Any:
         if state.batching is None:
             return function(*args, **options)
-        return state.batching.call(function, args, options)
+        return state.batching.call(function, call, args, options)
 
     return dressed(call, function)
 

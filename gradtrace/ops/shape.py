@@ -381,6 +381,8 @@ def _inplace_view(function: Any, node: str) -> Any:
         if state.batching is not None and state.batching.reshape(self, out):
             return self
         self._data = out._data
+        if state.forward is not None:
+            state.forward.take(self, out)
         if self.is_inference() and not state.inference:
             raise RuntimeError(INFERENCE_MESSAGE)
         self.counter().n += 1

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import gradtrace as torch
-from gradtrace.func import pytree, vmap
+from gradtrace.autograd import forward_ad
+from gradtrace.func import grad, pytree, vmap
 
 SIZE = 3
 
@@ -71,3 +72,39 @@ def test_a_batch_is_a_loop_over_samples(name: str) -> None:
             found = pytree.flatten(vmap(function, in_dims=tuple(dims))(*found_args))[0]
             assert all(map(same, wanted, found)), dims
             assert all(map(same, gradients(wanted, wanted_args), gradients(found, found_args))), dims
+
+
+def weighed(function: Any) -> Any:
+    """A scalar function with the derivatives of all results of `function` in it."""
+
+    def scalar(*args: torch.Tensor) -> Any:
+        outs = pytree.flatten(function(*args))[0]
+        smooth = [t for t in outs if isinstance(t, torch.Tensor) and t.is_floating_point()]
+        return sum(((t * t.detach().cos()).sum() for t in smooth), torch.zeros(()))
+
+    return scalar
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nested_and_differentiated(name: str) -> None:
+    """vmap in vmap, vmap of grad, and a dual tensor's tangent agree with loops."""
+    for function, *arrays in CASES[name]:
+        args, _ = batches(arrays)[0]
+        pairs = [torch.stack([a, a * 1.02]) for a in args]
+        try:
+            wanted = [looped(function, [p[j] for p in pairs], [0] * len(pairs)) for j in range(2)]
+        except (RuntimeError, ValueError, IndexError):
+            continue
+        found = pytree.flatten(vmap(vmap(function))(*pairs))[0]
+        for j in range(2):
+            rows = [t[j] if isinstance(t, torch.Tensor) else t for t in found]
+            assert all(same(a, b) for a, b in zip(wanted[j], rows, strict=True) if isinstance(a, torch.Tensor))
+        scalar = weighed(function)
+        if not args[0].is_floating_point():
+            continue
+        by_hand = torch.stack([grad(scalar)(*(a[k] for a in args)) for k in range(SIZE)])
+        assert same(by_hand, vmap(grad(scalar))(*args))
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(args[0][0].clone(), torch.ones_like(args[0][0]))
+            tangent = forward_ad.unpack_dual(scalar(dual, *(a[0] for a in args[1:]))).tangent
+        assert np.allclose(0.0 if tangent is None else tangent.item(), by_hand[0].sum().item(), 1e-4, 1e-6)

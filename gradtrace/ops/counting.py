@@ -112,11 +112,74 @@ def histogram(
     input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
     """Counts (or densities) and the edges of the bins (torch.histogram)."""
-    edges = raw_of(bins)
-    limits = None if not isinstance(bins, int) else bounds_of(input.array, *(range or (0, 0)))
-    counts, edges = np.histogram(input.array, edges, limits, weights=raw_of(weight), density=density)
+    float_elements(input)
+    edges = raw_of(bins) if isinstance(bins, Tensor) else np.linspace(*limits_of(input.array, range, 0), bins + 1)
+    counts, _ = np.histogram(input.array, edges.astype(input.dtype.np), weights=raw_of(weight), density=density)
     kind = input.dtype.np
     return result_type("histogram", "hist", "bin_edges")((wrap(counts.astype(kind)), wrap(edges.astype(kind))))
+
+
+@public("histogramdd", forms="f")
+def histogramdd(
+    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    """Counts (or densities) of rows (..., D) in D-dimensional bins, and the bins' edges (torch.histogramdd)."""
+    if input.ndim < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    float_elements(input)
+    points = input.array.reshape(-1, input.shape[-1])
+    edges = edges_of(points, bins, range)
+    if weight is not None and tuple(weight.shape) != tuple(input.shape[:-1]):
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+            f"excluding its innermost dimension, but got input with shape {list(input.shape)} and weight with shape "
+            f"{list(weight.shape)}"
+        )
+    weights = None if weight is None else weight.array.reshape(-1)
+    counts, _ = np.histogramdd(points, edges, weights=weights, density=density)
+    kind = input.dtype.np
+    return result_type("histogramdd", "hist", "bin_edges")(
+        (wrap(counts.astype(kind)), tuple(wrap(e.astype(kind)) for e in edges)))
+
+
+def edges_of(points: Any, bins: Any, limits: Any) -> list[Any]:
+    """The edges in each dim, from a number of bins, one for each dim, or the edges themselves."""
+    count = points.shape[1]
+    several = [bins] * count if isinstance(bins, int) else list(bins)
+    if len(several) != count:
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    if any(isinstance(edges, Tensor) for edges in several):
+        return [raw_of(edges) for edges in several]
+    if limits is not None and len(limits) != 2 * count:
+        raise RuntimeError(
+            f"torch.histogramdd: for a {count}-dimensional histogram range should have {2 * count} elements, but got "
+            f"{len(limits)}"
+        )
+    for dim, n in enumerate(several):
+        if n <= 0:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {n} for dimension {dim}")
+    pairs = [None] * count if limits is None else list(zip(limits[::2], limits[1::2], strict=True))
+    return [np.linspace(*limits_of(points[:, i], pair, i), n + 1).astype(points.dtype)
+            for i, (n, pair) in enumerate(zip(several, pairs, strict=True))]
+
+
+def float_elements(input: Tensor) -> None:
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype.scalar_type}'")
+
+
+def limits_of(values: Any, given: Any, dim: int) -> tuple[float, float]:
+    """The outer edges: those given, or the least and the greatest value; 1 apart if they are equal."""
+    if given is not None:
+        low, high = (float(v) for v in given)
+    else:
+        low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {dim}")
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
 def search(boundaries: Any, values: Any, right: bool, out_int32: bool) -> Tensor:

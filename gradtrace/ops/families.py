@@ -249,8 +249,8 @@ FAMILIES = {
         unfold_place vsplit zero_
     """,
     "counting": """
-        argwhere bincount bucketize histc histogram isin kthvalue nonzero_static searchsorted tril_indices
-        triu_indices unique unique_consecutive unravel_index
+        argwhere bincount bucketize histc histogram histogramdd isin kthvalue nonzero_static searchsorted
+        tril_indices triu_indices unique unique_consecutive unravel_index
     """,
     "memory": """
         as_strided as_strided_ as_strided_copy as_strided_place as_strided_take data_ptr fill_diagonal_
@@ -281,6 +281,9 @@ FAMILIES = {
     """,
     "window_functions": """
         bartlett_window blackman_window hamming_window hann_window kaiser_window
+    """,
+    "ctc": """
+        _ctc_loss _ctc_loss_backward ctc_loss
     """,
     "fused": """
         point

@@ -140,6 +140,7 @@ PLAIN: dict[str, list[tuple[Any, ...]]] = {
     "is_nonzero": [(torch.is_nonzero, some())], "equal": [(torch.equal, some(2), some(2))],
     "bucketize": [(lambda x: torch.bucketize(x, torch.tensor([0.0, 1.0])), some(3))],
     "searchsorted": [(lambda x: torch.searchsorted(torch.tensor([0.0, 1.0], dtype=x.dtype), x), some(3))],
+    "histogramdd": [(lambda x: torch.histogramdd(x, [2, 3]), some(4, 2))],
     "histogram": [(lambda x: torch.histogram(x, 3), some(4))],
     "full_like": [(lambda x: torch.full_like(x, 2), some(2))],
     "matrix_rank": [(L.matrix_rank, regular(2, 2))], "one_hot": [(lambda x: F.one_hot(BOTH), some(1))],

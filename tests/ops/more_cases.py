@@ -166,6 +166,9 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "gaussian_nll_loss": [(F.gaussian_nll_loss, some(3), some(3), positive(3))],
     "embedding_bag": [(lambda w, m=m: F.embedding_bag(index(0, 2, 2, 1), w, index(0, 3), mode=m), some(3, 2))
                       for m in ("sum", "mean", "max")],
+    "ctc_loss": [
+        (lambda x: F.ctc_loss(x.log_softmax(2), index([1, 2, 2], [2, 1, 0]), (5, 4), (3, 2)), some(5, 2, 3)),
+        (lambda x: torch.ctc_loss(x.log_softmax(1), index(1, 2), 3, 2), some(3, 3))],
     # linear algebra
     "linalg of batches": [(L.inv, regular(2, 2, 2)), (L.det, regular(2, 2, 2)),
                           (L.solve, regular(2, 2, 2), some(2, 2, 1)),
@@ -230,5 +233,6 @@ def assigned(x: Any, source: Any) -> Any:
 
 
 # One derivative only, as in PyTorch.
-FIRST_ORDER = {"hardsigmoid", "cdist of many", "pdist", "multi_margin_loss", "multilabel_margin_loss", "embedding_bag"}
+FIRST_ORDER = {"hardsigmoid", "cdist of many", "pdist", "multi_margin_loss", "multilabel_margin_loss", "embedding_bag",
+               "ctc_loss"}
 CONTIGUOUS_ONLY = {"view", "view_as", "as_strided"}

@@ -35,11 +35,12 @@ SIGNS = {
     "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "bitwise_not": "~", "bitwise_left_shift": "<<",
     "bitwise_right_shift": ">>",
 }
-# Public functions, but neither made of elements nor differentiated: of tensors' places in memory, the random state.
+# Public functions, but neither made of elements nor differentiated: about dtypes, memory, the random state.
 NO_OPERATORS = {
-    "Generator", "LinAlgError", "broadcast_shapes", "cpu", "cuda", "data_ptr", "from_numpy", "initial_seed",
-    "is_floating_point", "is_same_size", "is_set_to", "is_tensor", "manual_seed", "numel", "resize", "resize_",
-    "resize_as_", "seed", "set_", "storage", "storage_offset", "type", "untyped_storage",
+    "Generator", "LinAlgError", "broadcast_shapes", "can_cast", "cpu", "cuda", "data_ptr", "finfo", "from_numpy",
+    "iinfo", "initial_seed", "is_floating_point", "is_same_size", "is_set_to", "is_tensor", "manual_seed", "numel",
+    "promote_types", "resize", "resize_", "resize_as_", "result_type", "seed", "set_", "storage", "storage_offset",
+    "type", "untyped_storage",
 }
 Seen = dict[str, Any]
 Key = tuple[Any, ...]

@@ -18,7 +18,7 @@ from gradtrace.func.levels import (
     positions,
     split_aux,
 )
-from gradtrace.func.pytree import flatten, torch_function, unflatten
+from gradtrace.func.pytree import apply, flatten, torch_function, unflatten
 
 GRAD = "grad_and_value(f)(*args)"
 VJP = "vjp(f, *primals)"
@@ -137,8 +137,18 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     _check_tensors(directions, "tangents")
     _check_sizes(flat_primals, directions)
     output, push, aux = pushforward(func, primals, None, has_aux, strict=strict)
-    result = output, push(directions)
+    result = output, _widened(push(directions), flat_primals, directions)
     return (*result, aux) if has_aux else result
+
+
+def _widened(derivative: Any, primals: list[Tensor], tangents: list[Tensor]) -> Any:
+    """A tangent of a wider dtype than its primal gives the derivative that dtype."""
+    wider = [t.dtype for p, t in zip(primals, tangents, strict=True) if t.dtype.itemsize > p.dtype.itemsize]
+    if not wider:
+        return derivative
+    widest = max(wider, key=lambda dtype: dtype.itemsize)
+    return apply(lambda t: t.to(widest) if t.is_floating_point() and t.dtype.itemsize < widest.itemsize else t,
+                 derivative)
 
 
 def pushforward(

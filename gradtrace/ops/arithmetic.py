@@ -12,6 +12,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
+from gradtrace.engine.rounding import multiply_add
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
@@ -49,6 +50,14 @@ def refuse_bools(raws: list[Any]) -> None:
         )
     if found:
         raise RuntimeError(NO_BOOL)
+
+
+def plus_scaled(a: Any, b: Any, alpha: Any) -> Any:
+    return multiply_add(a, float(alpha), b) if a.dtype.kind == "f" else np.add(a, scaled(b, alpha))
+
+
+def minus_scaled(a: Any, b: Any, alpha: Any) -> Any:
+    return multiply_add(a, -float(alpha), b) if a.dtype.kind == "f" else np.subtract(a, scaled(b, alpha))
 
 
 def scaled(b: Any, alpha: Any) -> Any:
@@ -148,7 +157,7 @@ NO_BOOL = (
 add = op("add(self, other)", "add", scalar=py.add, node="AddBackward0", number="add_number", **ARITH,
          self=d("", lambda xp, g, out, self, other: g),
          other=d("", lambda xp, g, out, self, other: g))
-add_scaled = op("add_scaled(self, other; alpha)", lambda a, b, alpha: np.add(a, scaled(b, alpha)),
+add_scaled = op("add_scaled(self, other; alpha)", lambda a, b, alpha: plus_scaled(a, b, alpha),
                 scalar=lambda a, b, alpha: a + b * alpha, node="AddBackward0", **ARITH,
                 self=d("", lambda xp, g, out, self, other, alpha: g),
                 other=d("", lambda xp, g, out, self, other, alpha: g * alpha))
@@ -156,7 +165,7 @@ sub = op("sub(self, other)", "subtract", lacks=refuse_bools, scalar=py.sub, node
          number="sub_number", **ARITH,
          self=d("", lambda xp, g, out, self, other: g),
          other=d("", lambda xp, g, out, self, other: -g))
-sub_scaled = op("sub_scaled(self, other; alpha)", lambda a, b, alpha: np.subtract(a, scaled(b, alpha)),
+sub_scaled = op("sub_scaled(self, other; alpha)", lambda a, b, alpha: minus_scaled(a, b, alpha),
                 lacks=refuse_bools,
                 scalar=lambda a, b, alpha: a - b * alpha, node="SubBackward0", **ARITH,
                 self=d("", lambda xp, g, out, self, other, alpha: g),

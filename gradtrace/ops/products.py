@@ -10,6 +10,7 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op, records
+from gradtrace.engine.rounding import blend, multiply_add
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import named, public
 from gradtrace.ops.arguments import count, one_dim, torch_function
@@ -37,11 +38,12 @@ def cdist_grad(xp: Any, g: Any, out: Any, x1: Any, x2: Any, p: float, which: int
 
 
 def lerp_kernel(a: Any, b: Any, weight: Any) -> Any:
-    weight = np.asarray(weight).astype(a.dtype)
-    return np.where(weight < 0.5, a + weight * (b - a), b - (b - a) * (1 - weight))
+    return blend(a, b, np.asarray(weight).astype(a.dtype))
 
 
 def addcmul_kernel(a: Any, b: Any, c: Any, value: Any) -> Any:
+    if a.dtype.kind == "f":
+        return multiply_add(a, value * b, c)
     return a + (int(value) if a.dtype.kind in "iu" else value) * b * c
 
 
@@ -63,7 +65,7 @@ addcmul = op("addcmul(self, tensor1, tensor2; value)", addcmul_kernel, node="Add
              self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
              tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor2 * value)),
              tensor2=d("tensor1", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor1 * value)))
-addcdiv = op("addcdiv(self, tensor1, tensor2; value)", lambda a, b, c, value: a + value * (b / c),
+addcdiv = op("addcdiv(self, tensor1, tensor2; value)", lambda a, b, c, value: a + value * b / c,
              node="AddcdivBackward0", promote="arith",
              self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
              tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (value / tensor2)),

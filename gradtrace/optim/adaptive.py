@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine.lazy import np
+from gradtrace.engine.rounding import multiply_add
 from gradtrace.engine.tensor import Tensor
 from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr
 from gradtrace.optim.updates import (
@@ -14,6 +15,7 @@ from gradtrace.optim.updates import (
     commit,
     counter_tensor,
     decay_square,
+    follow,
     gradient,
     lerp,
     scalar,
@@ -71,14 +73,14 @@ class RMSprop(ElementwiseOptimizer):
         if group["centered"]:
             mean = state["grad_avg"].array
             lerp(mean, grad, 1 - alpha)
-            square = square - mean * mean
+            square = multiply_add(square, -mean, mean)
         root = np.sqrt(square) + group["eps"]
         array = begin(param)
         if group["momentum"] > 0:
             buffer = state["momentum_buffer"].array
             buffer *= group["momentum"]
             add_quotient(buffer, grad, root)
-            array -= lr * buffer
+            follow(array, lr, buffer)
         else:
             add_quotient(array, grad, root, -lr)
         commit(param, array)
@@ -129,7 +131,7 @@ class Adagrad(ElementwiseOptimizer):
         step = advance(state)
         grad = gradient(param, group)
         total = state["sum"].array
-        total += grad * grad
+        total[...] = multiply_add(total, grad, grad)
         rate = scalar(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
         array = begin(param)
         add_quotient(array, grad, np.sqrt(total) + group["eps"], -rate)
@@ -177,5 +179,5 @@ class Adadelta(ElementwiseOptimizer):
         delta = np.sqrt(accumulated + eps) / np.sqrt(square + eps) * grad
         decay_square(accumulated, delta, rho)
         array = begin(param)
-        array -= scalar(group["lr"]) * delta
+        follow(array, scalar(group["lr"]), delta)
         commit(param, array)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gradtrace.engine.lazy import np
+from gradtrace.engine.rounding import multiply_add
 from gradtrace.engine.tensor import Tensor
 from gradtrace.optim.optimizer import Optimizer, check_lr, evaluate
 from gradtrace.optim.updates import begin, commit, scalar
@@ -184,7 +185,7 @@ class LBFGS(Optimizer):
         for p in self._params:
             array = begin(p)
             part = direction[start:start + array.size].reshape(array.shape)
-            array += (length * part).astype(array.dtype)
+            array[...] = multiply_add(array, float(length), part)
             commit(p, array)
             start += array.size
 
@@ -216,10 +217,10 @@ class LBFGS(Optimizer):
         q = -grad
         for i in range(len(ys) - 1, -1, -1):
             alphas[i] = ss[i].dot(q) * ro[i]
-            q -= alphas[i] * ys[i]
+            q = multiply_add(q, -float(alphas[i]), ys[i])
         r = q * state["H_diag"]
         for i in range(len(ys)):
-            r += (alphas[i] - ys[i].dot(r) * ro[i]) * ss[i]
+            r = multiply_add(r, float(alphas[i] - ys[i].dot(r) * ro[i]), ss[i])
         state["al"] = alphas + [None] * (history_size - len(alphas))
         return r
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine.lazy import np
+from gradtrace.engine.rounding import multiply_add
 from gradtrace.engine.tensor import Tensor
 from gradtrace.optim.optimizer import ElementwiseOptimizer, Group, check, check_lr
-from gradtrace.optim.updates import advance, begin, commit, counter_tensor, gradient, scalar, zeros_like
+from gradtrace.optim.updates import advance, begin, commit, counter_tensor, follow, gradient, scalar, zeros_like
 
 
 def refuse_negative(value: Any, what: str) -> None:
@@ -54,7 +55,7 @@ class SGD(ElementwiseOptimizer):
         if momentum != 0:
             grad = self._with_momentum(param, group, grad, momentum)
         array = begin(param)
-        array -= scalar(group["lr"]) * grad
+        follow(array, scalar(group["lr"]), grad)
         commit(param, array)
 
     def _with_momentum(self, param: Tensor, group: Group, grad: Any, momentum: float) -> Any:
@@ -66,8 +67,8 @@ class SGD(ElementwiseOptimizer):
         else:
             buffer = kept.array
             buffer *= momentum
-            buffer += grad if group["dampening"] == 0 else (1 - group["dampening"]) * grad
-        return grad + momentum * buffer if group["nesterov"] else buffer
+            follow(buffer, group["dampening"] - 1, grad)
+        return multiply_add(np.asarray(grad), float(momentum), buffer) if group["nesterov"] else buffer
 
 
 class ASGD(ElementwiseOptimizer):
@@ -108,7 +109,7 @@ class ASGD(ElementwiseOptimizer):
         eta, mu, average = state["eta"].item(), state["mu"].item(), state["ax"].array
         array = begin(param)
         array *= 1 - lambd * eta
-        array -= eta * grad
+        follow(array, eta, grad)
         average[...] = array if mu == 1 else average + (array - average) * mu
         state["eta"].array[...] = lr / ((1 + lambd * lr * step) ** group["alpha"])
         state["mu"].array[...] = 1 / max(1, step - group["t0"])

@@ -10,6 +10,7 @@ from typing import Any
 
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
+from gradtrace.engine.rounding import blend, multiply_add
 from gradtrace.engine.state import state as modes
 from gradtrace.engine.tensor import Tensor
 
@@ -39,7 +40,7 @@ def gradient(param: Tensor, group: dict[str, Any]) -> Array:
         array = -array
     decay = scalar(group["weight_decay"])
     if decay != 0 and not group.get("decoupled_weight_decay"):
-        array = array + decay * np.asarray(param._data)
+        array = multiply_add(array, float(decay), np.asarray(param._data))
     return array
 
 
@@ -63,6 +64,11 @@ def advance(state: dict[str, Any]) -> float:
     return float(step)
 
 
+def follow(array: Array, rate: Any, direction: Array) -> None:
+    """array -= rate * direction, in place."""
+    array[...] = multiply_add(array, -float(rate), direction)
+
+
 def scalar(value: Any) -> Any:
     """A hyperparameter as a number; it may be given as a tensor of one element."""
     return value.item() if isinstance(value, Tensor) else value
@@ -70,16 +76,13 @@ def scalar(value: Any) -> Any:
 
 def lerp(start: Array, end: Array, weight: float) -> None:
     """start += weight * (end - start), in place."""
-    if abs(weight) < 0.5:
-        start += weight * (end - start)
-    else:
-        start[...] = end - (end - start) * (1 - weight)
+    start[...] = blend(start, end, weight)
 
 
 def decay_square(average: Array, grad: Array, beta: float) -> None:
     """average = beta * average + (1 - beta) * grad^2, in place."""
     average *= beta
-    average += (1 - beta) * grad * grad
+    average[...] = multiply_add(average, (1 - beta) * grad, grad)
 
 
 def add_quotient(target: Array, numerator: Array, denominator: Array, factor: float = 1.0) -> None:

@@ -1,0 +1,36 @@
+"""Products and sums rounded once, as the fused multiply-adds of PyTorch's kernels round.
+
+`a.add_(b, alpha=s)`, addcmul and lerp, and so every optimiser's step, are one instruction for each element there. numpy
+has none: the product is worked out in a wider type. That costs some passes over the data, so large arrays, whose single
+numbers nobody reads, are rounded twice.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+
+LARGE = 2048  # elements
+
+
+def multiply_add(a: Any, x: Any, y: Any) -> Any:
+    """a + x * y for arrays of one floating dtype; either factor may be a number, which takes that dtype."""
+    kind = a.dtype
+    if kind.itemsize < 4 or a.size > LARGE:
+        return a + x * y
+    wide = np.float64 if kind.itemsize == 4 else np.longdouble
+    if isinstance(x, float):
+        x = kind.type(x)
+    if isinstance(y, float):
+        y = kind.type(y)
+    return (np.multiply(x, y, dtype=wide) + a).astype(kind)
+
+
+def blend(start: Any, end: Any, weight: Any) -> Any:
+    """start + weight * (end - start), from the nearer end, as torch.lerp goes; `weight` is an array or a number."""
+    away = end - start
+    if np.ndim(weight) == 0:
+        weight = start.dtype.type(weight)
+        return multiply_add(start, weight, away) if abs(weight) < 0.5 else multiply_add(end, away, weight - 1)
+    near = np.abs(weight) < 0.5
+    return np.where(near, multiply_add(start, weight, away), multiply_add(end, away, weight - 1))

@@ -34,3 +34,22 @@ def blend(start: Any, end: Any, weight: Any) -> Any:
         return multiply_add(start, weight, away) if abs(weight) < 0.5 else multiply_add(end, away, weight - 1)
     near = np.abs(weight) < 0.5
     return np.where(near, multiply_add(start, weight, away), multiply_add(end, away, weight - 1))
+
+
+def once(name: str) -> Any:
+    """The kernel of numpy's function `name`, in float32 worked out in float64: PyTorch's are nearly always exact."""
+
+    def kernel(x: Any) -> Any:
+        function = getattr(np, name)
+        if x.dtype.itemsize == 4 and x.size <= LARGE and x.dtype.kind == "f":
+            return function(x, dtype=np.float64).astype(np.float32)
+        return function(x)
+
+    return kernel
+
+
+def power_once(a: Any, b: Any) -> Any:
+    """a ** b in the same way."""
+    if a.dtype.itemsize == 4 and a.size <= LARGE and a.dtype == b.dtype and a.dtype.kind == "f":
+        return np.power(a, b, dtype=np.float64).astype(np.float32)
+    return np.power(a, b)

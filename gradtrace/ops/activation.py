@@ -12,12 +12,14 @@ from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace as in_place
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.rounding import once
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
 from gradtrace.ops.activation_backward import CUBIC, KAPPA, ROOT_HALF
 from gradtrace.ops.api import check_dim, expose, not_a_tensor, public
 from gradtrace.ops.pointwise import relu as relu_record
 
+exponential, expm1, log1p, tanh = once("exp"), once("expm1"), once("log1p"), once("tanh")
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
@@ -38,11 +40,11 @@ def gelu_of_float(x: float, approximate: str) -> float:
 def softplus_kernel(x: Any, beta: float, threshold: float) -> Any:
     scaled = x * beta
     low = np.where(scaled > threshold, np.zeros_like(x), scaled)
-    return np.where(scaled > threshold, x, np.log1p(np.exp(low)) / beta)
+    return np.where(scaled > threshold, x, log1p(exponential(low)) / beta)
 
 
 def elu_kernel(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    return np.where(x < 0, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
+    return np.where(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
 
 
 def silu_grad(xp: Any, g: Any, x: Any) -> Any:
@@ -56,9 +58,7 @@ def mish_grad(xp: Any, g: Any, x: Any) -> Any:
 
 
 def silu_kernel(x: Any) -> Any:
-    from gradtrace.ops.pointwise import sigmoid_kernel
-
-    return x * sigmoid_kernel(x)
+    return x / (1 + exponential(-x))
 
 
 def glu_kernel(x: Any, dim: int) -> Any:
@@ -82,11 +82,11 @@ def back(name: str) -> Any:
 
 gelu_record = op("gelu(self; approximate)", gelu_kernel, scalar=gelu_of_float, node="GeluBackward0",
                  lacks=("bi", "GeluKernelImpl"), self=back("gelu_backward"))
-silu_record = op("silu(self)", silu_kernel, scalar=lambda x: x * scalars.sigmoid(x), node="SiluBackward0",
+silu_record = op("silu(self)", silu_kernel, scalar=scalars.silu, node="SiluBackward0",
                  lacks=("bi", "silu_cpu"), self=d("self", lambda xp, g, out, self: silu_grad(xp, g, self)))
 softplus_record = op("softplus(self; beta, threshold)", softplus_kernel, scalar=scalars.softplus,
                      node="SoftplusBackward0", lacks=("bi", "softplus_cpu"), self=back("softplus_backward"))
-mish_record = op("mish(self)", lambda x: x * np.tanh(softplus_kernel(x, 1.0, 20.0)), node="MishBackward0",
+mish_record = op("mish(self)", lambda x: x * tanh(softplus_kernel(x, 1.0, 20.0)), node="MishBackward0",
                  lacks=("bi", "mish_cpu"),
                  self=d("self", lambda xp, g, out, self: mish_grad(xp, g, self)))
 leaky_relu_record = op("leaky_relu(self; slope)", lambda x, slope: np.where(x > 0, x, x * slope).astype(x.dtype),
@@ -104,7 +104,7 @@ hardswish_record = op("hardswish(self)", lambda x: (x * np.clip(x + 3, 0, 6) / 6
                       node="HardswishBackward0", lacks=("bi", "hardswish_cpu"), self=back("hardswish_backward"))
 hardsigmoid_record = op("hardsigmoid(self)", lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
                         node="HardsigmoidBackward0", lacks=("bi", "hardsigmoid_cpu"), self=back("hardsigmoid_backward"))
-logsigmoid_record = op("log_sigmoid(self)", lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))),
+logsigmoid_record = op("log_sigmoid(self)", lambda x: np.minimum(x, 0) - log1p(exponential(-np.abs(x))),
                        scalar=scalars.log_sigmoid, node="LogSigmoidBackward0", lacks=("bi", "log_sigmoid_cpu"),
                        self=back("log_sigmoid_backward"))
 prelu_record = op("prelu(self, weight)", lambda x, w: np.where(x > 0, x, x * w), node="PreluKernelBackward0",

@@ -13,6 +13,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import SCALAR
 from gradtrace.engine.op import d, op
+from gradtrace.engine.rounding import once
 from gradtrace.ops import scalars
 from gradtrace.ops.fused import fused
 
@@ -20,6 +21,8 @@ ROOT_HALF, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
 SIXTH = 0.1666666716337204  # hardsigmoid's slope: PyTorch has 1/6 as a float32, in float64 too
 # The tanh form of gelu (Hendrycks and Gimpel, https://arxiv.org/abs/1606.08415): tanh(KAPPA (x + CUBIC x^3)).
 KAPPA, CUBIC = math.sqrt(2 / math.pi), 0.044715
+
+exponential = once("exp")
 
 
 def zeros(xp: Any, g: Any, *_: Any) -> Any:
@@ -78,9 +81,9 @@ def hardswish_grad(g: Any, x: Any) -> Any:
 
 
 def softplus_grad(g: Any, x: Any, beta: float, threshold: float) -> Any:
-    from gradtrace.ops.pointwise import sigmoid_kernel
-
-    return np.where(x * beta > threshold, g, g * sigmoid_kernel(x * beta)).astype(g.dtype)
+    scaled = x * beta
+    z = exponential(np.minimum(scaled, threshold))
+    return np.where(scaled > threshold, g, g * z / (z + 1)).astype(g.dtype)
 
 
 def softplus_curve(xp: Any, g: Any, x: Any, beta: float, threshold: float) -> Any:
@@ -89,9 +92,9 @@ def softplus_curve(xp: Any, g: Any, x: Any, beta: float, threshold: float) -> An
 
 
 def log_sigmoid_grad(g: Any, x: Any) -> Any:
-    from gradtrace.ops.pointwise import sigmoid_kernel
-
-    return g * sigmoid_kernel(-x)
+    z = exponential(-np.abs(x))
+    share = z / (1 + z)
+    return np.where(x < 0, 1 - share, share) * g
 
 
 def log_sigmoid_curve(xp: Any, g: Any, x: Any) -> Any:
@@ -100,7 +103,7 @@ def log_sigmoid_curve(xp: Any, g: Any, x: Any) -> Any:
 
 
 op("elu_backward(g, self; alpha, scale, input_scale)", lambda g, x, a, s, i: (
-    np.where(x <= 0, g * (np.exp(np.minimum(x, 0) * i) * (a * s * i)), g * s).astype(g.dtype)),
+    np.where(x <= 0, g * i * (a * s) * exponential(np.minimum(x, 0) * i), g * s).astype(g.dtype)),
    scalar=scalars.elu_backward, node="EluBackwardBackward0",
    g=d("self", lambda xp, gg, out, g, self, *more: xp.elu_backward(gg, self, *more)),
    self=d("g self", lambda xp, gg, out, g, self, a, s, i: select(

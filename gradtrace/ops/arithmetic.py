@@ -12,7 +12,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
-from gradtrace.engine.rounding import multiply_add
+from gradtrace.engine.rounding import multiply_add, power_once
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
@@ -79,7 +79,7 @@ def power_kernel(a: Any, b: Any) -> Any:
         return integer_power(a, b)
     if a.dtype.kind == "f" and b.ndim == 0 and b == 2:
         return a * a
-    return np.power(a, b)
+    return power_once(a, b)
 
 
 def integer_power(a: Any, b: Any) -> Any:
@@ -98,6 +98,8 @@ def power_scalar_kernel(a: Any, exponent: Any) -> Any:
         return 1 / np.sqrt(a)
     if exponent == 3 and a.dtype.kind == "f":
         return a * a * a
+    if exponent == -2 and a.dtype.kind == "f":
+        return 1 / (a * a)
     return power_kernel(a, np.asarray(exponent).astype(a.dtype))
 
 

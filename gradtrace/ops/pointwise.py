@@ -9,6 +9,7 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op, records
+from gradtrace.engine.rounding import multiply_add, once
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
 from gradtrace.ops.api import expose_inplace, public, unary
@@ -17,10 +18,11 @@ FLOAT: Any = {"promote": "float"}
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
 
+exponential = once("exp")
+
+
 def sigmoid_kernel(x: Any) -> Any:
-    # exp of a non-positive number cannot overflow.
-    z = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + z), z / (1 + z)).astype(np.asarray(x).dtype)
+    return 1 / (1 + exponential(-np.asarray(x)))
 
 
 def round_decimals(x: Any, decimals: int) -> Any:
@@ -38,19 +40,19 @@ sign = op("sign(self)", lambda x: sign_kernel(x), scalar=scalars.sign,
           node="SignBackward0", self=d("", zero))
 sgn = op("sgn(self)", lambda x: sign_kernel(x), scalar=scalars.sign,
          node="SgnBackward0", self=d("self out", lambda xp, g, out, self: xp.zeros_like(g)))
-exp = op("exp(self)", "exp", scalar=math.exp, node="ExpBackward0", **FLOAT,
+exp = op("exp(self)", once("exp"), scalar=math.exp, node="ExpBackward0", **FLOAT,
          self=d("out", lambda xp, g, out, self: g * out))
-exp2 = op("exp2(self)", "exp2", scalar=lambda x: 2.0 ** x, node="Exp2Backward0", **FLOAT,
+exp2 = op("exp2(self)", once("exp2"), scalar=lambda x: 2.0 ** x, node="Exp2Backward0", **FLOAT,
           self=d("out", lambda xp, g, out, self: g * out * LN2))
-expm1 = op("expm1(self)", "expm1", scalar=math.expm1, node="Expm1Backward0", **FLOAT,
+expm1 = op("expm1(self)", once("expm1"), scalar=math.expm1, node="Expm1Backward0", **FLOAT,
            self=d("out", lambda xp, g, out, self: g * (out + 1)))
-log = op("log(self)", "log", scalar=math.log, node="LogBackward0", **FLOAT,
+log = op("log(self)", once("log"), scalar=math.log, node="LogBackward0", **FLOAT,
          self=d("self", lambda xp, g, out, self: g / self))
-log1p = op("log1p(self)", "log1p", scalar=math.log1p, node="Log1PBackward0", **FLOAT,
+log1p = op("log1p(self)", once("log1p"), scalar=math.log1p, node="Log1PBackward0", **FLOAT,
            self=d("self", lambda xp, g, out, self: g / (self + 1)))
-log2 = op("log2(self)", "log2", scalar=math.log2, node="Log2Backward0", **FLOAT,
+log2 = op("log2(self)", once("log2"), scalar=math.log2, node="Log2Backward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: g / (self * LN2)))
-log10 = op("log10(self)", "log10", scalar=math.log10, node="Log10Backward0", **FLOAT,
+log10 = op("log10(self)", once("log10"), scalar=math.log10, node="Log10Backward0", **FLOAT,
            self=d("self", lambda xp, g, out, self: g / (self * LN10)))
 sqrt = op("sqrt(self)", "sqrt", scalar=math.sqrt, node="SqrtBackward0", **FLOAT,
           self=d("out", lambda xp, g, out, self: g / (2 * out)))
@@ -59,29 +61,31 @@ rsqrt = op("rsqrt(self)", lambda x: 1 / np.sqrt(x), scalar=scalars.rsqrt, node="
 reciprocal = op("reciprocal(self)", lambda x: np.divide(1, x), scalar=scalars.reciprocal,
                 node="ReciprocalBackward0", **FLOAT,
                 self=d("out", lambda xp, g, out, self: -g * (out * out)))
-sin = op("sin(self)", "sin", scalar=math.sin, node="SinBackward0", **FLOAT,
+sin = op("sin(self)", once("sin"), scalar=math.sin, node="SinBackward0", **FLOAT,
          self=d("self", lambda xp, g, out, self: g * xp.cos(self)))
-cos = op("cos(self)", "cos", scalar=math.cos, node="CosBackward0", **FLOAT,
+cos = op("cos(self)", once("cos"), scalar=math.cos, node="CosBackward0", **FLOAT,
          self=d("self", lambda xp, g, out, self: g * -xp.sin(self)))
-tan = op("tan(self)", "tan", scalar=math.tan, node="TanBackward0", **FLOAT,
+tan = op("tan(self)", once("tan"), scalar=math.tan, node="TanBackward0", **FLOAT,
          self=d("out", lambda xp, g, out, self: g * (1 + xp.pow_scalar(out, 2))))
-asin = op("asin(self)", "arcsin", scalar=math.asin, node="AsinBackward0", **FLOAT,
+asin = op("asin(self)", once("arcsin"), scalar=math.asin, node="AsinBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: g * xp.rsqrt(-self * self + 1)))
-acos = op("acos(self)", "arccos", scalar=math.acos, node="AcosBackward0", **FLOAT,
+acos = op("acos(self)", once("arccos"), scalar=math.acos, node="AcosBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: g * -xp.rsqrt(-self * self + 1)))
-atan = op("atan(self)", "arctan", scalar=math.atan, node="AtanBackward0", **FLOAT,
+atan = op("atan(self)", once("arctan"), scalar=math.atan, node="AtanBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: g / (self * self + 1)))
 atan2 = op("atan2(self, other)", "arctan2", scalar=math.atan2, node="Atan2Backward0", **FLOAT,
            self=d("self other", lambda xp, g, out, self, other: g * other * inverse_square(xp, self, other)),
            other=d("self other", lambda xp, g, out, self, other: g * -self * inverse_square(xp, self, other)))
-sinh = op("sinh(self)", "sinh", scalar=math.sinh, node="SinhBackward0", **FLOAT,
+sinh = op("sinh(self)", once("sinh"), scalar=math.sinh, node="SinhBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: g * xp.cosh(self)))
-cosh = op("cosh(self)", "cosh", scalar=math.cosh, node="CoshBackward0", **FLOAT,
+cosh = op("cosh(self)", once("cosh"), scalar=math.cosh, node="CoshBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: g * xp.sinh(self)))
-tanh = op("tanh(self)", "tanh", scalar=math.tanh, node="TanhBackward0", **FLOAT,
-          self=d("out", lambda xp, g, out, self: g * (1 - out * out),
+tanh = op("tanh(self)", once("tanh"), scalar=math.tanh, node="TanhBackward0", **FLOAT,
+          self=d("out", lambda xp, g, out, self: (
+             g * (1 - out * out) if type(g) is float else xp.tanh_backward(g, out)),
                 lambda xp, g, out, self: xp.tanh_backward(g, out)))
-tanh_backward = op("tanh_backward(g, result)", lambda g, result: g * (1 - result * result),
+tanh_backward = op("tanh_backward(g, result)",
+                   lambda g, result: g * multiply_add(np.ones((), result.dtype), -result, result),
                    scalar=lambda g, result: g * (1 - result * result), node="TanhBackwardBackward0",
                    g=d("result", lambda xp, gg, out, g, result: xp.tanh_backward(gg, result)),
                    result=d("g result", lambda xp, gg, out, g, result: gg * (-2 * result * g)))
@@ -89,13 +93,14 @@ asinh = op("asinh(self)", "arcsinh", scalar=math.asinh, node="AsinhBackward0", i
            self=d("self", lambda xp, g, out, self: g * xp.rsqrt(xp.pow_scalar(self, 2) + 1)))
 acosh = op("acosh(self)", "arccosh", scalar=math.acosh, node="AcoshBackward0", inplace_node="AcoshBackward1", **FLOAT,
            self=d("self", lambda xp, g, out, self: g * xp.rsqrt(self * self - 1)))
-atanh = op("atanh(self)", "arctanh", scalar=math.atanh, node="AtanhBackward0", inplace_node="AtanhBackward1", **FLOAT,
+atanh = op("atanh(self)", once("arctanh"), scalar=math.atanh, node="AtanhBackward0", inplace_node="AtanhBackward1",
+           **FLOAT,
            self=d("self", lambda xp, g, out, self: g / (1 - xp.pow_scalar(self, 2))))
 sigmoid = op("sigmoid(self)", sigmoid_kernel, scalar=scalars.sigmoid, node="SigmoidBackward0", **FLOAT,
-             self=d("out", lambda xp, g, out, self: g * ((1 - out) * out),
+             self=d("out", lambda xp, g, out, self: g * (1 - out) * out,
                     lambda xp, g, out, self: xp.sigmoid_backward(g, out)))
-sigmoid_backward = op("sigmoid_backward(g, result)", lambda g, result: g * ((1 - result) * result),
-                      scalar=lambda g, result: g * ((1 - result) * result), node="SigmoidBackwardBackward0",
+sigmoid_backward = op("sigmoid_backward(g, result)", lambda g, result: g * (1 - result) * result,
+                      scalar=lambda g, result: g * (1 - result) * result, node="SigmoidBackwardBackward0",
                       g=d("result", lambda xp, gg, out, g, result: xp.sigmoid_backward(gg, result)),
                       result=d("g result", lambda xp, gg, out, g, result: gg * g * (-2 * result + 1)))
 relu = op("relu(self)", lambda x: np.where(x < 0, np.zeros_like(x), x), scalar=scalars.relu, node="ReluBackward0",

@@ -11,10 +11,7 @@ def sign(x: float) -> float:
 
 
 def sigmoid(x: float) -> float:
-    if x >= 0:
-        return 1.0 / (1.0 + math.exp(-x))
-    z = math.exp(x)
-    return z / (1.0 + z)
+    return 1.0 / (1.0 + math.exp(-x))
 
 
 def rsqrt(x: float) -> float:
@@ -99,6 +96,10 @@ def clamp(x: float, low: float | None, high: float | None) -> float:
 def logaddexp(a: float, b: float) -> float:
     high, low = (a, b) if a >= b else (b, a)
     return high + math.log1p(math.exp(low - high))
+
+
+def silu(x: float) -> float:
+    return x / (1.0 + math.exp(-x))
 
 
 def softplus(x: float, beta: float, threshold: float) -> float:

@@ -115,7 +115,7 @@ def elu(x: float, alpha: float, scale: float, input_scale: float) -> float:
 
 
 def elu_backward(g: float, x: float, alpha: float, scale: float, input_scale: float) -> float:
-    return g * (math.exp(x * input_scale) * (alpha * scale * input_scale)) if x <= 0 else g * scale
+    return g * input_scale * (alpha * scale) * math.exp(x * input_scale) if x <= 0 else g * scale
 
 
 def leaky_relu(x: float, slope: float) -> float:

@@ -6,7 +6,7 @@ import torch.nn as nn
 def fill(module):
     with torch.no_grad():
         for i, p in enumerate(module.parameters()):
-            p.copy_((torch.arange(p.numel(), dtype=p.dtype) * 0.37 + i).sin().reshape(p.shape) * 0.5)
+            p.copy_(((torch.arange(p.numel()) * 5 + i) % 13 - 6).reshape(p.shape) * 0.0625)
     return module
 
 

@@ -36,9 +36,16 @@ class Run(NamedTuple):
     scopes: list[Any] = []  # for each record: the innermost Scope that it was called in, or None
 
 
+class Namespace(NamedTuple):
+    """What several programs have in common that run one after the other, as the cells of a notebook."""
+
+    variables: dict[str, Any]
+    classes: set[type]  # those that they have defined
+
+
 def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Budget | None = None, stdout: Any = None,
         stderr: Any = None, record: bool = False, outputs: Any = (), dtype: Any = None, watcher: Any = None,
-        planner: Any = None,
+        planner: Any = None, within: Namespace | None = None,
         then: Callable[[Run], None] | None = None) -> Run:
     """Runs a program. ProgramError for what it raises, LanguageError for what the language lacks, BudgetError.
 
@@ -47,13 +54,15 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     (`engine/watch.py`); a `planner` is called in the recorder's place, also in `then`, and told of what a plan would
     lose. `then` gets the run before what held during it (dtype, limits, places of errors) ends: backward may call code
     of the program. SystemExit if it asks for a status other than 0.
-    With `record` an error has what was done until then in `run`.
+    `within` is a namespace to go on with. With `record` an error has what was done until then in `run`.
     """
-    env = dict(inputs or {})
+    env = dict(inputs or {}) if within is None else within.variables
     records: list[Any] = []
     scopes: list[Any] = []
     meter = Meter(budget or Budget())
     machine = machine_for(program, meter, env, stdout or sys.stdout, stderr or sys.stderr)
+    if within is not None:
+        machine.gate.own = within.classes
     with restored(), deep(meter.deepest):
         dtypes.set_default_dtype(default_dtype(program, dtype))
         state.grad_enabled, state.inference, state.origin = True, False, 0

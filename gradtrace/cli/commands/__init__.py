@@ -14,5 +14,6 @@ COMMANDS = {
     "paths": "The chain rule path by path: local derivatives, products and their sum.",
     "stats": "Norms, zeros, NaN; vanishing gradients; memory; levels; what is computed twice.",
     "trace": "Every step, forward and backward, in the order in which it happened.",
+    "verify": "Notes that check themselves: their cells run, their records compared.",
     "why": "Why a gradient is None, zero or what it is; why a program failed.",
 }

@@ -1,0 +1,93 @@
+"""Whether a program printed what its record says, and if not, how the two differ: by addresses, by random numbers, by
+what another version of PyTorch writes otherwise, or truly.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+SAME, ADDRESSES, RANDOM, VERSION, DIFFERS = "same", "addresses", "random", "version", "differs"
+ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+NUMBER = re.compile(r"-?\d+\.?\d*(e[-+]?\d+)?")
+# What older versions of PyTorch wrote, and what it is today.
+OLDER = (
+    (re.compile(r"<(\w+Backward)>"), r"<\g<1>0>", "grad_fn names had no number"),
+    (re.compile(r"<(\w+Backward) object"), r"<\g<1>0 object", "grad_fn names had no number"),
+    (re.compile(r"CloneBackward0?>"), "CopyBackwards>", "the gradient of create_graph was a clone, it is a copy"),
+    (
+        re.compile(r"Trying to backward through the graph a second time, but the saved intermediate results.*"),
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+        "been freed).",
+        "the message about a second backward was shorter",
+    ),
+)
+
+
+class Compared(NamedTuple):
+    """The verdict, and in words what differs."""
+
+    verdict: str
+    detail: str
+
+
+def compare(record: str, printed: str, draws: bool) -> Compared:
+    """Compares a record with what was printed now; `draws`: numbers may be random."""
+    old, new = normal(record), normal(printed)
+    if old == new:
+        return Compared(SAME, "")
+    old, new = ADDRESS.sub("0xADDR", old), ADDRESS.sub("0xADDR", new)
+    if old == new:
+        return Compared(ADDRESSES, "but for addresses")
+    today, reasons = modern(old)
+    if reasons and (today == new or is_start(today, new)):
+        return Compared(VERSION, f"an older PyTorch: {'; '.join(reasons)}")
+    if draws and form(old) == form(new):
+        return Compared(RANDOM, "the numbers are random, their form is the same")
+    error, other = error_of(old), error_of(new)
+    if error and not other:
+        return Compared(DIFFERS, f"the record is {error}, but the code as it stands raises nothing")
+    if error and other == error:
+        return Compared(VERSION, f"{error} with another message")
+    return Compared(DIFFERS, first_difference(old, new))
+
+
+def normal(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+
+
+def modern(text: str) -> tuple[str, list[str]]:
+    """An old record as PyTorch writes it today, and what had to be changed."""
+    reasons = []
+    for pattern, today, reason in OLDER:
+        changed = pattern.sub(today, text)
+        if changed != text:
+            text = changed
+            reasons.append(reason)
+    return text, list(dict.fromkeys(reasons))
+
+
+def is_start(old: str, new: str) -> bool:
+    """Whether an error's record is the beginning of today's message."""
+    return bool(error_of(old)) and new.startswith(old)
+
+
+def form(text: str) -> str:
+    """The text with every number replaced, for columns are as wide as their numbers."""
+    return " ".join(NUMBER.sub("N", text).replace("[ N", "[N").split())
+
+
+def error_of(text: str) -> str:
+    """The exception that the last line tells of; "" if it is none."""
+    found = re.match(r"(\w+(?:Error|Exception|Warning))(?::|$)", text.split("\n")[-1])
+    return found.group(1) if found else ""
+
+
+def first_difference(old: str, new: str) -> str:
+    lines, others = old.split("\n"), new.split("\n")
+    for number, (a, b) in enumerate(zip(lines, others, strict=False), 1):
+        if a != b:
+            return f"line {number}: recorded {a!r}, now {b!r}"
+    if not new:
+        return "nothing was printed"
+    return f"recorded {len(lines)} lines, now {len(others)}"

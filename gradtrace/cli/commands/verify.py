@@ -1,0 +1,60 @@
+"""`gradtrace verify FILE`: notes that check themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gradtrace.cli import options, output, screen, source
+from gradtrace.cli.clicked import SectionOption
+from gradtrace.cli.command import ToolOption
+from gradtrace.cli.exits import Exit
+
+HELP = """Run the cells of a note in the order of the file, in one namespace, and compare what they print with what is
+recorded there. FILE is a notebook (.ipynb), text with In [n]: cells, or Markdown with fenced python code and results.
+
+Addresses may differ; so may random numbers, and what another version of PyTorch writes otherwise: that is told. The
+exit code is 1 if anything else differs or fails.
+
+\b
+Examples:
+  gradtrace verify note.md
+  gradtrace verify notebook.ipynb --format json
+  gradtrace verify note.md --update"""
+
+FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
+
+
+def verify(file: str, format: str, color: str | None, update: bool, **flags: Any) -> int:
+    from gradtrace.cli import verifying
+    from gradtrace.views import verify as view
+
+    name, text = source.read(file, always_file=True)
+    found = verifying.verify(name, text, options.budget(flags))
+    if update:
+        from gradtrace.views.files import write_output
+
+        changed = verifying.updated(name, text, found)
+        if changed != text:
+            write_output(name, changed.encode())
+    output.write(
+        view.text(name, found, screen.options(color)) if format == "table" else view.render(name, found, format)
+    )
+    return Exit.OK if all(c.passed for c in found) or update else Exit.FAILED
+
+
+command = click.Command(
+    "verify",
+    callback=verify,
+    params=[
+        click.Argument(["file"]),
+        *map(SectionOption, [
+            ToolOption(["--update"], is_flag=True, section="Output", help="Rewrite the records that differ."),
+            *options.format(FORMATS),
+            *options.limits(),
+            *options.common(),
+        ]),
+    ],
+    help=HELP,
+)

@@ -1,0 +1,129 @@
+"""Running the cells of a note one after the other, in one namespace, and comparing what they print with the record."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import warnings
+from typing import Any, NamedTuple
+
+from gradtrace.analysis import notes, outputs
+from gradtrace.analysis.notes import Cell
+from gradtrace.errors import BudgetError, GradtraceError, LanguageError
+from gradtrace.limits import Budget
+
+DRAWS = re.compile(
+    r"\b(randn?|rand_like|randn_like|randint|randperm|normal|bernoulli|multinomial|dropout|Linear|Conv\w*)\b"
+)
+RAN, FAILED, SKIPPED, REFUSED = "no record", "failed", "not run", "refused"
+
+
+class Checked(NamedTuple):
+    """One cell: the verdict of `outputs`, or "no record", "failed", "refused" (not in the language), "not run"."""
+
+    cell: Cell
+    verdict: str
+    detail: str
+    printed: str
+    error_line: int | None = None  # in the file
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict not in (outputs.DIFFERS, FAILED, REFUSED)
+
+
+class Notebook:
+    """The namespace that all cells share."""
+
+    def __init__(self, name: str, budget: Budget) -> None:
+        self.name = name
+        self.budget = budget
+        self.variables: dict[str, Any] = {}
+        self.classes: set[type] = set()
+        self.imported = False
+        self.draws = False
+        self.kept: Any = None
+
+    def check(self, cell: Cell) -> Checked:
+        """Runs a cell and compares what it printed."""
+        if cell.skipped:
+            return Checked(cell, SKIPPED, cell.skipped, "")
+        self.draws = self.draws or bool(DRAWS.search(cell.code))
+        printed, error = self.run(cell)
+        line = cell.line + error.place.line - 1 if error is not None and error.place is not None else None  # type: ignore[attr-defined]
+        if isinstance(error, (LanguageError, BudgetError)):
+            return Checked(cell, REFUSED, error.message, printed, line)
+        if cell.record is None:
+            return Checked(
+                cell, RAN if error is None else FAILED, "" if error is None else error.message, printed, line
+            )
+        shown = printed if error is None else f"{printed}{error.message}\n"
+        found = outputs.compare(cell.record, shown, self.draws)
+        if error is not None and found.verdict == outputs.DIFFERS:
+            return Checked(cell, FAILED, error.message, shown, line)
+        return Checked(cell, found.verdict, found.detail, shown, line)
+
+    def run(self, cell: Cell) -> tuple[str, GradtraceError | None]:
+        """What a cell prints, the value of its last expression included; and its error."""
+        from gradtrace import lang
+        from gradtrace.lang import restore
+        from gradtrace.lang.run import Namespace
+
+        out = io.StringIO()
+        try:
+            program = lang.parse(displayed(cell.code), name=self.name, budget=self.budget)
+            self.imported = self.imported or program.imports_torch
+            program = program._replace(imports_torch=self.imported)
+            if self.kept is not None:
+                restore.put_random_state(self.kept[0])
+                restore.put_print_options(self.kept[1])
+
+            def keep(run: Any) -> None:
+                self.kept = restore.random_state(), restore.print_options()
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                lang.run(program, within=Namespace(self.variables, self.classes), budget=self.budget, stdout=out,
+                         stderr=io.StringIO(), then=keep, dtype="float32" if self.imported else "float64")
+        except GradtraceError as error:
+            return out.getvalue(), error
+        return out.getvalue(), None
+
+
+def displayed(code: str) -> str:
+    """The cell with its last expression printed, as a notebook shows it (what returns None is not)."""
+    try:
+        body = ast.parse(code).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return code
+    last = body[-1] if body else None
+    if not isinstance(last, ast.Expr) or last.col_offset or is_silent(last.value):
+        return code
+    head = "\n".join(code.split("\n")[: last.lineno - 1])
+    expression = ast.get_source_segment(code, last)
+    return f"{head}{chr(10) if head else ''}_ = ({expression})\nif _ is not None:\n    print(repr(_))\n"
+
+
+def is_silent(node: ast.expr) -> bool:
+    """Whether an expression is called for what it does: print, backward, zero_."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in ("print", "backward", "step", "zero_grad", "manual_seed", "close", "add_graph", "list", "start")
+
+
+def verify(name: str, text: str, budget: Budget) -> list[Checked]:
+    """All cells of a note."""
+    import gradtrace.ops.random  # noqa: F401  (so that its seed is among what is kept between cells)
+
+    notebook = Notebook(name, budget)
+    return [notebook.check(cell) for cell in notes.cells(name, text)]
+
+
+def updated(name: str, text: str, found: list[Checked]) -> str:
+    """The document with every record that is no longer what the cell prints replaced by what it prints."""
+    stale = [c for c in found if c.cell.record is not None and c.verdict not in (outputs.SAME, REFUSED, SKIPPED)]
+    if name.endswith(".ipynb"):
+        return notes.updated_json(text, {c.cell.line: c.printed for c in stale}) if stale else text
+    return notes.updated_text(text, [(c.cell, c.printed) for c in stale])

@@ -1,0 +1,74 @@
+"""A note's cells and whether they print what is recorded.
+
+The JSON document has `schema` "gradtrace/verify", `version`, file, passed, counts by verdict, and `cells` [{label,
+line, verdict, detail, recorded, printed}]. Verdicts: "same", "addresses", "random", "version" (all fine), "no record",
+"not run", and "differs", "failed", "refused".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gradtrace.views import grid, rows
+from gradtrace.views.cells import visible, wrap
+from gradtrace.views.layout import Cell, Column, Options, paint
+
+SCHEMA, VERSION = "gradtrace/verify", 1
+COLUMNS = ("cell", "line", "verdict", "detail")
+STYLES = {"same": "green", "addresses": "green", "random": "green", "version": "yellow", "no record": "dim",
+          "not run": "dim", "differs": "red", "failed": "red", "refused": "red"}
+
+
+def text(name: str, found: Sequence[Any], options: Options) -> str:
+    return "".join(line + "\n" for line in lines(name, found, options))
+
+
+def lines(name: str, found: Sequence[Any], options: Options) -> Iterator[str]:
+    yield from grid.lines([
+        grid.column("cell", [c.cell.label for c in found]),
+        Column("line", [Cell(str(c.cell.line), "dim", True) for c in found]),
+        grid.column("verdict", [Cell(c.verdict, STYLES[c.verdict]) for c in found]),
+        grid.column("detail", [Cell(visible(c.detail)) for c in found]),
+    ], options, {"detail": 20})
+    for c in found:
+        if not c.passed or c.verdict == "version":
+            yield ""
+            yield paint(f"{c.cell.label}: {c.verdict}", "bold", options)
+            yield from wrap(visible(c.detail), options.width or 100)
+            yield from shown("recorded", c.cell.record, options)
+            yield from shown("now", c.printed or "(nothing)", options)
+    yield ""
+    counts = tally(found)
+    yield f"{visible(name)}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+
+
+def shown(title: str, content: str | None, options: Options) -> Iterator[str]:
+    if content is None:
+        return
+    yield paint(f"  {title}:", "dim", options)
+    for line in content.rstrip("\n").split("\n"):
+        for part in wrap(visible(line), (options.width or 100) - 4):
+            yield "    " + part
+
+
+def tally(found: Sequence[Any]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for c in found:
+        counts[c.verdict] = counts.get(c.verdict, 0) + 1
+    return counts
+
+
+def render(name: str, found: Sequence[Any], format: str) -> str:
+    if format == "json":
+        return rows.dumps({"schema": SCHEMA, "version": VERSION, "file": name, "passed": all(c.passed for c in found),
+                           "counts": tally(found), "cells": [plain(c) for c in found]}) + "\n"
+    if format == "jsonl":
+        head = {"schema": SCHEMA + "/cell", "version": VERSION}
+        return "".join(rows.dumps({**head, **plain(c)}) + "\n" for c in found)
+    return rows.render(COLUMNS, [[c.cell.label, str(c.cell.line), c.verdict, c.detail] for c in found], format)
+
+
+def plain(c: Any) -> dict[str, Any]:
+    return {"label": c.cell.label, "line": c.cell.line, "verdict": c.verdict, "detail": c.detail,
+            "recorded": c.cell.record, "printed": c.printed}

@@ -1,0 +1,188 @@
+"""`gradtrace verify`: notes whose cells are run and whose records are compared."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+NOTES = Path(__file__).resolve().parents[1] / "parity" / "notes"
+
+MARKDOWN = """\
+---
+title: A note
+---
+# Title
+
+```python
+import torch
+x = torch.tensor(2., requires_grad=True)
+y = x ** 3
+y.backward()
+print(x.grad)
+```
+
+The result is `tensor({first}.)`.
+
+```python
+x.grad + 1
+```
+
+The output:
+
+```
+tensor({second}.)
+```
+
+- ```python
+  loss.backward()
+  w.grad
+  >>>tensor([6.])
+  ```
+"""
+
+
+@pytest.fixture
+def cells(gt, here):
+    """cells(name, text) -> exit code and the cells as plain data."""
+
+    def check(name, text, *args):
+        (here / name).write_text(text)
+        result = gt("verify", name, "--format", "json", *args)
+        assert result.stdout, result.stderr
+        return result.exit_code, json.loads(result.stdout)["cells"]
+
+    return check
+
+
+def verdicts(found):
+    return {cell["label"]: cell["verdict"] for cell in found}
+
+
+EXPECTED = {
+    "note_1_graph_and_dynamic_graph": {"In [5]": "same", "In [7]": "same", "In [8]": "same", "In [11]": "addresses"},
+    "note_2_graph_and_tf1_static_cell": {
+        "In [1]": "no record", "In [2]": "same", "In [3]": "same", "In [4]": "same", "In [5]": "addresses",
+        "In [6]": "no record", "In [7]": "same",
+    },
+    "note_3_leaf_rules_and_autograd_api": {"block 1": "not run", "block 2": "not run"},
+    "note_4_blog_graph_static_vs_dynamic": {"block 1": "same", "block 2": "same", "block 3": "addresses"},
+    "note_5_function_hooks_tensorboard": {
+        "In [1]": "random", "In [3]": "differs", "In [4]": "no record", "In [5]": "same", "In [6]": "addresses",
+        "In [10]": "same", "In [14]": "same", "In [15]": "same", "In [16]": "same", "In [17]": "same",
+        "In [20]": "no record",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_five_notes(gt, name):
+    result = gt("verify", NOTES / f"{name}.txt", "--format", "json")
+    found = json.loads(result.stdout)["cells"]
+    assert {label: v for label, v in verdicts(found).items() if label in EXPECTED[name]} == EXPECTED[name]
+    assert result.exit_code == (1 if name.startswith("note_5") else 0)
+
+
+def test_what_a_note_records_that_its_code_does_not_do(gt):
+    text = gt("verify", NOTES / "note_5_function_hooks_tensorboard.txt").stdout
+    assert "the record is RuntimeError, but the code as it stands raises nothing" in text
+    assert "Trying to backward through the graph a second time, but the" in text
+
+
+def test_markdown(cells):
+    code, found = cells("note.md", MARKDOWN.format(first=12, second=13))
+    assert (code, verdicts(found)) == (0, {"block 1": "same", "block 2": "same", "block 3": "not run"})
+    code, found = cells("note.md", MARKDOWN.format(first=11, second=13))
+    assert (code, verdicts(found)["block 1"]) == (1, "differs")
+    assert found[0]["detail"] == "line 1: recorded 'tensor(11.)', now 'tensor(12.)'"
+
+
+def test_update_rewrites_what_differs_and_nothing_else(gt, here):
+    (here / "note.md").write_text(MARKDOWN.format(first=11, second=99))
+    assert gt("verify", "note.md", "--update").exit_code == 0
+    assert (here / "note.md").read_text() == MARKDOWN.format(first=12, second=13)
+    before = NOTES / "note_1_graph_and_dynamic_graph.txt"
+    (here / "one.txt").write_text(before.read_text().replace("tensor([5.])\n\n\n---", "tensor([6.])\n\n\n---"))
+    gt("verify", "one.txt", "--update")
+    changed = [(a, b) for a, b in zip(before.read_text().split("\n"), (here / "one.txt").read_text().split("\n"),
+                                      strict=True) if a != b]
+    assert len(changed) == 1 and "AddBackward0 object at 0x" in changed[0][1]
+
+
+def test_a_notebook(cells, gt, here):
+    def cell(source, *outputs, kind="code", count=1):
+        return {"cell_type": kind, "source": source, "outputs": list(outputs), "execution_count": count}
+
+    stream = {"output_type": "stream", "name": "stdout", "text": ["tensor(4.)\n"]}
+    result = {"output_type": "execute_result", "data": {"text/plain": ["tensor([5.])"]}}
+    error = {"output_type": "error", "ename": "RuntimeError", "evalue": "another message", "traceback": []}
+    document = {"cells": [
+        cell("# Title", kind="markdown"),
+        cell(["import torch\n", "def f(x):\n", "    return x * k\n", "k = 2\n", "print(f(torch.tensor(2.)))"], stream),
+        cell("k = 5\nf(torch.ones(1))", result, count=2),
+        cell("w = torch.ones(2, requires_grad=True)\n(w * 2).backward()", error, count=3),
+        cell("print(k)", {"output_type": "stream", "name": "stdout", "text": "6\n"}, count=4),
+    ], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    code, found = cells("n.ipynb", json.dumps(document))
+    assert verdicts(found) == {"In [1]": "same", "In [2]": "same", "In [3]": "version", "In [4]": "differs"}
+    assert code == 1
+    gt("verify", "n.ipynb", "--update")
+    code, found = cells("n.ipynb", (here / "n.ipynb").read_text())
+    assert code == 0 and set(verdicts(found).values()) == {"same"}
+
+
+def test_what_older_versions_wrote_is_told_apart(cells):
+    code, found = cells("n.txt", "In [1]:\nimport torch\nx = torch.ones(1, requires_grad=True)\nprint(x * 2)\n\n"
+                                 "tensor([2.], grad_fn=<MulBackward>)\n")
+    assert (code, found[0]["verdict"]) == (0, "version")
+    assert found[0]["detail"] == "an older PyTorch: grad_fn names had no number"
+
+
+def test_one_namespace_and_what_fails_in_it(cells):
+    text = """\
+In [3]:
+import torch
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+torch.manual_seed(0)
+
+In [1]:
+x = torch.randn(3, requires_grad=True)
+y = Double.apply(x).sum()
+y.backward()
+print(x.grad)
+
+tensor([2., 2., 2.])
+
+In [2]:
+undefined + 1
+
+In [4]:
+print(x.shape)
+
+torch.Size([3])
+"""
+    code, found = cells("n.txt", text)
+    assert [c["verdict"] for c in found] == ["no record", "same", "refused", "same"]
+    assert code == 1 and "undefined" in found[2]["detail"]
+
+
+def test_what_is_no_note(refusal, here):
+    (here / "x.md").write_text("# nothing\n")
+    code, error = refusal("verify", "x.md")
+    assert code == 2 and "x.md holds no cells" in error
+    (here / "x.ipynb").write_text("{")
+    code, error = refusal("verify", "x.ipynb")
+    assert code == 2 and "x.ipynb is no notebook" in error
+    assert refusal("verify", "none.md")[0] == 2
+
+
+def test_as_a_process(process):
+    done = process("verify", NOTES / "note_4_blog_graph_static_vs_dynamic.txt")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("2 same, 1 addresses\n")

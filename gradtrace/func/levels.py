@@ -61,9 +61,13 @@ class Level(Running):
     def __init__(self) -> None:
         super().__init__()
         self.outer = state.grad_enabled
-        self.own: dict[int, Tensor] = {}
         self.entered: dict[int, tuple[Node, Tensor]] = {}
         self.arguments: dict[int, Tensor] = {}
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        self.entered.clear()  # these know the transform too: nothing may hold itself
+        self.arguments.clear()
 
     def enter(self, value: Any) -> Any:
         """The nested value with its tensors replaced by the transform's own; ValueError for other leaves."""
@@ -104,7 +108,6 @@ class Level(Running):
         if not inner.is_floating_point():
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         inner._req = True
-        self.own[id(inner)] = inner
         return fresh
 
     def depends_on_outside(self, tensors: Iterable[Any]) -> bool:
@@ -138,7 +141,7 @@ class Level(Running):
 
     def _is_own(self, leaf: Tensor) -> bool:
         """Whether a leaf was made by the transform, or in it."""
-        return id(leaf) in self.own or (leaf._x is not None and self in leaf._x.transforms)
+        return leaf._x is not None and self in leaf._x.transforms
 
     def leave(self, value: Any) -> Any:
         """The nested value without the history that is the transform's own."""

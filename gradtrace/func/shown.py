@@ -56,7 +56,7 @@ def _has_history(tensor: Tensor) -> bool:
 def _is_own(leaf: Tensor) -> bool:
     """Whether a leaf is one that a transform made."""
     transforms = () if leaf._x is None else leaf._x.transforms
-    return any(isinstance(level, Level) and id(leaf) in level.own for level in transforms)
+    return any(isinstance(level, Level) for level in transforms)
 
 
 def _running() -> list[Level]:

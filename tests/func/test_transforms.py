@@ -92,6 +92,29 @@ def test_a_transform_leaves_nothing_behind() -> None:
         gc.enable()
 
 
+def test_what_a_function_saw_is_freed_at_once() -> None:
+    seen: list[weakref.ref[torch.Tensor]] = []
+
+    def noted(t: torch.Tensor) -> torch.Tensor:
+        y = t * 2
+        seen.extend((weakref.ref(t), weakref.ref(y)))
+        return (y**2).sum()
+
+    w = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    gc.disable()
+    try:
+        func.grad(noted)(X)
+        func.grad(lambda t: noted(t * w))(X)
+        func.jacrev(noted)(X)
+        func.hessian(noted)(X)
+        func.vmap(func.grad(noted))(torch.stack([X, X]))
+        func.jvp(noted, (X,), (X,))
+        func.grad(noted)(w)
+        assert [ref() for ref in seen if ref() is not None] == []
+    finally:
+        gc.enable()
+
+
 Point = namedtuple("Point", "x y")
 
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING, NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace
-from gradtrace.views.labels import clip, font, text
-from gradtrace.views.model import STYLES, Model, model
+from gradtrace.views.labels import clip, font, plain, text
+from gradtrace.views.model import STYLES, Edge, Model, model
 from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Look, Theme
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DIRECTIONS = {"right": "LR", "down": "TB"}
 DEEPEST = 6  # frames of open scopes within one another
+LARGE, HUB = 300, 6  # nodes of a large graph; edges of a leaf that are too many there
 COLORS = ("role", "grad-norm")
 
 
@@ -60,6 +61,21 @@ class Canvas:
         for scope in drawn.trace.scopes:
             self._depths.append(0 if scope.parent is None else self._depths[scope.parent] + 1)
 
+        self._hubs = hubs(drawn)
+        self._joined: set[str] = set()
+
+    def start(self, edge: Edge, number: int) -> str:
+        """The node that an edge leaves: its source, or a small copy beside its target if that has too many edges."""
+        if edge.source not in self._hubs or edge.source not in self._joined:
+            self._joined.add(edge.source)
+            return edge.source
+        key = f"{edge.source}c{number}"
+        leaf = self._hubs[edge.source]
+        name = font(text(clip(leaf, 12)), size=SMALL_SIZE, color=self.theme.faint)
+        self.graph.node(key, f"<{name}>", id=key, shape="box", style="rounded,dotted", color=self.theme.idle,
+                        margin="0.03,0.0", height="0.18", tooltip=plain(f"{leaf}, drawn once in full"))
+        return key
+
     def place(self, scope: int | None) -> Digraph:
         """Where a node of that scope is declared."""
         while scope is not None and self._depths[scope] >= DEEPEST:
@@ -88,6 +104,25 @@ class Canvas:
         for index in sorted(self._frames, reverse=True):
             parent = self.model.trace.scopes[index].parent
             (self.graph if parent is None else self._frames[parent]).subgraph(self._frames[index])
+
+
+def hubs(drawn: Model) -> dict[str, str]:
+    """In a large graph, the leaves whose many long edges would cover it (and take Graphviz minutes), with their names.
+    """
+    if len(drawn.nodes) <= LARGE:
+        return {}
+    uses: dict[str, int] = {}
+    for edge in drawn.edges:
+        uses[edge.source] = uses.get(edge.source, 0) + 1
+    trace = drawn.trace
+    found = {}
+    for node in drawn.nodes:
+        leaf = node.record if node.kind == "tensor" else None
+        if node.kind == "function":
+            leaf = trace.functions[node.record].variable
+        if leaf is not None and trace.tensors[leaf].operation is None and uses.get(node.key, 0) > HUB:
+            found[node.key] = trace.tensors[leaf].label
+    return found
 
 
 def source(trace: Trace, options: Options = Options(), folded: Fold | None = None) -> str:

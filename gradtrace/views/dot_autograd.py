@@ -45,7 +45,8 @@ def draw(board: Canvas, drawn: Model, options: Options, flowed: dict[int, Value]
     for number, edge in enumerate(drawn.edges):
         step = steps.get(edge.function) if edge.function is not None else None
         several = counts[edge.function] > 1
-        function_edge(board.graph, edge, options, theme, step, several=several, key=f"e{number}")
+        drawn_edge = edge._replace(source=board.start(edge, number))
+        function_edge(board.graph, drawn_edge, options, theme, step, several=several, key=f"e{number}")
     order = {**theme.functions, "group": theme.group, "series": theme.series}
     return [look for role, look in order.items() if role in used]
 

@@ -50,7 +50,7 @@ def draw(board: Canvas, drawn: Model, options: Options, flowed: dict[int, Value]
             dot_groups.function_node(graph, trace, trace.operations[node.record], options, theme, fill)
         else:
             operation_node(graph, trace.operations[node.record], theme)
-    wires(board.graph, drawn, options, theme)
+    wires(board, drawn, options, theme)
     order = {**theme.looks, **theme.functions, "group": theme.group, "series": theme.series}
     return [look for role, look in order.items() if role in roles]
 
@@ -230,8 +230,9 @@ def operation_node(graph: Digraph, operation: Operation, theme: Theme) -> None:
     graph.node(node, name, id=node, tooltip=plain(lines), **theme.operation.attributes())
 
 
-def wires(graph: Digraph, drawn: Model, options: Options, theme: Theme) -> None:
+def wires(board: Canvas, drawn: Model, options: Options, theme: Theme) -> None:
     """One edge for every operand, repeated ones too, and one to every result; dashed where no gradient flows."""
+    graph = board.graph
     known = flow.derivatives(drawn.trace) if options.derivatives else {}
     for number, edge in enumerate(drawn.edges):
         attributes: dict[str, str] = {"id": f"e{number}"}
@@ -243,7 +244,7 @@ def wires(graph: Digraph, drawn: Model, options: Options, theme: Theme) -> None:
         attributes.update(operand_text(drawn, edge, known, theme))
         if edge.target.startswith("o") and options.style == "data":
             attributes["arrowhead"] = "none"
-        graph.edge(edge.source, edge.target, tailport=options.ports[0], **attributes)
+        graph.edge(board.start(edge, number), edge.target, tailport=options.ports[0], **attributes)
 
 
 def operand_text(drawn: Model, edge: Edge, known: dict[tuple[int, int], Value], theme: Theme) -> dict[str, str]:

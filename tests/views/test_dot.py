@@ -272,3 +272,21 @@ def test_colour_by_gradient_has_a_scale():
     assert "COLOR=\"#8a3b00\"" not in "".join(line for line in source.splitlines() if line.startswith("\tt"))
     with pytest.raises(UsageError, match="cannot colour by 'x'"):
         dot.source(samples.square(), Options(color_by="x"))
+
+
+@pytest.mark.parametrize(("style", "leaf"), [("data", "t1"), ("autograd", "f401")])
+def test_a_leaf_of_many_uses_has_small_copies_in_a_large_graph(style, leaf):
+    """One node with hundreds of long edges covers the picture, and takes Graphviz minutes."""
+    b = samples.Builder()
+    t, w = b.leaf("x", 1.0), b.leaf("w", 1.0)
+    for _ in range(400):
+        t = b.op("mul", "MulBackward0", [t, w], None, 1.0, label="t*w")
+    drawn = edges(dot.source(b.trace(), Options(style=style)))
+    starts = [edge.split(" -> ")[0] for edge in drawn]
+    assert starts.count(leaf) == 1
+    assert sum(start.startswith(f"{leaf}c") for start in starts) == 399
+    small = samples.Builder()
+    u, v = small.leaf("x", 1.0), small.leaf("w", 1.0)
+    for _ in range(20):
+        u = small.op("mul", "MulBackward0", [u, v], None, 1.0)
+    assert sum(edge.startswith("t1 ->") for edge in edges(dot.source(small.trace()))) == 20

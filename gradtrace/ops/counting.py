@@ -44,6 +44,17 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     return values_and_indices("kthvalue", pair)
 
 
+def no_derivative(name: str) -> Any:
+    def refuse(*args: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return refuse
+
+
+unique_record = op("unique2(self; values)", lambda a, values: values, node="Unique2Backward0",
+                   self=d("", no_derivative("_unique2")))
+
+
 @public("unique")
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
@@ -53,7 +64,7 @@ def unique(
     axis = None if dim is None else check_dim(dim, input.ndim)
     values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True, axis=axis)
     shape = input.shape if dim is None else (input.shape[axis],)
-    found = [wrap(values)]
+    found = [unique_record(input, values)]
     found += [wrap(inverse.reshape(tuple(shape)).astype(np.int64))] if return_inverse else []
     found += [wrap(counts.astype(np.int64))] if return_counts else []
     return found[0] if len(found) == 1 else tuple(found)

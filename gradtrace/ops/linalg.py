@@ -173,6 +173,14 @@ def adjugate(xp: Any, a: Any) -> Any:
     return m * (-1) ** (n - 1)
 
 
+def det_grad_of_arrays(xp: Any, g: Any, a: Any, out: Any) -> Any:
+    """As PyTorch has it outside of a recorded pass: zeros at a determinant of 0, for it solves A^T x = det(A) there."""
+    found = det_grad(xp, g, a, out)
+    one = (*a.shape[:-2], 1, 1)
+    nothing = np.where(np.signbit(out).reshape(one), found * 0, 0)
+    return np.where((out == 0).reshape(one), nothing, found).astype(a.dtype)
+
+
 def det_grad(xp: Any, g: Any, a: Any, out: Any) -> Any:
     g = xp.reshape(g, (*a.shape[:-2], 1, 1))
     if bool((out == 0).any()):
@@ -197,7 +205,8 @@ inv_ex = op("inv_ex(A)", inverse_kernel, node="LinalgInvExBackward0", outputs=2,
 solve_ex = op("solve_ex(A, B; left, vector)", solve_kernel, node="LinalgSolveExBackward0", outputs=2,
               differentiable=(0,), joint=d("A out0", solve_grad))
 det = op("det(A)", det_kernel, node="LinalgDetBackward0",
-         A=d("A out", lambda xp, g, out, A: det_grad(xp, g, A, out)))
+         A=d("A out", lambda xp, g, out, A: det_grad_of_arrays(xp, g, A, out),
+             traced=lambda xp, g, out, A: det_grad(xp, g, A, out)))
 slogdet = op("slogdet(A)", lambda a: tuple(np.linalg.slogdet(a)), node="LinalgSlogdetBackward0", outputs=2,
              A=d("A", lambda xp, g, out, A: (
                  xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(A)[0]))))

@@ -35,7 +35,7 @@ def mm_kernel(a: Any, b: Any) -> Any:
         raise RuntimeError("mat2 must be a matrix")
     check_inner(a, b)
     if a.dtype != b.dtype:
-        first, second = (dtypes.of_raw(x).c_name.replace("long", "long int") for x in (a, b))
+        first, second = (dtypes.of_raw(x).c_name for x in (a, b))
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {first} != {second}")
     return product(a, b)
 

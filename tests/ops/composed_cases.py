@@ -127,7 +127,7 @@ PLAIN: dict[str, list[tuple[Any, ...]]] = {
     **{name: [(getattr(torch, name), some(2, 3))] for name in (
         "all", "argmax", "argmin", "argsort", "argwhere", "count_nonzero", "isfinite", "isinf", "isnan", "isneginf",
         "isposinf", "logical_not", "nonzero", "ones_like", "zeros_like", "empty_like", "rand_like", "randn_like",
-        "signbit", "unique", "unique_consecutive", "any", "histc",
+        "signbit", "unique_consecutive", "any", "histc",
     )},
     **{name: [(getattr(torch, name), some(2, 3), some(3))] for name in (
         "allclose", "isclose", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "isin",

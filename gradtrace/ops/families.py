@@ -250,7 +250,7 @@ FAMILIES = {
     """,
     "counting": """
         argwhere bincount bucketize histc histogram histogramdd isin kthvalue nonzero_static searchsorted
-        tril_indices triu_indices unique unique_consecutive unravel_index
+        tril_indices triu_indices unique unique2 unique_consecutive unravel_index
     """,
     "memory": """
         as_strided as_strided_ as_strided_copy as_strided_place as_strided_take data_ptr fill_diagonal_

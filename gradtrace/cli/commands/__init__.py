@@ -3,6 +3,7 @@
 # name: what it does, as the list of commands says it (so that --help loads none of them)
 COMMANDS = {
     "check": "Gradients against finite differences.",
+    "diff": "Two programs, or one with two inputs: structure, values, gradients.",
     "eval": "Values, gradients and leaf status of an expression or a file.",
     "graph": "Draw the graph of an expression or a file.",
     "hessian": "All second derivatives of a number: symmetry, eigenvalues, definiteness.",

@@ -1,0 +1,108 @@
+"""`gradtrace diff A [B]`: two programs, or one with two inputs, side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradtrace.cli import options, output, screen, source
+from gradtrace.cli.command import SourceCommand, ToolOption, parse
+from gradtrace.cli.exits import Exit
+from gradtrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from gradtrace.lang import Program
+    from gradtrace.trace import Trace
+
+HELP = """Compare two programs, A and B, or one with two inputs (--to gives the second run's): their operations, values
+and gradients. The variables' options hold for both. In the table - is only in A, + only in B, ~ has changed.
+
+-o draws both graphs in one, with what changed in colour. The exit code is 1 if there is a difference, as diff's is."""
+
+EXAMPLES = """Examples:
+  gradtrace diff "(x+w)*(w+1)" "x*w + x + w*w + w" --x 2 --w 1
+  gradtrace diff loop.py --x 1 --to x=3
+  gradtrace diff before.py after.py -o diff.svg"""
+
+FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
+
+
+def drawing(name: str) -> str:
+    """Refuses, before anything is computed, a name that does not say what to draw."""
+    if name.rpartition(".")[2].lower() not in ("dot", "svg", "png", "pdf") or "." not in name:
+        raise UsageError(f"-o: cannot tell what to draw from '{name}'", "end it in .svg, .png, .pdf or .dot")
+    return name
+
+
+def diff(
+    program: Program, words: tuple[str, ...], to: tuple[str, ...], format: str, color: str | None,
+    output_file: str | None, all: bool, **flags: Any,
+) -> int:
+    from gradtrace.analysis import diff as analysis
+    from gradtrace.views import diff as view
+
+    if len(words) > 1:
+        raise UsageError(f"unexpected extra argument '{words[1]}'", "two programs are compared")
+    if not words and not to:
+        raise UsageError("there is nothing to compare with", "give a second program, or --to NAME=VALUE")
+    inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
+    budget = options.budget(flags)
+    other = parse(source.read(words[0]), budget) if words else program
+    a = recorded(program, inputs, how, budget)
+    b = recorded(other, fitting(other, inputs)._replace(set=(*fitting(other, inputs).set, *to)), how, budget)
+    found = analysis.diff(a, b)
+    if output_file is not None:
+        draw(view.dot(found, a, b), output_file)
+    elif format == "table":
+        output.write(view.text(found, screen.options(color, all)))
+    else:
+        output.write(view.render(found, format))
+    return Exit.OK if found.same else Exit.FAILED
+
+
+def fitting(program: Program, inputs: options.Inputs) -> options.Inputs:
+    """The inputs that a program has among those given; a variable's option turned into a --set, so that --to wins."""
+    known = {given.name for given in program.inputs}
+    kept = [text for text in inputs.set if text.partition("=")[0] in known]
+    given = [f"{name}={value}" for name, value in inputs.given.items() if name in known]
+    no_grad = tuple(name for name in options.names(inputs.no_grad) if name in known)
+    return inputs._replace(given={}, set=(*kept, *given), no_grad=no_grad)
+
+
+def recorded(program: Program, inputs: options.Inputs, how: options.Backward, budget: Any) -> Trace:
+    from gradtrace.cli import session
+
+    return session.record(program, inputs, how, budget, watched=True, everything=True)
+
+
+def draw(text: str, name: str) -> None:
+    from gradtrace.views import files
+
+    suffix = name.rpartition(".")[2].lower()
+    if suffix == "dot":
+        files.write_output(name, text.encode())
+        return
+    from gradtrace.views import image
+
+    files.write_output(name, image.render(text, suffix))
+
+
+command = SourceCommand(
+    "diff",
+    diff,
+    [
+        *options.source(),
+        ToolOption(["--to"], metavar="NAME=VALUE", multiple=True, section="Inputs",
+                   help="A variable's value in the second run."),
+        ToolOption(["-o", "output_file"], metavar="FILE", check=drawing, section="Output",
+                   help="Draw it: .svg, .png, .pdf or .dot."),
+        ToolOption(["--all"], is_flag=True, section="Output", help="Show every tensor."),
+        *options.inputs(),
+        *options.backward(),
+        *options.format(FORMATS),
+        *options.limits(),
+        *options.common(),
+    ],
+    HELP,
+    EXAMPLES,
+    words="[SOURCE]",
+)

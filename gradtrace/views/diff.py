@@ -1,0 +1,140 @@
+"""Two runs side by side, as text, data, or DOT with what changed in colour.
+
+The JSON document has `schema` "gradtrace/diff", `version`, same, same_structure, operations (of A and of B), and `rows`
+[{status, label, op, first, second (ids), values, grads (of A and of B), value_gap, grad_gap}]. Status: "same",
+"changed", "only A", "only B".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gradtrace.analysis.diff import CHANGED, FIRST, SAME, SECOND, Diff, Row
+from gradtrace.trace.record import Trace, Value
+from gradtrace.views import grid, labels, numbers, rows
+from gradtrace.views.cells import visible
+from gradtrace.views.layout import Cell, Options, paint
+
+SCHEMA, VERSION = "gradtrace/diff", 1
+COLUMNS = ("status", "label", "op", "value_a", "value_b", "grad_a", "grad_b", "value_gap", "grad_gap")
+SHRINK = {"tensor": 10, "value A": 8, "value B": 8, "grad A": 8, "grad B": 8}
+MARKS = {SAME: " ", CHANGED: "~", FIRST: "-", SECOND: "+"}
+STYLES = {SAME: "dim", CHANGED: "yellow", FIRST: "red", SECOND: "green"}
+FILLS = {SAME: "#eeeeee", CHANGED: "#fff3c4", FIRST: "#ffd6d6", SECOND: "#d5f5d5"}
+MANY = 60
+
+
+def text(found: Diff, options: Options) -> str:
+    return "".join(line + "\n" for line in lines(found, options))
+
+
+def lines(found: Diff, options: Options) -> Iterator[str]:
+    shown = [r for r in found.rows if r.status != SAME] if len(found.rows) > MANY and not options.all else found.rows
+    left = shown if options.all else shown[:MANY]
+    if left:
+        yield from grid.lines([
+            grid.column("", [Cell(MARKS[r.status], STYLES[r.status]) for r in left]),
+            grid.column("tensor", [Cell(visible(r.label), STYLES[r.status]) for r in left]),
+            grid.column("op", [r.op for r in left]),
+            grid.column("value A", [short(r.values[0]) for r in left]),
+            grid.column("value B", [short(r.values[1]) for r in left]),
+            grid.column("grad A", [short(r.grads[0]) for r in left]),
+            grid.column("grad B", [short(r.grads[1]) for r in left]),
+        ], options, SHRINK, ("op",))
+        yield ""
+    if len(found.rows) > len(left):
+        yield paint(f"{len(found.rows) - len(left)} more tensors are not shown (--all)", "dim", options)
+    yield from conclusions(found)
+
+
+def short(value: Value | None) -> Cell:
+    return Cell("", "", True) if value is None else Cell(numbers.short(value), "", not value.shape)
+
+
+def conclusions(found: Diff) -> Iterator[str]:
+    a, b = found.operations
+    if found.same:
+        yield f"no difference: {a} operations, the same values and gradients"
+        return
+    counts = {status: sum(r.status == status for r in found.rows) for status in (CHANGED, FIRST, SECOND)}
+    if found.same_structure:
+        yield f"the same graph of {a} operations; {counts[CHANGED]} tensors have other values or gradients"
+    else:
+        yield (f"A has {a} operations, B has {b}: {counts[FIRST]} tensors only in A, {counts[SECOND]} only in B, "
+               f"{counts[CHANGED]} changed")
+    gaps = [r.value_gap for r in found.rows if r.value_gap]
+    grads = [r.grad_gap for r in found.rows if r.grad_gap]
+    if gaps or grads:
+        yield (f"largest difference: of a value {numbers.number(max(gaps, default=0.0), 4)}, "
+               f"of a gradient {numbers.number(max(grads, default=0.0), 4)}")
+
+
+# ---- data
+
+
+def render(found: Diff, format: str) -> str:
+    if format == "json":
+        return rows.dumps(numbers.json_safe({
+            "schema": SCHEMA, "version": VERSION, "same": found.same, "same_structure": found.same_structure,
+            "operations": list(found.operations), "rows": [plain(r) for r in found.rows],
+        })) + "\n"
+    if format == "jsonl":
+        head = {"schema": SCHEMA + "/row", "version": VERSION}
+        return "".join(rows.dumps(numbers.json_safe({**head, **plain(r)})) + "\n" for r in found.rows)
+    return rows.render(COLUMNS, [
+        [r.status, r.label, r.op, *map(full, (*r.values, *r.grads)), number(r.value_gap), number(r.grad_gap)]
+        for r in found.rows], format)
+
+
+def full(value: Value | None) -> str:
+    return "" if value is None else numbers.full(value)
+
+
+def number(x: float | None) -> str:
+    return "" if x is None else repr(x)
+
+
+def plain(r: Row) -> dict[str, Any]:
+    return {"status": r.status, "label": r.label, "op": r.op, "first": r.first, "second": r.second,
+            "values": [numbers.jsonable(v) for v in r.values], "grads": [numbers.jsonable(v) for v in r.grads],
+            "value_gap": r.value_gap, "grad_gap": r.grad_gap}
+
+
+# ---- drawing
+
+
+def dot(found: Diff, a: Trace, b: Trace) -> str:
+    """Both graphs in one: what only A has red, what only B has green, what changed yellow."""
+    node = {("a", r.first): k for k, r in enumerate(found.rows)} | {
+        ("b", r.second): k for k, r in enumerate(found.rows)
+    }
+    out = ['digraph diff {', '  rankdir="LR"; bgcolor="white";',
+           '  node [shape="box" style="filled" fontname="DejaVu Sans" fontsize="11" color="#555555"];']
+    for k, r in enumerate(found.rows):
+        said = [labels.font(labels.text(labels.clip(r.label)), bold=True), labels.text(change("", r.values)),
+                labels.text(change("grad ", r.grads))]
+        content = "<BR/>".join(part for part in said if part)
+        out.append(f'  n{k} [fillcolor="{FILLS[r.status]}" label=<{content}>];')
+    drawn: dict[tuple[int, int], str] = {}
+    for side, trace in (("a", a), ("b", b)):
+        for operation in trace.operations:
+            for target in operation.outputs:
+                for operand in operation.inputs:
+                    source = node.get((side, operand.tensor)) if operand.tensor is not None else None
+                    if source is not None:
+                        edge = (source, node[side, target])
+                        drawn[edge] = "ab" if drawn.get(edge, side) != side else side
+    colors = {"a": "#c03030", "b": "#208020", "ab": "#555555"}
+    out += [f'  n{source} -> n{target} [color="{colors[side]}"];' for (source, target), side in drawn.items()]
+    return "\n".join([*out, "}", ""])
+
+
+def change(word: str, pair: tuple[Value | None, Value | None]) -> str:
+    """ "2 → 3", or the one number that there is."""
+    first, second = (None if v is None else numbers.short(v) for v in pair)
+    if first is None and second is None:
+        return ""
+    if first is None or second is None or first == second:
+        return f"{word}{second if first is None else first}"
+    return f"{word}{first} → {second}"

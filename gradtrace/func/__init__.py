@@ -10,10 +10,11 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "transforms": ("grad", "grad_and_value", "jvp", "linearize", "value_and_grad", "vjp"),
+    "transforms": ("functionalize", "grad", "grad_and_value", "jvp", "linearize", "value_and_grad", "vjp"),
     "jacobians": ("hessian", "jacfwd", "jacrev"),
     "batching": ("vmap",),
-    "stateless": ("functional_call", "stack_module_state"),
+    "stateless": ("functional_call", "replace_all_batch_norm_modules_", "stack_module_state"),
+    "shown": ("debug_unwrap",),
 }
 _home = {name: module for module, names in _HOMES.items() for name in names}
 

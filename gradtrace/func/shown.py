@@ -5,11 +5,13 @@ Here a transform that differentiates does not wrap tensors: each knows the trans
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradtrace.engine import AccumulateGrad, Node, Tensor, dtypes
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import grad_fn_text
 from gradtrace.engine.text import tensor_text
-from gradtrace.func.batched import Batched
+from gradtrace.func.batched import Batched, whole
 from gradtrace.func.levels import Level
 
 
@@ -81,3 +83,22 @@ def _plain(tensor: Tensor, history: Tensor | None) -> str:
         requires_grad=history is not None and history.requires_grad and fn is None,
         grad_fn_name=None if fn is None else grad_fn_text(fn),
     )
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """The tensor inside a transform's: without all wrappers that printing shows, or without the outermost."""
+    own = [level for level in _made_in(tensor) if isinstance(level, Level)]
+    last = max((level.number for level in own), default=0)
+    if isinstance(tensor, Batched) and tensor.level.number > last:
+        return debug_unwrap(tensor.value) if recurse else tensor.value
+    if not own:
+        return tensor
+    inner = tensor.alias()
+    wanted = () if recurse else tuple(level for level in own if level.number < last)
+    whole(inner).extra().transforms = wanted
+    return debug_unwrap(inner) if recurse and isinstance(inner, Batched) else inner
+
+
+def _made_in(tensor: Tensor) -> tuple[Any, ...]:
+    extra = whole(tensor)._x
+    return () if extra is None else extra.transforms

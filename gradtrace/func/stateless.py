@@ -157,3 +157,14 @@ def _stacked(states: list[Tensors]) -> Tensors:
         result = torch_function("stack")(tensors)
         stacked[name] = result.detach().requires_grad_() if flags == {True} else result
     return stacked
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Takes the running statistics from every batch norm in `root`, in place, so that vmap can run it; returns root."""
+    from gradtrace.nn.modules.batchnorm import _BatchNorm
+
+    for module in root.modules():
+        if isinstance(module, _BatchNorm) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

@@ -60,9 +60,10 @@ def backward(
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
     if state.watcher is not None:
         state.watcher.starts(outputs, grad_tensors)
+    keep = create_graph if retain_graph is None else retain_graph
+    create_graph = create_graph or state.planner is not None  # a plan takes down backward's steps too
     roots = root_gradients(outputs, grad_tensors, create_graph)
     wanted = None if targets is None else [input_slot(t, accumulate=True) for t in targets]
-    keep = create_graph if retain_graph is None else retain_graph
     execute.run(roots, keep, create_graph, None if wanted is None else [w for w in wanted if w is not None])
 
 
@@ -94,6 +95,8 @@ def grad(
     if state.watcher is not None:
         state.watcher.starts(as_tuple(outputs), grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
+    planned = state.planner is not None and not create_graph
+    create_graph = create_graph or planned  # a plan takes down backward's steps too
     if is_grads_batched:
         results = batched(as_tuple(outputs), targets, as_tuple(grad_outputs), keep, create_graph, allow_unused)
     else:
@@ -108,7 +111,9 @@ def grad(
                 )
     if materialize_grads:
         pairs = zip(results, targets, strict=True)
-        results = tuple(zeros_like(t, requires_grad=create_graph) if r is None else r for r, t in pairs)
+        results = tuple(zeros_like(t, requires_grad=create_graph and not planned) if r is None else r for r, t in pairs)
+    if planned:
+        results = tuple(None if r is None else r.detach() for r in results)
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else results
 
 

@@ -19,6 +19,8 @@ Array = Any
 
 def begin(tensor: Tensor) -> Array:
     """The tensor's data as an array to update in place; hand it to `commit` afterwards."""
+    if modes.planner is not None:
+        modes.planner.read(tensor)
     return np.asarray(tensor._data)
 
 
@@ -35,6 +37,8 @@ def gradient(param: Tensor, group: dict[str, Any]) -> Array:
     """The gradient to follow: negated to maximise, with the group's weight decay added."""
     grad = param.grad
     assert grad is not None
+    if modes.planner is not None:  # what is done to arrays here is no step of a plan
+        modes.planner.read(grad)
     array = np.asarray(grad._data)
     if group["maximize"]:
         array = -array

@@ -210,3 +210,35 @@ def test_writing_into_a_part_is_refused():
 
     with pytest.raises(UnsupportedError, match="in-place"):
         static.trace(function, {"x": 1.0})
+
+
+def test_backward_within_the_program():
+    def function(x):
+        (x * x * x).sum().backward()
+        first = x.grad.clone()
+        (x * x).sum().backward()  # adds up
+        return (x.grad * 2 + first).sum()
+
+    leaf = {"x": np.array([1.0, 2.0])}
+    run = static.program(plan_of(function, 0, **leaf))
+    assert run(np.array([1.0, 2.0]))[0] == 57.0 and run(np.array([3.0, 0.0]))[0] == 93.0
+
+
+def test_grad_without_a_graph_of_its_own_is_constant_for_the_outer_gradient():
+    def function(x):
+        (slope,) = gt.autograd.grad(x * x * x, x)
+        return slope * x
+
+    assert static.program(plan_of(function, x=2.0))(3.0) == (81.0, 27.0)
+
+
+def test_an_optimiser_on_what_depends_on_an_input_is_refused():
+    def function(x):
+        w = gt.ones(2, dtype=gt.float64, requires_grad=True)
+        optimiser = gt.optim.SGD([w], lr=0.1)
+        (w * x).sum().backward()
+        optimiser.step()
+        return (w * x).sum()
+
+    with pytest.raises(UnsupportedError, match="cannot be frozen"):
+        static.trace(function, {"x": np.ones(2)})

@@ -11,6 +11,8 @@ f0, g0), so the text is the same byte for byte from run to run; it needs no rend
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from gradtrace.annotations import TYPE_CHECKING, NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace
@@ -99,6 +101,11 @@ class Canvas:
                     "margin": "10"}
         return Digraph(name=f"cluster_s{index}", graph_attr=settings)
 
+    @property
+    def framed(self) -> bool:
+        """Whether there are frames."""
+        return bool(self._frames)
+
     def close(self) -> None:
         """Puts every frame into the one around it, inner ones first."""
         for index in sorted(self._frames, reverse=True):
@@ -157,9 +164,9 @@ def text_of(drawn: Model, options: Options) -> str:
     if options.levels:
         dot_extras.levels(graph, drawn, theme, options.direction)
     if options.legend:
-        legend(graph, used, theme)
-        if options.color_by == "grad-norm":
-            dot_extras.scale(graph, drawn, theme, flowed)
+        samples = [f"<{text(look.meaning)}>" for look in used]
+        scale = dot_extras.scale(drawn, theme, flowed) if options.color_by == "grad-norm" else ""
+        legend(graph, used, samples, scale, theme, row=board.framed and options.direction == "right")
     return graph.source
 
 
@@ -183,12 +190,21 @@ def canvas(theme: Theme, direction: str = "LR") -> Digraph:
     )
 
 
-def legend(graph: Digraph, used: list[Look], theme: Theme) -> None:
-    """A column at the far left (a row at the top of a graph that goes down) with one sample of each look in use."""
+def legend(graph: Digraph, used: list[Look], samples: list[str], scale: str, theme: Theme, *, row: bool) -> None:
+    """One sample of each look in use, and the scale of the fills if there is one.
+
+    They stand in a column at the far left (a row at the top of a graph that goes down); where frames would push what
+    is beside them out of the way, in a `row`.
+    """
+    names = [f"legend{i}" for i in range(len(used))]
     with graph.subgraph() as key:
-        key.attr(rank="source")
+        if not row:
+            key.attr(rank="source")
         key.attr("node", fontsize=f"{SMALL_SIZE:g}", fontcolor=theme.faint, width="1.75", height="0.22")
-        for i, look in enumerate(used):
-            key.node(f"legend{i}", f"<{text(look.meaning)}>", **look.attributes() | {"margin": "0.06,0.02"})
-        for i in range(len(used) - 1):
-            key.edge(f"legend{i}", f"legend{i + 1}", style="invis")
+        for name, look, sample in zip(names, used, samples, strict=True):
+            key.node(name, sample, **look.attributes() | {"margin": "0.06,0.02"})
+        if scale:
+            names.append("legendscale")
+            key.node("legendscale", scale, shape="plaintext")
+        for one, other in pairwise(names):
+            key.edge(one, other, style="invis")

@@ -113,19 +113,16 @@ def step_of(length: float, low: float, high: float, steps: int) -> int:
     return min(steps - 1, int(share * steps))
 
 
-def scale(graph: Digraph, drawn: Model, theme: Theme, flowed: dict[int, Value]) -> None:
-    """The legend of the fills: one row of samples from the smallest gradient to the largest."""
+def scale(drawn: Model, theme: Theme, flowed: dict[int, Value]) -> str:
+    """The label that explains the fills: samples from the smallest gradient to the largest; "" if there is none."""
     ends = bounds(norms(drawn, flowed))
     if ends is None:
-        return
+        return ""
     low, high = (numbers.number(end, 3) for end in ends)
     samples = "".join(f'<TD BGCOLOR="{color}" WIDTH="22" HEIGHT="12"></TD>' for color in theme.scale)
     word = font("size of the gradient, logarithmic", size=SMALL_SIZE, color=theme.faint)
     left, right = (font(text(end), size=SMALL_SIZE, color=theme.faint) for end in (low, high))
-    table = (
-        f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0"><TR><TD COLSPAN="{len(theme.scale) + 2}">{word}</TD></TR>'
-        f"<TR><TD>{left}&#160;</TD>{samples}<TD>&#160;{right}</TD></TR></TABLE>"
+    return (
+        f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0"><TR><TD COLSPAN="{len(theme.scale) + 2}">{word}</TD></TR>'
+        f"<TR><TD>{left}&#160;</TD>{samples}<TD>&#160;{right}</TD></TR></TABLE>>"
     )
-    with graph.subgraph() as key:
-        key.attr(rank="source")
-        key.node("legendscale", f"<{table}>", shape="plaintext")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from gradtrace.analysis import flow, places
+from gradtrace.annotations import Any, NamedTuple
 from gradtrace.trace.record import BackwardStep, Pass, Span, TensorRecord, Trace, Value
 
 

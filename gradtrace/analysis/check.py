@@ -6,9 +6,7 @@ they are judged and summed up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
-
+from gradtrace.annotations import Any, Callable, NamedTuple, Sequence
 from gradtrace.trace.finite import FLOAT64, WRONG, judge
 from gradtrace.trace.record import Span
 

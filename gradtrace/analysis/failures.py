@@ -6,13 +6,11 @@ changed it; and what to do.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
-from typing import Any
-
 from gradtrace.analysis import history, places
 from gradtrace.analysis.answer import Answer, Evidence, Facts
 from gradtrace.analysis.flow import reachable_functions
+from gradtrace.annotations import Any, Callable
+from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Failure, FunctionRecord, TensorRecord, Trace
 
 Found = tuple[str, str, str, list[Evidence], tuple[str, ...]]  # cause, tensor's name, sentence, evidence, advice

@@ -6,10 +6,7 @@ comparisons, through .data, or through Python numbers. `Flow` finds these places
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
-
+from gradtrace.annotations import Iterable, Iterator, NamedTuple
 from gradtrace.trace.record import Escape, Operation, Trace
 
 NUMBERS = ("item", "tolist", "numpy")
@@ -98,9 +95,8 @@ class Flow:
 
     def cut_before(self, tensor: int) -> Cut | None:
         """The nearest place behind a tensor without history where something with history went in; None if none did."""
-        waiting, seen = deque([tensor]), {tensor}
-        while waiting:
-            at = waiting.popleft()
+        waiting, seen = [tensor], {tensor}
+        for at in waiting:  # which grows
             escape = self.origin_of_data.get(at)
             if escape is not None and escape.tensor is not None:
                 return Cut(escape.tensor, at, None, escape)

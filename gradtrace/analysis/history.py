@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-from typing import NamedTuple
-
 from gradtrace.analysis import places
 from gradtrace.analysis.answer import Evidence, Facts
 from gradtrace.analysis.flow import Cut
+from gradtrace.annotations import NamedTuple
+from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Operation, TensorRecord
 
 NUMBERS = {"item": "a Python number", "tolist": "Python numbers", "numpy": "a numpy array"}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
-
 import numpy as np
 
+from gradtrace.annotations import Any, NamedTuple, Sequence
 from gradtrace.trace.record import Value
 
 ROUNDING = 1e-5  # relative: how far from symmetric, or from zero, counts as rounding

@@ -7,12 +7,10 @@ written out one by one only if they are few. The run must have been watched with
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from gradtrace.analysis.steps import Graph, made_by
+from gradtrace.annotations import Any, Iterator, NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import BackwardStep, Pass, TensorRecord, Trace, Value
 

@@ -5,10 +5,8 @@ Only the text of a trace is needed; it is parsed once for each `Text`.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from typing import Any
-
+from gradtrace.annotations import Any, Iterator
+from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Span
 
 MODES = ("no_grad", "inference_mode", "set_grad_enabled")

@@ -8,9 +8,7 @@ written out as it is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
-
+from gradtrace.annotations import Iterator, NamedTuple
 from gradtrace.trace.record import BackwardStep, FunctionRecord, HookRun, Operation, Pass, Saved, Span, Trace, Value
 
 BYTES = {"float64": 8, "float32": 4, "int64": 8, "int32": 4, "int16": 2, "float16": 2}

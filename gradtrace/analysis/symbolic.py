@@ -13,10 +13,9 @@ Results without a variable get a letter. Each step is kept as text and as LaTeX.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
 
 from gradtrace.analysis import paths as ways
+from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Operation, TensorRecord, Trace
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.trace.record import Value
 
 FEW = 6  # elements that are written out

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
 
 from gradtrace.analysis import check as analysis
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import session, values
 from gradtrace.cli.options import Backward, Inputs, names
 from gradtrace.errors import UsageError

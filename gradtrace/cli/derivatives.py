@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 from gradtrace.cli import session
 from gradtrace.cli.options import Inputs, names
 from gradtrace.errors import UsageError

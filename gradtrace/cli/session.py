@@ -26,8 +26,6 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
     With `derived` a backward under --create-graph is part of the trace: its own operations, and "w.grad".
     UsageError if the program is empty, or makes no tensor.
     """
-    from contextlib import nullcontext
-
     from gradtrace.trace.capture import capture
 
     if not program.tree.body:
@@ -45,7 +43,7 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
         called = watch is not None and bool(watch.passes)
         vectors = [values.read(text, "--grad-tensors", evaluator(dtype)) for text in how.grad_tensors]
         begun.append((run, roots))
-        with recorded(run, watch) if derived and how.create_graph else nullcontext():
+        with recorded(run, watch, derived and how.create_graph):
             done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how, called)))
 
     try:
@@ -66,25 +64,26 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
     return trace
 
 
-def recorded(run: Any, watch: Any) -> Any:
-    """A context in which operators are recorded as part of a run that is over: those of backward itself."""
-    from contextlib import contextmanager
+class recorded:
+    """If `wanted`, operators are recorded within it as part of a run that is over: those of backward itself."""
 
-    from gradtrace.engine.state import state
-    from gradtrace.engine.watch import Scope
-    from gradtrace.lang.run import recorder_of
+    def __init__(self, run: Any, watch: Any, wanted: bool) -> None:
+        self.run, self.watch, self.wanted = run, watch, wanted
 
-    @contextmanager
-    def within() -> Any:
-        before = state.recorder, state.scope
-        state.recorder = recorder_of(run.records, run.scopes, watch)
-        state.scope = Scope(None, "backward", "the derivative's own graph")
-        try:
-            yield
-        finally:
-            state.recorder, state.scope = before
+    def __enter__(self) -> None:
+        from gradtrace.engine.state import state
+        from gradtrace.engine.watch import Scope
+        from gradtrace.lang.run import recorder_of
 
-    return within()
+        self.before = state.recorder, state.scope
+        if self.wanted:
+            state.recorder = recorder_of(self.run.records, self.run.scopes, self.watch)
+            state.scope = Scope(None, "backward", "the derivative's own graph")
+
+    def __exit__(self, *_: object) -> None:
+        from gradtrace.engine.state import state
+
+        state.recorder, state.scope = self.before
 
 
 def failed(error: ProgramError, begun: list[Any], tensors: dict[str, Tensor], watch: Any) -> Trace:

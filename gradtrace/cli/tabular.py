@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.cli import options, report, session, values
 from gradtrace.errors import UsageError
 

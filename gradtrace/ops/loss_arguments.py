@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.tensor import Tensor

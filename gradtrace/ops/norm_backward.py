@@ -8,8 +8,8 @@ multiply-add is worked out in float64 and rounded once.
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 
 F32: Any = np.float32

@@ -5,9 +5,7 @@ The graph is used again and again (retain_graph), so nothing of it may have been
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.backward import grad
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor

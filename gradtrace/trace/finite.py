@@ -10,8 +10,8 @@ can be.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+
+from gradtrace.annotations import Callable, NamedTuple
 
 OK, WRONG, KINK, JUMP, EDGE, NOT_FINITE = "ok", "wrong", "kink", "jump", "edge", "not finite"
 FLOAT64 = 2.220446049250313e-16

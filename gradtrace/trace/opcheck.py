@@ -6,9 +6,7 @@ with one element shifted; Functions of the program by their own forward.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
-
+from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
 from gradtrace.engine import execute
 from gradtrace.engine.arrive import conform
 from gradtrace.engine.lazy import np

@@ -11,9 +11,7 @@ weights). The program stops as if it had called exit().
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
-
+from gradtrace.annotations import Any, Callable, NamedTuple, Sequence
 from gradtrace.engine.backward import grad
 from gradtrace.engine.lazy import np
 from gradtrace.engine.saved import flat

@@ -10,10 +10,8 @@ hidden_changes (of saved values), skipped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from gradtrace.analysis.check import Check, Element, Wrong
+from gradtrace.annotations import Any, Iterator
 from gradtrace.trace.finite import EDGE, JUMP, KINK, NOT_FINITE, OK, WRONG
 from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import clip, visible, wrap

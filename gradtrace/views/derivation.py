@@ -14,9 +14,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gradtrace.analysis.symbolic import Derivation
+from gradtrace.annotations import Sequence
 
 
 def text(found: Sequence[Derivation]) -> str:

@@ -14,10 +14,9 @@ definiteness.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 from gradtrace.analysis.matrices import Block, Hessian, element_names
+from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Value
 from gradtrace.views import numbers, rows

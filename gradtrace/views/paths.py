@@ -14,10 +14,8 @@ start at root), agrees, vector, hooks (that changed a gradient on the way).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
-
 from gradtrace.analysis.paths import Factor, Path, Paths
+from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.trace.record import Value
 from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import visible, wrap

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from gradtrace.annotations import Any
 from gradtrace.static.graph import Graph, Operation, Tensor
 from gradtrace.views.plan_text import aligned, quoted
 

@@ -15,10 +15,8 @@ The JSON document has `schema` "gradtrace/why", `version`, and `answers`, a list
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from gradtrace.analysis.answer import Answer, Evidence
+from gradtrace.annotations import Any, Sequence
 from gradtrace.views import numbers, rows
 from gradtrace.views.cells import clip, visible, wrap
 from gradtrace.views.layout import Options, dots, paint

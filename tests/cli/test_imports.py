@@ -93,6 +93,13 @@ def test_completion_loads_click_alone(imported, monkeypatch):
     assert foreign(imported()) == {"click"}
 
 
+@pytest.mark.parametrize("command", ["why", "trace"])
+def test_other_commands_on_scalars_load_no_more(imported, command):
+    modules = imported(command, *NOTES[1:])
+    assert foreign(modules) == set()
+    assert modules & SLOW == set()
+
+
 def test_an_eval_of_arrays_loads_numpy_besides(imported):
     modules = imported(*ARRAYS)
     assert foreign(modules) == {"numpy"}

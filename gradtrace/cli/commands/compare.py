@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.cli import options, output
 from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.errors import UnsupportedError

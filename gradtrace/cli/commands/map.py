@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, Any
 
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import options, tabular
 from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.errors import UsageError

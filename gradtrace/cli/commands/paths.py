@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import options, output, screen
 from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.errors import UsageError

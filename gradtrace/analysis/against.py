@@ -1,0 +1,79 @@
+"""A run compared with the same program in PyTorch: values, gradients, flags, grad_fn names of every variable."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from gradtrace.trace.record import Trace, Value
+
+CLOSE = {"float32": 1e-4, "float64": 1e-9}
+
+
+class Compared(NamedTuple):
+    """One fact about one variable: `what` is "value", "grad", "is_leaf", "requires_grad" or "grad_fn"."""
+
+    name: str
+    what: str
+    ours: Any
+    theirs: Any
+    same: bool
+    gap: float | None  # the largest difference of two elements
+
+
+def against(trace: Trace, theirs: dict[str, dict[str, Any]]) -> tuple[Compared, ...]:
+    """What the variables that both have say; `theirs` as `torch_child` tells it."""
+    found: list[Compared] = []
+    known = dict(trace.names)
+    for name, other in theirs.items():
+        if name == "_root":
+            index = trace.roots[0] if trace.roots else None
+        else:
+            index = known.get(name)
+        if index is None:
+            continue
+        t = trace.tensors[index]
+        label = t.label
+        found.append(numbers(label, "value", t.value, other["value"]))
+        found.append(numbers(label, "grad", t.grad if t.is_leaf or t.retains_grad else None, other["grad"]))
+        for what in ("is_leaf", "requires_grad", "grad_fn"):
+            mine = getattr(t, what)
+            found.append(Compared(label, what, mine, other[what], mine == other[what], None))
+    return tuple(found)
+
+
+def numbers(name: str, what: str, mine: Value | None, theirs: Any) -> Compared:
+    """Two arrays of numbers, or of nothing."""
+    if mine is None or theirs is None:
+        return Compared(
+            name, what, None if mine is None else plain(mine), theirs, mine is None and theirs is None, None
+        )
+    ours = plain(mine)
+    a, b = flat(ours), flat(theirs)
+    if len(a) != len(b):
+        return Compared(name, what, ours, theirs, False, None)
+    gap = max((distance(x, y) for x, y in zip(a, b, strict=True)), default=0.0)
+    size = max((abs(y) for y in b if math.isfinite(y)), default=0.0)
+    return Compared(name, what, ours, theirs, gap <= CLOSE.get(mine.dtype, 0.0) * max(size, 1e-6), gap)
+
+
+def plain(value: Value) -> Any:
+    return value.data if not value.shape else value.data.tolist()
+
+
+def flat(data: Any) -> list[float]:
+    """The numbers of nested lists, in order."""
+    found, waiting = [], [data]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, list):
+            waiting.extend(reversed(item))
+        else:
+            found.append(float(str(item).lower()) if isinstance(item, str) else float(item))
+    return found
+
+
+def distance(x: float, y: float) -> float:
+    if x == y or (x != x and y != y):
+        return 0.0
+    return abs(x - y) if math.isfinite(x) and math.isfinite(y) else math.inf

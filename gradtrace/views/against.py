@@ -1,0 +1,64 @@
+"""A run beside PyTorch's, as text or data.
+
+The JSON document has `schema` "gradtrace/against", `version`, torch (its version), passed, and `facts` [{name, what,
+ours, theirs, same, gap}].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gradtrace.analysis.against import Compared
+from gradtrace.views import grid, numbers, rows
+from gradtrace.views.cells import visible
+from gradtrace.views.layout import Cell, Column, Options, paint
+
+SCHEMA, VERSION = "gradtrace/against", 1
+COLUMNS = ("name", "what", "ours", "torch", "same", "gap")
+SHRINK = {"name": 8, "gradtrace": 10, "torch": 10}
+
+
+def text(found: Sequence[Compared], version: str, options: Options) -> str:
+    return "".join(line + "\n" for line in lines(found, version, options))
+
+
+def lines(found: Sequence[Compared], version: str, options: Options) -> Iterator[str]:
+    apart = [f for f in found if not f.same]
+    shown = found if options.all else apart
+    if shown:
+        yield from grid.lines([
+            grid.column("name", [Cell(visible(f.name)) for f in shown]),
+            grid.column("what", [f.what for f in shown]),
+            grid.column("gradtrace", [brief(f.ours) for f in shown]),
+            grid.column("torch", [brief(f.theirs) for f in shown]),
+            Column("difference", [Cell("" if f.gap is None else numbers.number(f.gap, 2), "", True) for f in shown]),
+            grid.column("", [Cell("" if f.same else "differs", "red") for f in shown]),
+        ], options, SHRINK)
+        yield ""
+    names = len({f.name for f in found})
+    said = f"PyTorch {version}: {len(found)} facts about {names} variables"
+    yield paint(
+        f"{said}, all the same" if not apart else f"{said}, {len(apart)} differ",
+        "red" if apart else "green",
+        options,
+    )
+
+
+def brief(fact: Any) -> str:
+    if isinstance(fact, float):
+        return numbers.number(fact)
+    return "[" + ", ".join(map(brief, fact)) + "]" if isinstance(fact, list) else str(fact)
+
+
+def render(found: Sequence[Compared], version: str, format: str) -> str:
+    if format == "json":
+        return rows.dumps(numbers.json_safe({
+            "schema": SCHEMA, "version": VERSION, "torch": version, "passed": all(f.same for f in found),
+            "facts": [f._asdict() for f in found],
+        })) + "\n"
+    if format == "jsonl":
+        head = {"schema": SCHEMA + "/fact", "version": VERSION}
+        return "".join(rows.dumps(numbers.json_safe({**head, **f._asdict()})) + "\n" for f in found)
+    return rows.render(COLUMNS, [[f.name, f.what, str(f.ours), str(f.theirs), str(f.same),
+                                  "" if f.gap is None else repr(f.gap)] for f in found], format)

@@ -151,6 +151,8 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
                           (lambda a, b: F.pairwise_distance(a, b, 3, keepdim=True), some(2, 3), some(2, 3))],
     "nll_loss of images": [(lambda x: F.nll_loss(x, index([[0, 2], [1, 1]]), ignore_index=2), some(1, 3, 2, 2))],
     "soft_margin_loss": [(lambda x: F.soft_margin_loss(x, index(1, -1, 1)), some(3))],
+    "packed sequences": [(lambda x: torch.nn.utils.rnn.pad_packed_sequence(
+        torch.nn.utils.rnn.pack_padded_sequence(x, [3, 1]))[0], some(3, 2, 2))],
     # Not over nothing: the second derivative at the norm 0 is nan, as in PyTorch.
     "dist 3": [(lambda a, b: torch.dist(a, b, 3), some(2, 3), some(3) + 3.0), (
         lambda a, b: torch.dist(a, b, 3), some(2, 1), some(3) + 3.0)],

@@ -57,6 +57,11 @@ mkldnn_layer = op("mkldnn_rnn_layer(self)", lambda a: a, node="MkldnnRnnLayerBac
                   self=d("", lambda xp, g, out, self: g))
 
 
+def gates_of(weights: dict[str, Any], input: Tensor) -> Tensor:
+    """The input's share in the gates, of all steps at once."""
+    return F.linear(input, weights["weight_ih"], weights.get("bias_ih"))
+
+
 def is_single(x: Tensor) -> bool:
     return x.dtype.name == "float32" and x.numel() > 0
 
@@ -212,19 +217,27 @@ class RNNBase(Module):
         return output, hidden
 
     def _run_layer(self, index: int, input: Tensor, state: State, reverse: bool) -> tuple[list[Tensor], State]:
-        weights = {name.split("_l")[0]: getattr(self, name) for name in self._all_weights[index]}
-        step = MODES[self.mode][0]
-        gates = F.linear(input, weights["weight_ih"], weights.get("bias_ih")).unbind(0)
+        weights = self._weights(index)
+        gates = gates_of(weights, input).unbind(0)
         outputs: list[Tensor] = []
         for gate in reversed(gates) if reverse else gates:
-            state = step(gate, state, weights["weight_hh"], weights.get("bias_hh"))
-            if self.proj_size:
-                state = (F.linear(state[0], weights["weight_hr"]), *state[1:])
+            state = self._one_step(weights, gate, state)
             outputs.append(state[0])
         return (outputs[::-1] if reverse else outputs), state
 
+    def _weights(self, index: int) -> dict[str, Any]:
+        return {name.split("_l")[0]: getattr(self, name) for name in self._all_weights[index]}
+
+    def _one_step(self, weights: dict[str, Any], gate: Tensor, state: State) -> State:
+        state = MODES[self.mode][0](gate, state, weights["weight_hh"], weights.get("bias_hh"))
+        return (F.linear(state[0], weights["weight_hr"]), *state[1:]) if self.proj_size else state
+
     def _forward(self, input: Tensor, state: State | None, name: str) -> tuple[Tensor, State]:
         """Adds and removes the batch dimension of an unbatched input."""
+        if type(input).__name__ == "PackedSequence":
+            from gradtrace.nn.modules.rnn_packed import run_packed
+
+            return run_packed(self, input, state)  # type: ignore[arg-type, return-value]
         if input.dim() not in (2, 3):
             tail = "tensor instead" if name == "RNN" else "instead"
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D {tail}")

@@ -6,8 +6,18 @@ from collections.abc import Iterable
 
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn.modules.utils import function
+from gradtrace.nn.utils.packing import (
+    PackedSequence,
+    pack_padded_sequence,
+    pack_sequence,
+    pad_packed_sequence,
+    unpack_sequence,
+)
 
-__all__ = ["pad_sequence", "unpad_sequence"]
+__all__ = [
+    "PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence",
+    "unpack_sequence", "unpad_sequence",
+]
 
 
 def pad_sequence(

@@ -1,0 +1,74 @@
+"""Recurrent layers over a PackedSequence: the batch shrinks as sequences end, and grows in the other direction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.engine.tensor import Tensor
+from gradtrace.nn import functional as F
+from gradtrace.nn.modules.rnn import gates_of
+from gradtrace.nn.modules.utils import function
+from gradtrace.nn.utils.packing import PackedSequence
+
+State = tuple[Any, ...]
+
+
+def run_packed(layer: Any, packed: PackedSequence, state: State | None) -> tuple[PackedSequence, State]:
+    """What `layer`, an RNNBase, makes of packed input: packed output and the final states."""
+    data, batch_sizes, order, back = packed
+    sizes = batch_sizes.tolist()
+    if state is None:
+        state = layer._first_state(data, sizes[0])
+    elif order is not None:
+        state = tuple(s.index_select(1, order) for s in state)
+    layer._check_input(data)
+    layer._check_state(state, sizes[0])
+    cat, stack = function("cat"), function("stack")
+    directions = len(layer._suffixes())
+    output, finals = data, []
+    for number in range(layer.num_layers):
+        made = []
+        for reverse in range(directions):
+            index = number * directions + reverse
+            run = backwards if reverse else forwards
+            steps, final = run(layer, index, output, sizes, tuple(s[index] for s in state))
+            made.append(cat(steps, 0))
+            finals.append(final)
+        output = cat(made, -1) if directions > 1 else made[0]
+        if layer.dropout and number < layer.num_layers - 1:
+            output = F.dropout(output, layer.dropout, layer.training)
+    hidden = tuple(stack([final[i] for final in finals], 0) for i in range(len(state)))
+    if back is not None:
+        hidden = tuple(h.index_select(1, back) for h in hidden)
+    return PackedSequence(output, batch_sizes, order, back), hidden
+
+
+def forwards(layer: Any, index: int, data: Tensor, sizes: list[int], state: State) -> tuple[list[Tensor], State]:
+    """The outputs of all steps, and the final states from the longest sequence on."""
+    weights = layer._weights(index)
+    steps, ended = [], []
+    for gates in gates_of(weights, data).split(sizes):
+        n = gates.size(0)
+        if n < state[0].size(0):
+            ended.append(tuple(s[n:] for s in state))
+            state = tuple(s[:n] for s in state)
+        state = layer._one_step(weights, gates, state)
+        steps.append(state[0])
+    ended.append(state)
+    if len(ended) == 1:
+        return steps, state
+    return steps, tuple(function("cat")([part[i] for part in reversed(ended)], 0) for i in range(len(state)))
+
+
+def backwards(layer: Any, index: int, data: Tensor, sizes: list[int], first: State) -> tuple[list[Tensor], State]:
+    """The same from the last step on, in which only the longest sequences run."""
+    weights = layer._weights(index)
+    steps: list[Tensor] = []
+    state = tuple(s[: sizes[-1]] for s in first)
+    for gates in reversed(gates_of(weights, data).split(sizes)):
+        n, have = gates.size(0), state[0].size(0)
+        if n > have:
+            state = tuple(function("cat")([s, f[have:n]], 0) for s, f in zip(state, first, strict=True))
+        state = layer._one_step(weights, gates, state)
+        steps.append(state[0])
+    return steps[::-1], state

@@ -61,12 +61,13 @@ OPTIONS = [
     ["--debug=x"], ["--help"], ["-h"], ["--"], ["--retian-graph"], ["-e", "x*x"], ["-o", "g.dot"], ["-og.dot"],
     ["-o", "g"], ["--style", "autograd"], ["--dpi", "5"], ["more"], ["-x"], ["--no-legend"],
 ]  # fmt: skip
+COMMANDS = ["eval", "graph", "run", "why", "trace", "paths", "evil"]
 PARTS = st.lists(st.sampled_from([*VARIABLES, *OPTIONS]), max_size=4)
 
 
 @QUIET
 @given(
-    st.sampled_from(["eval", "graph", "run", "evil"]), st.sampled_from(SOURCES), PARTS, st.integers(0, 4), st.booleans()
+    st.sampled_from(COMMANDS), st.sampled_from(SOURCES), PARTS, st.integers(0, 4), st.booleans()
 )
 def test_both_readers_say_the_same(command, text, parts, place, full):
     parts = [["--x", "2"], ["--w", "1"], *parts] if full else parts

@@ -96,7 +96,8 @@ elu_record = op("elu(self; alpha, scale, input_scale)", elu_kernel, scalar=scala
                 inplace_node="EluBackward1", lacks=("bi", "elu_cpu"), self=back("elu_backward"))
 celu_record = op("celu(self; alpha)", lambda x, alpha: elu_kernel(x, alpha, 1.0, 1 / alpha), node="CeluBackward0",
                  inplace_node="CeluBackward1", lacks=("bi", "elu_cpu"),
-                 self=d("self", lambda xp, g, out, self, alpha: xp.elu_backward(g, self, alpha, 1.0, 1 / alpha)))
+                 self=d("self", lambda xp, g, out, self, alpha: xp.elu_backward(
+                     g, self, alpha, 1.0, 1 / float(np.float32(alpha)))))  # a float32 here in PyTorch, too
 hardtanh_record = op("hardtanh(self; low, high)", lambda x, low, high: np.clip(x, low, high).astype(x.dtype),
                      node="HardtanhBackward0", inplace_node="HardtanhBackward1",
                      lacks=("b", "Bool inputs not supported for hardtanh"), self=back("hardtanh_backward"))

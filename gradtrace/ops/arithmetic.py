@@ -120,7 +120,7 @@ def first_extreme(reaches: Any, a: Any, b: Any) -> Any:
 
 def python_remainder(a: Any, b: Any) -> Any:
     a, b = arrays(a, b)
-    if a.dtype.kind in "iu" and bool((b == 0).any()):
+    if a.dtype.kind in "iu" and a.size and bool((b == 0).any()):
         raise RuntimeError("ZeroDivisionError")
     if a.dtype.kind != "f" and b.dtype.kind != "f":
         return np.remainder(a, b)
@@ -130,7 +130,7 @@ def python_remainder(a: Any, b: Any) -> Any:
 
 def floor_division(a: Any, b: Any) -> Any:
     a, b = arrays(a, b)
-    if a.dtype.kind in "iu" and bool((b == 0).any()):
+    if a.dtype.kind in "iu" and a.size and bool((b == 0).any()):
         raise RuntimeError("ZeroDivisionError")
     if a.dtype.kind == "f":
         # np.floor_divide gives nan for x // 0, where PyTorch has inf.
@@ -144,7 +144,7 @@ def rounded_division(a: Any, b: Any, mode: str) -> Any:
     a, b = arrays(a, b)
     if a.dtype.kind == "f":
         return np.trunc(a / b)
-    if bool((b == 0).any()):
+    if a.size and bool((b == 0).any()):
         raise RuntimeError("ZeroDivisionError")
     quotient = np.abs(a) // np.abs(b)
     return (np.sign(a) * np.sign(b) * quotient).astype(a.dtype)

@@ -110,6 +110,8 @@ def scaled_dot_product_attention(
     (torch.nn.functional.scaled_dot_product_attention).
     """
     check(query, key, value)
+    if not query.is_floating_point():
+        raise RuntimeError(f"expected scalar type Float but found {query.dtype.scalar_type}")
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)

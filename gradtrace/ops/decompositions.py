@@ -324,10 +324,16 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
+def whole_numbers_refused(input: Tensor) -> None:
+    if not input.is_floating_point():
+        raise RuntimeError("This function doesn't handle types other than float and double")
+
+
 @torch_function("lstsq", forms="l", renamed={"A": "input", "B": "other"})
 def lstsq(input: Tensor, other: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
     """(solution, residuals, rank, singular_values) of least squares; minimal norm (torch.linalg.lstsq)."""
     check_matrix("torch.linalg.lstsq", input, "input")
+    whole_numbers_refused(input)
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
@@ -344,6 +350,7 @@ def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol
                 rtol: Any = None) -> Tensor:
     """How many singular values are above the tolerance, int64 (torch.linalg.matrix_rank)."""
     check_matrix("torch.linalg.matrix_rank", input, "input")
+    whole_numbers_refused(input)
     if tol is not None:
         return matrix_rank_(input, float(tol), 0.0, hermitian)
     return matrix_rank_(input, *tolerances(input, atol, rtol), hermitian)
@@ -366,8 +373,9 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
     if p == "nuc":
         values = svdvals(input)
         return values.sum(-1) * values.reciprocal().sum(-1)
-    from gradtrace.ops.linalg import inv_ex
+    from gradtrace.ops.linalg import check_float, inv_ex
 
+    check_float("linalg.inv", input)
     inverse, info = inv_ex(input)
     inverse = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
     product: Any = norm_of_matrix(input, p)

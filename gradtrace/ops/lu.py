@@ -180,6 +180,7 @@ lu_unpack_ = op("lu_unpack(LU, pivots; unpack_data, unpack_pivots)", lu_unpack_k
 lu_solve_ = op("lu_solve(LU, pivots, B; adjoint)", lu_solve_kernel, node="LinalgLuSolveBackward0",
                joint=d("LU pivots out", lu_solve_grad), no_gradient=("pivots",))
 householder_ = op("householder_product(input, tau)", householder_kernel, node="LinalgHouseholderProductBackward0",
+                  lacks=("bi", "orgqr_cpu"),
                   joint=d("input tau", householder_grad))
 
 
@@ -248,6 +249,7 @@ def lu_unpack(input: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pi
 def linalg_lu_solve(input: Tensor, pivots: Tensor, other: Tensor, *, left: bool = True,
                     adjoint: bool = False) -> Tensor:
     """X in A @ X = other (X @ A, not `left`; A.T, `adjoint`) from A's packed factors (torch.linalg.lu_solve)."""
+    check_float("torch.linalg.lu_solve", input)
     check_sizes("linalg.lu_solve", input, tuple(other.shape), left)
     if left:
         return lu_solve_(input, pivots, other, adjoint)

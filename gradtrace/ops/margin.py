@@ -99,7 +99,7 @@ multi_margin = op(
     "multi_margin_loss(self; target, p, margin, weight, reduction)",
     lambda x, target, p, margin, weight, reduction: reduce_array(
         multi_margin_parts(x, target, p, margin, weight)[0], None, reduction),
-    node="MultiMarginLossBackward0",
+    node="MultiMarginLossBackward0", lacks=("bi", "multi_margin_loss_cpu_kernel"),
     self=d("self", lambda xp, g, out, self, *rest: xp.multi_margin_loss_backward(g, self, *rest)))
 op("multi_margin_loss_backward(g, self; target, p, margin, weight, reduction)",
    lambda g, x, target, p, margin, weight, reduction: rows_grad(

@@ -140,6 +140,11 @@ def addr_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     for one, name in ((a, "vec1"), (b, "vec2")):
         if one.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {one.ndim}-D")
+    if a.dtype.kind in "iub":
+        for number, name in ((beta, "beta"), (alpha, "alpha")):
+            if isinstance(number, float):
+                raise RuntimeError(
+                    f"For integral input tensors, argument {name} must not be a floating point number.")
     return scaled_sum(input, beta, np.multiply.outer(a, b), alpha)
 
 
@@ -148,7 +153,7 @@ def addbmm_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
         raise RuntimeError(
             f"Incompatible matrix sizes for bmm ({a.shape[1]}x{a.shape[2]} and {b.shape[1]}x{b.shape[2]})"
         )
-    return scaled_sum(input, beta, bmm_kernel(a, b).sum(axis=0), alpha)
+    return scaled_sum(input, beta, bmm_kernel(a, b).sum(axis=0, dtype=a.dtype), alpha)
 
 
 # ---- rules and records

@@ -251,6 +251,9 @@ def checked_renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> tuple[f
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    if not input.is_floating_point():
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + input.dtype.scalar_type)
     return float(p), one_dim("renorm", dim, input.ndim), float(maxnorm)
 
 

@@ -24,8 +24,8 @@ copysign_number = op("copysign_number(self, other)", "copysign", node="CopysignB
                      self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self)))
 heaviside = op("heaviside(self, values)", lambda a, b: np.heaviside(a, b).astype(a.dtype),
                promote="arith", undefined=True)
-gcd = op("gcd(self, other)", "gcd", promote="arith")
-lcm = op("lcm(self, other)", "lcm", promote="arith")
+gcd = op("gcd(self, other)", "gcd", promote="arith", lacks=("fb", "gcd_cpu"))
+lcm = op("lcm(self, other)", "lcm", promote="arith", lacks=("fb", "lcm_cpu"))
 ldexp_record = op("ldexp(self, other)", lambda a, b: a * np.exp2(b), node="LdexpBackward0", promote="float",
                   self=d("other", lambda xp, g, out, self, other: g * xp.exp2(other)),
                   other=d("out", lambda xp, g, out, self, other: g * out * float(np.log(2.0))))

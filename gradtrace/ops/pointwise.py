@@ -26,6 +26,8 @@ def sigmoid_kernel(x: Any) -> Any:
 
 
 def round_decimals(x: Any, decimals: int) -> Any:
+    if decimals == 0:
+        return np.rint(x)
     scale = np.asarray(10.0 ** abs(decimals)).astype(x.dtype)
     return np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
 
@@ -118,7 +120,8 @@ trunc = op("trunc(self)", "trunc", scalar=scalars.trunc, node="TruncBackward0",
            lacks=("b", "trunc_vml_cpu"), self=d("", zero))
 round_ = op("round(self)", lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(), scalar=scalars.round_half_even,
             node="RoundBackward0", lacks=("b", "round_vml_cpu"), self=d("", zero))
-round_to = op("round_to(self; decimals)", round_decimals, node="RoundBackward1", self=d("", zero))
+round_to = op("round_to(self; decimals)", round_decimals, node="RoundBackward1", lacks=("bi", "round_cpu"),
+              self=d("", zero))
 frac = op("frac(self)", lambda x: x - np.trunc(x), scalar=lambda x: x - math.trunc(x) + 0.0, node="FracBackward0",
           lacks=("bi", "frac_cpu"), self=d("", lambda xp, g, out, self: g))
 clamp = op("clamp(self; min, max)", lambda x, low, high: clamp_kernel(x, low, high), scalar=scalars.clamp,

@@ -154,6 +154,8 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 @torch_function("vecdot", forms="l", renamed={"y": "other"})
 def vecdot(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Sums of products over `dim` (torch.linalg.vecdot)."""
+    if not input.is_floating_point():
+        check_float("linalg.vecdot", input)
     if input.ndim == 1 and other.ndim == 1:
         return vdot(input, other)
     product: Any = input

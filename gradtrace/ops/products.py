@@ -47,7 +47,7 @@ def addcmul_kernel(a: Any, b: Any, c: Any, value: Any) -> Any:
     return a + (int(value) if a.dtype.kind in "iu" else value) * b * c
 
 
-cross = op("cross(self, other; dim)", cross_kernel, node="LinalgCrossBackward0", promote="arith",
+cross = op("cross(self, other; dim)", cross_kernel, node="LinalgCrossBackward0", promote="arith", lacks=("b", "cross"),
            self=d("other", lambda xp, g, out, self, other, dim: xp.cross(other, g, dim)),
            other=d("self", lambda xp, g, out, self, other, dim: xp.cross(g, self, dim)))
 cdist = op("cdist(x1, x2; p)", cdist_kernel, node="CdistBackward0", promote="arith",

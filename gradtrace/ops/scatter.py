@@ -88,11 +88,12 @@ def fill_at(a: Any, dim: int, index: Any, value: Any) -> Any:
     return out
 
 
-scatter_reduce_record = op(
-    "scatter_reduce(self, src; dim, index, reduce, include_self)", scatter_reduce_kernel,
-    node="ScatterReduceBackward0",
-    joint=d("self src out", lambda xp, wanted, g, out, self, src, *rest: [
-        x if w else None for x, w in zip(reduce_grads(xp, g, out, self, src, *rest), wanted, strict=True)]))
+REDUCED = d("self src out", lambda xp, wanted, g, out, self, src, *rest: [
+    x if w else None for x, w in zip(reduce_grads(xp, g, out, self, src, *rest), wanted, strict=True)])
+scatter_reduce_record = op("scatter_reduce(self, src; dim, index, reduce, include_self)", scatter_reduce_kernel,
+                           node="ScatterReduceBackward0", joint=REDUCED)
+index_reduce_record = op("index_reduce(self, src; dim, index, reduce, include_self)", scatter_reduce_kernel,
+                         node="IndexReduceBackward0", joint=REDUCED)
 index_fill_record = op("index_fill(self; dim, index, value)", fill_at, node="IndexFillBackward0",
                        self=d("index", lambda xp, g, out, self, dim, index, value: xp.index_fill(g, dim, index, 0)))
 index_copy_record = op("index_copy(self, source; dim, index)", lambda a, source, dim, index: fill_at(
@@ -184,7 +185,7 @@ def choose_index_reduce(
     shape = [1] * self.ndim
     shape[dim] = -1
     spread = np.broadcast_to(index.array.reshape(shape), tuple(source.shape))
-    return scatter_reduce_record, (source, dim, spread, reduce, include_self)
+    return index_reduce_record, (source, dim, spread, reduce, include_self)
 
 
 def choose_masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Any:

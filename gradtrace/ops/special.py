@@ -11,6 +11,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import special_kernels
 from gradtrace.ops.api import binary, expose, public, unary
+from gradtrace.ops.pointwise import round_to
 
 FLOAT: Any = {"promote": "float"}
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -24,7 +25,7 @@ logaddexp = op("logaddexp(self, other)", "logaddexp", node="LogaddexpBackward0",
                lacks=("bi", "logaddexp_cpu"),
                self=d("self other", lambda xp, g, out, self, other: g / (xp.exp(other - self) + 1)),
                other=d("self other", lambda xp, g, out, self, other: g / (xp.exp(self - other) + 1)))
-hypot = op("hypot(self, other)", "hypot", lacks=("b", "hypot_cpu"), scalar=math.hypot, node="HypotBackward0", **FLOAT,
+hypot = op("hypot(self, other)", "hypot", lacks=("bi", "hypot_cpu"), scalar=math.hypot, node="HypotBackward0", **FLOAT,
            self=d("self out", lambda xp, g, out, self, other: g * self / out),
            other=d("other out", lambda xp, g, out, self, other: g * other / out))
 
@@ -113,5 +114,10 @@ def _from_elsewhere(name: str, own: str) -> None:
     expose(function, name, forms="s")
 
 
-for _name, _own in (("expit", "sigmoid"), ("round", "round")):
-    _from_elsewhere(_name, _own)
+_from_elsewhere("expit", "sigmoid")
+
+
+@public("round", forms="s")
+def special_round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """As torch.round, though always the form with decimals (torch.special.round)."""
+    return round_to(input, decimals)

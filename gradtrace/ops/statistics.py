@@ -12,6 +12,8 @@ from gradtrace.ops.extremes import pick
 @torch_function("cov")
 def covariance(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
     """The covariance matrix of variables in rows, observations in columns (torch.cov)."""
+    if input.dtype.name == "bool":
+        raise RuntimeError("cov(): bool dtype is not supported for input")
     if input.ndim > 2:
         raise RuntimeError(
             "cov(): expected input to have two or fewer dimensions but got an input with "

@@ -115,19 +115,22 @@ def old_triangular_kernel(b: Any, a: Any, upper: bool, transpose: bool, unit: bo
 
 solve_triangular_ = op(
     "solve_triangular(A, B; upper, left, unitriangular)", solve_triangular_kernel,
-    node="LinalgSolveTriangularBackward0", joint=d("A out", solve_triangular_grad))
+    node="LinalgSolveTriangularBackward0", lacks=("bi", "triangular_solve_cpu"),
+    joint=d("A out", solve_triangular_grad))
 triangular_solve_ = op(
     "triangular_solve(self, A; upper, transpose, unitriangular)", old_triangular_kernel, outputs=2, missing="none",
-    node="TriangularSolveBackward0", joint=d("A out0", triangular_solve_grad))
+    node="TriangularSolveBackward0", lacks=("bi", "triangular_solve_cpu"), joint=d("A out0", triangular_solve_grad))
 cholesky_ex_ = op("cholesky_ex(A; upper)", cholesky_kernel, node="LinalgCholeskyExBackward0", outputs=2,
                   differentiable=(0,),
                   A=d("out0", lambda xp, g, out, A, upper: cholesky_grad(xp, g[0], out[0], upper)))
 old_cholesky_ = op("cholesky(A; upper)", lambda a, upper: cholesky_kernel(a, upper)[0], node="CholeskyBackward0",
                    A=d("out", lambda xp, g, out, A, upper: cholesky_grad(xp, g, out, upper)))
 cholesky_inverse_ = op("cholesky_inverse(self; upper)", cholesky_inverse_kernel, node="CholeskyInverseBackward0",
+                       lacks=("bi", "cholesky_inverse_out_cpu"),
                        self=d("self out", lambda xp, g, out, self, upper: cholesky_inverse_grad(
                            xp, g, out, self, upper)))
 cholesky_solve_ = op("cholesky_solve(self, factor; upper)", cholesky_solve_kernel, node="CholeskySolveBackward0",
+                     lacks=("bi", "cholesky_solve_cpu"),
                      joint=d("factor out", cholesky_solve_grad))
 
 

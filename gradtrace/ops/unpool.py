@@ -27,6 +27,7 @@ def place_kernel(a: Any, index: Any, sizes: Ints) -> Any:
 
 def unpool_record(n: int) -> Op:
     return op(f"max_unpool{n}d(self; index, sizes)", place_kernel, node=f"MaxUnpool{n}DBackward0",
+              lacks=("bi", f"max_unpool{n}d"),
               self=d("", lambda xp, g, out, self, index, sizes: xp.planes_take(g, index, n)))
 
 

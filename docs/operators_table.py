@@ -20,7 +20,6 @@ import numpy as np
 
 import gradtrace as torch
 from gradtrace import ops
-from gradtrace.engine.op import records
 from gradtrace.engine.tensor import Tensor
 
 CASES = Path(__file__).parent.parent / "tests" / "ops"
@@ -81,7 +80,7 @@ class Watch:
         self.codes = {key[0] for key in self.public}
         self.seen: dict[Key, Seen] = {}
         self.dtype = ""
-        self.once = False  # whether the case now running can be differentiated once only
+        self.order = 2  # of the case now running: 2 for any, 1 for once only, 0 where backward raises
         self.taken: dict[FrameType, str] = {}  # the dtype that a call now running was given
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> None:
@@ -103,7 +102,7 @@ class Watch:
             about["dtypes"].setdefault(taken, []).extend(results)
         for out in tensors_in(value):
             if self.dtype == "float64" and out.requires_grad:
-                about["orders"].add(1 if self.once else 2)
+                about["orders"].add(self.order)
                 if out.grad_fn is not None:
                     about["nodes"].add(out.grad_fn.name().rpartition("::")[2])
 
@@ -132,7 +131,7 @@ def observed() -> dict[Key, Seen]:
     watch = Watch()
     for watch.dtype in DTYPES:
         for name, several in every.items():
-            watch.once = name in first_order
+            watch.order = 0 if name in composed.RAISE else 1 if name in first_order else 2
             for function, *arrays in several:
                 run(watch, function, arrays)
     return watch.seen
@@ -178,11 +177,8 @@ def dtypes_text(dtypes: dict[str, list[str]]) -> str:
     return "; ".join(texts)
 
 
-def order_text(names: list[str], about: Seen) -> str:
-    record = records.get(ops.api.catalogue.get(names[0], ("", ""))[1])
-    if record is not None and record.undefined:
-        return "backward raises"
-    return "any" if 2 in about["orders"] else "1" if about["orders"] else "-"
+def order_text(about: Seen) -> str:
+    return {2: "any", 1: "1", 0: "backward raises"}[max(about["orders"])] if about["orders"] else "-"
 
 
 def forms_text(name: str, tables: tuple[str, ...]) -> str:
@@ -228,7 +224,7 @@ def rows(tables: tuple[str, ...], seen: dict[Key, Seen]) -> Iterator[str]:
             continue
         about = merged([seen[key] for key in map(key_of, found) if key in seen])
         nodes = ", ".join(sorted(about["nodes"])) or "-"
-        yield f"{start} | {nodes} | {dtypes_text(about['dtypes']) or '-'} | {order_text(same, about)} |"
+        yield f"{start} | {nodes} | {dtypes_text(about['dtypes']) or '-'} | {order_text(about)} |"
 
 
 def write(out: Callable[[str], None]) -> None:

@@ -239,7 +239,7 @@ def backward(graph: Graph, one: Pass, step: BackwardStep, received: Received, nu
         tuple(gathered) if len(gathered) > 1 else (),
         tuple(sent),
         step.hooks,
-        kept(trace, function) if step.freed else (),
+        tuple(item for item in kept(trace, function) if item.size) if step.freed else (),
         record is not None and not record.is_leaf and not any(hook.kind == "retain" for hook in step.hooks),
         step.grad_before,
         step.grad_after,

@@ -56,7 +56,7 @@ def conclusions(found: Paths) -> Iterator[tuple[str, str]]:
     if not found.ways:
         yield f"{found.root} does not depend on {found.leaf}", "yellow"
         return
-    if numbers.full(found.vector) != "1.0":
+    if found.vector.numel != 1 or the_one(found.vector) != 1:
         yield f"backward started with {numbers.short(found.vector)}", "dim"
     index = "" if found.element is None else f"[{', '.join(map(str, found.element))}]"
     name = f"{found.leaf}.grad" if found.gradient is not None else f"d({found.root})/d({found.leaf})"
@@ -70,8 +70,9 @@ def conclusions(found: Paths) -> Iterator[tuple[str, str]]:
 
 def sum_of(found: Paths) -> str:
     """ "2*1 + 3*1", of few scalar paths."""
-    scalar = all(f.local is not None and not f.local.shape for p in found.paths for f in p.factors)
-    if not 0 < len(found.paths) <= LONGEST or not scalar or found.vector.shape or found.vector.data != 1:
+    scalar = all(f.local is not None and f.local.numel == 1 for p in found.paths for f in p.factors)
+    whole = found.vector.numel == 1 and the_one(found.vector) == 1 and found.total.numel == 1
+    if not 0 < len(found.paths) <= LONGEST or not scalar or not whole:
         return ""
     return " + ".join("*".join(signed(factor(f)) for f in p.factors) or "1" for p in found.paths)
 
@@ -87,13 +88,20 @@ def factor(one: Factor) -> str:
     return f"J({'x'.join(map(str, one.shape))})"
 
 
+def the_one(value: Value) -> float:
+    """The only element of a value."""
+    return float(value.data) if not value.shape else float(value.data.reshape(-1)[0])
+
+
 def short(value: Value) -> str:
+    if value.numel == 1:
+        return numbers.number(the_one(value))
     text = numbers.summary(value) if value.numel > 1 else ""
     return text if text.startswith("all ") else numbers.short(value)
 
 
 def cell(value: Value) -> Cell:
-    return Cell(short(value), "", not value.shape)
+    return Cell(short(value), "", value.numel == 1)
 
 
 def arrow(options: Options) -> str:

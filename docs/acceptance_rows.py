@@ -1,0 +1,124 @@
+"""The rows of docs/acceptance.md: a question of the notes, the command that answers it, and its output as it is today.
+
+`write(out)` runs every command and hands the page's lines to `out` (cogapp calls it from the page).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SEEDS = "tests/parity/seeds"
+NOTES = "tests/parity/notes"
+
+# rows: (what they ask, command, standard input)
+ROWS: dict[str, tuple[str, str, str]] = {
+    "A11 A12 A13 C5": (
+        "What could run at once, on which device, what is computed twice or for nothing, and what keeping every "
+        "gradient would cost.",
+        'gradtrace stats "(x+w)*(w+1)" --x 2 --w 1',
+        "",
+    ),
+    "A13": ("A sum written out twice is found.", 'gradtrace stats "(x+w)*(x+w)" --x 2 --w 1', ""),
+    "B1 B2": (
+        "The derivation in names, then with the numbers put in.",
+        'gradtrace paths "(x+w)*(w+1)" --x 2 --w 1 --to w --symbolic text',
+        "",
+    ),
+    "B3 B4": (
+        "Every path from the root to a leaf: the factor on each edge, the product, the sum.",
+        f"gradtrace paths {SEEDS}/picture_gradient_paths.py --from y",
+        "",
+    ),
+    "B6": ("The gradient of the example.", 'gradtrace eval "(x+w)*(w+1)" --x 2 --w 1 --get w.grad', ""),
+    "B7 B8 B9 B10 E5 F9 F10 G1 G2": (
+        "Forward statement by statement, then backward in the engine's order: the root gets 1; upstream, local and "
+        "downstream of each; the contributions to x before their sum; the hooks in their order; what is dropped.",
+        f"gradtrace trace {SEEDS}/note_5_cell_10_hooks.py",
+        "",
+    ),
+    "C9": (
+        "is_leaf and requires_grad are two things.",
+        "gradtrace eval - --retain-grad b",
+        "import torch\nx = torch.tensor(1.)\nw = torch.tensor(2., requires_grad=True)\nb = x * w\ny = b + 1\n",
+    ),
+    "D8": (
+        "After retain_graph a gradient has no grad_fn, after create_graph it has one.",
+        f"gradtrace run {SEEDS}/note_3_create_vs_retain.py",
+        "",
+    ),
+    "D9": (
+        "create_graph makes the gradient differentiable: the gradients have a grad_fn of their own.",
+        'gradtrace eval "x**2" --x 3 --create-graph',
+        "",
+    ),
+    "D13 D14": (
+        "The Jacobian of four results by five inputs; its rows weighted and added up.",
+        'gradtrace jacobian "M @ x" --M "arange(20.).view(4, 5)" --no-grad M --x 1,2,3,4,5 --grad-tensors 1,2,0,-1',
+        "",
+    ),
+    "E8": (
+        "The danger of .data: the gradient is of a changed number, and that is said.",
+        "gradtrace why - w",
+        "import torch\nw = torch.tensor([3.], requires_grad=True)\ny = w ** 2\nw.data.mul_(10)\ny.backward()\n",
+    ),
+    "E9": (
+        "The same without .data is refused; which line saved it, which changed it.",
+        "gradtrace why -",
+        "import torch\nw = torch.tensor([3.], requires_grad=True)\na = w * 1\ny = a ** 2\na += 1\ny.backward()\n",
+    ),
+    "F5": (
+        "Upstream, local and downstream gradient at a Function.",
+        f"gradtrace trace {SEEDS}/note_5_cells_4_5_6_myrelu.py --follow y_hat",
+        "",
+    ),
+    "G3 D5": (
+        "backward destroys the graph: a second one fails, and why.",
+        "gradtrace why -",
+        "import torch\nx = torch.tensor(3., requires_grad=True)\nloss = (x + 1) ** 2\nloss.backward()\n"
+        "loss.backward()\n",
+    ),
+    "G4": (
+        "A graph that depends on values: two runs compared.",
+        "gradtrace diff - --x 3 --to x=6",
+        "y = x\nwhile y < 20:\n    y = y * 2\n",
+    ),
+    "I1 I5 I7": (
+        "A note in file order, in one namespace: the first note.",
+        f"gradtrace verify {NOTES}/note_1_graph_and_dynamic_graph.txt",
+        "",
+    ),
+    "I2 I3": (
+        "Markdown with front matter and fenced cells: the fourth note.",
+        f"gradtrace verify {NOTES}/note_4_blog_graph_static_vs_dynamic.txt",
+        "",
+    ),
+    "I4": (
+        "A result after >>> is not taken for code: the third note.",
+        f"gradtrace verify {NOTES}/note_3_leaf_rules_and_autograd_api.txt",
+        "",
+    ),
+    "I6": ("The derivation as LaTeX.", 'gradtrace paths "(x+w)*(w+1)" --x 2 --w 1 --to w --symbolic latex', ""),
+}
+
+
+def write(out: Callable[[str], object]) -> None:
+    for rows, (asked, command, given) in ROWS.items():
+        out(f"## {rows}\n\n{asked}\n")
+        shown = f"$ {command}" + (" <<'END'\n" + given + "END" if given else "")
+        out(f"```text\n{shown}\n{output(command, given)}\n```\n")
+
+
+def output(command: str, given: str) -> str:
+    """What a command prints, without addresses and times; its exit code if that is not 0."""
+    args = [sys.executable, "-m", "gradtrace", *shlex.split(command)[1:]]
+    done = subprocess.run(args, input=given, capture_output=True, text=True, cwd=ROOT, encoding="utf-8",
+                          env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"})
+    text = re.sub(r"0x[0-9a-f]{6,}", "0xADDR", done.stdout).rstrip()
+    return text + (f"\n(exit code {done.returncode})" if done.returncode else "")

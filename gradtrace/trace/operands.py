@@ -124,7 +124,8 @@ def constant_text(value: Any) -> str:
 
 def _text(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.6g}" if value != int(value or 0) or abs(value) >= 1e16 else f"{value:.1f}".removesuffix(".0")
+        whole = abs(value) < 1e16 and value == int(value)
+        return f"{value:.1f}".removesuffix(".0") if whole else f"{value:.6g}"
     if isinstance(value, (bool, int, str)) or value is None:
         return str(value)
     if isinstance(value, slice):

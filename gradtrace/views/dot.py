@@ -54,8 +54,9 @@ class Options(NamedTuple):
 class Canvas:
     """The graph that is being drawn, and one subgraph for each open scope that has something in it."""
 
-    def __init__(self, graph: Digraph, drawn: Model, theme: Theme) -> None:
+    def __init__(self, graph: Digraph, drawn: Model, theme: Theme, *, frames: bool) -> None:
         self.graph = graph
+        self.frames = frames
         self.model = drawn
         self.theme = theme
         self._frames: dict[int, Digraph] = {}
@@ -82,7 +83,7 @@ class Canvas:
         """Where a node of that scope is declared."""
         while scope is not None and self._depths[scope] >= DEEPEST:
             scope = self.model.trace.scopes[scope].parent
-        if scope is None:
+        if scope is None or not self.frames:
             return self.graph
         if scope not in self._frames:
             self._frames[scope] = self._frame(scope)
@@ -157,7 +158,7 @@ def text_of(drawn: Model, options: Options) -> str:
     theme = THEMES[options.theme]
     graph = canvas(theme, DIRECTIONS[options.direction])
     flowed = flow.gradients(drawn.trace)
-    board = Canvas(graph, drawn, theme)
+    board = Canvas(graph, drawn, theme, frames=not options.levels)  # Graphviz crashes on a level through frames
     draw = dot_autograd.draw if options.style == "autograd" else dot_data.draw
     used = draw(board, drawn, options, flowed)
     board.close()

@@ -1,9 +1,10 @@
 """DOT text -> SVG, PNG or PDF.
 
-The wheel `pygraphviz` brings Graphviz along and needs no system package. It holds the interpreter and cannot be
-interrupted, so only small graphs are drawn within the process; larger ones in a child with a time limit, which is this
-module run as `python -m gradtrace.views.image FORMAT`: DOT comes on its stdin, the picture goes to its stdout. Where
-pygraphviz cannot be imported, a system `dot` draws. The same text gives the same bytes every time.
+The wheel `pygraphviz` brings Graphviz along and needs no system package. It holds the interpreter, cannot be
+interrupted, and where Graphviz crashes so does the process: only small and simple graphs are drawn within it, others in
+a child with a time limit, which is this module run as `python -m gradtrace.views.image FORMAT`: DOT comes on its stdin,
+the picture goes to its stdout. Where pygraphviz cannot be imported, a system `dot` draws. The same text gives the same
+bytes every time.
 """
 
 from __future__ import annotations
@@ -38,11 +39,16 @@ def render(source: str, format: str, *, dpi: int | None = None, time_limit: floa
     resolution = (dpi or PNG_DPI) if format == "png" else 0
     if not pygraphviz_works():
         picture = _system(source, format, resolution, time_limit)
-    elif node_count(source) <= IN_PROCESS or not sys.executable:
+    elif is_simple(source) or not sys.executable:
         picture = draw(source, format, resolution)
     else:
         picture = _child(source, format, resolution, time_limit)
     return undated(picture) if format == "pdf" else picture
+
+
+def is_simple(source: str) -> bool:
+    """Whether it is drawn at once and safely: a crash of Graphviz, or minutes, would be those of the whole process."""
+    return node_count(source) <= IN_PROCESS and "subgraph cluster" not in source and "rank=same" not in source
 
 
 def is_shrunk(picture: bytes) -> bool:

@@ -176,3 +176,7 @@ def test_create_graph_joins_the_two(answer):
     assert ">x.grad<" in said and ">w.grad<" in said and "the derivative&#39;s own graph" in said.replace("'", "&#39;")
     assert "CopyBackwards" in answer(*given, "--create-graph", "--style", "autograd")
     assert "x.grad" not in answer(*given)
+
+
+def test_infinite_constants_are_told(answer):
+    assert "-inf" in answer("graph", "x.masked_fill(x > 0, -inf).exp().sum()", "--x", "1,-1")

@@ -5,7 +5,7 @@ import trace_samples as samples
 from gradtrace import lang
 from gradtrace.trace.capture import capture
 from gradtrace.trace.steps import Watch
-from gradtrace.views import dot
+from gradtrace.views import dot, image
 from gradtrace.views.dot_extras import level_of
 from gradtrace.views.fold import FITS, LONGEST, fold, longest_path
 from gradtrace.views.model import model
@@ -143,3 +143,17 @@ def test_the_autograd_style_folds_too():
 def test_longest_path():
     assert longest_path(samples.chain(30)) == 30
     assert longest_path(samples.notes()) == 2
+
+
+def test_levels_have_no_frames():
+    """A level through frames is what Graphviz crashes on."""
+    trace = traced(NET)
+    assert "cluster" in dot.source(trace)
+    assert "cluster" not in dot.source(trace, dot.Options(levels=True))
+
+
+def test_what_could_crash_is_drawn_by_a_child():
+    trace = traced(NET)
+    assert not image.is_simple(dot.source(trace))
+    assert not image.is_simple(dot.source(samples.notes(), dot.Options(levels=True)))
+    assert image.is_simple(dot.source(samples.notes(), dot.Options(legend=False)))

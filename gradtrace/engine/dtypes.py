@@ -82,7 +82,7 @@ def set_default_dtype(d: dtype) -> None:
     """Makes `d` the dtype of new floating-point tensors."""
     global _default
     if not isinstance(d, dtype) or d.category != FLOAT:
-        raise TypeError(f"only floating-point types are supported as the default type, got {d}")
+        raise TypeError("only floating-point types are supported as the default type")
     _default = d
 
 

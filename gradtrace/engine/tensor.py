@@ -276,6 +276,20 @@ class Tensor(Described, metaclass=TensorType):
             extra.hooks = {}
         return add_hook(extra.hooks, hook)
 
+    @property
+    def _backward_hooks(self) -> Any:
+        """The hooks of this tensor by number, in order; None if it never had one."""
+        fn = self.grad_fn
+        if fn is not None:
+            found = None if fn.hooks is None else fn.hooks.tensor_pre.get(self._nr)
+        else:
+            found = None if self._x is None else self._x.hooks
+        if found is None:
+            return None
+        from collections import OrderedDict
+
+        return OrderedDict(found)
+
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Calls `hook(self)` after backward has added to this leaf's `.grad`."""
         if not self.requires_grad:
@@ -300,6 +314,8 @@ class Tensor(Described, metaclass=TensorType):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and not value.is_floating_point():
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype"
@@ -355,10 +371,15 @@ class Tensor(Described, metaclass=TensorType):
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._single())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._single())
+
+    def _single(self) -> Any:
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
 
     def __index__(self) -> int:
         if self.dtype.category == dtypes.FLOAT or self.numel() != 1:

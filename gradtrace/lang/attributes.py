@@ -303,6 +303,8 @@ def nearest(value: Any, name: str, rule: Rule) -> str:
 def read_only(target: Any, name: str, rule: Rule) -> AttributeError:
     if isinstance(target, type):
         return AttributeError(f"cannot set '{name}' attribute of immutable type '{target.__name__}'")
+    if isinstance(target, Tensor) and rule(target, name):
+        return AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
     if rule(target, name) or isinstance(target, Frozen):
         return AttributeError(f"{described(target)} attribute '{name}' is read-only")
     return AttributeError(f"{described(target)} has no attribute '{name}'")

@@ -76,7 +76,8 @@ MAGIC = words("""__init__ __call__ __len__ __getitem__ __setitem__ __delitem__ _
 # What else a class body may bind.
 CLASS_NAMES = words("__doc__ __slots__ __annotations__")
 
-TENSOR = words("""T mT H mH _backward_hooks _base _is_view _version backward data device dim dtype element_size get_device grad grad_fn
+TENSOR = words("""T mT H mH _backward_hooks _base _is_view _version backward data device dim dtype
+    element_size get_device grad grad_fn
     is_complex is_contiguous is_cpu is_cuda is_meta is_mps is_nested is_quantized is_sparse is_xpu
     is_floating_point is_inference is_leaf is_signed item itemsize layout name nbytes
     ndim ndimension nelement numel numpy output_nr register_hook register_post_accumulate_grad_hook requires_grad

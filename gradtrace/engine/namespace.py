@@ -40,8 +40,16 @@ class _Traced(_Namespace):
 class _Array(_Namespace):
     def make(self, record: Op) -> Callable[..., Any]:
         kernel, arity = record.kernel, record.arity
-        if record.promote is not None or record.variadic:
+        if record.variadic or (record.promote is not None and type(record._kernel) is str):
             return kernel
+        if record.promote is not None:
+
+            def on_mixed(*args: Any) -> Any:
+                if float in map(type, args):  # a saved scalar; a kernel of our own expects arrays
+                    args = tuple(np.asarray(a) if type(a) is float and i < arity else a for i, a in enumerate(args))
+                return kernel(*args)
+
+            return on_mixed
 
         def on_arrays(*args: Any) -> Any:
             return kernel(*(np.asarray(a) if i < arity and a is not None else a for i, a in enumerate(args)))

@@ -84,6 +84,8 @@ class Emitter:
         if not early:
             self.release(dying)
         for function, args in calls:
+            if function is kernels.copied:  # a kernel expects arrays, where a ufunc takes numbers too
+                operands = {n: self.as_array(n, o) for n, o in operands.items()}
             given = [ast.Name(name, ast.Load()) if a is kernels.OUT else self.expression(a, operands) for a in args]
             self.body.append(ast.Expr(self.call(function, given)))
         self.names[out] = name
@@ -106,7 +108,8 @@ class Emitter:
     def deliver(self) -> None:
         """Outputs that are inputs or constants, and those that stand twice."""
         for k, number in enumerate(self.outputs):
-            if self.target[number] != f"o{k}" or number not in self.names or self.names[number][0] in "iu":
+            made = number in self.rowwise and number not in self.inputs
+            if not made or self.target[number] != f"o{k}":
                 self.copy(number, f"o{k}")
 
     def copy(self, number: int, to: str) -> None:
@@ -144,6 +147,11 @@ class Emitter:
         if number in self.rowwise and mine < its:
             return self.call(ALIGN[its - mine] if its - mine in ALIGN else aligner(its - mine), [found])
         return found
+
+    def as_array(self, number: int, operand: ast.expr) -> ast.expr:
+        if not self.plan.values[number].is_constant:
+            return operand
+        return ast.Name(self.name(number), ast.Load())
 
     def expression(self, a: Any, operands: dict[int, ast.expr]) -> ast.expr:
         if type(a) is Ref:

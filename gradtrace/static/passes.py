@@ -210,10 +210,7 @@ def sub_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
     if is_zero(c.number(b), 1.0) and c.fits(a, out):
         return a
     minus = c.negated(b)
-    if minus is not None:
-        return "add", (a, minus)
-    minus = c.negated(a)
-    return ("neg", (("add", (minus, b)),)) if minus is not None else None
+    return ("add", (a, minus)) if minus is not None else None  # but -a - b is not -(a + b): 0 has a sign
 
 
 def mul_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:

@@ -22,6 +22,8 @@ FUNCTIONS = {
     "choice": lambda x, w: gt.where(x > w, x * w, w - x) + gt.relu(x) + gt.sigmoid(w),
     "erf": lambda x, w: gt.erf(x / w) + gt.tanh(x) * gt.erf(w),
     "clamp": lambda x, w: gt.clamp(x, -1, 1) * gt.maximum(x, w) - gt.minimum(x, 2 * w),
+    "signs of zero": lambda x, w: (-x - w) * w + (x * 0 - w * 0) - (-w - x) / -x,
+    "a number's power": lambda x, w: 2**x * gt.tensor(1.5, dtype=gt.float64) ** w,
     "unused": lambda x, w: x * x,
     "shared": lambda x, w: gt.sin(x + w) * gt.cos(w + x) + gt.sin(x + w),
 }

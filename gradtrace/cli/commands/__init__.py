@@ -12,6 +12,7 @@ COMMANDS = {
     "plan": "Value and gradients as one static program.",
     "compare": "Dynamic and static graph side by side.",
     "map": "Value and gradients for every row of a table.",
+    "ops": "What an operator does: forms, grad_fn, derivatives, kinks, an example.",
     "paths": "The chain rule path by path: local derivatives, products and their sum.",
     "stats": "Norms, zeros, NaN; vanishing gradients; memory; levels; what is computed twice.",
     "trace": "Every step, forward and backward, in the order in which it happened.",

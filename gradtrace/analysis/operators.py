@@ -1,0 +1,193 @@
+"""The operators' reference, from their records: signature, forms, derivatives as they are written, kinks, an example.
+
+A derivative's text is that of its rule in the source, in terms of `g` (the gradient that comes in), `out` (the result)
+and the arguments' names. Kinks and the example are found by running the operator.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gradtrace import lang, ops
+from gradtrace.engine.op import Op, records
+from gradtrace.engine.tensor import Tensor
+from gradtrace.trace.finite import JUMP, KINK, judge
+
+FORMS = {
+    "f": "torch.{}",
+    "m": "Tensor.{}",
+    "n": "torch.nn.functional.{}",
+    "l": "torch.linalg.{}",
+    "s": "torch.special.{}",
+}
+POINTS = (0.0, 1.0, -1.0, 0.5, -0.5, 3.0, -3.0, 6.0)  # where kinks of the usual functions lie
+TRIED = (0.5, 1.5, 2.0)  # values of an example
+
+
+class Kink(NamedTuple):
+    """A point without a derivative, the slopes at its sides, and the derivative that is given there."""
+
+    at: float
+    jump: bool
+    left: float
+    right: float
+    given: float
+
+
+class Operator(NamedTuple):
+    """One name. `record` is "" for a function that is composed of others."""
+
+    name: str
+    forms: tuple[str, ...]
+    record: str
+    signature: str
+    grad_fn: str
+    derivatives: tuple[tuple[str, str], ...]  # argument, text
+    kinks: tuple[Kink, ...]
+    example: str  # an expression with x (and w), "" if there is no short one
+    answer: str  # what it gives
+
+
+def names() -> list[str]:
+    """Every public name of an operator."""
+    ops.load()
+    return sorted(name for name in ops.api.catalogue if not name.startswith("_"))
+
+
+def operator(name: str) -> Operator:
+    """What there is to say of one name. KeyError if there is none."""
+    ops.load()
+    known = ops.api.catalogue[name][1]
+    record = records.get(known) if known else records.get(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = Operator(name, forms_of(name), "", "", "", (), kinks(name), *example(name))
+    if record is None:
+        return found
+    return found._replace(record=record.name, signature=signature(record), grad_fn=record.node_name or "",
+                          derivatives=derivatives(record))
+
+
+def forms_of(name: str) -> tuple[str, ...]:
+    """Where the name stands."""
+    tables = {"f": ops.api.functions, "m": vars(Tensor), "n": ops.api.functional, "l": ops.api.linalg,
+              "s": ops.api.special}
+    found = tuple(FORMS[form].format(name) for form, table in tables.items() if name in table)
+    return (*found, f"Tensor.{name}_ (in place)") if hasattr(Tensor, name + "_") else found
+
+
+def signature(record: Op) -> str:
+    plain = f"; {', '.join(record.plain_names)}" if record.plain_names else ""
+    return f"{record.name}({', '.join(record.tensor_names)}{plain})"
+
+
+# ---- derivatives
+
+
+@cache
+def rules() -> dict[str, dict[str, str]]:
+    """By record and argument the text of its rule, read from the source of the operator families."""
+    found: dict[str, dict[str, str]] = {}
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith(("gradtrace.ops.", "gradtrace.engine.inplace")) and module.__file__ is not None:
+            for record, derivative in written(Path(module.__file__)):
+                found.setdefault(record, {}).update(derivative)
+    return found
+
+
+def written(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """The calls of `op("name(...)", ..., argument=d(needs, rule))` in a file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "op" or not node.args:
+            continue
+        first = node.args[0]
+        if isinstance(first, ast.Constant) and isinstance(first.value, str):
+            yield first.value.partition("(")[0], {
+                k.arg: rule_text(k.value.args[1]) for k in node.keywords
+                if k.arg and isinstance(k.value, ast.Call) and getattr(k.value.func, "id", "") == "d"
+            }
+
+
+def rule_text(rule: ast.expr) -> str:
+    """The body of a lambda; the name of a function."""
+    text = ast.unparse(rule.body) if isinstance(rule, ast.Lambda) else f"{ast.unparse(rule)}(...)"
+    return text.replace("xp.", "").replace("(xp, ", "(")
+
+
+def derivatives(record: Op) -> tuple[tuple[str, str], ...]:
+    known = rules().get(record.name, {})
+    return tuple((name.lstrip("*"), known[name.lstrip("*")]) for name in (*record.tensor_names, "joint")
+                 if name.lstrip("*") in known)
+
+
+# ---- by running it
+
+
+def function(name: str) -> Callable[..., Any] | None:
+    for table in (ops.api.functions, ops.api.functional, ops.api.special):
+        if name in table:
+            return table[name]
+    return None
+
+
+def slope(call: Callable[..., Any], x: float) -> tuple[float, float]:
+    """Value and derivative at a point; ValueError if there is none."""
+    t = Tensor._wrap(x).requires_grad_()
+    y = call(t)
+    if not isinstance(y, Tensor) or y.numel() != 1 or not y.requires_grad:
+        raise ValueError
+    y.backward()
+    assert t._x is not None and t._x.grad is not None
+    return float(y.item()), float(t._x.grad.item())
+
+
+def kinks(name: str) -> tuple[Kink, ...]:
+    """Where a function of one number has no derivative, among the usual places."""
+    call = function(name)
+    found = []
+    for x in POINTS if call is not None else ():
+        try:
+            _, given = slope(call, x)  # type: ignore[arg-type]
+
+            def f(by: float, x: float = x) -> float:
+                return float(call(Tensor._wrap(x + by)).item())  # type: ignore[misc]
+
+            judged = judge(f, given, x)
+        except Exception:  # not a function of one number, or not defined there
+            continue
+        if judged.verdict in (KINK, JUMP):
+            found.append(Kink(x, judged.verdict == JUMP, judged.left, judged.right, given))
+    return tuple(found)
+
+
+def example(name: str) -> tuple[str, str]:
+    """An expression that works on the command line, and its value and derivative."""
+    for expression, given in ((f"{name}(x)", {}), (f"{name}(x, w)", {"w": 2.0})):
+        for x in TRIED:
+            try:
+                y, dx = evaluated(expression, {"x": x, **given})
+            except Exception:  # it takes more, or something else, or has no gradient
+                continue
+            if math.isfinite(y) and math.isfinite(dx):
+                options = "".join(f" --{key} {value:g}" for key, value in {"x": x, **given}.items())
+                return f'gradtrace eval "{expression}"{options}', f"{y:.6g}, dy/dx = {dx:.6g}"
+    return "", ""
+
+
+def evaluated(expression: str, given: dict[str, float]) -> tuple[float, float]:
+    """Value and derivative by x of an expression, as the command line has them."""
+    program = lang.parse(expression)
+    if {one.name for one in program.inputs} != set(given):
+        raise ValueError
+
+    def run(x: Any) -> Any:
+        return lang.run(program, {**{k: Tensor._wrap(v) for k, v in given.items()}, "x": x}).root
+
+    return slope(run, given["x"])

@@ -1,0 +1,50 @@
+"""`gradtrace ops [NAME...]`: the operators' reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gradtrace.cli import options, output, screen
+from gradtrace.cli.clicked import SectionOption
+from gradtrace.errors import UsageError
+
+HELP = """Tell about operators: in which forms they are there, what grad_fn they make, their derivatives as the engine
+has them, what the derivative is where there is none (kinks), and an example. Without NAME all names are listed.
+
+\b
+Examples:
+  gradtrace ops
+  gradtrace ops relu mul
+  gradtrace ops softmax --format json"""
+
+FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
+
+
+def ops(names: tuple[str, ...], format: str, color: str | None, **_: Any) -> None:
+    from gradtrace.analysis import operators
+    from gradtrace.views import operators as view
+
+    known = operators.names()
+    for name in names:
+        if name not in known:
+            from gradtrace.views.pick import close
+
+            raise UsageError(f"no operator '{name}'", close(name, known) or "gradtrace ops lists them")
+    if not names and format == "table":
+        output.write(view.listing(known, screen.options(color)))
+        return
+    found = [operators.operator(name) for name in names or known]
+    output.write(view.text(found, screen.options(color)) if format == "table" else view.render(found, format))
+
+
+command = click.Command(
+    "ops",
+    callback=ops,
+    params=[
+        click.Argument(["names"], nargs=-1, metavar="[NAME]..."),
+        *map(SectionOption, [*options.format(FORMATS), *options.common()]),
+    ],
+    help=HELP,
+)

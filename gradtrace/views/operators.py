@@ -1,0 +1,74 @@
+"""The operators' reference as text or data.
+
+The JSON document has `schema` "gradtrace/ops", `version` and `operators` [{name, forms, record, signature, grad_fn,
+derivatives {argument: text}, kinks [{at, jump, left, right, given}], example, answer}].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gradtrace.analysis.operators import Kink, Operator
+from gradtrace.views import numbers, rows
+from gradtrace.views.cells import wrap
+from gradtrace.views.layout import Options, paint
+
+SCHEMA, VERSION = "gradtrace/ops", 1
+COLUMNS = ("name", "forms", "signature", "grad_fn", "derivatives")
+
+
+def listing(names: Sequence[str], options: Options) -> str:
+    """All names, as many on a line as fit."""
+    lines = wrap("  ".join(names).replace("  ", " "), min(options.width or 100, 100))
+    return "".join(line + "\n" for line in [*lines, "", f"{len(names)} names; gradtrace ops NAME tells about one"])
+
+
+def text(found: Sequence[Operator], options: Options) -> str:
+    return "\n".join("".join(line + "\n" for line in lines(one, options)) for one in found)
+
+
+def lines(one: Operator, options: Options) -> Iterator[str]:
+    width = min(options.width or 100, 100)
+    yield paint(one.name, "bold", options)
+    facts = [("forms", ", ".join(one.forms))]
+    if one.signature:
+        facts += [("record", one.signature), ("grad_fn", one.grad_fn or "none: it has no gradient")]
+    else:
+        facts.append(("record", "none: it is composed of other operators"))
+    facts += [("d/d " + name if name != "joint" else "all inputs", rule) for name, rule in one.derivatives]
+    facts += [("at " + numbers.number(kink.at), told(kink)) for kink in one.kinks]
+    if one.example:
+        facts.append(("example", f"{one.example} gives {one.answer}"))
+    margin = max(len(name) for name, _ in facts) + 4
+    for name, said in facts:
+        first, *more = wrap(said, width - margin)
+        yield paint(f"  {name}".ljust(margin), "dim", options) + first
+        yield from (" " * margin + line for line in more)
+    if one.derivatives:
+        yield ""
+        yield from wrap(
+            "g is the gradient that comes in, out the result; broadcasting and casts are undone afterwards.", width
+        )
+
+
+def told(kink: Kink) -> str:
+    """ "a kink, the slope goes from 0 to 1; the derivative is 0"."""
+    what = "a jump" if kink.jump else (
+        f"a kink, the slope goes from {numbers.number(kink.left, 3)} to {numbers.number(kink.right, 3)}")
+    return f"{what}; the derivative is {numbers.number(kink.given, 4)}, as in PyTorch"
+
+
+def render(found: Sequence[Operator], format: str) -> str:
+    if format == "json":
+        document = {"schema": SCHEMA, "version": VERSION, "operators": [plain(one) for one in found]}
+        return rows.dumps(numbers.json_safe(document)) + "\n"
+    if format == "jsonl":
+        head = {"schema": SCHEMA + "/operator", "version": VERSION}
+        return "".join(rows.dumps(numbers.json_safe({**head, **plain(one)})) + "\n" for one in found)
+    return rows.render(COLUMNS, [[one.name, ", ".join(one.forms), one.signature, one.grad_fn,
+                                  "; ".join(f"{a}: {t}" for a, t in one.derivatives)] for one in found], format)
+
+
+def plain(one: Operator) -> dict[str, object]:
+    return {**one._asdict(), "forms": list(one.forms), "derivatives": dict(one.derivatives),
+            "kinks": [kink._asdict() for kink in one.kinks]}

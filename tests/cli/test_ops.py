@@ -1,0 +1,65 @@
+"""`gradtrace ops`: the operators' reference, made from their records."""
+
+import json
+import shlex
+
+import pytest
+
+
+@pytest.fixture
+def told(answer):
+    def read(*names):
+        return {one["name"]: one for one in json.loads(answer("ops", *names, "--format", "json"))["operators"]}
+
+    return read
+
+
+def test_one_operator(answer):
+    lines = answer("ops", "mul").splitlines()
+    assert lines[0] == "mul"
+    assert [line.split(maxsplit=1)[0] for line in lines[1:4]] == ["forms", "record", "grad_fn"]
+    assert "  d/d self   g * other" in lines and "  d/d other  g * self" in lines
+    assert "mul(self, other)" in lines[2] and "Tensor.mul_ (in place)" in lines[1]
+
+
+def test_derivatives_are_those_of_the_engine(told):
+    found = told("exp", "sin", "softmax", "sum")
+    assert found["exp"]["derivatives"] == {"self": "g * out"}
+    assert found["sin"]["derivatives"] == {"self": "g * cos(self)"}
+    assert "self" in found["softmax"]["derivatives"] and found["sum"]["grad_fn"] == "SumBackward0"
+
+
+def test_kinks_and_jumps(told, answer):
+    found = told("relu", "abs", "hardtanh", "round", "sin")
+    assert [(k["at"], k["given"], k["jump"]) for k in found["relu"]["kinks"]] == [(0, 0, False)]
+    assert [k["at"] for k in found["abs"]["kinks"]] == [0]
+    assert {k["at"] for k in found["hardtanh"]["kinks"]} == {1, -1}
+    assert all(k["jump"] for k in found["round"]["kinks"]) and found["sin"]["kinks"] == []
+    assert "a kink, the slope goes from 0 to 1; the derivative is 0, as in PyTorch" in answer("ops", "relu")
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "atan2", "relu", "log", "hypot", "clamp", "erf"])
+def test_examples_run(told, answer, name):
+    one = told(name)[name]
+    value, _, slope = one["answer"].partition(", dy/dx = ")
+    args = shlex.split(one["example"])[1:]
+    assert float(answer(*args, "--get", "root")) == pytest.approx(float(value), rel=1e-5)
+    assert float(answer(*args, "--get", "x.grad")) == pytest.approx(float(slope), rel=1e-5)
+
+
+def test_the_list_and_all_of_it(answer):
+    text = answer("ops")
+    assert "logsumexp" in text and "gradtrace ops NAME tells about one" in text
+    lines = [json.loads(line) for line in answer("ops", "--format", "jsonl").splitlines()]
+    assert len(lines) > 400 and all(one["forms"] for one in lines)
+    assert answer("ops", "mul", "--format", "csv").startswith("name,forms,signature,grad_fn,derivatives\n")
+
+
+def test_a_name_that_is_none(refusal):
+    assert refusal("ops", "reluu") == (2, "gradtrace: no operator 'reluu'; did you mean relu?\n")
+
+
+def test_as_a_process(process):
+    done = process("ops", "tanh")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("tanh\n")

@@ -36,6 +36,12 @@ class Meta(NamedTuple):
 
     shape: tuple[int, ...]
     dtype: Any
+    bytes_apart: Any = None  # numpy's strides
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """In elements, as Tensor.stride()."""
+        return tuple(step // self.dtype.itemsize for step in self.bytes_apart or ())
 
     @property
     def ndim(self) -> int:

@@ -36,7 +36,7 @@ def keep(args: tuple[Any, ...], actions: tuple[int, ...], variadic: bool) -> tup
         if variadic:
             kept[i] = tuple(Meta(*layout(t._data)) for t in a) if action == META else None
         elif isinstance(a, Tensor):
-            kept[i] = Meta(*layout(a._data)) if action == META else None
+            kept[i] = Meta(*layout(a._data), getattr(a._data, "strides", None)) if action == META else None
     return tuple(kept)
 
 

@@ -118,7 +118,7 @@ threshold_record = op("threshold(self; threshold, value)",
                       self=d("self", lambda xp, g, out, self, threshold, value: xp.threshold_backward(
                           g, self, threshold)))
 softshrink_record = op("softshrink(self; lambd)", softshrink_kernel, node="SoftshrinkBackward0",
-                       lacks=("bi", "softshrink_cpu"), self=back("softshrink_backward"))
+                       lacks=("bi", "softshrink_check"), self=back("softshrink_backward"))
 hardshrink_record = op("hardshrink(self; lambd)", lambda x, lambd: np.where(
     (x >= -lambd) & (x <= lambd), np.zeros_like(x), x), node="HardshrinkBackward0", lacks=("bi", "hardshrink_cpu"),
     self=back("hardshrink_backward"))

@@ -202,13 +202,14 @@ def number_minus(number: float, x: Tensor) -> Tensor:
 
 
 div_mode = op("div_mode(self, other; mode)", rounded_division, scalar=scalars.div_mode, node="DivBackward2", **ARITH,
-              self=d("", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
-              other=d("", lambda xp, g, out, self, other, mode: xp.zeros_like(g)))
+              lacks=lambda raws: no_rounding_of_bools(raws),
+              self=d("other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
+              other=d("self other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)))
 # With rounding_mode=None it is the same division under another node's name.
 div_none = op("div_none(self, other)", "true_divide", scalar=py.truediv, node="DivBackward2", promote="float",
               self=d("other", lambda xp, g, out, self, other: g / other),
               other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)))
-floor_divide = op("floor_divide(self, other)", floor_division, undefined=True, **ARITH)
+floor_divide = op("floor_divide(self, other)", floor_division, undefined=True, lacks=("b", "div_floor_cpu"), **ARITH)
 neg = op("neg(self)", negate, scalar=py.neg, node="NegBackward0", promote="arith",
          self=d("", lambda xp, g, out, self: -g))
 pow_scalar = op("pow_scalar(self; exponent)", power_scalar_kernel, scalar=scalars.power_of, node="PowBackward0",
@@ -366,6 +367,11 @@ def _default_np() -> Any:
     from gradtrace.engine.dtypes import get_default_dtype
 
     return get_default_dtype().np
+
+
+def no_rounding_of_bools(raws: list[Any]) -> None:
+    if all(type(raw) is bool or is_bool(raw) for raw in raws[:2]):
+        raise NotImplementedError(f"\"div_{raws[2]}_cpu\" not implemented for 'Bool'")
 
 
 def check_alpha(input: Tensor, other: Any, alpha: Any) -> None:

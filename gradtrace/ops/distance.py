@@ -51,6 +51,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         raise RuntimeError(
             f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}"
         )
+    x1, x2 = x1.to(common), x2.to(common)
     if tuple(x1.shape) != tuple(x2.shape):
         x1, x2 = broadcast_tensors(x1, x2)
     dim = check_dim(dim, x1.ndim)

@@ -37,6 +37,9 @@ def drop(input: Tensor, p: float, training: bool, inplace: bool, channels: bool 
     checked(p)
     if not training or p == 0 or input.numel() == 0:
         return input
+    if not input.is_floating_point():
+        kind = input.dtype.scalar_type
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
     if p == 1:
         return times(input, np.zeros((), input.dtype.np), inplace)
     kept = mask(input, p, channels)

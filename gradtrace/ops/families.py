@@ -83,7 +83,7 @@ FAMILIES = {
     "gathering": """
         gather index_add index_add_ index_put index_put_ index_select mask_place masked_fill masked_fill_
         masked_fill_tensor masked_select nonzero one_hot scatter scatter_ scatter_add scatter_add_ scatter_by
-        take where
+        take where where_mixed
     """,
     "casts": """
         bool byte char copy_ cpu cuda double fill fill_ float half int long short to type type_as zero_
@@ -263,7 +263,8 @@ FAMILIES = {
         digamma digamma_ gammaln lgamma lgamma_ multigammaln mvlgamma mvlgamma_ polygamma polygamma_ psi
     """,
     "number_parts": """
-        copysign copysign_ copysign_number frexp gcd gcd_ heaviside heaviside_ lcm lcm_ ldexp ldexp_
+        copysign copysign_ copysign_number frexp gcd gcd_ heaviside heaviside_ lcm lcm_ ldexp ldexp_ nextafter
+        nextafter_
     """,
     "special_probability": """
         entr erfinv erfinv_ logaddexp2 logit logit_ sinc sinc_ xlog1py xlog1py_number xlog1py_of_number

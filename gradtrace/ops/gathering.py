@@ -70,6 +70,13 @@ def index_add_kernel(a: Any, source: Any, dim: int, i: Any, alpha: Any) -> Any:
     return out
 
 
+# Of two floating dtypes: PyTorch's kernel casts, and no cast shows in the graph.
+where_mixed = op("where_mixed(condition, self, other; np_dtype)", lambda c, a, b, np_dtype: np.where(
+    c, a.astype(np_dtype), b.astype(np_dtype)), node="WhereBackward0",
+    self=d("condition", lambda xp, g, out, c, self, other, np_dtype: xp.where(c, g, xp.zeros_like(g))),
+    other=d("condition", lambda xp, g, out, c, self, other, np_dtype: xp.where(c, xp.zeros_like(g), g)))
+
+
 @public("where")
 def where_(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """input where condition holds, else other, broadcast; with the condition alone, nonzero (torch.where)."""
@@ -86,14 +93,9 @@ def where_(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         )
     operands = [(v._data, True) if isinstance(v, Tensor) else (v, False) for v in (input, other)]
     wanted = dtypes.result_type(*operands)
-    return where(condition, *(as_operand(v, wanted) for v in (input, other)))
-
-
-def as_operand(value: Any, wanted: dtypes.dtype) -> Tensor:
-    """A number as a tensor, integers in the wanted dtype; the kernel itself brings floats together."""
-    if isinstance(value, Tensor) and value.is_floating_point() and wanted.category == dtypes.FLOAT:
-        return value
-    return as_dtype(value, wanted)
+    if all(isinstance(v, Tensor) and v.is_floating_point() for v in (input, other)) and input.dtype is not other.dtype:
+        return where_mixed(condition, input, other, wanted.np)
+    return where(condition, *(as_dtype(v, wanted) for v in (input, other)))
 
 
 def as_dtype(value: Any, wanted: dtypes.dtype) -> Tensor:

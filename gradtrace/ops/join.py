@@ -96,11 +96,20 @@ def pieces(a: Any, dim: int, parts: Any) -> tuple[Any, ...]:
 
 
 def repeat_back(xp: Any, g: Any, shape: Any, repeats: Any) -> Any:
-    """Each dim read as (repeats, size), the repeats summed."""
-    full = (1,) * (len(repeats) - len(shape)) + tuple(shape)
-    split_ = tuple(n for pair in zip(repeats, full, strict=True) for n in pair)
-    kept = tuple(n for size in full for n in (1, size))
-    return xp.reshape(xp.sum_to(xp.reshape(g, split_), kept), tuple(shape))
+    """The dims that repeating added summed one by one; each other read as (repeats, size), the repeats summed."""
+    lead = len(repeats) - len(shape)
+    for _ in range(lead):
+        g = xp.sum_dim(g, (0,), False)
+    if all(times == 1 for times in repeats[lead:]):
+        return g
+    split_: list[int] = []
+    summed: list[int] = []
+    for times, size in zip(repeats[lead:], shape, strict=True):
+        if times != 1:
+            summed.append(len(split_))
+            split_.append(times)
+        split_.append(size)
+    return xp.sum_dim(xp.reshape(g, tuple(split_)), tuple(summed), False)
 
 
 def common_dtype(tensors: Any) -> tuple[Tensor, ...]:

@@ -57,6 +57,8 @@ def mv_kernel(a: Any, v: Any) -> Any:
 
 
 def check_mv(a: Any, v: Any, input_ndim: int, length: int) -> None:
+    if not a.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if a.ndim != 2 or v.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input_ndim}, {a.ndim}, {v.ndim}")
     if a.shape[1] != v.shape[0] or length not in (1, a.shape[0]):
@@ -187,9 +189,25 @@ def batched(xp: Any, g: Any, n: int) -> Any:
     return xp.expand(xp.unsqueeze(g, 0), (n, *g.shape))
 
 
+def columns_first(a: Any) -> bool:
+    """Whether a matrix lies in memory by columns: PyTorch then computes its gradient transposed, and it shows."""
+    strides = a.stride() if isinstance(a, Tensor) else a.strides
+    return bool(strides[0] == 1 and strides[1] == a.shape[0])
+
+
+def mm_self_steps(xp: Any, g: Any, self: Any, mat2: Any) -> Any:
+    return xp.t(xp.mm(mat2, xp.t(g))) if columns_first(self) else xp.mm(g, xp.t(mat2))
+
+
+def mm_mat2_steps(xp: Any, g: Any, self: Any, mat2: Any) -> Any:
+    return xp.t(xp.mm(xp.t(g), self)) if columns_first(mat2) else xp.mm(xp.t(self), g)
+
+
 mm = op("mm(self, mat2)", mm_kernel, node="MmBackward0",
-        self=d("mat2", lambda xp, g, out, self, mat2: xp.mm(g, flipped(xp, mat2))),
-        mat2=d("self", lambda xp, g, out, self, mat2: xp.mm(flipped(xp, self), g)))
+        self=d("mat2 ~self", lambda xp, g, out, self, mat2: xp.mm(g, flipped(xp, mat2)),
+               lambda xp, g, out, self, mat2: mm_self_steps(xp, g, self, mat2)),
+        mat2=d("self ~mat2", lambda xp, g, out, self, mat2: xp.mm(flipped(xp, self), g),
+               lambda xp, g, out, self, mat2: mm_mat2_steps(xp, g, self, mat2)))
 mv = op("mv(self, vec)", mv_kernel, node="MvBackward0",
         self=d("vec", lambda xp, g, out, self, vec: columns(xp, g, vec)),
         vec=d("self", lambda xp, g, out, self, vec: xp.mv(flipped(xp, self), g)))
@@ -204,10 +222,12 @@ bmm = op("bmm(self, mat2)", bmm_kernel, node="BmmBackward0",
          mat2=d("self", lambda xp, g, out, self, mat2: xp.bmm(flipped(xp, self), g)))
 addmm = op("addmm(self, mat1, mat2; beta, alpha)", addmm_kernel, node="AddmmBackward0",
            self=d("", lambda xp, g, out, self, mat1, mat2, beta, alpha: input_grad(xp, g, beta)),
-           mat1=d("mat2", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(
-               xp.mm(g, flipped(xp, mat2)), alpha)),
-           mat2=d("mat1", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(
-               xp.mm(flipped(xp, mat1), g), alpha)))
+           mat1=d("mat2 ~mat1", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(
+               xp.mm(g, flipped(xp, mat2)), alpha), lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(
+               mm_self_steps(xp, g, mat1, mat2), alpha)),
+           mat2=d("mat1 ~mat2", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(
+               xp.mm(flipped(xp, mat1), g), alpha), lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(
+               mm_mat2_steps(xp, g, mat1, mat2), alpha)))
 addmv = op("addmv(self, mat, vec; beta, alpha)", addmv_kernel, node="AddmvBackward0",
            self=d("", lambda xp, g, out, self, mat, vec, beta, alpha: input_grad(xp, g, beta)),
            mat=d("vec", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(columns(xp, g, vec), alpha)),

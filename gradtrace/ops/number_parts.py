@@ -18,10 +18,12 @@ def copysign_grad(xp: Any, g: Any, out: Any, x: Any) -> Any:
 
 
 copysign = op("copysign(self, other)", "copysign", node="CopysignBackward0", promote="float",
-              self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self)),
+              self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self),
+                     lambda xp, g, out, self, other: g * xp.zeroed(out / self, self == 0)),
               other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)))
 copysign_number = op("copysign_number(self, other)", "copysign", node="CopysignBackward1", promote="float",
-                     self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self)))
+                     self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self),
+                            lambda xp, g, out, self, other: g * xp.zeroed(out / self, self == 0)))
 heaviside = op("heaviside(self, values)", lambda a, b: np.heaviside(a, b).astype(a.dtype),
                promote="arith", undefined=True)
 gcd = op("gcd(self, other)", "gcd", promote="arith", lacks=("fb", "gcd_cpu"))
@@ -50,6 +52,7 @@ def copysign_inplace(self: Tensor, other: Any) -> Tensor:
     return inplace(copysign if isinstance(other, Tensor) else copysign_number, self, other)
 
 
+binary(nextafter, numbers=False)
 binary(gcd, numbers=False)
 binary(lcm, numbers=False)
 

@@ -42,16 +42,16 @@ def x_log(logarithm: str) -> Any:
 
 
 def xlogy_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
-    return g * xp.where(xp.logical_and(self == 0, other <= 0), xp.zeros_like(self + other),
-                        xp.log(other + xp.zeros_like(self)))
+    times_log = xp.xlogy_number(g, other) if isinstance(other, (int, float)) else xp.xlogy(g, other)
+    return xp.zeroed(times_log, xp.logical_and(self == 0, other <= 0))
 
 
 xlogy = op("xlogy(self, other)", x_log("log"), node="XlogyBackward0", **FLOAT,
            self=d("self other", lambda xp, g, out, self, other: xlogy_grad(xp, g, self, other)),
-           other=d("self other", lambda xp, g, out, self, other: g * (self / other)))
+           other=d("self other", lambda xp, g, out, self, other: g * self / other))
 xlogy_of_number = op("xlogy_of_number(other; number)", lambda b, number: x_log("log")(number, b),
                      node="XlogyBackward1", **FLOAT,
-                     other=d("other", lambda xp, g, out, other, number: g * (number / other)))
+                     other=d("other", lambda xp, g, out, other, number: g * number / other))
 xlogy_number = op("xlogy_number(self; number)", lambda a, number: x_log("log")(a, number),
                   node="XlogyBackward2", **FLOAT,
                   self=d("self", lambda xp, g, out, self, number: xlogy_grad(xp, g, self, number)))

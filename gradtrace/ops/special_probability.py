@@ -56,7 +56,7 @@ def logit_kernel(x: Any, eps: Any) -> Any:
 def logit_grad(xp: Any, g: Any, x: Any, eps: Any) -> Any:
     if eps is None:
         slope = g / xp.where(x == 0, xp.zeros_like(x), x * (1 - x))  # +inf also at -0.0
-        return xp.where(xp.logical_or(x < 0, x > 1), xp.ones_like(slope) * math.nan, slope)
+        return xp.where(xp.logical_and(x >= 0, x <= 1), slope, xp.ones_like(slope) * math.nan)
     outside = xp.logical_or(x < eps, x > 1 - eps)
     return xp.where(outside, xp.zeros_like(g), g / (x * (1 - x)))
 
@@ -64,7 +64,8 @@ def logit_grad(xp: Any, g: Any, x: Any, eps: Any) -> Any:
 logit_record = op("logit(self; eps)", logit_kernel, node="LogitBackward0", **FLOAT,
                   self=d("self", lambda xp, g, out, self, eps: logit_grad(xp, g, self, eps)))
 erfinv = op("erfinv(self)", erfinv_kernel, node="ErfinvBackward0", **FLOAT,
-            self=d("out", lambda xp, g, out, self: xp.exp(out * out) * (0.5 * math.sqrt(math.pi)) * g))
+            self=d("self", lambda xp, g, out, self: xp.exp(
+                xp.pow_scalar(xp.erfinv(self), 2)) * (0.5 * math.sqrt(math.pi)) * g))
 sinc = op("sinc(self)", "sinc", node="SincBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: sinc_grad(xp, g, self)))
 logaddexp2 = op("logaddexp2(self, other)", "logaddexp2", node="Logaddexp2Backward0", **FLOAT,

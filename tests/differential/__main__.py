@@ -5,36 +5,62 @@ from __future__ import annotations
 import argparse
 import collections
 import sys
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from typing import NamedTuple
 
 from . import programs
 
 
+class Outcome(NamedTuple):
+    statements: int
+    found: programs.Difference | None
+
+
+def one(seed: int) -> Outcome:
+    """One program in both libraries, in whatever process."""
+    import torch
+
+    import gradtrace
+
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    found, ran = programs.run(seed, gradtrace, torch)
+    return Outcome(ran, found and programs.shrink(found, gradtrace, torch))
+
+
+def outcomes(seeds: range, jobs: int) -> Iterator[Outcome]:
+    if jobs == 1:
+        yield from map(one, seeds)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(one, seeds, chunksize=20)
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.differential", description=__doc__)
     parser.add_argument("--programs", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--show", type=int, default=20, help="print so many differences in full")
+    parser.add_argument("--seed", type=int, default=0, help="of the first program; the others follow")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--show", type=int, default=20, help="print so many kinds of differences in full")
     options = parser.parse_args()
     try:
         import torch
     except ImportError:
         print("differential test skipped: PyTorch is not installed (pip install torch==2.13.0)")
         return 0
-    import gradtrace
-
-    torch.set_num_threads(1)
     counts: collections.Counter[str] = collections.Counter()
     statements = 0
-    for seed in range(options.seed, options.seed + options.programs):
-        found, ran = programs.run(seed, gradtrace, torch)
-        statements += ran
+    for outcome in outcomes(range(options.seed, options.seed + options.programs), options.jobs):
+        statements += outcome.statements
+        found = outcome.found
         if found is None:
             continue
-        found = programs.shrink(found, gradtrace, torch)
         kind = programs.kind(found.what)
         counts[kind] += 1
         if counts[kind] == 1 and len(counts) <= options.show:
-            print(f"--- seed {seed}", *found.statements, found.what, sep="\n", flush=True)
+            print(f"--- seed {found.seed}", *found.statements, found.what, sep="\n", flush=True)
     for kind, count in counts.most_common():
         print(f"{count:6} {kind}")
     print(

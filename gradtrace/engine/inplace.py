@@ -54,7 +54,7 @@ take_flat = op(
     self=d("~self", lambda xp, g, out, self, index: xp.place_flat(g, index, self.shape)),
 )
 place_flat = op(
-    "place_flat(self; index, shape)", place_kernel, node="AsStridedScatterBackward0",
+    "place_flat(self; index, shape)", place_kernel, node="AsStridedBackward0",
     self=d("", lambda xp, g, out, self, index, shape: xp.take_flat(g, index)),
 )
 
@@ -154,6 +154,12 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     if tangents is not None:
         state.forward.settle(target, tangents[0])
     return target
+
+
+def refuse_unless_tracked(target: Tensor, *operands: Any) -> None:
+    """`refuse_untrackable` ahead of an operation's own checks, as PyTorch has it."""
+    if state.grad_enabled and any(isinstance(t, Tensor) and t.requires_grad for t in (target, *operands)):
+        refuse_untrackable(target)
 
 
 def refuse_untrackable(target: Tensor) -> None:

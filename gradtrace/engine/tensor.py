@@ -517,4 +517,4 @@ def gradient_edge(tensor: Tensor) -> Node | None:
     fn = tensor.grad_fn
     if fn is not None:
         return fn
-    return accumulator(tensor) if tensor._req else None
+    return accumulator(tensor) if tensor.requires_grad else None

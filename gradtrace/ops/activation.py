@@ -52,8 +52,8 @@ def silu_grad(xp: Any, g: Any, x: Any) -> Any:
     return g * s * (x * (1 - s) + 1)
 
 
-def mish_grad(xp: Any, g: Any, x: Any) -> Any:
-    t = xp.tanh(xp.softplus(x, 1.0, 20.0))
+def mish_grad(xp: Any, g: Any, x: Any, softplus: Any) -> Any:
+    t = xp.tanh(softplus)
     return g * (t + x * xp.sigmoid(x) * (1 - t * t))
 
 
@@ -88,7 +88,8 @@ softplus_record = op("softplus(self; beta, threshold)", softplus_kernel, scalar=
                      node="SoftplusBackward0", lacks=("bi", "softplus_cpu"), self=back("softplus_backward"))
 mish_record = op("mish(self)", lambda x: x * tanh(softplus_kernel(x, 1.0, 20.0)), node="MishBackward0",
                  lacks=("bi", "mish_cpu"),
-                 self=d("self", lambda xp, g, out, self: mish_grad(xp, g, self)))
+                 self=d("self", lambda xp, g, out, self: mish_grad(xp, g, self, xp.softplus(self, 1.0, 20.0)),
+                        lambda xp, g, out, self: mish_grad(xp, g, self, xp.log1p(xp.exp(self)))))
 leaky_relu_record = op("leaky_relu(self; slope)", lambda x, slope: np.where(x > 0, x, x * slope).astype(x.dtype),
                        scalar=scalars.leaky_relu, node="LeakyReluBackward0", inplace_node="LeakyReluBackward1",
                        lacks=("bi", "leaky_relu_cpu"), self=back("leaky_relu_backward"))

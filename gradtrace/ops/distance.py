@@ -56,13 +56,14 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         x1, x2 = broadcast_tensors(x1, x2)
     dim = check_dim(dim, x1.ndim)
 
-    def unit(x: Any) -> Any:
+    def length(x: Any) -> Any:
         norm = x.norm(2, dim, keepdim=True).clone()
         # The lower bound changes the value, not the derivative: PyTorch sets it on the data.
         norm.data.clamp_(min=eps)
-        return x / norm
+        return norm
 
-    return (unit(x1) * unit(x2)).sum(dim)
+    first, second = length(x1), length(x2)
+    return (x1 / first * (x2 / second)).sum(dim)
 
 
 @public("pairwise_distance", forms="fn")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.describe import Size
+from gradtrace.engine.node import tensor_type_name
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import given, public, sizes
 from gradtrace.ops.shape import expand, unsqueeze, view
@@ -16,7 +17,7 @@ def expanded(self: Tensor, *size: Any, **named: Any) -> Tensor:
     shape = sizes(given(size, {k: v for k, v in named.items() if k != "implicit"}, "size"))
     lead = len(shape) - self.ndim
     if lead < 0:
-        kind = f"torch.{self.dtype.scalar_type}Tensor"
+        kind = tensor_type_name(self.dtype.np)
         raise RuntimeError(
             f"expand({kind}{{{list(self.shape)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) "
             f"must be greater or equal to the number of dimensions in the tensor ({self.ndim})"

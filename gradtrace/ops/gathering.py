@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import broadcast
-from gradtrace.engine.inplace import inplace
+from gradtrace.engine.inplace import inplace, place_kernel, refuse_unless_tracked
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.saved import watch
@@ -34,7 +34,12 @@ mask_place = op("mask_place(onto, source; mask)", lambda onto, source, mask: mas
                 node="MaskedScatterBackward0", onto=d("", nothing),
                 source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))))
 take_record = op("take(self; index)", lambda a, index: a.reshape(-1)[index], node="TakeBackward0",
-                 self=d("~self index", lambda xp, g, out, self, index: xp.place_flat(g, index, tuple(self.shape))))
+                 self=d("~self index", lambda xp, g, out, self, index: xp.put_flat(
+                     None, g, index, tuple(self.shape))))
+put_flat = op("put_flat(zeros, source; index, shape)", lambda zeros, source, index, shape: place_kernel(
+    source, index, shape), node="PutBackward0",
+    zeros=d("", lambda xp, g, out, zeros, source, index, shape: xp.zeros_like(g)),
+    source=d("", lambda xp, g, out, zeros, source, index, shape: xp.take(g, index)))
 
 
 def mask_kernel(source: Any, mask: Any) -> Any:
@@ -228,6 +233,7 @@ def masked_filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 @public("masked_fill_", forms="m")
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """masked_fill in place."""
+    refuse_unless_tracked(self, value)
     record, rest = fill_choice(mask, value)
     wide = broadcast(tuple(self.shape), tuple(mask.shape))
     if wide != tuple(self.shape):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
-from gradtrace.engine.inplace import inplace
+from gradtrace.engine.inplace import inplace, refuse_unless_tracked
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op, records
 from gradtrace.engine.rounding import blend, multiply_add
@@ -256,6 +256,7 @@ def refuse_integer_division(a: Tensor, b: Tensor) -> None:
 
 
 def _lerp_inplace(self: Tensor, end: Tensor, weight: Any) -> Tensor:
+    refuse_unless_tracked(self, end, weight)
     return inplace(check_lerp(self, end, weight), self, end, weight)
 
 

@@ -102,7 +102,7 @@ def tidy(text: str) -> str:
 
 
 def array(tensor: Any) -> Any:
-    return tensor.detach().numpy()
+    return tensor.detach().numpy(force=True)
 
 
 def flags(tensor: Any) -> dict[str, Any]:

@@ -88,9 +88,13 @@ def _run(
         gradient = buffers.pop(node, None)
         if watcher is not None:
             watcher.enters(node, gradient)
+        # As in PyTorch, what runs anyway gives its gradient before its hooks, what is only read after them.
+        read_only = needed is not None and node not in needed
+        if node in captured_nodes and not read_only:
+            collect(capture, node, gradient)
         if gradient is not None and (node.hooks is not None or type(node) is AccumulateGrad):
             gradient = tensor_hooks(node, gradient)
-        if node in captured_nodes:
+        if node in captured_nodes and read_only:
             collect(capture, node, gradient)
         if needed is not None and node not in needed:
             results: Any = (None,) * len(node.next)

@@ -89,6 +89,8 @@ def follow(heap: Heap, pending: dict[Node, Any], leaves: dict[Node, Any], node: 
             sent: Any = None
             for i, rule in plan.rules:
                 target = node.nb if i else node.na
+                if target is None:  # of a view made under no_grad
+                    continue
                 try:
                     value = rule(xp, g, out, a, b) if node.narrow == 2 else rule(xp, g, out, a)
                 except FLOAT_TRAPS:

@@ -517,4 +517,5 @@ def gradient_edge(tensor: Tensor) -> Node | None:
     fn = tensor.grad_fn
     if fn is not None:
         return fn
-    return accumulator(tensor) if tensor.requires_grad else None
+    # A view made under no_grad of what requires grad says that it does too, and yet gets no gradient.
+    return accumulator(tensor) if tensor._req else None

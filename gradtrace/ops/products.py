@@ -171,6 +171,8 @@ def cross_product(input: Tensor, other: Tensor, dim: int | None = None) -> Tenso
         if not found:
             raise RuntimeError("no dimension of size 3 in input")
         dim = found[0]
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return linalg_cross(input, other, dim=dim)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine.arrive import sum_tensor_to
 from gradtrace.engine.describe import Size
-from gradtrace.engine.inplace import INFERENCE_MESSAGE, refuse_untrackable, repoint
+from gradtrace.engine.inplace import INFERENCE_MESSAGE, refuse_unless_tracked, refuse_untrackable, repoint
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.op import d, op
@@ -364,6 +364,7 @@ def matrix_transpose(name: str) -> Any:
 
 def t_inplace(self: Tensor) -> Tensor:
     """t in place."""
+    refuse_unless_tracked(self)
     need_matrix_or_less("t_", self)
     return t_in_place(self)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 # Relative to the largest magnitude of an array: the two libraries add in different orders.
-TOLERANCE = {"float32": 2e-4, "float64": 1e-9, "float16": 1e-2, "bfloat16": 1e-1}
+TOLERANCE = {"float32": 2e-4, "float64": 1e-8, "float16": 1e-2, "bfloat16": 1e-1}
 # What is left of larger numbers that cancel is noise.
 SMALLEST = 1e-3
 # Of a float64 number that came of float32 ones.

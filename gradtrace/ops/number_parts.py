@@ -26,6 +26,7 @@ copysign_number = op("copysign_number(self, other)", "copysign", node="CopysignB
                             lambda xp, g, out, self, other: g * xp.zeroed(out / self, self == 0)))
 heaviside = op("heaviside(self, values)", lambda a, b: np.heaviside(a, b).astype(a.dtype),
                promote="arith", undefined=True)
+nextafter = op("nextafter(self, other)", "nextafter", promote="arith", undefined=True, lacks=("bi", "nextafter_cpu"))
 gcd = op("gcd(self, other)", "gcd", promote="arith", lacks=("fb", "gcd_cpu"))
 lcm = op("lcm(self, other)", "lcm", promote="arith", lacks=("fb", "lcm_cpu"))
 ldexp_record = op("ldexp(self, other)", lambda a, b: a * np.exp2(b), node="LdexpBackward0", promote="float",

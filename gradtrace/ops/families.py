@@ -82,8 +82,8 @@ FAMILIES = {
     """,
     "gathering": """
         gather index_add index_add_ index_put index_put_ index_select mask_place masked_fill masked_fill_
-        masked_fill_tensor masked_select nonzero one_hot scatter scatter_ scatter_add scatter_add_ scatter_by
-        take where where_mixed
+        masked_fill_tensor masked_select nonzero one_hot put_flat scatter scatter_ scatter_add scatter_add_
+        scatter_by take where where_mixed
     """,
     "casts": """
         bool byte char copy_ cpu cuda double fill fill_ float half int long short to type type_as zero_

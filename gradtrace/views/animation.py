@@ -161,7 +161,8 @@ def render(drawn: Model, options: Options, suffix: str, dpi: int | None = None) 
     source = text_of(drawn, options._replace(color_by="role"))  # the fills would tell the end from the beginning
     told = frames(drawn)
     resolution = dpi or fitting(pillow, source)
-    pictures = [picture(pillow, frame_text(source, frame, theme), resolution) for frame in told]
+    texts = [frame_text(source, frame, theme) for frame in told]
+    pictures = [opened(pillow, content) for content in image.render_many(texts, "png", dpi=resolution)]
     size = (max(p.width for p in pictures), max(p.height for p in pictures) + CAPTION)
     finished = [
         captioned(pillow, p, frame.caption, (i + 1) / len(told), size, theme)
@@ -185,13 +186,13 @@ def load_pillow(suffix: str) -> Any:
 
 def fitting(pillow: Any, source: str) -> int:
     """A resolution at which the drawing is not wider than a screen."""
-    width: int = picture(pillow, source, 72).width
+    width: int = opened(pillow, image.render(source, "png", dpi=72)).width
     return max(20, min(DPI, WIDEST * 72 // max(width, 1)))
 
 
-def picture(pillow: Any, source: str, dpi: int) -> Any:
-    with pillow[0].open(io.BytesIO(image.render(source, "png", dpi=dpi))) as opened:
-        return opened.convert("RGB")
+def opened(pillow: Any, content: bytes) -> Any:
+    with pillow[0].open(io.BytesIO(content)) as picture:
+        return picture.convert("RGB")
 
 
 def captioned(pillow: Any, picture: Any, text: str, share: float, size: tuple[int, int], theme: Theme) -> Any:

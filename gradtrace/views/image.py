@@ -23,6 +23,7 @@ FORMATS = ("svg", "png", "pdf")
 IN_PROCESS = 200  # nodes
 TIME_LIMIT = 120.0  # seconds
 PNG_DPI = 144
+SEPARATOR = "\x00"  # between the sources that one child draws; DOT text has no such character
 LARGEST = 32_767  # pixels of a PNG's side
 
 _lock = threading.Lock()
@@ -44,6 +45,24 @@ def render(source: str, format: str, *, dpi: int | None = None, time_limit: floa
     else:
         picture = _child(source, format, resolution, time_limit)
     return undated(picture) if format == "pdf" else picture
+
+
+def render_many(
+    sources: list[str], format: str, *, dpi: int | None = None, time_limit: float = TIME_LIMIT
+) -> list[bytes]:
+    """The pictures of several sources, as `render` makes each; those that need a child share one."""
+    resolution = (dpi or PNG_DPI) if format == "png" else 0
+    if not pygraphviz_works() or not sys.executable or all(map(is_simple, sources)):
+        return [render(source, format, dpi=dpi, time_limit=time_limit) for source in sources]
+    joined = _child(SEPARATOR.join(sources), format, resolution, time_limit)
+    found: list[bytes] = []
+    while joined:
+        length = int.from_bytes(joined[:8], "big")
+        found.append(joined[8 : 8 + length])
+        joined = joined[8 + length :]
+    if len(found) != len(sources):
+        raise failure("")
+    return found
 
 
 def is_simple(source: str) -> bool:
@@ -218,12 +237,16 @@ def _font_configuration() -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """The child: FORMAT RESOLUTION, DOT on stdin, the picture on stdout."""
-    try:
-        picture = draw(sys.stdin.buffer.read().decode(), arguments[0], int(arguments[1]))
-    except RenderError as error:
-        sys.exit(error.message.partition(": ")[2] or error.message)
-    sys.stdout.buffer.write(picture)
+    """The child: FORMAT RESOLUTION, DOT on stdin, the picture on stdout; of several, each after its length."""
+    sources = sys.stdin.buffer.read().decode().split(SEPARATOR)
+    for source in sources:
+        try:
+            picture = draw(source, arguments[0], int(arguments[1]))
+        except RenderError as error:
+            sys.exit(error.message.partition(": ")[2] or error.message)
+        if len(sources) > 1:
+            sys.stdout.buffer.write(len(picture).to_bytes(8, "big"))
+        sys.stdout.buffer.write(picture)
     sys.stdout.buffer.flush()
     # a large graph's memory is the system's to take back; freeing it piece by piece takes seconds
     os._exit(0)

@@ -109,3 +109,14 @@ def test_a_machine_without_fonts_uses_ours():
     done = draw_in_a_fresh_process()
     assert done.stderr == ""
     assert int(done.stdout) > 0
+
+
+def test_several_are_drawn_by_one_child(monkeypatch):
+    sources = [dot.source(trace) for trace in (samples.notes(), samples.square(), samples.chain(5))]
+    each = [image.render(source, "png", dpi=50) for source in sources]
+    assert image.render_many(sources, "png", dpi=50) == each
+    monkeypatch.setattr(image, "IN_PROCESS", 0)
+    assert image.render_many(sources, "png", dpi=50) == each
+    assert image.render_many([], "png") == []
+    with pytest.raises(RenderError, match="syntax error"):
+        image.render_many([sources[0], "digraph {"], "png")

@@ -37,7 +37,10 @@ def blend(start: Any, end: Any, weight: Any) -> Any:
 
 
 def once(name: str) -> Any:
-    """The kernel of numpy's function `name`, in float32 worked out in float64: PyTorch's are nearly always exact."""
+    """The kernel of numpy's function `name`, in float32 worked out in float64: PyTorch's are nearly always exact.
+
+    What the kernel stands for otherwise is its attribute `ufunc`, for who runs it block by block.
+    """
 
     def kernel(x: Any) -> Any:
         function = getattr(np, name)
@@ -45,6 +48,7 @@ def once(name: str) -> Any:
             return function(x, dtype=np.float64).astype(np.float32)
         return function(x)
 
+    kernel.ufunc = name  # type: ignore[attr-defined]
     return kernel
 
 

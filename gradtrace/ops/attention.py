@@ -10,7 +10,8 @@ import math
 
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.namespace import ARRAY
+from gradtrace.engine.op import d, op, records
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.numbers import mul_number
@@ -24,7 +25,7 @@ def safe_softmax_kernel(a: Any, dim: int) -> Any:
 
 
 safe_softmax = op("safe_softmax(self; dim)", safe_softmax_kernel, node="SafeSoftmaxBackward0",
-                  self=d("out", lambda xp, g, out, self, dim: out * (g - xp.sum_dim(g * out, (dim,), True))))
+                  self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, (dim,))))
 
 
 def weights_kernel(q: Any, k: Any, mask: Any, scale: float) -> Any:
@@ -50,7 +51,7 @@ def attention_grad(xp: Any, wanted: Any, g: Any, out: Any, q: Any, k: Any, v: An
     g, q, k, v = batch(g), batch(q), batch(k), batch(v)
     scores = xp.reshape(xp.bmm(q, turned(k)) * scale, (*heads, rows, columns))
     if mask is not None:
-        scores = xp.plus_array(scores, mask)
+        scores = scores + mask
     p = batch(xp.safe_softmax(scores, len(heads) + 1))
     of_p = xp.bmm(g, turned(v))
     of_scores = p * (of_p - xp.sum_dim(of_p * p, (2,), True)) * scale
@@ -58,10 +59,18 @@ def attention_grad(xp: Any, wanted: Any, g: Any, out: Any, q: Any, k: Any, v: An
     return tuple(xp.reshape(x, (*heads, *x.shape[1:])) if w else None for x, w in zip(found, wanted, strict=True))
 
 
+def attention_traced(xp: Any, wanted: Any, g: Any, out: Any, q: Any, k: Any, v: Any, *rest: Any) -> list[Any]:
+    found = records["_scaled_dot_product_flash_attention_for_cpu_backward"](g, q, k, v, out, *rest)
+    return [f if asked else None for f, asked in zip(found, wanted, strict=True)]
+
+
 fused = op("scaled_dot_product_attention(query, key, value; mask, scale)", attention_kernel,
-           node="ScaledDotProductFlashAttentionForCpuBackward0", joint=d("query key value", attention_grad))
-plus_array = op("plus_array(self; array)", lambda x, array: x + array, node="AddBackward0",
-                self=d("", lambda xp, g, out, self, array: g))
+           node="ScaledDotProductFlashAttentionForCpuBackward0",
+           joint=d("query key value out", attention_grad, attention_traced))
+# The fused kernel that PyTorch takes here has no second derivative.
+op("_scaled_dot_product_flash_attention_for_cpu_backward(g, query, key, value, out; mask, scale)",
+   lambda g, q, k, v, out, *rest: tuple(attention_grad(ARRAY, (True,) * 3, g, None, q, k, v, *rest)), outputs=3,
+   undefined=True)
 
 
 def additive_mask(mask: Tensor | None, causal: bool, query: Tensor, key: Tensor) -> Any:

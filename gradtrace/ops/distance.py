@@ -10,6 +10,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.arithmetic import number_minus
 from gradtrace.ops.expansion import broadcast_tensors
+from gradtrace.ops.fused import not_differentiable
 from gradtrace.ops.loss import reduced, reduction_named
 from gradtrace.ops.norms import distance_grad, norm_grad, norm_kernel
 from gradtrace.ops.numbers import add_number
@@ -91,8 +92,10 @@ def pdist_grad(xp: Any, g: Any, x: Any, out: Any, p: float, first: Any, second: 
 
 pdist_record = op("pdist(self; p, first, second)", lambda x, p, i, j: norm_kernel(x[i] - x[j], p, (1,), False),
                   node="PdistBackward0",
-                  self=d("self out", lambda xp, g, out, self, p, first, second: pdist_grad(
-                      xp, g, self, out, p, first, second)))
+                  self=d("self out", lambda xp, g, out, self, p, first, second: xp.pdist_backward(
+                      g, self, out, p, first, second)))
+not_differentiable("pdist_backward(g, self, pdist; p, first, second)", pdist_grad, "PdistBackwardBackward0",
+                   "_pdist_backward")
 
 
 @public("bilinear", forms="fn")

@@ -136,11 +136,11 @@ FAMILIES = {
         embedding embedding_bag scatter_rows
     """,
     "attention": """
-        plus_array safe_softmax scaled_dot_product_attention
+        _scaled_dot_product_flash_attention_for_cpu_backward safe_softmax scaled_dot_product_attention
     """,
     "distance": """
         bilinear bilinear_rows cosine_embedding_loss cosine_similarity norm_of normalize outer_sum
-        pairwise_distance pdist trilinear triplet_margin_loss triplet_margin_with_distance_loss
+        pairwise_distance pdist pdist_backward trilinear triplet_margin_loss triplet_margin_with_distance_loss
     """,
     "margin": """
         hinge_embedding_loss margin_ranking_loss multi_margin_loss multi_margin_loss_backward
@@ -176,7 +176,7 @@ FAMILIES = {
         corrcoef cov nanquantile quantile
     """,
     "products": """
-        addcdiv addcmul cdist cross ger inner kron lerp lerp_scalar outer tensordot
+        addcdiv addcmul cdist cdist_backward cross ger inner kron lerp lerp_scalar outer tensordot
     """,
     "einsum": """
         einsum

@@ -14,6 +14,7 @@ from gradtrace.engine.rounding import blend, multiply_add
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import named, public
 from gradtrace.ops.arguments import count, one_dim, torch_function
+from gradtrace.ops.fused import not_differentiable
 from gradtrace.ops.matrix import broadcast_batches, dot, mm
 from gradtrace.ops.norms import distance_grad, norm_kernel
 
@@ -51,8 +52,13 @@ cross = op("cross(self, other; dim)", cross_kernel, node="LinalgCrossBackward0",
            self=d("other", lambda xp, g, out, self, other, dim: xp.cross(other, g, dim)),
            other=d("self", lambda xp, g, out, self, other, dim: xp.cross(g, self, dim)))
 cdist = op("cdist(x1, x2; p)", cdist_kernel, node="CdistBackward0", promote="arith",
-           x1=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 0)),
-           x2=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 1)))
+           x1=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 0),
+                lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 0)),
+           x2=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 1),
+                lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 1)))
+not_differentiable("cdist_backward(g, x1, x2, out; p, which)",
+                   lambda xp, g, x1, x2, out, p, which: cdist_grad(xp, g, out, x1, x2, p, which),
+                   "CdistBackwardBackward0", "_cdist_backward")
 lerp_scalar = op("lerp_scalar(self, end; weight)", lerp_kernel, node="LerpBackward0",
                  self=d("", lambda xp, g, out, self, end, weight: g * (1 - weight)),
                  end=d("", lambda xp, g, out, self, end, weight: g * weight))

@@ -33,7 +33,7 @@ KERNELS = words("""
     div_mode elu elu_backward entr erfc erfinv exp2 floor_divide fmax fmin fmod_scalar frac gelu gelu_backward
     hardshrink hardshrink_backward hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh
     hardtanh_backward heaviside isneginf isposinf ldexp leaky_relu leaky_relu_backward lerp lerp_scalar lgamma
-    log_sigmoid log_sigmoid_backward logit masked_fill masked_fill_tensor maximum minimum mish nan_to_num plus_array
+    log_sigmoid log_sigmoid_backward logit masked_fill masked_fill_tensor maximum minimum mish nan_to_num
     polygamma pow pow_of_scalar pow_scalar prelu prelu_input_backward prelu_weight_backward relu relu_grad remainder
     remainder_of_number remainder_scalar round round_to rsub sgn sigmoid sigmoid_backward sign silu sinc softplus
     softplus_backward softshrink softshrink_backward sub_scaled tanh_backward threshold threshold_backward xlog1py
@@ -48,9 +48,10 @@ def is_elementwise(step: Step) -> bool:
 def ufunc_of(name: str) -> Any:
     """The numpy ufunc that is an operator's whole kernel, if one is."""
     record = records.get(name)
-    if record is None or not isinstance(record._kernel, str):
+    kernel = None if record is None else getattr(record._kernel, "ufunc", record._kernel)
+    if not isinstance(kernel, str):
         return None
-    found = getattr(np, record._kernel)
+    found = getattr(np, kernel)
     return found if isinstance(found, np.ufunc) else None
 
 

@@ -233,4 +233,4 @@ def seeded_dropout(x: Any) -> Any:
 
 
 # One derivative only, as in PyTorch.
-FIRST_ORDER = {"cdist"}
+FIRST_ORDER = {"cdist", "nn.functional.scaled_dot_product_attention"}

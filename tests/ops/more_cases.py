@@ -235,6 +235,6 @@ def assigned(x: Any, source: Any) -> Any:
 
 
 # One derivative only, as in PyTorch.
-FIRST_ORDER = {"hardsigmoid", "cdist of many", "pdist", "multi_margin_loss", "multilabel_margin_loss", "embedding_bag",
-               "ctc_loss"}
+FIRST_ORDER = {"attention with a mask", "hardsigmoid", "cdist of many", "pdist", "multi_margin_loss",
+               "multilabel_margin_loss", "embedding_bag", "ctc_loss"}
 CONTIGUOUS_ONLY = {"view", "view_as", "as_strided"}

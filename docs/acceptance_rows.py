@@ -78,6 +78,10 @@ ROWS: dict[str, tuple[str, str, str]] = {
         f"gradtrace trace {SEEDS}/note_5_cells_4_5_6_myrelu.py --follow y_hat",
         "",
     ),
+    "F14": ("A Function called without apply is plain code: its backward is not used.", "gradtrace why - w",
+            "import torch\nclass Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+            "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 200\n"
+            "w = torch.tensor(3., requires_grad=True)\nDouble.forward(None, w).backward()\n"),
     "G3 D5": (
         "backward destroys the graph: a second one fails, and why.",
         "gradtrace why -",

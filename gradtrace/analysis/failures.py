@@ -135,6 +135,23 @@ def no_grad_root(facts: Facts, failure: Failure) -> Found | None:
     return reason.cause, name, f"{name} does not require grad: {reason.because}.", reason.evidence, reason.advice
 
 
+def forward_without_apply(facts: Facts, failure: Failure) -> Found | None:
+    """A Function's forward called as plain code."""
+    calls = places.direct_forwards(facts.text)
+    here = [c for c in calls if failure.span is None or c.lineno == failure.span.line] or calls
+    if not here:
+        return None
+    name = here[0].func.value.id
+    return (
+        "forward without apply",
+        name,
+        f"{name}.forward was called directly{facts.line(places.span_of(here[0]))}: without apply there is no ctx, and "
+        f"{name}.backward is not used.",
+        [facts.at(f"{name}.forward runs as plain code here", places.span_of(here[0]))],
+        (f"call {name}.apply(...) without the ctx",),
+    )
+
+
 def not_scalar(facts: Facts, failure: Failure) -> Found | None:
     """grad can be implicitly created only for scalar outputs."""
     name, record = root_of(facts, failure)
@@ -269,6 +286,8 @@ CLASSIC: tuple[tuple[str, Callable[[Facts, Failure], Found | None]], ...] = (
     ("One of the differentiated Tensors does not require grad", no_grad_input),
     ("can't retain_grad on Tensor", needs_grad),
     ("cannot register a hook on a tensor that doesn't require gradient", needs_grad),
+    ("save_for_backward", forward_without_apply),
+    ("missing 1 required positional argument", forward_without_apply),
     ("Can't call numpy() on Tensor that requires grad", numpy_of),
     ("can require gradients", floats_alone),
     ("can only require gradients for floating", floats_alone),

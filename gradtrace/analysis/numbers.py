@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradtrace.analysis import places
 from gradtrace.analysis.answer import Answer, Evidence, Facts, is_finite, is_zero
 from gradtrace.analysis.steps import Contribution, Graph, made_by
 from gradtrace.analysis.words import brief
@@ -72,6 +73,10 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
         sentence += (
             f"; the value that it was computed with was changed{facts.line(silent[-1].span)} behind autograd's back"
         )
+    for call in places.direct_forwards(facts.text):
+        name_of = call.func.value.id
+        evidence.append(facts.at(f"note: {name_of}.forward without apply runs as plain code, {name_of}.backward is not "
+                                 "used", places.span_of(call)))
     share = zero_share(record.grad)
     sentence += f" ({share})" if share else ""
     return Answer(name, "gradient", cause, sentence + ".", tuple(evidence), advice, record.grad)

@@ -65,6 +65,15 @@ def starts(node: Any) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
 
+def direct_forwards(text: Text) -> list[Any]:
+    """The calls of a Function's `forward` without apply: they run as plain code, its backward has no part in it."""
+    functions = {node.name for node in text.statements if isinstance(node, ast.ClassDef)
+                 and any(text.cut(base).rpartition(".")[2] == "Function" for base in node.bases)}
+    return [node for node in ast.walk(text.tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "forward" and isinstance(node.func.value, ast.Name)
+            and node.func.value.id in functions]
+
+
 def span_of(node: Any) -> Span:
     return Span(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
 

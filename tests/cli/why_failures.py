@@ -107,4 +107,13 @@ FAILURES = {
         [2],
         "integers",
     ),
+    "forward without apply": (
+        "import torch\nclass F(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        ctx.save_for_backward(x)\n        return x * 2\nw = torch.tensor(3., requires_grad=True)\n"
+        "y = F.forward(None, w)\n",
+        "forward without apply",
+        "F",
+        [8, 5],
+        "F.forward was called directly on line 8",
+    ),
 }

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
-from gradtrace.static import control, kernels
+from gradtrace.static import control, kernels, scalars
 from gradtrace.static.plan import Plan, Ref, Step, Value, refs, replaced
 from gradtrace.static.rows import RowProgram
 
@@ -69,7 +69,7 @@ class ArrayProgram:
     def task(self, position: int, group: list[Step], last: dict[int, int], kept: set[int]) -> Any:
         if len(group) == 1 and not is_big(self.plan, group[0]):
             step = group[0]
-            return whole(step), tuple(refs(step.args)), step.out
+            return whole(step, self.plan), tuple(refs(step.args)), step.out
         inside = {n for step in group for n in step.out}
         makes = tuple(n for n in sorted(inside) if n in kept or last[n] > position)
         reads = tuple(dict.fromkeys(n for step in group for n in refs(step.args) if n not in inside))
@@ -120,11 +120,19 @@ def is_big(plan: Plan, step: Step) -> bool:
     return math.prod(shape) > SMALL and plain and not any(hasattr(a, "tobytes") for a in step.args)
 
 
-def whole(step: Step) -> Callable[..., tuple[Any, ...]]:
-    """A step by its operator's kernel, on arrays."""
+def whole(step: Step, plan: Plan) -> Callable[..., tuple[Any, ...]]:
+    """A step by its operator's kernel: on arrays, but on floats where the engine has floats (they round otherwise)."""
     made = control.program_of(step)
     if made is not None:
         return made
+    if scalars.is_scalar_step(step, plan):
+        numbers = list(refs(step.args))
+
+        def on_floats(*operands: Any) -> tuple[Any, ...]:
+            have = {n: operand.item() for n, operand in zip(numbers, operands, strict=True)}
+            return (np.asarray(scalars.one(step, have)),)
+
+        return on_floats
     kernel, several = records[step.op].kernel, len(step.out) > 1
     if all(type(a) is Ref for a in step.args):
         if several:

@@ -221,7 +221,7 @@ def mul_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
         if number == -1 and c.fits(other, out):
             return "neg", (other,)
         minus = c.negated(other)
-        if minus is not None and number is not None:
+        if minus is not None and number is not None and c.fits(minus, out):  # a constant may be what gives the shape
             return "mul", (minus, -number)
         if minus is not None and type(one) is Ref:
             return "neg", (("mul", (minus, one)),)
@@ -235,13 +235,15 @@ def div_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
     minus = c.negated(a)
     if minus is not None:
         return "neg", (("div", (minus, b)),)
-    if number is not None and number != 0 and math.isfinite(number) and is_power_of_two(number):
+    if number is not None and number != 0 and is_power_of_two(number) and c.fits(a, out):
         return "mul", (a, 1 / number)
     return None
 
 
 def is_power_of_two(number: float) -> bool:
     """Whether dividing by it and multiplying by its reciprocal are one thing (the reciprocal being no subnormal)."""
+    if not math.isfinite(number):
+        return False
     mantissa, exponent = math.frexp(abs(number))
     return mantissa == 0.5 and -120 < exponent < 120
 
@@ -292,7 +294,7 @@ def fast_mul(c: Context, out: int, a: Any, b: Any) -> Rewrite:
 
 def fast_div(c: Context, out: int, a: Any, b: Any) -> Rewrite:
     number = c.number(b)
-    return ("mul", (a, 1 / number)) if number and math.isfinite(1 / number) else None
+    return ("mul", (a, 1 / number)) if number and math.isfinite(1 / number) and c.fits(a, out) else None
 
 
 FAST: dict[str, Callable[..., Rewrite]] = {"add": fast_add, "sub": lambda c, out, a, b: (

@@ -19,7 +19,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import FLOAT_TRAPS, records
 from gradtrace.engine.tensor import normalise
 from gradtrace.static.emit import compiled
-from gradtrace.static.plan import Plan, Ref, Step, replaced
+from gradtrace.static.plan import Plan, Ref, Step, refs, replaced
 
 SIGNS: dict[str, ast.operator] = {"add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "div": ast.Div(),
                                   "mul_number": ast.Mult(), "div_number": ast.Div(),
@@ -31,7 +31,15 @@ COMPARISONS: dict[str, ast.cmpop] = {"eq": ast.Eq(), "ne": ast.NotEq(), "lt": as
 def is_scalar(plan: Plan) -> bool:
     """Whether every value is one float64 or bool, and every operator works on such."""
     alone = all(v.shape == () and v.dtype in ("float64", "bool") for v in plan.values)
-    return alone and all(step.op in records and records[step.op].scalar is not None for step in plan.steps)
+    return alone and all(is_scalar_step(step, plan) for step in plan.steps)
+
+
+def is_scalar_step(step: Step, plan: Plan) -> bool:
+    """Whether a step is one on floats alone, whose operator has a kernel for them."""
+    if step.op not in records or records[step.op].scalar is None or len(step.out) != 1:
+        return False
+    values = [plan.values[n] for n in (*refs(step.args), *step.out)]
+    return all(v.shape == () and v.dtype in ("float64", "bool") for v in values)
 
 
 def normalised(raw: Any) -> Any:

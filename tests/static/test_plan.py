@@ -244,3 +244,13 @@ def test_an_optimiser_on_what_depends_on_an_input_is_refused():
 
     with pytest.raises(UnsupportedError, match="cannot be frozen"):
         static.trace(function, {"x": np.ones(2)})
+
+
+def test_a_constant_that_gives_the_shape_stays(eager):
+    def function(x, w):
+        return (-x * gt.full((3, 4), 2.0, dtype=gt.float64) / gt.full((2, 3, 4), 4.0, dtype=gt.float64) * w).sum()
+
+    inputs = {"x": np.arange(4.0), "w": np.float64(3.0)}
+    for got, want in zip(static.program(plan_of(function, **inputs))(*inputs.values()), eager(function, **inputs),
+                         strict=True):
+        np.testing.assert_array_equal(got, want)

@@ -286,6 +286,12 @@ FAMILIES = {
     "ctc": """
         _ctc_loss _ctc_loss_backward ctc_loss
     """,
+    "polynomials": """
+        chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
+        hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p
+        shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
+        shifted_chebyshev_polynomial_w
+    """,
     "fused": """
         point
     """,

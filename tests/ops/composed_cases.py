@@ -132,6 +132,10 @@ PLAIN: dict[str, list[tuple[Any, ...]]] = {
     **{name: [(getattr(torch, name), some(2, 3), some(3))] for name in (
         "allclose", "isclose", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "isin",
     )},
+    **{name: [(lambda x, f=getattr(S, name): f(x, 3), some(2, 3))] for name in (
+        *(f"{kind}chebyshev_polynomial_{letter}" for kind in ("", "shifted_") for letter in "tuvw"),
+        "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p",
+    )},
     **{name: [(getattr(S, name), some(2, 3))] for name in (
         "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0", "modified_bessel_i1",
         "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",

@@ -222,6 +222,11 @@ LEFT_OUT: dict[str, list[list[float]]] = {
     "F.cosine_similarity(x, x, dim=-1)": [[0.0, -0.0, 0.0]],
 }
 
+POLYNOMIALS = words("chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w "
+                    "shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v "
+                    "shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l "
+                    "legendre_polynomial_p")
+
 ALONE: list[tuple[str, dict[str, Any]]] = [
     ("torch.linalg.det(x)", {"x": [[1.0, 2.0], [3.0, 4.0]]}), ("torch.linalg.det(x)", {"x": [[0.0, 0.0], [0.0, 0.0]]}),
     ("torch.linalg.slogdet(x)[1]", {"x": [[1.0, 2.0], [3.0, 4.0]]}),
@@ -266,6 +271,8 @@ ALONE: list[tuple[str, dict[str, Any]]] = [
     *((f"x.kthvalue({k}, -1)", {"x": row}) for k in (1, 2) for row in ([NAN, 1.0, 2.0], [INF, -INF, 0.0])),
     ("F.grid_sample(x.reshape(1, 1, 2, 2), y.reshape(1, 1, 3, 2), align_corners=True)", {
         "x": [1.0, 2.0, 4.0, 7.0], "y": [-1.0, -1.0, 0.0, 0.5, NAN, 0.0]}),
+    *((f"torch.special.{name}(x, {n})", {"x": [-2.0, -1.0, -0.4, 0.3, 0.9, 1.0, 1.5]})
+      for name in POLYNOMIALS for n in (-1, 0, 1, 4, 6)),
     ("x.nan_to_num().log()", {"x": [NAN, 0.0, INF]}), ("x.max()", {"x": [[1.0, 2.0], [2.0, 2.0]]}),
     ("torch.cross(x, y, dim=0)", {"x": [0.0, INF, 1.0], "y": [1.0, 0.0, NAN]}),
     ("torch.trapezoid(x, y)", {"x": [1.0, NAN, 2.0], "y": [0.0, 0.0, INF]}),

@@ -1,0 +1,73 @@
+"""Orthogonal polynomials: torch.special.chebyshev_polynomial_t and its kin. Without derivatives, as in PyTorch.
+
+Each family is a recurrence p[k+1] = a(k, x) p[k] - b(k) p[k-1] (Abramowitz and Stegun, 22.7), run up to the largest
+degree asked for. A negative degree gives 0.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import not_a_tensor, public
+
+MOST = 100_000  # degrees: a recurrence that long takes seconds already
+Step = Callable[[int, Any, Any, Any], Any]  # k, x, p[k], p[k-1]
+
+
+def chebyshev_step(k: int, x: Any, q: Any, p: Any) -> Any:
+    return (x + x) * q - p
+
+
+# Name: the first polynomial of degree 1, and the step.
+FAMILIES: dict[str, tuple[Callable[[Any], Any], Step]] = {
+    "chebyshev_polynomial_t": (lambda x: x, chebyshev_step),
+    "chebyshev_polynomial_u": (lambda x: x + x, chebyshev_step),
+    "chebyshev_polynomial_v": (lambda x: x + x - 1, chebyshev_step),
+    "chebyshev_polynomial_w": (lambda x: x + x + 1, chebyshev_step),
+    "hermite_polynomial_h": (lambda x: x + x, lambda k, x, q, p: (x + x) * q - 2 * k * p),
+    "hermite_polynomial_he": (lambda x: x, lambda k, x, q, p: x * q - k * p),
+    "laguerre_polynomial_l": (lambda x: 1 - x, lambda k, x, q, p: ((k + k + (1 - x)) * q - k * p) / (k + 1)),
+    "legendre_polynomial_p": (lambda x: x, lambda k, x, q, p: ((k + k + 1) * x * q - k * p) / (k + 1)),
+}
+
+
+def kernel_of(first: Callable[[Any], Any], step: Step, shifted: bool) -> Callable[[Any, Any], Any]:
+    def kernel(x: Any, n: Any) -> Any:
+        dtype = np.result_type(x, n)
+        shape = np.broadcast_shapes(np.shape(x), np.shape(n))
+        x, n = (np.array(np.broadcast_to(v, shape), np.float64) for v in (x, n))
+        degree = np.trunc(n)
+        most = int(degree.max(initial=0)) if np.isfinite(degree).all() else MOST + 1
+        if most > MOST:
+            raise RuntimeError(f"a polynomial's degree may be {MOST:,} at most")
+        if shifted:
+            x = x + x - 1
+        p, q = np.ones(shape), np.asarray(first(x))
+        out = np.where(degree < 0, 0.0, np.where(degree == 0, p, q))
+        for k in range(1, most):
+            p, q = q, np.asarray(step(k, x, q, p))
+            out = np.where(degree == k + 1, q, out)
+        return out.astype(dtype)
+
+    return kernel
+
+
+def _expose(name: str, first: Callable[[Any], Any], step: Step, shifted: bool) -> None:
+    record = op(f"{name}(self, other)", kernel_of(first, step, shifted), promote="float")
+
+    def function(input: Tensor | float, n: Tensor | float) -> Tensor:
+        if not isinstance(input, Tensor) and not isinstance(n, Tensor):
+            raise not_a_tensor(f"special_{name}", "input", 1, input)
+        return record(input, n)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The polynomial of degree n at input, element by element (torch.special.{name})."
+    public(name, forms="s")(function)
+
+
+for _name, (_first, _step) in FAMILIES.items():
+    _expose(_name, _first, _step, False)
+    if _name.startswith("chebyshev"):
+        _expose("shifted_" + _name, _first, _step, True)

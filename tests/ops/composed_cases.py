@@ -179,12 +179,8 @@ CASTS: dict[str, list[tuple[Any, ...]]] = {
 # PyTorch has no derivative of these, yet their results require grad: backward raises.
 RAISE: dict[str, list[tuple[Any, ...]]] = {
     "floor_divide": [(torch.floor_divide, some(3), some(3)), (lambda a, b: a.floor_divide(b), some(3), some(3))],
-<<<<<<< HEAD
     "unique": [(torch.unique, some(2, 3))],
     "nextafter": [(torch.nextafter, some(3), some(3))],
-=======
-    "unique": [(torch.unique, some(2, 3))], "nextafter": [(torch.nextafter, some(3), some(3))],
->>>>>>> 9cbf578 (A case for nextafter)
     "heaviside": [(torch.heaviside, some(3), some(3)), (lambda a, b: a.heaviside(b), some(3), some(3))],
     "native_channel_shuffle": [(lambda x: torch.native_channel_shuffle(x, 2), some(1, 4, 1, 1))],
 }

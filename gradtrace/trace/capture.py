@@ -94,7 +94,8 @@ def freeze(
     calls = [call for call in history.calls if any(out.id >= 0 for out in call.outputs)]
     source = labels.SourceText(run)
     texts = labels.label_all(kept, calls, source, run.env)
-    found = functions.walk(entry.fn for entry in kept)
+    # a pass that began at a leaf has no other node
+    found = functions.walk([*(entry.fn for entry in kept), *(() if watch is None else watch.leaves_begun_at)])
     call_ids = {id(call): i for i, call in enumerate(calls)}
     facts = Facts(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs})
     facts.watch = watch

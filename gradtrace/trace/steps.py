@@ -95,6 +95,12 @@ class Watch:
         """Where the passes began."""
         return {node for event in self.passes for node, _ in event.roots}
 
+    @property
+    def leaves_begun_at(self) -> list[Node]:
+        """Those of them that are leaves' own, in order."""
+        found = [node for event in self.passes for node, _ in event.roots if isinstance(node, AccumulateGrad)]
+        return list(dict.fromkeys(found))
+
     # ---- forward
 
     def called(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:

@@ -135,6 +135,11 @@ b = torch.tensor([1.], requires_grad=True)
     assert b["agrees"] and b["total"] == [1]
 
 
+def test_a_root_that_is_a_leaf(answer):
+    assert "x.grad = 1" in answer("paths", "x", "--x", 3)
+    assert "from backward" in answer("why", "x", "x", "--x", 3)
+
+
 def test_nothing_to_list(answer, refusal):
     assert "y does not depend on x" in answer(
         "paths", "-", "--x", 1, "--w", 2, "--to", "x", input="z = x\ny = w*w\ny\n"

@@ -79,7 +79,7 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "pow": [(torch.pow, positive(2, 3), Y), (lambda x: x ** 3, X), (lambda x: x ** -1.5, positive(3)),
             (lambda x: torch.pow(2.0, x), X)],
     "maximum": [(torch.maximum, X, away(3) + 0.05)], "minimum": [(torch.minimum, X, away(3) + 0.05)],
-    "where": [(lambda a, b: torch.where(MASK, a, b), X, Y)],
+    "where": [(lambda a, b: torch.where(MASK, a, b), X, Y), (lambda a: torch.where(MASK, a, torch.zeros(3)), X)],
     "atan2": [(torch.atan2, X, positive(3))], "logaddexp": [(torch.logaddexp, X, Y)],
     "remainder": [(torch.remainder, X, positive(3)), (lambda x: x % 0.7, X)],
     "lerp": [(torch.lerp, X, Y, COLUMN), (lambda a, b: torch.lerp(a, b, 0.3), X, Y)],

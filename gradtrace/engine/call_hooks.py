@@ -51,8 +51,9 @@ def one_tensor_hooks(hooks: Hooks, number: int, gradient: Any) -> Any:
         tensor = hooks.retains[number]()
         if tensor is not None:
             extra = tensor.extra()
-            kept = records["clone"](gradient) if isinstance(gradient, Tensor) else own_copy(gradient)
-            extra.grad = kept if extra.grad is None else extra.grad + kept
+            first = extra.grad is None
+            kept = records["clone"](gradient) if first and isinstance(gradient, Tensor) else own_copy(gradient)
+            extra.grad = kept if first else extra.grad + kept
             if state.watcher is not None:
                 state.watcher.hooked("retain", None, None, gradient)
     return gradient

@@ -52,8 +52,13 @@ def on_each_other(a: Any, b: Any, wholly_too: bool) -> bool:
         return False
     start, other = a.__array_interface__["data"][0], b.__array_interface__["data"][0]
     if start == other and a.nbytes == b.nbytes:
-        return wholly_too or a.strides != b.strides
+        return wholly_too or steps(a) != steps(b)
     return bool(start < other + b.nbytes and other < start + a.nbytes)
+
+
+def steps(raw: Any) -> list[int]:
+    """The strides, but those of dims of one entry: they may be anything."""
+    return [step for n, step in zip(raw.shape, raw.strides, strict=True) if n != 1]
 
 
 def dense(raw: Any) -> bool:

@@ -232,7 +232,7 @@ remainder_scalar = op("remainder_scalar(self, other)", python_remainder, scalar=
                       node="RemainderBackward0", **ARITH, self=d("", lambda xp, g, out, self, other: g))
 remainder_of_number = op("remainder_of_number(self, other)", lambda a, b: python_remainder(
     np.asarray(b, a.dtype if a.dtype.kind == "f" else None), a),
-                         scalar=lambda a, b: scalars.remainder(b, a), undefined=True, **ARITH)
+                         scalar=lambda a, b: scalars.remainder(b, a), undefined="remainder", **ARITH)
 fmod = op("fmod(self, other)", "fmod", scalar=math.fmod, node="FmodBackward1", **ARITH, lacks=("b", "fmod_cpu"),
           self=d("", lambda xp, g, out, self, other: g),
           other=d("self other", lambda xp, g, out, self, other: -g * xp.trunc(self / other)))

@@ -54,6 +54,8 @@ def logit_kernel(x: Any, eps: Any) -> Any:
 
 
 def logit_grad(xp: Any, g: Any, x: Any, eps: Any) -> Any:
+    if eps is None and isinstance(g, Tensor):
+        return xp.where(xp.logical_and(x >= 0, x <= 1), g / (x * (1 - x)), xp.ones_like(x) * math.nan)
     if eps is None:
         slope = g / xp.where(x == 0, xp.zeros_like(x), x * (1 - x))  # +inf also at -0.0
         return xp.where(xp.logical_and(x >= 0, x <= 1), slope, xp.ones_like(slope) * math.nan)

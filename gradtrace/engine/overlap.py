@@ -52,7 +52,7 @@ def on_each_other(a: Any, b: Any, wholly_too: bool) -> bool:
         return False
     start, other = a.__array_interface__["data"][0], b.__array_interface__["data"][0]
     if start == other and a.nbytes == b.nbytes:
-        return wholly_too or steps(a) != steps(b)
+        return wholly_too or a.ndim != b.ndim or steps(a) != steps(b)
     return bool(start < other + b.nbytes and other < start + a.nbytes)
 
 

@@ -235,7 +235,8 @@ remainder_of_number = op("remainder_of_number(self, other)", lambda a, b: python
                          scalar=lambda a, b: scalars.remainder(b, a), undefined="remainder", **ARITH)
 fmod = op("fmod(self, other)", "fmod", scalar=math.fmod, node="FmodBackward1", **ARITH, lacks=("b", "fmod_cpu"),
           self=d("", lambda xp, g, out, self, other: g),
-          other=d("self other", lambda xp, g, out, self, other: -g * xp.trunc(self / other)))
+          other=d("self other", lambda xp, g, out, self, other: -g * xp.trunc(self / other),
+                  lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "trunc")))
 fmod_scalar = op("fmod_scalar(self, other)", "fmod", scalar=math.fmod, node="FmodBackward0", **ARITH,
                  self=d("", lambda xp, g, out, self, other: g))
 maximum = op("maximum(self, other)", lambda a, b: np.maximum(b, a), scalar=scalars.maximum,  # of equals numpy takes b

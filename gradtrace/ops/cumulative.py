@@ -118,7 +118,7 @@ def _running(name: str, record: Any) -> None:
     torch_function(name)(function)
 
     def method(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-        if self.dtype.category == 0:
+        if self.dtype.category == 0 and self.ndim:
             raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
         return inplace(record, self, one_dim(name, dim, self.ndim), numpy_dtype(self, dtype) or self.dtype.np)
 

@@ -80,7 +80,7 @@ def embedding(
     norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Tensor:
     """The rows of `weight` (V, D) at the indices `input` (...): shape (..., D) (torch.nn.functional.embedding)."""
-    if not weight.ndim:
+    if not weight.ndim and weight.requires_grad:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")

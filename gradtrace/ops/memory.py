@@ -21,8 +21,12 @@ RESIZE_MESSAGE = (
 
 def owner(raw: Any) -> Any:
     """The array that owns the memory of `raw`."""
-    while is_array(raw.base):
-        raw = raw.base
+    while raw.base is not None:
+        # numpy's as_strided puts an object of its own between the view and the array.
+        below = raw.base if is_array(raw.base) else getattr(raw.base, "base", None)
+        if not is_array(below):
+            break
+        raw = below
     return raw
 
 

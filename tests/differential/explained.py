@@ -1,0 +1,36 @@
+"""Differences from PyTorch that are known, each with its reason. What none of these covers fails the test."""
+
+from __future__ import annotations
+
+import re
+
+# (what of the difference's text, what of the program's text, the reason); the first that fits counts.
+KNOWN: tuple[tuple[str, str, str], ...] = (
+    (r"'s graph: |grad_fn: ", r"create_graph=True",
+     "names in the recorded graph of a derivative: the rule takes other steps to the same value"),
+    (r"^error: (?!none).*\n  for: (?!none)", r"",
+     "both refuse the statement, with the words of another of its faults or other words"),
+    (r"^error: none\n  for: RuntimeError: Subtraction", r"logaddexp|pow|\*\*",
+     "PyTorch's own derivative fails on a bool operand"),
+    (r"INTERNAL ASSERT", r"", "a fault of PyTorch's"),
+    (r"", r"inference_mode",
+     "tensors of inference mode used outside of it: PyTorch's kernels count versions and views of their own results"),
+    (r"a second time", r"",
+     "what a rule of the recorded graph saves, and so whether a second pass meets freed values"),
+    (r"modified by an inplace operation", r"",
+     "PyTorch saves a value that its formula does not need, or we one that ours needs"),
+    (r"single memory location", r"", "overlapping memory met inside PyTorch's kernels or its backward"),
+    (r"^v\d+(\.grad)?: ", r"signbit|softshrink", "the sign of a zero"),
+    (r"_version: ", r"max_pool1d", "how often PyTorch's kernel wrote its own result"),
+    (r"^error: none\n  for: NotImplementedError", r"", "PyTorch's kernel lacks a dtype that we compute"),
+    (r"\.grad: .* for None|\.grad: None for|requires_grad: ", r"",
+     "a gradient of zeros where PyTorch has none, or none where it has zeros, of a rule that is 0 everywhere"),
+)
+
+
+def reason(what: str, program: str) -> str:
+    """Why this difference is known; "" if it is not."""
+    for of_difference, of_program, why in KNOWN:
+        if re.search(of_difference, what, re.DOTALL) and re.search(of_program, program):
+            return why
+    return ""

@@ -8,6 +8,7 @@
     │   └── UnknownNameError           2   a name, attribute or module that does not exist here
     ├── ProgramError                   1   the program ran and raised; has a place, and the exception as __cause__
     ├── BudgetError                    1   a limit was reached; names the limit and its flag
+    ├── WallError                      1   the program reached for a file, the network, a process, a module
     └── RenderError                    1   a picture could not be drawn
 
 The engine itself raises Python's RuntimeError, TypeError, ValueError and IndexError with PyTorch's words, because
@@ -64,6 +65,10 @@ class ProgramError(GradtraceError):
 
 class BudgetError(GradtraceError):
     """A limit of the run was reached. Programs cannot catch it."""
+
+
+class WallError(GradtraceError):
+    """The program reached for something outside of it. Programs cannot catch it."""
 
 
 class RenderError(GradtraceError):

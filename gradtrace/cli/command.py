@@ -119,5 +119,7 @@ def early_budget(found: Split) -> Budget:
 
 def parse(found: source.Source, budget: Budget) -> Program:
     from gradtrace import lang
+    from gradtrace.lang import wall
 
+    wall.build()
     return lang.parse(found.text, name=found.name, budget=budget)

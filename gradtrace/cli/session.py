@@ -26,6 +26,7 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
     With `derived` a backward under --create-graph is part of the trace: its own operations, and "w.grad".
     UsageError if the program is empty, or makes no tensor.
     """
+    from gradtrace.lang import wall
     from gradtrace.trace.capture import capture
 
     if not program.tree.body:
@@ -41,7 +42,8 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
         run = boxed(run)
         roots = roots_of(run)
         called = watch is not None and bool(watch.passes)
-        vectors = [values.read(text, "--grad-tensors", evaluator(dtype)) for text in how.grad_tensors]
+        with wall.lowered():
+            vectors = [values.read(text, "--grad-tensors", evaluator(dtype)) for text in how.grad_tensors]
         begun.append((run, roots))
         with recorded(run, watch, derived and how.create_graph):
             done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how, called)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module as real_import
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.lang import numpy_module, typing_names
+from gradtrace.lang import numpy_module, typing_names, wall
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded
 from gradtrace.lang.builtins import Streams, leave
@@ -96,8 +96,9 @@ class Python:
 
     def namedtuple(self, typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
         """collections.namedtuple; the class is one of the program's."""
-        made = real_import("collections").namedtuple(typename, field_names, rename=rename, defaults=defaults,
-                                                     module="__main__")
+        real = real_import("collections").namedtuple
+        with wall.lowered():  # it compiles a text of its own, in which the names are checked
+            made = real(typename, field_names, rename=rename, defaults=defaults, module="__main__")
         self.gate.adopt(made)
         return made
 

@@ -11,6 +11,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.view_rules import known_grad_fn
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
 from gradtrace.lang import syntax as ast
+from gradtrace.lang import wall
 from gradtrace.lang.attributes import explain
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.depth import deep
@@ -63,7 +64,7 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     machine = machine_for(program, meter, env, stdout or sys.stdout, stderr or sys.stderr)
     if within is not None:
         machine.gate.own = within.classes
-    with restored(), deep(meter.deepest):
+    with restored(), deep(meter.deepest), wall.raised():
         dtypes.set_default_dtype(default_dtype(program, dtype))
         state.grad_enabled, state.inference, state.origin = True, False, 0
         state.recorder = recorder_of(records, scopes, watcher) if record else planner

@@ -1,0 +1,121 @@
+"""The second wall: what a program could do if it got past the language's own checks, it is refused here.
+
+Python tells an audit hook of every file, socket, process and import (PEP 578). `build` adds a hook to the process,
+which nothing can take away again, so it is for the command line and never for the library. It refuses only while a
+program runs: within `raised`, outside `lowered`. numpy and modules of our own are loaded when they are first needed,
+which may be in the middle of a run: what happens within such an import is allowed.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from gradtrace.annotations import Any
+from gradtrace.errors import WallError
+from gradtrace.lang.words import words
+
+REFUSED = words("""open import exec compile code.__new__ function.__new__ marshal.loads marshal.load marshal.dumps
+    builtins.input builtins.breakpoint _thread.start_new_thread _thread.start_joinable_thread
+    cpython.run_command cpython.run_file cpython.run_interactivehook cpython.run_module
+    cpython.run_startup cpython.run_stdin cpython.remote_debugger_script sys.settrace sys.setprofile
+    sys.remote_exec sys._current_frames sys._current_exceptions sys.set_asyncgen_hooks_firstiter
+    sys.set_asyncgen_hooks_finalizer gc.get_objects gc.get_referrers gc.get_referents
+    setopencodehook resource.setrlimit resource.prlimit""")
+REFUSED_MODULES = words("""os posix nt socket subprocess ctypes pickle shutil tempfile glob pathlib mmap fcntl signal pty
+    sqlite3 urllib http ftplib imaplib poplib smtplib nntplib telnetlib webbrowser syslog winreg
+    _winapi msvcrt pdb ensurepip""")
+# Loaded by modules of ours and by numpy when a function of theirs is first called; none of them does a thing by itself.
+HARMLESS = words("""__future__ _bisect _datetime _heapq _operator _random _statistics _strptime ast bisect calendar
+    cmath collections copy copyreg datetime decimal _decimal _pydecimal difflib enum fractions
+    functools heapq importlib inspect io itertools json keyword linecache locale math numbers
+    operator random re reprlib resource statistics string struct textwrap time traceback types
+    typing unicodedata warnings weakref zlib contextlib dis opcode _opcode token tokenize _tokenize
+    graphlib hashlib _hashlib _blake2 _sha2 _sha512 _sha3 _md5 _sha1 _sha256 base64 binascii""")
+PACKAGES = frozenset(("gradtrace", "numpy", "encodings"))
+PATIENCE = 1000  # frames that are looked through for an import under way
+
+
+class _State:
+    """`up` says whether a program runs now; `home` is the folder of our own data files."""
+
+    __slots__ = ("built", "home", "up")
+
+    def __init__(self) -> None:
+        self.built = False
+        self.up = False
+        self.home = __file__.rpartition("lang")[0]
+
+
+_state = _State()
+
+
+def build() -> None:
+    """Adds the hook to this process, once."""
+    if not _state.built:
+        _state.built = True
+        sys.addaudithook(_hook)
+
+
+class raised:
+    """While a program runs: whatever it reaches for outside is refused, if the wall is built."""
+
+    up = True
+
+    def __enter__(self) -> None:
+        self.before = _state.up
+        _state.up = self.up
+
+    def __exit__(self, *_: object) -> None:
+        _state.up = self.before
+
+
+class lowered(raised):
+    """While the command itself is at work in the midst of a run: reading a file that an option names."""
+
+    up = False
+
+
+def _hook(event: str, args: tuple[Any, ...]) -> None:
+    if not _state.up:
+        return
+    if event not in REFUSED and event.partition(".")[0] not in REFUSED_MODULES:
+        return
+    if event == "import" and _harmless(args[0]):
+        return
+    if event == "open" and _own_data(*args):
+        return
+    if event in ("compile", "exec") and sys._getframe(1).f_globals is sys.modules["gradtrace.annotations"].__dict__:
+        return  # a record's class, made faster
+    if not _importing():
+        about = f" {args[0]!r}" if args and isinstance(args[0], str) else ""
+        raise WallError(f"the program was stopped: it tried to reach outside ({event}{about[:80]})",
+                        "a program may compute and print; it has no files, network, processes or modules of Python")
+
+
+def _harmless(module: object) -> bool:
+    top = str(module).partition(".")[0]
+    return top in PACKAGES or top in HARMLESS
+
+
+def _own_data(path: object, mode: object, flags: object = 0) -> bool:
+    """Whether a file of the package is opened for reading."""
+    reads = isinstance(flags, int) and flags & 3 == 0 and (mode is None or mode in ("r", "rb", "rt"))
+    return reads and isinstance(path, str) and path.startswith(_state.home) and ".." not in path
+
+
+def _importing() -> bool:
+    """Whether the import of a module that may be imported is under way: the machinery reads files, and runs code."""
+    frame: Any = sys._getframe(2)
+    for _ in range(PATIENCE):
+        if frame is None:
+            return False
+        code = frame.f_code
+        if code.co_name == "_find_and_load" and code is _machinery() and _harmless(frame.f_locals.get("name")):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _machinery() -> Any:
+    """The code of Python's own importer; a function of that name elsewhere counts for nothing."""
+    return sys.modules["_frozen_importlib"].__dict__["_find_and_load"].__code__

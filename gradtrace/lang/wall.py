@@ -14,15 +14,15 @@ from gradtrace.annotations import Any
 from gradtrace.errors import WallError
 from gradtrace.lang.words import words
 
-REFUSED = words("""open import exec compile code.__new__ function.__new__ marshal.loads marshal.load marshal.dumps
+REFUSED = words("""open import exec code.__new__ function.__new__ marshal.loads marshal.load marshal.dumps
     builtins.input builtins.breakpoint _thread.start_new_thread _thread.start_joinable_thread
     cpython.run_command cpython.run_file cpython.run_interactivehook cpython.run_module
     cpython.run_startup cpython.run_stdin cpython.remote_debugger_script sys.settrace sys.setprofile
     sys.remote_exec sys._current_frames sys._current_exceptions sys.set_asyncgen_hooks_firstiter
     sys.set_asyncgen_hooks_finalizer gc.get_objects gc.get_referrers gc.get_referents
     setopencodehook resource.setrlimit resource.prlimit""")
-REFUSED_MODULES = words("""os posix nt socket subprocess ctypes pickle shutil tempfile glob pathlib mmap fcntl signal pty
-    sqlite3 urllib http ftplib imaplib poplib smtplib nntplib telnetlib webbrowser syslog winreg
+REFUSED_MODULES = words("""os posix nt socket subprocess ctypes pickle shutil tempfile glob pathlib mmap fcntl signal
+    pty sqlite3 urllib http ftplib imaplib poplib smtplib nntplib telnetlib webbrowser syslog winreg
     _winapi msvcrt pdb ensurepip""")
 # Loaded by modules of ours and by numpy when a function of theirs is first called; none of them does a thing by itself.
 HARMLESS = words("""__future__ _bisect _datetime _heapq _operator _random _statistics _strptime ast bisect calendar
@@ -84,8 +84,10 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         return
     if event == "open" and _own_data(*args):
         return
-    if event in ("compile", "exec") and sys._getframe(1).f_globals is sys.modules["gradtrace.annotations"].__dict__:
+    if event == "exec" and sys._getframe(1).f_globals is sys.modules["gradtrace.annotations"].__dict__:
         return  # a record's class, made faster
+    if event == "resource.setrlimit" and args[0] == sys.modules["resource"].RLIMIT_STACK:
+        return  # a run within a run makes room for its own calls
     if not _importing():
         about = f" {args[0]!r}" if args and isinstance(args[0], str) else ""
         raise WallError(f"the program was stopped: it tried to reach outside ({event}{about[:80]})",

@@ -1,10 +1,13 @@
 """The second wall alone: code that got past the language's checks, in a process with the wall built and raised."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+ROOT = str(Path(__file__).parents[2])
 ATTACKS = {
     "read": "open('secret').read()",
     "write": "open('mark', 'w').write('x')",
@@ -55,9 +58,14 @@ else:
 """
 
 
+def here():
+    return {**os.environ, "PYTHONPATH": ROOT}
+
+
 def process(folder, code):
     text = PROCESS.format(body=code)
-    return subprocess.run([sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-c", text]
+    return subprocess.run(command, cwd=folder, env=here(), capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -74,6 +82,7 @@ CONTROLS = {
     "numpy": "import numpy; print(numpy.linalg.inv(numpy.eye(2)))",
     "a family of operators": "import gradtrace; gradtrace.linalg.svd(gradtrace.ones(2, 2))",
     "a module of Python": "import statistics, string",
+    "a run within a run": "from gradtrace import lang; lang.run(lang.parse('x = 2.0'))",
     "printing": "print('fine')",
 }
 
@@ -89,5 +98,5 @@ def test_a_named_tuple_and_a_value_read_from_a_file_in_the_midst_of_a_run(tmp_pa
                                    "x = torch.ones(2, requires_grad=True)\nprint(P(1, 2))\nx * 3\n")
     (tmp_path / "v.json").write_text("[1.0, 2.0]")
     command = [sys.executable, "-m", "gradtrace", "eval", "./p.py", "--grad-tensors", "@v.json", "--get", "x.grad"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, env=here(), capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "[3.0, 6.0]\n"), done

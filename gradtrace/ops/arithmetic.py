@@ -89,6 +89,8 @@ def integer_power(a: Any, b: Any) -> Any:
 
 
 def power_scalar_kernel(a: Any, exponent: Any) -> Any:
+    if a.dtype.kind == "b" and type(exponent) is bool:
+        return np.logical_or(a, not exponent)
     if exponent == 2:
         return a * a
     if exponent == 0.5 and a.dtype.kind == "f":
@@ -126,6 +128,13 @@ def python_remainder(a: Any, b: Any) -> Any:
         return np.remainder(a, b)
     r = np.fmod(a, b)  # a zero keeps the sign of a, where np.remainder gives it b's
     return np.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
+
+
+def truncated_remainder(a: Any, b: Any) -> Any:
+    a, b = arrays(a, b)
+    if a.dtype.kind in "iu" and bool((b == 0).any()):
+        raise RuntimeError("ZeroDivisionError")
+    return np.fmod(a, b)
 
 
 def floor_division(a: Any, b: Any) -> Any:
@@ -233,11 +242,12 @@ remainder_scalar = op("remainder_scalar(self, other)", python_remainder, scalar=
 remainder_of_number = op("remainder_of_number(self, other)", lambda a, b: python_remainder(
     np.asarray(b, a.dtype if a.dtype.kind == "f" else None), a),
                          scalar=lambda a, b: scalars.remainder(b, a), undefined="remainder", **ARITH)
-fmod = op("fmod(self, other)", "fmod", scalar=math.fmod, node="FmodBackward1", **ARITH, lacks=("b", "fmod_cpu"),
+fmod = op("fmod(self, other)", truncated_remainder, scalar=math.fmod, node="FmodBackward1",
+          lacks=("b", "fmod_cpu"), **ARITH,
           self=d("", lambda xp, g, out, self, other: g),
           other=d("self other", lambda xp, g, out, self, other: -g * xp.trunc(self / other),
                   lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "trunc")))
-fmod_scalar = op("fmod_scalar(self, other)", "fmod", scalar=math.fmod, node="FmodBackward0", **ARITH,
+fmod_scalar = op("fmod_scalar(self, other)", truncated_remainder, scalar=math.fmod, node="FmodBackward0", **ARITH,
                  self=d("", lambda xp, g, out, self, other: g))
 maximum = op("maximum(self, other)", lambda a, b: np.maximum(b, a), scalar=scalars.maximum,  # of equals numpy takes b
              node="MaximumBackward0", **ARITH,

@@ -6,6 +6,17 @@ import re
 
 # (what of the difference's text, what of the program's text, the reason); the first that fits counts.
 KNOWN: tuple[tuple[str, str, str], ...] = (
+    (r"storage_offset: |_is_view: |_version: |grad_fn: CloneBackward0 for ", r"",
+     "where a result lies in memory, and so whether a reshape of it is a view or a copy"),
+    (r"grad_fn: .* for AsStridedBackward0", r"detach_|no_grad",
+     "a view whose base was detached in place or changed under no_grad makes its grad_fn anew in PyTorch"),
+    (r"^v\d+: ", r"cross|cosine_similarity",
+     "rounding: PyTorch's kernel contracts products and sums, and a quotient or a comparison makes that large"),
+    (r"hooks", r"register_(pre)?hook", "what a node's hooks see of arguments and outputs without a gradient"),
+    (r"ZeroTensors are immutable", r"", "a fault of PyTorch's"),
+    (r"'s graph: ", r"inner|smooth_l1_loss", "a composed function has other steps for these shapes and flags"),
+    (r"dtype: |error: ", r"lerp\(|clamp\(|cummin|cross_entropy|diff\(",
+     "operands of other dtypes or without elements, which PyTorch's kernel does not look at"),
     (r"'s graph: |grad_fn: ", r"create_graph=True",
      "names in the recorded graph of a derivative: the rule takes other steps to the same value"),
     (r"^error: (?!none).*\n  for: (?!none)", r"",
@@ -19,10 +30,13 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
      "what a rule of the recorded graph saves, and so whether a second pass meets freed values"),
     (r"modified by an inplace operation", r"",
      "PyTorch saves a value that its formula does not need, or we one that ours needs"),
-    (r"single memory location", r"", "overlapping memory met inside PyTorch's kernels or its backward"),
+    (r"single memory location|created in no_grad mode", r"",
+     "overlapping memory met inside PyTorch's kernels or its backward"),
     (r"^v\d+(\.grad)?: ", r"signbit|softshrink", "the sign of a zero"),
     (r"_version: ", r"max_pool1d", "how often PyTorch's kernel wrote its own result"),
-    (r"^error: none\n  for: NotImplementedError", r"", "PyTorch's kernel lacks a dtype that we compute"),
+    (r"^error: none\n  for: (NotImplementedError|RuntimeError: result type)", r"",
+     "PyTorch's kernel lacks a dtype that we compute"),
+    (r"for torch::autograd::NotImplemented", r"", "a result without elements of an operator without a derivative"),
     (r"\.grad: .* for None|\.grad: None for|requires_grad: ", r"",
      "a gradient of zeros where PyTorch has none, or none where it has zeros, of a rule that is 0 everywhere"),
 )

@@ -85,6 +85,10 @@ def weighed(function: Any) -> Any:
     return scalar
 
 
+# Their backward operators have no derivative, as in PyTorch; forward derivatives go through it.
+DERIVED_ONCE = {"cdist", "nn.functional.scaled_dot_product_attention"}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_nested_and_differentiated(name: str) -> None:
     """vmap in vmap, vmap of grad, and a dual tensor's tangent agree with loops."""
@@ -104,6 +108,8 @@ def test_nested_and_differentiated(name: str) -> None:
             continue
         by_hand = torch.stack([grad(scalar)(*(a[k] for a in args)) for k in range(SIZE)])
         assert same(by_hand, vmap(grad(scalar))(*args))
+        if name in DERIVED_ONCE:
+            continue
         with forward_ad.dual_level():
             dual = forward_ad.make_dual(args[0][0].clone(), torch.ones_like(args[0][0]))
             tangent = forward_ad.unpack_dual(scalar(dual, *(a[0] for a in args[1:]))).tangent

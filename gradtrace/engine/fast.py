@@ -8,6 +8,7 @@ to the record itself. They hold no rule: kernels, plans and node classes are the
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
+from gradtrace.engine.lazy import np
 from gradtrace.engine.node import accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, Op, records
 from gradtrace.engine.saved import SAVE, note_versions
@@ -37,9 +38,10 @@ def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
     keeps = plan is not None and plan.actions[0] == SAVE
     keeps_out = plan is not None and plan.save_out
     kind: Any = None
+    wide: Any = None  # the kernel for float64, which numpy's own function is where the record's kernel wraps it
 
     def call(input: Any) -> Any:
-        nonlocal kind
+        nonlocal kind, wide
         if type(input) is not Tensor or state.special:
             return general(input)
         x, extra = input._data, input._x
@@ -51,7 +53,12 @@ def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
             except FLOAT_TRAPS:
                 return general(input)
         elif type(x) is not bool and x.dtype.kind == "f":
-            z = record.kernel(x)
+            if x.dtype.itemsize != 8:
+                z = record.kernel(x)
+            else:
+                if wide is None:
+                    wide = getattr(np, getattr(record.kernel, "ufunc", ""), record.kernel)
+                z = wide(x)
         else:
             return general(input)
         if type(z) is not type(x) and type(z) is not bool:
@@ -70,8 +77,7 @@ def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
         out._req = True
         node.a = input if keeps else None
         node.b = node.nb = node.nrs = node.rare = None
-        fn = input._fn
-        node.na = fn if fn is not None else accumulator(input)
+        node.na = input._fn or accumulator(input)
         if input._nr:
             node.nrs = (input._nr,)
         node.plan = plan
@@ -147,25 +153,25 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
         if plan is None:
             plan = plans[mask] = record.plan(mask & 3)
             kind = record.node_type()
-        keep_a, keep_b = plan.actions
         out._fn = node = new(kind)
         out._req = True
-        node.nrs = node.rare = node.na = node.nb = None
+        node.nrs = node.rare = None
         if mask & 1:
-            fn = a._fn
-            node.na = fn if fn is not None else accumulator(a)
+            node.na = a._fn or accumulator(a)
+        else:
+            node.na = None
         if mask & 2:
-            fn = b._fn
-            node.nb = fn if fn is not None else accumulator(b)
-        node.a = a if keep_a == SAVE else None
+            node.nb = b._fn or accumulator(b)
+        else:
+            node.nb = None
+        keeps = plan.keeps
+        node.a = a if keeps & 1 else None
+        node.b = b if keeps & 2 else None
         if mask == 9:
-            node.b = b if keep_b == SAVE else None
             if a._nr:
                 node.nrs = (a._nr, 0)
-        else:
-            node.b = b if keep_b == SAVE else None
-            if a._nr or b._nr:
-                node.nrs = (a._nr, b._nr)
+        elif a._nr or b._nr:
+            node.nrs = (a._nr, b._nr)
         node.plan = plan
         if type(z) is float:
             node.shape = ()

@@ -64,7 +64,7 @@ def d(needs: str, rule: Rule, traced: Rule | None = None) -> Derivative:
 class Plan:
     """What a node keeps and which rules it runs, for one set of arguments that require grad."""
 
-    __slots__ = ("actions", "quick", "rules", "save_out", "saves", "traced_rules", "which_out")
+    __slots__ = ("actions", "keeps", "quick", "rules", "save_out", "saves", "traced_rules", "which_out")
 
     def __init__(
         self,
@@ -78,6 +78,7 @@ class Plan:
     ) -> None:
         self.quick = quick
         self.actions = actions
+        self.keeps = sum(1 << i for i, action in enumerate(actions) if action == SAVE)  # the same as bits
         self.save_out = save_out
         self.which_out = which_out
         self.saves = saves

@@ -42,8 +42,12 @@ def once(name: str) -> Any:
     What the kernel stands for otherwise is its attribute `ufunc`, for who runs it block by block.
     """
 
+    function: Any = None
+
     def kernel(x: Any) -> Any:
-        function = getattr(np, name)
+        nonlocal function
+        if function is None:
+            function = getattr(np, name)
         if x.dtype.itemsize == 4 and x.size <= LARGE and x.dtype.kind == "f":
             return function(x, dtype=np.float64).astype(np.float32)
         return function(x)

@@ -84,7 +84,7 @@ cosh = op("cosh(self)", once("cosh"), scalar=math.cosh, node="CoshBackward0", **
           self=d("self", lambda xp, g, out, self: g * xp.sinh(self)))
 tanh = op("tanh(self)", once("tanh"), scalar=math.tanh, node="TanhBackward0", **FLOAT,
           self=d("out", lambda xp, g, out, self: (
-             g * (1 - out * out) if type(g) is float else xp.tanh_backward(g, out)),
+             g * (1 - out * out) if type(g) is float or g.dtype.itemsize == 8 else xp.tanh_backward(g, out)),
                 lambda xp, g, out, self: xp.tanh_backward(g, out)))
 tanh_backward = op("tanh_backward(g, result)",
                    lambda g, result: g * multiply_add(np.ones((), result.dtype), -result, result),

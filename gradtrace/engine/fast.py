@@ -8,7 +8,6 @@ to the record itself. They hold no rule: kernels, plans and node classes are the
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.lazy import np
 from gradtrace.engine.node import accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, Op, records
 from gradtrace.engine.saved import SAVE, note_versions
@@ -38,10 +37,9 @@ def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
     keeps = plan is not None and plan.actions[0] == SAVE
     keeps_out = plan is not None and plan.save_out
     kind: Any = None
-    wide: Any = None  # the kernel for float64, which numpy's own function is where the record's kernel wraps it
 
     def call(input: Any) -> Any:
-        nonlocal kind, wide
+        nonlocal kind
         if type(input) is not Tensor or state.special:
             return general(input)
         x, extra = input._data, input._x
@@ -53,12 +51,7 @@ def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
             except FLOAT_TRAPS:
                 return general(input)
         elif type(x) is not bool and x.dtype.kind == "f":
-            if x.dtype.itemsize != 8:
-                z = record.kernel(x)
-            else:
-                if wide is None:
-                    wide = getattr(np, getattr(record.kernel, "ufunc", ""), record.kernel)
-                z = wide(x)
+            z = record.wide(x) if x.dtype.itemsize == 8 else record.kernel(x)
         else:
             return general(input)
         if type(z) is not type(x) and type(z) is not bool:

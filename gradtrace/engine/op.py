@@ -151,6 +151,10 @@ class Op:
     # ---- resolved on first use
 
     def __getattr__(self, name: str) -> Any:
+        if name == "wide":  # the kernel for float64: numpy's own function where `kernel` wraps one for float32
+            own: Any = self.__getattr__("kernel")
+            self.wide: Any = getattr(np, getattr(own, "ufunc", ""), own)
+            return self.wide
         if name != "kernel":
             raise AttributeError(name)
         kernel = getattr(np, self._kernel) if isinstance(self._kernel, str) else self._kernel

@@ -87,7 +87,8 @@ tanh = op("tanh(self)", once("tanh"), scalar=math.tanh, node="TanhBackward0", **
              g * (1 - out * out) if type(g) is float or g.dtype.itemsize == 8 else xp.tanh_backward(g, out)),
                 lambda xp, g, out, self: xp.tanh_backward(g, out)))
 tanh_backward = op("tanh_backward(g, result)",
-                   lambda g, result: g * multiply_add(np.ones((), result.dtype), -result, result),
+                   lambda g, result: g * (1 - result * result) if result.dtype.itemsize == 8 else g * multiply_add(
+                       np.ones((), result.dtype), -result, result),
                    scalar=lambda g, result: g * (1 - result * result), node="TanhBackwardBackward0",
                    g=d("result", lambda xp, gg, out, g, result: xp.tanh_backward(gg, result)),
                    result=d("g result", lambda xp, gg, out, g, result: gg * (-2 * result * g)))

@@ -60,10 +60,6 @@ hardsigmoid = op(
 # ---- those with a curve
 
 
-def elu_grad(xp: Any, g: Any, x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    return xp.where(x <= 0, g * elu_slope(xp, x, input_scale, alpha * scale * input_scale), g * scale)
-
-
 def elu_slope(xp: Any, x: Any, input_scale: float, factor: float) -> Any:
     # Only the negative part may be exponentiated without overflow on the other side.
     return xp.exp(xp.where(x < 0, x, xp.zeros_like(x)) * input_scale) * factor

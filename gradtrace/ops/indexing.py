@@ -232,46 +232,15 @@ def is_everything(tensor: Tensor, key: Any) -> bool:
 
 def spread(value: Tensor, target: Tensor) -> Tensor:
     """The value without leading dims of size 1, expanded to the target, by views as PyTorch does it."""
-    shape = tuple(value.shape)
-    leading = next((i for i, n in enumerate(shape) if n != 1), len(shape))
-    if len(shape) > leading and not target.ndim:
-        kind = f"torch.{value.dtype.scalar_type}Tensor"
-        raise RuntimeError(
-            f"expand({kind}{{{list(shape[leading:])}}}, size=[]): the number of sizes provided (0) must be greater or "
-            f"equal to the number of dimensions in the tensor ({len(shape) - leading})"
-        )
-    value = view(value, shape[leading:])
+    value = view(value, shape_without_leading_ones(value))
     return value if value.shape == target.shape else expanded(value, tuple(target.shape))
 
 
 def without_leading_ones(value: Tensor) -> Tensor:
+    shape = shape_without_leading_ones(value)
+    return value if len(shape) == value.ndim else view(value, shape)
+
+
+def shape_without_leading_ones(value: Tensor) -> tuple[int, ...]:
     shape = tuple(value.shape)
-    leading = next((i for i, n in enumerate(shape) if n != 1), len(shape))
-    return view(value, shape[leading:]) if leading else value
-
-
-def fitting(value: Tensor, target: Tensor) -> Tensor:
-    """The value without leading dims of size 1 that the target lacks; RuntimeError where it does not broadcast."""
-    extra = value.ndim - target.ndim
-    if extra > 0 and all(n == 1 for n in value.shape[:extra]):
-        value = value.reshape(tuple(value.shape[extra:]))
-    try:
-        np.broadcast_to(value.laid_out(), target.shape)
-    except ValueError:
-        raise expand_error(value, target) from None
-    return value
-
-
-def expand_error(value: Tensor, target: Tensor) -> RuntimeError:
-    lead = target.ndim - value.ndim
-    for i in reversed(range(target.ndim)):
-        have = value.shape[i - lead] if i >= lead else 1
-        if have not in (1, target.shape[i]):
-            return RuntimeError(
-                f"The expanded size of the tensor ({target.shape[i]}) must match the existing size ({have}) at "
-                f"non-singleton dimension {i}.  Target sizes: {list(target.shape)}.  Tensor sizes: {list(value.shape)}"
-            )
-    return RuntimeError(
-        f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape "
-        f"{list(target.shape)}"
-    )
+    return shape[next((i for i, n in enumerate(shape) if n != 1), len(shape)):]

@@ -82,14 +82,20 @@ sinh = op("sinh(self)", once("sinh"), scalar=math.sinh, node="SinhBackward0", **
           self=d("self", lambda xp, g, out, self: g * xp.cosh(self)))
 cosh = op("cosh(self)", once("cosh"), scalar=math.cosh, node="CoshBackward0", **FLOAT,
           self=d("self", lambda xp, g, out, self: g * xp.sinh(self)))
+
+
+def tanh_slope(g: Any, result: Any) -> Any:
+    return g * (1 - result * result)
+
+
 tanh = op("tanh(self)", once("tanh"), scalar=math.tanh, node="TanhBackward0", **FLOAT,
           self=d("out", lambda xp, g, out, self: (
-             g * (1 - out * out) if type(g) is float or g.dtype.itemsize == 8 else xp.tanh_backward(g, out)),
+             tanh_slope(g, out) if type(g) is float or g.dtype.itemsize == 8 else xp.tanh_backward(g, out)),
                 lambda xp, g, out, self: xp.tanh_backward(g, out)))
 tanh_backward = op("tanh_backward(g, result)",
-                   lambda g, result: g * (1 - result * result) if result.dtype.itemsize == 8 else g * multiply_add(
+                   lambda g, result: tanh_slope(g, result) if result.dtype.itemsize == 8 else g * multiply_add(
                        np.ones((), result.dtype), -result, result),
-                   scalar=lambda g, result: g * (1 - result * result), node="TanhBackwardBackward0",
+                   scalar=tanh_slope, node="TanhBackwardBackward0",
                    g=d("result", lambda xp, gg, out, g, result: xp.tanh_backward(gg, result)),
                    result=d("g result", lambda xp, gg, out, g, result: gg * (-2 * result * g)))
 asinh = op("asinh(self)", "arcsinh", scalar=math.asinh, node="AsinhBackward0", inplace_node="AsinhBackward1", **FLOAT,

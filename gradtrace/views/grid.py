@@ -9,7 +9,6 @@ from gradtrace.annotations import Mapping, Sequence
 from gradtrace.views import cells
 from gradtrace.views.layout import Cell, Column, Options, dots, single, total
 
-SHORTEST = 8  # columns that a shortened column keeps
 NOTHING: Mapping[str, int] = {}
 
 

@@ -6,9 +6,10 @@ What `plain` leaves to click ends here: help, completion, and arguments with any
 from __future__ import annotations
 
 import click
+from click.shell_completion import CompletionItem
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NoReturn
-from gradtrace.cli import argv
+from gradtrace.cli import argv, completing
 from gradtrace.cli.command import GENERAL, SourceCommand, ToolOption, forced, read_program, words_of
 from gradtrace.errors import GradtraceError, UsageError
 
@@ -31,6 +32,9 @@ class SectionOption(click.Option):
             callback=None if plain.check is None else checked(plain),
         )
         self.section = plain.section
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        return completing.value(self, incomplete) or super().shell_complete(ctx, incomplete)
 
 
 def kind(plain: ToolOption) -> Any:
@@ -59,7 +63,8 @@ class ClickCommand(click.Command):
     """The click command of a plain one."""
 
     def __init__(self, plain: SourceCommand) -> None:
-        place = click.Argument(["source"], required=False, metavar="FILE" if plain.always_file else "SOURCE")
+        place = click.Argument(["source"], required=False, metavar="FILE" if plain.always_file else "SOURCE",
+                               shell_complete=completing.source)
         options = map(SectionOption, plain.params)
         words = [click.Argument(["words"], nargs=-1, metavar=plain.words)] if plain.words else []
         super().__init__(plain.name, callback=plain.callback, params=[place, *words, *options], help=plain.help,
@@ -68,6 +73,10 @@ class ClickCommand(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), *ctx.meta.get(VARIABLES, ())]
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = {option.opts[0] for option in ctx.meta.get(VARIABLES, ())}
+        return completing.first(super().shell_complete(ctx, incomplete), names)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         arity = self.plain.arity

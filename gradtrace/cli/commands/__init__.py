@@ -18,4 +18,5 @@ COMMANDS = {
     "trace": "Every step, forward and backward, in the order in which it happened.",
     "verify": "Notes that check themselves: their cells run, their records compared.",
     "why": "Why a gradient is None, zero or what it is; why a program failed.",
+    "completion": "A script that makes the shell complete commands, options and variables.",
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gradtrace.cli import options, output, screen
+from gradtrace.cli import completing, options, output, screen
 from gradtrace.cli.clicked import SectionOption
 from gradtrace.errors import UsageError
 
@@ -43,7 +43,7 @@ command = click.Command(
     "ops",
     callback=ops,
     params=[
-        click.Argument(["names"], nargs=-1, metavar="[NAME]..."),
+        click.Argument(["names"], nargs=-1, metavar="[NAME]...", shell_complete=completing.operators),
         *map(SectionOption, [*options.format(FORMATS), *options.common()]),
     ],
     help=HELP,

@@ -1,0 +1,72 @@
+"""`gradtrace completion`, tried in the shell itself."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def complete(tmp_path):
+    """What bash offers when the last of the words is being completed, the scripts' own `gradtrace` on the path."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("no bash here")
+    program = tmp_path / "gradtrace"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m gradtrace "$@"\n')
+    program.chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+
+    def offered(*words):
+        listed = " ".join(map(shlex.quote, words))
+        script = (
+            'compopt() { echo "$2"; }\neval "$(gradtrace completion bash)"\n'
+            f"COMP_WORDS=(gradtrace {listed})\nCOMP_CWORD={len(words)}\n_gradtrace_completion gradtrace\n"
+            'printf "%s\\n" "${COMPREPLY[@]}"\n'
+        )
+        done = subprocess.run([bash, "--norc", "-c", script], capture_output=True, text=True, env=env, check=True)
+        assert done.stderr == ""
+        return done.stdout.split()
+
+    return offered
+
+
+def test_commands(complete):
+    assert complete("ev") == ["eval"]
+    assert "completion" in complete("")
+
+
+def test_variables_come_before_the_tools_options(complete):
+    assert complete("eval", "'(x + w)*rate'", "--")[:3] == ["--x", "--w", "--rate"]
+    assert complete("eval", "weight*x", "--we") == ["--weight"]
+    assert complete("eval", "x*", "--form") == ["--format"]  # an expression that is not whole yet
+
+
+def test_choices(complete):
+    assert complete("eval", "x", "--format", "js") == ["json", "jsonl"]
+    assert complete("graph", "x", "--style", "") == ["data", "function", "autograd"]
+
+
+def test_operators(complete):
+    assert {"sin", "sinh", "sinc"} <= set(complete("ops", "si"))
+
+
+@pytest.mark.parametrize("words", [("eval", "no"), ("graph", "x*w", "-o", "g"), ("eval", "x", "--params", "")])
+def test_files(complete, words):
+    assert complete(*words) == ["default"]  # bash's own completion of names of files
+
+
+def test_shell_from_the_environment():
+    def printed(*arguments, shell):
+        command = [sys.executable, "-m", "gradtrace", "completion", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "SHELL": shell})
+
+    assert printed(shell="/usr/bin/zsh").stdout == printed("zsh", shell="").stdout
+    assert "compdef" in printed("zsh", shell="").stdout
+    assert "complete --no-files" in printed("fish", shell="/bin/bash").stdout
+    refused = printed(shell="/bin/tcsh")
+    assert refused.returncode == 2
+    assert refused.stderr == "gradtrace: no completion for the shell 'tcsh'; name one: bash, zsh, fish\n"

@@ -1,4 +1,4 @@
-"""What a shell's completion offers beyond click's own: the program's variables, operators, files where files are meant."""
+"""What completion offers beyond click's own: the program's variables, operators, files where files are meant."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
-from gradtrace.cli import source
+from gradtrace.cli import guard, source
 from gradtrace.errors import UsageError
 from gradtrace.limits import BY_FIELD, Budget
 
@@ -119,7 +119,6 @@ def early_budget(found: Split) -> Budget:
 
 def parse(found: source.Source, budget: Budget) -> Program:
     from gradtrace import lang
-    from gradtrace.lang import wall
 
-    wall.build()
+    guard.contain()
     return lang.parse(found.text, name=found.name, budget=budget)

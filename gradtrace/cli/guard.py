@@ -27,6 +27,14 @@ def ended(job: Callable[[], int | None], args: list[str]) -> int:
         return told(error, args)
 
 
+def contain() -> None:
+    """Programs that this process runs from now on are held by the second wall and the watchdog."""
+    from gradtrace.lang import wall, watchdog
+
+    wall.build()
+    watchdog.guard(lambda error: told(error, sys.argv[1:]))
+
+
 def told(error: Exception, args: list[str]) -> int:
     from gradtrace.cli import report
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from gradtrace.analysis import notes, outputs
 from gradtrace.analysis.notes import Cell
+from gradtrace.cli import guard
 from gradtrace.errors import BudgetError, GradtraceError, LanguageError
 from gradtrace.limits import Budget
 
@@ -116,9 +117,7 @@ def is_silent(node: ast.expr) -> bool:
 def verify(name: str, text: str, budget: Budget) -> list[Checked]:
     """All cells of a note."""
     import gradtrace.ops.random  # noqa: F401  (so that its seed is among what is kept between cells)
-    from gradtrace.lang import wall
-
-    wall.build()
+    guard.contain()
     notebook = Notebook(name, budget)
     return [notebook.check(cell) for cell in notes.cells(name, text)]
 

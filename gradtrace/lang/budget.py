@@ -38,12 +38,17 @@ class Meter:
         if self.over is None and granted < -self.left:
             self.over = ("steps", f"the program took more than {self.budget.steps} steps")
         elif self.over is None and time.monotonic() > self.deadline:
-            self.over = ("seconds", f"the program ran longer than {self.budget.seconds:g} s")
+            self.late()
         if self.over is not None:
             self.left = self.rest = 0
             raise exceeded(*self.over)
         self.rest -= granted
         self.left += granted
+
+    def late(self) -> BudgetError:
+        """Notes that the time is over, and gives the error to raise."""
+        self.over = self.over or ("seconds", f"the program ran longer than {self.budget.seconds:g} s")
+        return exceeded(*self.over)
 
     def take(self, steps: int) -> None:
         """Counts several steps at once."""

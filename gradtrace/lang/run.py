@@ -21,6 +21,7 @@ from gradtrace.lang.restore import restored
 from gradtrace.lang.source import Span
 from gradtrace.lang.statements import compile_statement, does_nothing
 from gradtrace.lang.unit import Code, Machine, Unit
+from gradtrace.lang.watchdog import watched
 from gradtrace.limits import Budget, advice
 
 
@@ -64,7 +65,8 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     machine = machine_for(program, meter, env, stdout or sys.stdout, stderr or sys.stderr)
     if within is not None:
         machine.gate.own = within.classes
-    with restored(), deep(meter.deepest), wall.raised():
+    watch = watched(meter, lambda: machine.place(state.origin))
+    with restored(), deep(meter.deepest), watch, wall.raised():
         dtypes.set_default_dtype(default_dtype(program, dtype))
         state.grad_enabled, state.inference, state.origin = True, False, 0
         state.recorder = recorder_of(records, scopes, watcher) if record else planner
@@ -195,6 +197,8 @@ def failure(machine: Machine, error: BaseException) -> GradtraceError:
         return better
     if isinstance(error, RecursionError):
         hint = advice("call_depth")
+    if isinstance(error, MemoryError):
+        hint = "use smaller tensors, or " + advice("process_bytes")
     text = words(error)
     name = type(error).__name__
     return ProgramError(f"{name}: {text}" if text else name, hint, place)

@@ -76,3 +76,12 @@ class Meter:
 
 def exceeded(field: str, message: str) -> BudgetError:
     return BudgetError(message, advice(field))
+
+
+def out_of_memory() -> BudgetError:
+    return exceeded("process_bytes", "the program needs more memory than the process can have")
+
+
+def is_the_processs(error: BaseException) -> bool:
+    """Whether memory is short in truth; a MemoryError that the program raised, with words, is its own."""
+    return isinstance(error, MemoryError) and (type(error) is not MemoryError or not error.args)

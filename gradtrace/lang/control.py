@@ -10,6 +10,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 from gradtrace.errors import GradtraceError
 from gradtrace.lang import syntax as ast
+from gradtrace.lang.budget import is_the_processs, out_of_memory
 from gradtrace.lang.places import counted, header, noted
 from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compiles, leaves
 from gradtrace.lang.targets import compile_store
@@ -164,6 +165,7 @@ def managed(manager: Code, origin: int, store: Any, body: Code) -> Code:
             raise
         except Exception as error:
             place = state.origin
+            refuse_to_go_on(error)
             if not leave(context, type(error), error, None):
                 state.origin = place
                 raise
@@ -238,6 +240,7 @@ def handled(body: Code, handlers: list[Handler], other: Code | None) -> Code:
             raise
         except (Exception, SystemExit) as error:
             place = state.origin
+            refuse_to_go_on(error)
             for handler in handlers:
                 if handler.takes(f, error):
                     error.__traceback__ = None  # programs see no frames, and must not keep ours alive
@@ -249,14 +252,21 @@ def handled(body: Code, handlers: list[Handler], other: Code | None) -> Code:
     return run
 
 
+def refuse_to_go_on(error: BaseException) -> None:
+    """BudgetError for memory that the process could not have: limits are not for the program to catch."""
+    if is_the_processs(error):
+        raise out_of_memory() from error
+
+
 def finally_(body: Code, last: Code) -> Code:
     def run(f: Frame) -> Any:
         try:
             signal = body(f)
         except GradtraceError:
             raise
-        except BaseException:
+        except BaseException as error:
             place = state.origin
+            refuse_to_go_on(error)
             late = last(f)
             if late is not None:
                 return late

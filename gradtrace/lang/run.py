@@ -13,7 +13,7 @@ from gradtrace.errors import GradtraceError, LanguageError, ProgramError, Unknow
 from gradtrace.lang import syntax as ast
 from gradtrace.lang import wall
 from gradtrace.lang.attributes import explain
-from gradtrace.lang.budget import Meter
+from gradtrace.lang.budget import Meter, is_the_processs, out_of_memory
 from gradtrace.lang.depth import deep
 from gradtrace.lang.machine import machine_for
 from gradtrace.lang.parse import Program, too_deep
@@ -190,6 +190,10 @@ def chosen_output(env: dict[str, Any], name: str) -> Tensor:
 def failure(machine: Machine, error: BaseException) -> GradtraceError:
     """The uncaught exception of a program as one of ours, with the place where it arose."""
     place = machine.place(state.origin)
+    if is_the_processs(error):
+        late = out_of_memory()
+        late.place = place
+        return late
     better, hint = explain(error)
     better = vars(error).get("_gradtrace", better)
     if isinstance(better, LanguageError):
@@ -197,8 +201,6 @@ def failure(machine: Machine, error: BaseException) -> GradtraceError:
         return better
     if isinstance(error, RecursionError):
         hint = advice("call_depth")
-    if isinstance(error, MemoryError):
-        hint = "use smaller tensors, or " + advice("process_bytes")
     text = words(error)
     name = type(error).__name__
     return ProgramError(f"{name}: {text}" if text else name, hint, place)

@@ -76,6 +76,7 @@ class watched:
         _signal.setitimer(_signal.ITIMER_REAL, 0)
         _signal.signal(_signal.SIGALRM, self.before)
         self.lock.release()
+        self.place = nowhere  # the thread may take a moment to end, and must not keep the program's values alive
         _restore(self.limits)
         _state.on = False
 
@@ -97,6 +98,10 @@ class watched:
             status = end(self.late())
         finally:
             os._exit(status)
+
+
+def nowhere() -> None:
+    """The place of a run that is over."""
 
 
 def _limit(memory: int, seconds: float) -> list[tuple[int, tuple[int, int]]]:

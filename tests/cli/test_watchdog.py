@@ -31,11 +31,41 @@ def test_the_wall_clock_ends_a_program(name, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_memory_beyond_the_processs_share_is_an_error_with_a_place(tmp_path):
-    text = "import torch\nkept = [torch.ones(1000, 1000, 1000)]\n"
+BIG = {
+    "creation": "torch.ones(1000, 1000, 1000)",
+    "materialised": "torch.ones(1).expand(1000, 1000, 1000).contiguous()",
+    "broadcast": "torch.ones(30000, 1) + torch.ones(1, 30000)",
+    "repeat": "torch.ones(1000).repeat(1000, 1000)",
+    "outer": "torch.outer(torch.ones(30000), torch.ones(30000))",
+    "einsum": "torch.einsum('i,j->ij', torch.ones(30000), torch.ones(30000))",
+    "matmul": "torch.ones(30000, 1) @ torch.ones(1, 30000)",
+    "cat": "torch.cat([torch.ones(10000, 10000)] * 9)",
+    "stack": "torch.stack([torch.ones(10000, 10000)] * 9)",
+    "eye": "torch.eye(30000)",
+    "one_hot": "torch.nn.functional.one_hot(torch.arange(30000))",
+    "tolist": "torch.zeros(1).expand(10**9).tolist()",
+    "cdist": "torch.cdist(torch.ones(30000, 1), torch.ones(30000, 1))",
+    "pad": "torch.nn.functional.pad(torch.ones(1), (0, 10**9))",
+    "gather": "torch.ones(1)[torch.zeros(1, dtype=torch.int64).expand(10**9)]",
+    "arange": "torch.arange(10**10)",
+    "meshgrid": "torch.meshgrid(torch.arange(30000), torch.arange(30000), indexing='ij')[0] + 1",
+    "backward": "(lambda w: (w.expand(30000, 30000) * 2).sum().backward())(torch.ones(1, requires_grad=True))",
+    "kept": "[torch.ones(10**8) for i in range(100)]",
+}
+
+
+@pytest.mark.parametrize("name", BIG)
+def test_memory_beyond_the_processs_share_is_an_error_that_no_program_catches(name, tmp_path):
+    text = f"import torch\ntry:\n    y = {BIG[name]}\nexcept:\n    print('caught')\nfinally:\n    print('late')\n"
     done = run(tmp_path, text, "--max-process", "3000000000")
-    assert done.returncode == 1
-    assert "p.py:2:" in done.stderr and "MemoryError" in done.stderr and "--max-process" in done.stderr
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert "p.py:3:" in done.stderr and "Traceback" not in done.stderr
+    assert "--max-process" in done.stderr
+
+
+def test_a_memory_error_of_the_programs_own_is_caught(tmp_path):
+    text = "import torch\ntry:\n    raise MemoryError('mine')\nexcept MemoryError as e:\n    print(e)\n"
+    assert run(tmp_path, text).stdout == "mine\n"
 
 
 def test_no_limit_outlives_a_run(tmp_path):

@@ -13,6 +13,7 @@ class Budget(NamedTuple):
 
     source_bytes: int = 1_000_000
     steps: int = 1_000_000_000
+    flops: int = 1_000_000_000_000_000
     call_depth: int = 1000
     memory_bytes: int = 4_000_000_000
     process_bytes: int = 16_000_000_000
@@ -32,6 +33,7 @@ class Limit(NamedTuple):
 LIMITS = (
     Limit("source_bytes", "--max-source", "GRADTRACE_MAX_SOURCE", "Bytes of source"),
     Limit("steps", "--max-steps", "GRADTRACE_MAX_STEPS", "Passes of loops, calls, items"),
+    Limit("flops", "--max-flops", "GRADTRACE_MAX_FLOPS", "Operations in matrix products, convolutions"),
     Limit("call_depth", "--max-depth", "GRADTRACE_MAX_DEPTH", "Calls within each other"),
     Limit("memory_bytes", "--max-memory", "GRADTRACE_MAX_MEMORY", "Bytes of one text, list or number"),
     Limit("process_bytes", "--max-process", "GRADTRACE_MAX_PROCESS", "Bytes of address space of the process"),

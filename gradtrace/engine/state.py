@@ -4,7 +4,8 @@
 nothing of text. `recorder`, when set, is called after every operator: `recorder(op_name, args, out, origin)`;
 `scope` and `watcher` are what else a recorded run notes (`engine/watch.py`). `planner`, when set, is told of what would
 be lost in a plan: `planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, numpy's
-array), `planner.change(tensor)` before an in-place operation writes.
+array), `planner.change(tensor)` before an in-place operation writes. `spend`, when set, is told of the floating-point
+operations of a product of matrices or a convolution before it starts, and may raise.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class State:
     __slots__ = (
         "_forward", "_in_rule", "_inference", "_levels", "_recorder", "anomaly", "anomaly_check_nan", "batching",
         "closely", "depth", "grad_enabled", "guard", "marks", "origin", "planner", "printer", "scope", "seq", "special",
-        "user_code", "watcher",
+        "spend", "user_code", "watcher",
     )
 
     def __init__(self) -> None:
@@ -35,6 +36,7 @@ class State:
         self.batching: Any = None
         self.guard: Any = None
         self.printer: Callable[[Any], str | None] | None = None
+        self.spend: Callable[[int], None] | None = None
         self._forward: Any = None
         self._in_rule = False  # whether a derivative rule runs on Tensors
         self._inference = False

@@ -20,7 +20,7 @@ class Meter:
             meter.more()
     """
 
-    __slots__ = ("budget", "deadline", "deepest", "depth", "left", "output", "over", "rest")
+    __slots__ = ("budget", "deadline", "deepest", "depth", "flops", "left", "output", "over", "rest")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -29,6 +29,7 @@ class Meter:
         self.depth = 0
         self.deepest = min(budget.call_depth, DEEPEST)
         self.output = 0
+        self.flops = 0
         self.deadline = time.monotonic() + budget.seconds
         self.over: tuple[str, str] | None = None  # the limit that was reached, and what to say
 
@@ -66,6 +67,12 @@ class Meter:
         if bits > 8192:
             self.reserve(bits // 8)
             self.take(int((bits / 1024) ** 1.6))
+
+    def compute(self, flops: int) -> None:
+        """Called before a product of matrices or a convolution of so many floating-point operations starts."""
+        self.flops += flops
+        if self.flops > self.budget.flops:
+            raise exceeded("flops", f"the program's products take more than {self.budget.flops} operations")
 
     def wrote(self, size: int) -> None:
         """Called before `size` bytes are printed."""

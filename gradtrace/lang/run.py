@@ -70,6 +70,7 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
         dtypes.set_default_dtype(default_dtype(program, dtype))
         state.grad_enabled, state.inference, state.origin = True, False, 0
         state.recorder = recorder_of(records, scopes, watcher) if record else planner
+        state.spend = meter.compute
         state.scope, state.watcher, machine.recording, state.planner = None, watcher, record, planner
         try:
             last = execute(machine, program.tree)

@@ -12,6 +12,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY
 from gradtrace.engine.op import d, op, records
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.numbers import mul_number
@@ -29,6 +30,8 @@ safe_softmax = op("safe_softmax(self; dim)", safe_softmax_kernel, node="SafeSoft
 
 
 def weights_kernel(q: Any, k: Any, mask: Any, scale: float) -> Any:
+    if state.spend is not None:
+        state.spend(4 * q.size * k.shape[-2])
     scores = np.matmul(q, np.swapaxes(k, -1, -2)) * q.dtype.type(scale)
     return safe_softmax_kernel(scores if mask is None else scores + mask, scores.ndim - 1)
 

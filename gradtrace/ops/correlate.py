@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
+from gradtrace.engine.state import state
 from gradtrace.ops.patches import (
     Ints,
     add_patches,
@@ -28,8 +29,15 @@ def wide(a: Any) -> Any:
     return a.astype(np.float32) if a.dtype == np.float16 else a
 
 
+def spend(w: Any, windows: int) -> None:
+    """The budget's share: each weight is multiplied once for each window of each sample."""
+    if state.spend is not None:
+        state.spend(2 * size_of(w) * windows)
+
+
 def slide(x: Any, w: Any, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
     """The correlation of x with w, `out` windows along each dim."""
+    spend(w.shape, len(x) * size_of(out))
     dtype, x, w = x.dtype, wide(x), wide(w)
     result = np.empty((x.shape[0], w.shape[0], *out), x.dtype)
     if not result.size or not w.size:
@@ -49,6 +57,7 @@ def slide(x: Any, w: Any, out: Ints, stride: Ints, padding: Ints, dilation: Ints
 
 def spread_back(g: Any, w: Any, sizes: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
     """Each number of g times the weights, added where its window lies among `sizes`."""
+    spend(w.shape, len(g) * size_of(g.shape[2:]))
     dtype, g, w = g.dtype, wide(g), wide(w)
     channels, kernel, out = w.shape[1] * groups, w.shape[2:], g.shape[2:]
     result = np.zeros((g.shape[0], channels, *padded_sizes(sizes, padding)), g.dtype)
@@ -63,6 +72,7 @@ def spread_back(g: Any, w: Any, sizes: Ints, stride: Ints, padding: Ints, dilati
 
 def weigh(g: Any, x: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
     """For each weight, the sum of what it met in x times the number of g it went to."""
+    spend((g.shape[1], x.shape[1] // groups, *kernel), len(x) * size_of(g.shape[2:]))
     dtype, g, x = g.dtype, wide(g), wide(x)
     channels, out = x.shape[1] // groups, g.shape[2:]
     result = np.zeros((groups, g.shape[1] // groups, channels * size_of(kernel)), g.dtype)

@@ -7,6 +7,7 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op, records
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import named, not_a_tensor
 from gradtrace.ops.arguments import torch_function
@@ -20,6 +21,8 @@ def type_name(a: Any) -> str:
 
 def product(a: Any, b: Any) -> Any:
     """a @ b of checked operands; half precision is multiplied in single, as numpy has no fast kernel for it."""
+    if state.spend is not None:
+        state.spend(2 * a.size * (b.shape[-1] if b.ndim > 1 else 1))
     if a.dtype.itemsize == 2 and a.dtype.kind == "f":
         return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if a.dtype.kind == "b":

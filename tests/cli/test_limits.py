@@ -12,6 +12,7 @@ BEYOND = {
     "steps": ("y = x\nwhile True:\n    y = y + 1", "50"),
     "call_depth": ("def f(n):\n    return f(n)\ny = f(x)", "50"),
     "memory_bytes": ("y = x\ns = 'a' * 1000", "50"),
+    "flops": ("import torch\na = torch.ones(99, 99)\ny = x * (a @ a)", "50"),
     "process_bytes": ("import torch\ny = x * torch.ones(1000, 1000, 1000)", "3000000000"),
     "output_bytes": ("y = x\nprint('a' * 1000)", "50"),
     "seconds": ("y = x\nwhile True: pass", "0.01"),

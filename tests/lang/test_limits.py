@@ -159,3 +159,31 @@ def test_ordinary_programs_stay_within() -> None:
     text = "s = 0\nfor i in range(1500):\n    s += i\nx = 'a' * 5000\ny = 2 ** 100\ns"
     run = lang.run(lang.parse(text), budget=budget)
     assert run.root == 1500 * 1499 // 2
+
+
+PRODUCTS = {
+    "mm": ("torch.ones(10, 20) @ torch.ones(20, 30)", 12_000),
+    "mv": ("torch.ones(10, 20) @ torch.ones(20)", 400),
+    "bmm": ("torch.ones(5, 10, 20) @ torch.ones(5, 20, 30)", 60_000),
+    "einsum": ("torch.einsum('ij,jk->ik', torch.ones(10, 20), torch.ones(20, 30))", 12_000),
+    "linear": ("torch.nn.functional.linear(torch.ones(10, 20), torch.ones(30, 20))", 12_000),
+    "conv": ("torch.nn.functional.conv2d(torch.ones(2, 3, 8, 8), torch.ones(4, 3, 3, 3))", 2 * 108 * 72),
+    "transposed": ("torch.nn.functional.conv_transpose1d(torch.ones(2, 3, 8), torch.ones(3, 4, 5))", 2 * 60 * 16),
+    "groups": ("torch.nn.functional.conv1d(torch.ones(1, 4, 8), torch.ones(4, 2, 3), groups=2)", 2 * 24 * 6),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_the_operations_of_a_product_are_counted_before_it_starts(name: str) -> None:
+    text, flops = PRODUCTS[name]
+    program = lang.parse(f"import torch\ny = {text}")
+    lang.run(program, budget=Budget(flops=flops))
+    with pytest.raises(BudgetError, match="operations"):
+        lang.run(program, budget=Budget(flops=flops - 1))
+
+
+def test_backward_counts_its_products() -> None:
+    text = "import torch\nw = torch.ones(10, 20, requires_grad=True)\n(w @ torch.ones(20, 30)).sum().backward()"
+    lang.run(lang.parse(text), budget=Budget(flops=24_000))
+    with pytest.raises(BudgetError, match="operations"):
+        lang.run(lang.parse(text), budget=Budget(flops=23_999))

@@ -4,7 +4,7 @@ A meter looks at its clock between steps, and one step may be a product of two h
 own (the command line, never the library) an alarm raises at the deadline as soon as Python code runs again; a thread
 that waits beside it tells the error and ends the process if a call into native code has not come back by then; and the
 limit on CPU time ends what does not even let threads run. RLIMIT_AS makes an allocation fail that the machine
-could not bear, and no memory is dumped to a file.
+could not bear, RLIMIT_FSIZE holds what is printed to a file, and no memory is dumped to one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from gradtrace.annotations import Any, Callable
 from gradtrace.errors import BudgetError
 from gradtrace.lang.budget import Meter
+from gradtrace.limits import Budget
 
 GRACE = 1.0  # seconds that a native call has beyond the deadline
 AGAIN = 0.25  # seconds until the alarm raises once more: the first may have hit where every exception is dropped
@@ -62,7 +63,7 @@ class watched:
         left = max(0.001, min(self.meter.deadline - time.monotonic(), LONGEST))
         self.before = _signal.signal(_signal.SIGALRM, self.alarm)
         _signal.setitimer(_signal.ITIMER_REAL, left, AGAIN)
-        self.limits = _limit(self.meter.budget.process_bytes, left)
+        self.limits = _limit(self.meter.budget, left)
         self.lock = _thread.allocate_lock()
         self.lock.acquire()
         _thread.start_new_thread(self.wait, (left + GRACE, _state.end))
@@ -104,14 +105,15 @@ def nowhere() -> None:
     """The place of a run that is over."""
 
 
-def _limit(memory: int, seconds: float) -> list[tuple[int, tuple[int, int]]]:
+def _limit(budget: Budget, seconds: float) -> list[tuple[int, tuple[int, int]]]:
     """Lowers the process's soft limits; returns those that were in force."""
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
     processors = os.cpu_count() or 1
     cpu = used.ru_utime + used.ru_stime + (seconds + GRACE + LAST) * processors
-    wanted = ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, int(cpu) + 1), (resource.RLIMIT_AS, memory))
+    wanted = ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, int(cpu) + 1),
+              (resource.RLIMIT_AS, budget.process_bytes), (resource.RLIMIT_FSIZE, _printed(budget.output_bytes)))
     before = []
     for which, most in wanted:
         soft, hard = resource.getrlimit(which)
@@ -120,6 +122,17 @@ def _limit(memory: int, seconds: float) -> list[tuple[int, tuple[int, int]]]:
             resource.setrlimit(which, (highest, hard))
             before.append((which, (soft, hard)))
     return before
+
+
+def _printed(most: int) -> int:
+    """The size that a file may reach which stdout or stderr goes to, in UTF-8 and with our own words about errors."""
+    sizes = [0]
+    for stream in (1, 2):
+        try:
+            sizes.append(os.fstat(stream).st_size)
+        except OSError:  # closed
+            continue
+    return max(sizes) + 4 * most + 1_000_000
 
 
 def _restore(limits: list[tuple[int, tuple[int, int]]]) -> None:

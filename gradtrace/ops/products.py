@@ -9,7 +9,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace, refuse_unless_tracked
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op, records
+from gradtrace.engine.op import d, op
 from gradtrace.engine.rounding import blend, multiply_add
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import named, public
@@ -17,6 +17,7 @@ from gradtrace.ops.arguments import count, one_dim, torch_function
 from gradtrace.ops.fused import not_differentiable
 from gradtrace.ops.matrix import broadcast_batches, dot, mm
 from gradtrace.ops.norms import distance_grad, norm_kernel
+from gradtrace.ops.shape import unsafe_view
 
 # ---- kernels and records
 
@@ -109,7 +110,6 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product (torch.kron)."""
     n = max(input.ndim, other.ndim)
     a, b = (1,) * (n - input.ndim) + tuple(input.shape), (1,) * (n - other.ndim) + tuple(other.shape)
-    unsafe_view = records["unsafe_view"]
     left = unsafe_view(input, tuple(size for x in a for size in (x, 1)))
     right = unsafe_view(other, tuple(size for y in b for size in (1, y)))
     return unsafe_view(left * right, tuple(x * y for x, y in zip(a, b, strict=True)))

@@ -1,0 +1,23 @@
+"""Programs that would eat the machine, each as a process with small limits: all end soon, with the limit named."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+PROGRAMS = (HERE / "exhaustion.txt").read_text().split("# ---\n")
+LIMITS = ("--max-seconds 8 --max-process 2500000000 --max-steps 3000000 --max-memory 100000000 --max-output 1000000 "
+          "--max-flops 1000000000000").split()
+
+
+@pytest.mark.parametrize("text", PROGRAMS, ids=lambda text: text.strip().splitlines()[-1][:60])
+def test_a_limit_ends_it(text, tmp_path):
+    done = subprocess.run([sys.executable, "-m", "gradtrace", "run", "-", *LIMITS], input=text, cwd=tmp_path,
+                          env={**os.environ, "PYTHONPATH": str(HERE.parents[1])}, capture_output=True, text=True,
+                          timeout=120)
+    assert done.returncode == 1
+    assert "raise the limit with --max-" in done.stderr and "Traceback" not in done.stderr
+    assert len(done.stdout) <= 1_000_000

@@ -10,7 +10,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 from gradtrace.lang import binary
 from gradtrace.lang import syntax as ast
-from gradtrace.lang.operators import COMPARE, NUMBERS, UNARY, Guarded
+from gradtrace.lang.operators import NUMBERS, UNARY, Guarded, comparison
 from gradtrace.lang.unit import Code, Frame, Unit
 
 COMPILERS: dict[type, Callable[..., Code]] = {}
@@ -113,10 +113,11 @@ def boolop(node: ast.BoolOp, unit: Unit) -> Code:
 def compare(node: ast.Compare, unit: Unit) -> Code:
     origin = unit.origin(node)
     if len(node.ops) == 1:
-        apply = COMPARE[type(node.ops[0])]
-        return binary.binary_code(Guarded(NUMBERS, apply, apply), node.left, node.comparators[0], unit, origin)
+        operator = comparison(type(node.ops[0]), unit.meter)
+        return binary.binary_code(operator, node.left, node.comparators[0], unit, origin)
     first = compile_expression(node.left, unit)
-    rest = [(COMPARE[type(o)], compile_expression(c, unit)) for o, c in zip(node.ops, node.comparators, strict=True)]
+    pairs = zip(node.ops, node.comparators, strict=True)
+    rest = [(comparison(type(o), unit.meter).guarded, compile_expression(c, unit)) for o, c in pairs]
 
     def chain(f: Frame) -> Any:
         left, result = first(f), True

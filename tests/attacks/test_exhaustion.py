@@ -9,7 +9,7 @@ import pytest
 
 HERE = Path(__file__).parent
 PROGRAMS = (HERE / "exhaustion.txt").read_text().split("# ---\n")
-LIMITS = ["--max-seconds=8", "--max-process=2500000000", "--max-steps=3000000", "--max-memory=100000000",
+LIMITS = ["--max-seconds=3", "--max-process=1500000000", "--max-steps=3000000", "--max-memory=100000000",
           "--max-output=1000000", "--max-flops=1000000000000"]
 
 

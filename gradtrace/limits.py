@@ -9,7 +9,7 @@ from gradtrace.annotations import NamedTuple
 
 
 class Budget(NamedTuple):
-    """The limits of one run."""
+    """The limits of one run, and the folder that the program may write in ("": none)."""
 
     source_bytes: int = 1_000_000
     steps: int = 1_000_000_000
@@ -19,6 +19,7 @@ class Budget(NamedTuple):
     process_bytes: int = 16_000_000_000
     output_bytes: int = 100_000_000
     seconds: float = 3600.0
+    allow_write: str = ""
 
 
 class Limit(NamedTuple):
@@ -37,7 +38,7 @@ LIMITS = (
     Limit("call_depth", "--max-depth", "GRADTRACE_MAX_DEPTH", "Calls within each other"),
     Limit("memory_bytes", "--max-memory", "GRADTRACE_MAX_MEMORY", "Bytes of one text, list or number"),
     Limit("process_bytes", "--max-process", "GRADTRACE_MAX_PROCESS", "Bytes of address space of the process"),
-    Limit("output_bytes", "--max-output", "GRADTRACE_MAX_OUTPUT", "Bytes printed"),
+    Limit("output_bytes", "--max-output", "GRADTRACE_MAX_OUTPUT", "Bytes printed and written"),
     Limit("seconds", "--max-seconds", "GRADTRACE_MAX_SECONDS", "Seconds of running"),
 )
 BY_FIELD = {limit.field: limit for limit in LIMITS}

@@ -15,7 +15,7 @@ from gradtrace.annotations import Any, Iterable, NamedTuple, TypeVar
 from gradtrace.cli import colour
 from gradtrace.cli.argv import normal
 from gradtrace.cli.command import ToolOption
-from gradtrace.limits import DEEPEST, LIMITS, Budget
+from gradtrace.limits import BY_FIELD, DEEPEST, LIMITS, Budget
 
 Record = TypeVar("Record")
 
@@ -114,7 +114,7 @@ def output(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
 
 
 def limits() -> list[ToolOption]:
-    """One option for each limit, its environment variable beside it."""
+    """One option for each limit, its environment variable beside it; and the one permission, which has none."""
     ranges: dict[str, dict[str, Any]] = {
         "seconds": {"type": float, "min_open": True},
         "call_depth": {"min": 1, "max": DEEPEST},
@@ -124,12 +124,13 @@ def limits() -> list[ToolOption]:
         ToolOption([limit.flag, limit.field], metavar="N", envvar=limit.variable, section="Limits", type=int, min=0,
                    help=f"{limit.help}. Default: {defaults[limit.field]:,}.")._replace(**ranges.get(limit.field, {}))
         for limit in LIMITS
-    ]
+    ] + [ToolOption(["--allow-write"], metavar="DIR", section="Limits",
+                    help="A folder that the program may write in (np.save, TensorBoard). Default: none.")]
 
 
 def budget(flags: dict[str, Any]) -> Budget:
     """The limits that the flags and the environment give; takes them out of `flags`."""
-    given = {limit.field: flags.pop(limit.field) for limit in LIMITS}
+    given = {field: flags.pop(field) for field in (*BY_FIELD, "allow_write")}
     return Budget()._replace(**{field: value for field, value in given.items() if value is not None})
 
 

@@ -75,10 +75,10 @@ class Meter:
             raise exceeded("flops", f"the program's products take more than {self.budget.flops} operations")
 
     def wrote(self, size: int) -> None:
-        """Called before `size` bytes are printed."""
+        """Called before `size` bytes are printed, or written to a file."""
         self.output += size
         if self.output > self.budget.output_bytes:
-            raise exceeded("output_bytes", f"the program printed more than {self.budget.output_bytes} bytes")
+            raise exceeded("output_bytes", f"the program put out more than {self.budget.output_bytes} bytes")
 
 
 def exceeded(field: str, message: str) -> BudgetError:

@@ -10,7 +10,7 @@ import math
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.lang.arrays import Array, DType, wrapped
+from gradtrace.lang.arrays import Array, DType, inside, wrapped
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import TypeName
 from gradtrace.lang.words import words
@@ -32,7 +32,7 @@ RANDOM = words("""choice exponential normal permutation rand randint randn rando
     standard_normal uniform""")
 LINALG = words("det eigvalsh inv matrix_rank norm solve")
 NAMES = {
-    "numpy": frozenset(DTYPES) | frozenset(CONSTANTS) | MAKERS | FUNCTIONS | {"ndarray"},
+    "numpy": frozenset(DTYPES) | frozenset(CONSTANTS) | MAKERS | FUNCTIONS | {"ndarray", "save"},
     "numpy.random": RANDOM,
     "numpy.linalg": LINALG,
 }
@@ -45,7 +45,8 @@ def find(module: str, meter: Meter) -> dict[str, Any]:
         return {"shuffle": shuffle(source), "*": lambda name: wrapped(getattr(source, name), name)}
     if module == "numpy.linalg":
         return {"*": lambda name: wrapped(getattr(np.linalg, name), name)}
-    fixed = {**CONSTANTS, **{name: DType(kind) for name, kind in DTYPES.items()}, "ndarray": TypeName(Array)}
+    fixed = {**CONSTANTS, **{name: DType(kind) for name, kind in DTYPES.items()}, "ndarray": TypeName(Array),
+             "save": saver(meter)}
     return {**fixed, "*": lambda name: reserved(name, meter) if name in MAKERS else wrapped(getattr(np, name), name)}
 
 
@@ -75,6 +76,23 @@ def elements(name: str, args: Any, kwargs: Any) -> int:
     shape = kwargs.get("shape", args[0] if args else 0)
     sizes = shape if isinstance(shape, (list, tuple)) else (shape,)
     return math.prod(size for size in sizes if type(size) is int)
+
+
+def saver(meter: Meter) -> Callable[[str, Any], None]:
+    """np.save, into the folder that --allow-write names."""
+
+    def save(file: str, arr: Any) -> None:
+        if type(file) is not str:
+            raise TypeError(f"expected str, not {type(file).__name__}")
+        from gradtrace.lang import permission
+
+        array = np.asarray(inside(arr))
+        described = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
+        with permission.create(file if file.endswith(".npy") else file + ".npy", meter) as out:
+            np.lib.format.write_array_header_1_0(out, described)
+            out.write(array.tobytes())
+
+    return save
 
 
 def shuffle(source: Any) -> Callable[[Any], None]:

@@ -78,7 +78,7 @@ def test_memory(text: str) -> None:
 "import sys\nsys.stderr.write('x' * 2000)", "print('é' * 600)"])
 def test_output(text: str) -> None:
     error, said = stopped(text, Budget(output_bytes=1000))
-    assert error.message == "the program printed more than 1000 bytes" and "--max-output" in error.hint
+    assert error.message == "the program put out more than 1000 bytes" and "--max-output" in error.hint
     assert len(said.encode()) <= 1000
 
 
@@ -150,7 +150,7 @@ def test_deep_recursion_is_an_exception(text: str) -> None:
 
 
 def test_the_list_of_limits_is_whole() -> None:
-    assert set(BY_FIELD) == set(Budget._fields)
+    assert {*BY_FIELD, "allow_write"} == set(Budget._fields)
     assert all(limit.variable == "GRADTRACE_" + limit.flag[2:].upper().replace("-", "_") for limit in LIMITS)
 
 

@@ -1,0 +1,115 @@
+"""The one permission: a folder that a program may write new files in (`--allow-write DIR`).
+
+    with permission.create("runs/one/events.out", meter) as file:
+        file.write(b"...")
+
+This is the only way from a program to the disk. The second wall stays up for everything else: it is lowered for the
+single steps that are taken here, after the path was resolved, links and all, and found inside the folder. What is
+written counts as output, against --max-output.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from gradtrace.annotations import Any
+from gradtrace.errors import UsageError, WallError
+from gradtrace.lang import wall
+from gradtrace.lang.budget import Meter
+
+FILE = 4096  # bytes that a file counts by itself: a million empty ones fill a disk too
+NEW = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class File:
+    """A file that a program may write, by one of our own functions: bytes go in, nothing is read."""
+
+    __slots__ = ("_meter", "_raw", "name")
+
+    def __init__(self, name: str, raw: int, meter: Meter) -> None:
+        self.name = name
+        self._raw = raw
+        self._meter = meter
+
+    def write(self, content: bytes) -> int:
+        """At once, without a buffer of Python's: what was written is there if a limit ends the program."""
+        self._meter.wrote(len(content))
+        left = memoryview(content)
+        while left:
+            left = left[_tell(self.name, os.write, self._raw, left) :]
+        return len(content)
+
+    def close(self) -> None:
+        if self._raw >= 0:
+            os.close(self._raw)
+            self._raw = -1
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    __del__ = close
+
+
+def writable(path: str, meter: Meter) -> str:
+    """The path without links and dots, if it lies inside the folder that may be written; else WallError."""
+    allowed = meter.budget.allow_write
+    if not isinstance(path, str) or "\0" in path:
+        raise WallError("a file's name is a text without zero bytes", "name it otherwise")
+    if not allowed:
+        raise WallError(f"the program wants to write '{path}', and programs write no files",
+                        "allow it with --allow-write DIR, a folder that it lies in")
+    with wall.lowered():
+        folder, real = os.path.realpath(allowed), os.path.realpath(path)
+    if os.path.commonpath((folder, real)) != folder:
+        raise WallError(f"the program wants to write '{path}', which is not inside '{allowed}'",
+                        "--allow-write names the only folder that it may write in")
+    return real
+
+
+def create(path: str, meter: Meter, *, append: bool = False) -> File:
+    """Opens a file inside the folder for writing, after making the folders above it; an old one is emptied.
+
+    WallError without the permission; UsageError if the system refuses. Only regular files with one name are
+    opened: not a pipe, not a device, not what another folder knows under a second name.
+    """
+    real = writable(path, meter)
+    meter.wrote(FILE)
+    with wall.lowered():
+        _tell(path, os.makedirs, os.path.dirname(real), exist_ok=True)
+        _tell(path, _only_ours, real)
+        raw = _tell(path, os.open, real, NEW | (os.O_APPEND if append else os.O_TRUNC), 0o666)
+    return File(path, raw, meter)
+
+
+def make_folder(path: str, meter: Meter) -> str:
+    """Makes a folder inside the one that may be written; its real path."""
+    real = writable(path, meter)
+    meter.wrote(FILE)
+    with wall.lowered():
+        _tell(path, os.makedirs, real, exist_ok=True)
+    return real
+
+
+def _only_ours(real: str) -> None:
+    try:
+        found = os.lstat(real)
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        raise PermissionError(errno.EACCES, "not a plain file of this folder alone")
+
+
+def _tell(path: str, job: Any, *args: Any, **how: Any) -> Any:
+    """Does a step on the disk; the system's refusal as an error of ours."""
+    try:
+        return job(*args, **how)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(f"the program cannot write '{path}': {reason}", "choose another --allow-write") from error

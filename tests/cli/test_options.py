@@ -149,7 +149,8 @@ def options(command):
 def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
     known = options(command)
     if command in OWN:  # the others' are tried in tests of their own
-        assert set(known) == {*SHARED, *OWN[command], *(limit.flag for limit in LIMITS)}
+        assert set(known) == {*SHARED, *OWN[command], "--allow-write",
+                              *(limit.flag for limit in LIMITS)}
     said = answer(command, "--help")
     for name, option in known.items():
         assert option.help and not option.help[0].islower(), name

@@ -49,7 +49,8 @@ def call(command: SourceCommand, args: list[str]) -> int | None:
     found = argv.split(args, command.arity)
     sources = int(forced(found) is None)
     few, many = len(found.positionals) < sources, len(found.positionals) > sources and not command.words
-    if few or many or any(o[0] in HELP_NAMES for o in found.options):
+    doubtful = bool(command.words) and any(word.startswith("-") for word in found.positionals)
+    if few or many or doubtful or any(o[0] in HELP_NAMES for o in found.options):
         return UNUSUAL
     program = read_program(found, command.always_file, bool(command.words))
     try:

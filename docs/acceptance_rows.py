@@ -36,6 +36,11 @@ ROWS: dict[str, tuple[str, str, str]] = {
         f"gradtrace paths {SEEDS}/picture_gradient_paths.py --from y",
         "",
     ),
+    "B5": (
+        "The picture with the local derivatives on its edges: what the drawing (`-o g.svg`) writes there.",
+        'gradtrace graph "a = x + w; b = w + 1; y = a * b" --x 2 --w 1 --derivatives | grep -o "∂[^<]*"',
+        "",
+    ),
     "B6": ("The gradient of the example.", 'gradtrace eval "(x+w)*(w+1)" --x 2 --w 1 --get w.grad', ""),
     "B7 B8 B9 B10 E5 F9 F10 G1 G2": (
         "Forward statement by statement, then backward in the engine's order: the root gets 1; upstream, local and "
@@ -93,6 +98,16 @@ ROWS: dict[str, tuple[str, str, str]] = {
         "gradtrace diff - --x 3 --to x=6",
         "y = x\nwhile y < 20:\n    y = y * 2\n",
     ),
+    "G14": (
+        "Dynamic and static in two columns (T stands for a time).",
+        'gradtrace compare "(x+w)*(w+1)" --x 2 --w 1 --runs 100',
+        "",
+    ),
+    "G14 G4": (
+        "A graph that depends on values has no static side, and the line that prevents it is told.",
+        "gradtrace compare - --x 3",
+        "y = x\nwhile y < 20:\n    y = y * 2\n",
+    ),
     "I1 I5 I7": (
         "A note in file order, in one namespace: the first note.",
         f"gradtrace verify {NOTES}/note_1_graph_and_dynamic_graph.txt",
@@ -121,8 +136,11 @@ def write(out: Callable[[str], object]) -> None:
 
 def output(command: str, given: str) -> str:
     """What a command prints, without addresses and times; its exit code if that is not 0."""
-    args = [sys.executable, "-m", "gradtrace", *shlex.split(command)[1:]]
-    done = subprocess.run(args, input=given, capture_output=True, text=True, cwd=ROOT, encoding="utf-8",
+    run = command.replace("gradtrace", f"{shlex.quote(sys.executable)} -m gradtrace", 1)
+    done = subprocess.run(run, shell=True, input=given, capture_output=True, text=True, cwd=ROOT, encoding="utf-8",
                           env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"})
     text = re.sub(r"0x[0-9a-f]{6,}", "0xADDR", done.stdout).rstrip()
+    text = re.sub(r"  \([\d.e+]+ times as fast\)", "", text)
+    text = re.sub(r"[\d.e+]+ (ns|us|ms|s)\b *", lambda found: "T".ljust(len(found[0])), text)
+    text = "\n".join(line.rstrip() for line in text.splitlines())
     return text + (f"\n(exit code {done.returncode})" if done.returncode else "")

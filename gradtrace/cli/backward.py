@@ -48,14 +48,18 @@ def differentiate(
 
 def left_out(how: Backward, why: str) -> int:
     """Backward is not called: a note if flags ask for something of it. How often it was called: 0."""
-    flags = ("retain_graph", "create_graph", "grad_tensors", "inputs", "retain_grad", "zero_grad")
-    idle = [f"--{flag.replace('_', '-')}" for flag in flags if getattr(how, flag)]
+    tell_idle(how, ("retain_graph", "create_graph", "grad_tensors", "inputs", "retain_grad", "zero_grad"), why,
+              "; --backward 1 calls it all the same")
+    return 0
+
+
+def tell_idle(how: Backward, fields: tuple[str, ...], why: str, remedy: str = "") -> None:
+    """A note on stderr if any of these flags was given, which are without effect because of `why`."""
+    idle = [f"--{field.replace('_', '-')}" for field in fields if getattr(how, field)]
     if idle:
         from gradtrace.cli import report
 
-        verb = "has" if len(idle) == 1 else "have"
-        report.write(f"gradtrace: {why}: {', '.join(idle)} {verb} no effect; --backward 1 calls it all the same")
-    return 0
+        report.write(f"gradtrace: {why}: {', '.join(idle)} {'has' if len(idle) == 1 else 'have'} no effect{remedy}")
 
 
 def call(roots: list[Tensor], vectors: list[Tensor] | None, targets: list[Tensor] | None, how: Backward) -> None:

@@ -109,7 +109,8 @@ def check(program: Program, inputs: Inputs, how: Backward, budget: Budget, order
     runner = Runner(program, inputs, how, budget)
     checked: list[opcheck.Checked] = []
     first = runner.run(examine=own_functions(checked))
-    leaves = [(i, runner.name(i)) for i, t in enumerate(first.tracked) if t.is_leaf and t.requires_grad]
+    named = [(i, runner.name(i)) for i, t in enumerate(first.tracked) if t.is_leaf and t.requires_grad]
+    leaves = restricted(named, names(how.inputs))
     if first.outcome is None or not leaves:
         raise UsageError("no leaf requires grad, so there is nothing to check", "let a variable require grad")
     found: list[analysis.Element] = []
@@ -141,6 +142,18 @@ def check(program: Program, inputs: Inputs, how: Backward, budget: Budget, order
     return analysis.Check(
         tuple(found), tuple(wrong), functions, cuts, hidden, skipped, runner.dtype, where(runner, first)
     )
+
+
+def restricted(leaves: list[tuple[int, str]], wanted: tuple[str, ...]) -> list[tuple[int, str]]:
+    """The leaves that --inputs names, or all. UsageError for a name that is none."""
+    known = [name for _, name in leaves]
+    for name in wanted:
+        if name not in known:
+            from gradtrace.views.pick import close
+
+            raise UsageError(f"--inputs: no leaf '{name}' that requires grad", close(name, known) or
+                             f"there are {', '.join(known)}")
+    return [leaf for leaf in leaves if leaf[1] in wanted] if wanted else leaves
 
 
 def where(runner: Runner, first: Probe) -> str:

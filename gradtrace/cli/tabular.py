@@ -87,12 +87,15 @@ def recorded(
 
 
 class Progress:
-    """Rows, rate and what is left, on stderr, twice a second; nothing where stderr is no terminal, unless asked."""
+    """Rows, rate and what is left, on stderr, twice a second; nothing where stderr is no terminal, unless asked.
 
-    def __init__(self, total: int | None, wanted: bool) -> None:
-        self.total, self.wanted = total, wanted
+    Asked for, the last line is there however short the run is.
+    """
+
+    def __init__(self, total: int | None, asked: bool) -> None:
+        self.total, self.wanted = total, asked or sys.stderr.isatty()
         self.start = self.last = time.monotonic()
-        self.shown = False
+        self.shown = asked
 
     def __call__(self, rows: int) -> None:
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""Every option of every command has a help text and does something. (`test_limits` tries the limits.)"""
+"""Every option of every command has a help text and does something. (`test_limits` tries the limits, `test_permission` --allow-write.)"""
 
 import pytest
 
@@ -38,6 +38,12 @@ MATRICES = {
     "--set": (("x*x", "--x", "1"), ("--set", "x=3", "--x", "3")),
     "--dtype": (("x/3", "--x", "1", "--format", "json"), ("--dtype", "float32")),
     "--seed": (("(x*randn(2)).sum()", "--x", "1", "--seed", "1"), ("--seed", "2")),
+}
+# a plan shows no values, and has no random numbers: these options' values are read all the same
+STATIC = {
+    "--set": (("x*2", "--x", "1"), ("--set", "v=3")),
+    "--params": (("w*2", "--w", "1"), ("--params", "nowhere.json")),
+    "--seed": (NOTES, ("--seed", "none")),
 }
 OWN = {
     "eval": {
@@ -117,6 +123,73 @@ OWN = {
         "--create-graph": ((*NOTES, "--backward", "2"), ("--create-graph",)),
         "--retain-grad": (("y = x*x\nz = y*2", "--x", "1"), ("--retain-grad", "y")),
     },
+    "check": {
+        **BACKWARD,
+        "--format": (NOTES, ("--format", "csv")),
+        "--order": (NOTES, ("--order", "2")),
+        "--most": (("(x*x).sum()", "--x", "ones(5)"), ("--most", "2")),
+        "--against": (NOTES, ("--against", "torch", "--python", "nowhere/python")),
+        "--python": ((*NOTES, "--against", "torch"), ("--python", "nowhere/python")),
+        "--all": (("(x*x).sum()", "--x", "ones(21)"), ("--all",)),
+        "--set": (("x*x", "--x", "1"), ("--set", "x=3", "--x", "3")),
+        "--dtype": (("x/3", "--x", "1", "--format", "json"), ("--dtype", "float32")),
+        "--seed": (("(x*randn(2)).sum()", "--x", "1", "--seed", "1"), ("--seed", "2")),
+        "--create-graph": ((*NOTES, "--backward", "2"), ("--create-graph",)),
+        "--retain-grad": (NOTES, ("--retain-grad", "v")),
+    },
+    "diff": {
+        **BACKWARD,
+        **{name: (("x*w", "x*x*w", "--x", "2", "--w", "1", "--format", "json"), added) for name, added in {
+            "--output": ("--output", "x"), "--backward": ("--backward", "3"), "--no-backward": ("--no-backward",),
+            "--grad-tensors": ("--grad-tensors", "2"), "--inputs": ("--inputs", "w"), "--no-grad": ("--no-grad", "w"),
+            "--dtype": ("--dtype", "float16"), "--retain-grad": ("--retain-grad", "v")}.items()},
+        "--retain-graph": (("x*x", "x+x", "--x", "2", "--backward", "2"), ("--retain-graph",)),
+        "--create-graph": (("x*x", "x+x", "--x", "2", "--backward", "2"), ("--create-graph",)),
+        "--zero-grad": (("x*x", "x+x", "--x", "2", "--backward", "2", "--retain-graph"), ("--zero-grad",)),
+        "-e": (("x+1", "--x", "1"), ("-e", "x*2")),
+        "--set": (("x*x", "x+x", "--x", "1"), ("--set", "x=3", "--x", "3")),
+        "--params": (("w*2", "w*3"), ("--params", "p.json")),
+        "--seed": (("randn(2).sum()", "rand(2).sum()", "--seed", "1"), ("--seed", "2")),
+        "--to": (("x*x", "--x", "3"), ("--to", "x=4")),
+        "-o": (("x*x", "x+x", "--x", "3"), ("-o", "d.svg")),
+        "--all": (("loop.txt", "--x", "1", "--to", "x=2"), ("--all",)),
+        "--format": (("x*x", "x+x", "--x", "3"), ("--format", "csv")),
+    },
+    "plan": {
+        "--order": (NOTES, ("--order", "2")),
+        "--output": (("loop.txt", "--x", "1"), ("--output", "x")),
+        "--fast-math": (("x*w + 0", "--x", "2", "--w", "1"), ("--fast-math",)),
+        "--runs": (NOTES, ("--runs", "2")),
+        "--format": (NOTES, ("--format", "dot")),
+        "-o": (NOTES, ("-o", "p.svg")),
+        **STATIC,
+    },
+    "compare": {
+        "--runs": ((*NOTES, "--format", "json"), ("--runs", "2")),
+        "--format": (NOTES, ("--format", "json")),
+        **STATIC,
+    },
+    "map": {
+        "--data": (("x*2",), ("--data", "t.csv")),
+        "--grid": (("x*2", "--x", "1"), ("--grid", "x=1,2")),
+        **{name: (("x*2", "--data", "t.csv"), added) for name, added in {
+            "-o": ("-o", "out.csv"), "--from": ("--from", "tsv"), "--to": ("--to", "jsonl"),
+            "--order": ("--order", "2"), "--keep": ("--keep", "none"), "--resume": ("--resume",),
+            "--scheduler": ("--scheduler", "tcp://nowhere:1"),
+            "--progress": ("--progress",),
+            "--workers": ("--workers", "0"), "--part-rows": ("--part-rows", "0"), "--set": ("--set", "x=3"),
+            "--no-grad": ("--no-grad", "x"), "--dtype": ("--dtype", "float32"), "-e": ("-e", "x/3")}.items()},
+        "--output": (("y = x*2\nz = y*x", "--data", "t.csv"), ("--output", "y")),
+        "--grad": (("x*w", "--data", "t.csv", "--w", "2"), ("--grad", "w")),
+        "--on-error": (("1/x", "--data", "bad.csv"), ("--on-error", "skip")),
+        "--params": (("x*w", "--data", "t.csv"), ("--params", "p.json")),
+        "--seed": (("x*2", "--data", "t.csv"), ("--seed", "none")),
+    },
+    "ops": {"--format": (("mul",), ("--format", "json"))},
+    "verify": {
+        "--format": (("note.md",), ("--format", "json")),
+        "--update": (("note.md",), ("--update",)),
+    },
 }
 # what `run` runs to show an option; with the arguments of SHARED
 SCRIPTS = {
@@ -130,6 +203,9 @@ def compare(gt, here):
     """compare(args, added): the two command lines differ, and neither shows a fault of ours."""
     (here / "loop.txt").write_text(LOOP)
     (here / "p.json").write_text('{"w": 3}')
+    (here / "t.csv").write_text("x\n0.1\n2\n")
+    (here / "bad.csv").write_text("x\n1\nnone\n")
+    (here / "note.md").write_text("```python\nprint(1)\n```\nIt prints\n```\n2\n```\n")
 
     def check(args, added):
         before, after = gt(*args), gt(*args, *added)
@@ -145,12 +221,21 @@ def options(command):
     return {max(param.opts, key=len): param for param in params if param.param_type_name == "option"}
 
 
+def tried(command):
+    """What is tried of a command: its own options and those that all have."""
+    if command in ("ops", "verify"):  # they do not run a program with inputs
+        first = ("mul",) if command == "ops" else ("note.md",)
+        shared = {"--errors": (("nowhere",), ("--errors", "json")), "--debug": (("nowhere",), ("--debug",)),
+                  "--color": (first, ("--color", "always"))}
+        return {**shared, **OWN[command]}
+    return {**SHARED, **OWN[command]}
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
     known = options(command)
-    if command in OWN:  # the others' are tried in tests of their own
-        assert set(known) == {*SHARED, *OWN[command], "--allow-write",
-                              *(limit.flag for limit in LIMITS)}
+    limits = set() if command == "ops" else {"--allow-write", *(limit.flag for limit in LIMITS)}
+    assert set(known) == {*tried(command), *limits}
     said = answer(command, "--help")
     for name, option in known.items():
         assert option.help and not option.help[0].islower(), name
@@ -159,10 +244,10 @@ def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
 
 @pytest.mark.parametrize(
     ("command", "option"),
-    [(command, option) for command in OWN if command != "run" for option in {**SHARED, **OWN[command]}],
+    [(command, option) for command in OWN if command != "run" for option in tried(command)],
 )
 def test_every_option_makes_a_difference(compare, command, option):
-    args, added = {**SHARED, **OWN[command]}[option]
+    args, added = tried(command)[option]
     compare((command, *args), added)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import options, output, screen
+from gradtrace.cli import backward, options, output, screen
 from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.cli.exits import Exit
 
@@ -22,6 +22,7 @@ EXAMPLES = """Examples:
   gradtrace check my_function.py --order 2
   gradtrace check tutorial.py --against torch"""
 
+IDLE = ("backward", "no_backward", "retain_graph", "create_graph", "retain_grad", "zero_grad")  # but for --against
 FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 
@@ -35,6 +36,7 @@ def check(
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
     if against is not None:
         return beside_torch(program, inputs, how, options.budget(flags), python, format, screen.options(color, all))
+    backward.tell_idle(how, IDLE, "derivatives are checked, not what backward leaves")
     found = checking.check(program, inputs, how, options.budget(flags), order, most)
     output.write(view.text(found, screen.options(color, all)) if format == "table" else view.render(found, format))
     return Exit.OK if found.passed else Exit.FAILED

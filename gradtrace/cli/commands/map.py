@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from itertools import chain
 
 from gradtrace.annotations import TYPE_CHECKING, Any
@@ -70,7 +69,7 @@ def map_rows(
     refuse_collision(kept, mapper.labels)
     threads = workers or os.cpu_count() or 1
     job = run.Job(table.line, bound.columns, kept, mapper, on_error, threads)
-    done, shown = run.Done(), tabular.Progress(getattr(table, "rows", None), progress or sys.stderr.isatty())
+    done, shown = run.Done(), tabular.Progress(getattr(table, "rows", None), progress)
     if in_parts:
         assert output_file is not None
         facts = {"program": program.source.text, "data": data, "grid": list(grid), "kind": kind, "part_rows": part_rows,

@@ -1,4 +1,7 @@
-"""Every option of every command has a help text and does something. (`test_limits` tries the limits, `test_permission` --allow-write.)"""
+"""Every option of every command has a help text and does something.
+
+`test_limits` tries the limits, `test_permission` --allow-write.
+"""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""Value and five gradients of Black-Scholes calls for N rows; prints seconds (the median of some runs after one), peak
-bytes above the import's and the inputs', and a checksum.
+"""Value and five gradients of Black-Scholes calls for N rows; prints the seconds (the median of some runs after one),
+peak bytes above the import's and the inputs', and a checksum.
 
     python black_scholes.py PEER N [THREADS]
 
@@ -9,6 +9,7 @@ and HIPS autograd take gradtrace's.
 
 from __future__ import annotations
 
+import json
 import math
 import resource
 import statistics
@@ -111,7 +112,7 @@ def main() -> None:
         times.append(time.perf_counter() - start)
         total = sum(float(a.sum()) for a in out)
         del out
-    print(statistics.median(times[1:]), peak() - before, total)
+    print(json.dumps({"seconds": statistics.median(times[1:]), "bytes": peak() - before, "check": total}))
 
 
 main()

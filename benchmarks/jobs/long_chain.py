@@ -1,10 +1,11 @@
-"""A chain of N scalar operations forward and backward, once; prints seconds and peak bytes above the import's.
+"""A chain of N scalar operations forward and backward, once; prints the seconds and peak bytes above the import's.
 
     python long_chain.py PEER N
 """
 
 from __future__ import annotations
 
+import json
 import resource
 import sys
 import time
@@ -33,7 +34,7 @@ def main() -> None:
         y = y * y
     y.backward()
     seconds = time.perf_counter() - start
-    print(seconds, peak() - before, float(x.grad))
+    print(json.dumps({"seconds": seconds, "bytes": peak() - before, "check": float(x.grad)}))
 
 
 main()

@@ -1,0 +1,1 @@
+"""gradtrace beside its peers: `python -m benchmarks [JOB ...]`. See README.md here."""

@@ -1,0 +1,62 @@
+"""Runs a job: each measurement in a process of its own, the peers taking turns."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.table import OURS, Job
+
+HOME = Path(__file__).parent.parent
+# One thread each; the jobs with more set that themselves.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+class Figures(NamedTuple):
+    """What one process reported."""
+
+    seconds: float
+    bytes: float | None = None  # memory above what the imports took
+    check: float | None = None  # a sum over the result
+
+
+Rounds = dict[str, list[Figures]]  # of each peer, one entry for each round
+
+
+def run_job(job: Job, rounds: int, interpreters: dict[str, str], tell: Callable[[str], None]) -> Rounds:
+    """Every peer's figures; a peer that is not installed is left out, and `tell` is told so."""
+    found: Rounds = {peer: [] for peer in job.peers}
+    for turn in range(rounds + 1):
+        for peer in list(found):
+            python = interpreters.get(peer, sys.executable)
+            figures = measure(job, peer, [python if part == "{python}" else part for part in job.peers[peer]])
+            if figures is None:
+                tell(f"  {peer}: not installed, left out")
+                del found[peer]
+            elif turn:  # the first turn fills the file cache
+                found[peer].append(figures)
+    return found
+
+
+def measure(job: Job, peer: str, command: list[str]) -> Figures | None:
+    """One process: its figures, or None where the peer is not installed. SystemExit if it fails."""
+    environment = {**os.environ, **ONE_THREAD, "PYTHONPATH": str(HOME)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
+    start = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    seconds = time.perf_counter() - start
+    if done.returncode:
+        if "ModuleNotFoundError" in done.stderr and peer != OURS:
+            return None
+        raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
+    if not job.whole:
+        return Figures(**json.loads(done.stdout))
+    if peer == OURS and job.says not in done.stdout:
+        raise SystemExit(f"{' '.join(command)}\nprinted no {job.says!r}:\n{done.stdout}")
+    return Figures(seconds)

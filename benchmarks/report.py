@@ -1,0 +1,98 @@
+"""Results as text for the terminal and as the table of docs/performance.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks.results import Results
+from benchmarks.table import JOBS, OURS, Target
+
+UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+BEGIN, END = "<!-- figures: python -m benchmarks --write -->", "<!-- end of figures -->"
+HEAD = ["job", "peer", "ratio to reach", "ratio", "gradtrace", "the peer", ""]
+
+
+def text(name: str, entry: Results) -> str:
+    """One job for the terminal."""
+    job = JOBS[name]
+    lines = [f"{name}: {job.title}"]
+    for peer, figures in entry["peers"].items():
+        line = f"  {peer:12} {shown_time(figures['seconds'], job.unit):>12}"
+        ratio = entry["ratios"].get(peer)
+        line += "" if ratio is None else f"   ratio {ratio['seconds']:6.3f}"
+        if figures["bytes"] is not None:
+            line += f"   {shown_bytes(figures['bytes']):>9}"
+            line += "" if ratio is None or ratio["bytes"] is None else f"   ratio {ratio['bytes']:6.3f}"
+        lines.append(line)
+    lines += [f"  {verdict(target, value)}" for target in job.targets if (value := reached(target, entry)) is not None]
+    if entry["agree"] is False:
+        lines.append("  THE RESULTS DO NOT AGREE: " + ", ".join(
+            f"{peer} {figures['check']!r}" for peer, figures in entry["peers"].items()))
+    return "\n".join(lines)
+
+
+def reached(target: Target, entry: Results) -> float | None:
+    ratio = entry["ratios"].get(target.peer)
+    value: float | None = None if ratio is None else ratio[target.figure]
+    return value
+
+
+def verdict(target: Target, value: float) -> str:
+    what = f"{'time' if target.figure == 'seconds' else 'memory'} over {target.peer}'s: {value:.3f}"
+    return f"{what}, to reach {target.ratio}: {'reached' if value <= target.ratio else 'MISSED'}"
+
+
+def shown_time(seconds: float, unit: str) -> str:
+    return f"{seconds * UNITS[unit]:.4g} {unit}"
+
+
+def shown_bytes(count: float) -> str:
+    return f"{count / 2**20:.0f} MiB"
+
+
+def table(results: Results) -> str:
+    """Every target as a row of a Markdown table, the machine above it, jobs without a target below."""
+    rows = [HEAD, ["---"] * len(HEAD)]
+    for name, entry in results["jobs"].items():
+        rows += [row(name, entry, target) for target in JOBS[name].targets]
+    others = [HEAD[:2] + HEAD[3:6], ["---"] * 5]
+    for name, entry in results["jobs"].items():
+        aimed = {target.peer for target in JOBS[name].targets}
+        others += [bare_row(name, entry, peer) for peer in entry["ratios"] if peer not in aimed]
+    facts = ", ".join(f"{key} {value}" for key, value in results["machine"].items())
+    return "\n".join([f"Measured on: {facts}.", "", *lines(rows), "", "Beside the other peers:", "", *lines(others)])
+
+
+def row(name: str, entry: Results, target: Target) -> list[str]:
+    value = reached(target, entry)
+    if value is None:
+        return [JOBS[name].title, target.peer, f"{target.ratio:g}", "", "", "", "not measured"]
+    what = "" if target.figure == "seconds" else ": memory"
+    mark = "reached" if value <= target.ratio else f"missed by {value / target.ratio - 1:.0%}"
+    return [JOBS[name].title + what, target.peer, f"{target.ratio:g}", f"**{value:.3g}**",
+            figure(name, entry, OURS, target.figure), figure(name, entry, target.peer, target.figure), mark]
+
+
+def bare_row(name: str, entry: Results, peer: str) -> list[str]:
+    value = entry["ratios"][peer]["seconds"]
+    return [JOBS[name].title, peer, f"{value:.3g}", *(figure(name, entry, p, "seconds") for p in (OURS, peer))]
+
+
+def figure(name: str, entry: Results, peer: str, which: str) -> str:
+    value: Any = entry["peers"][peer][which]
+    return shown_time(value, JOBS[name].unit) if which == "seconds" else shown_bytes(value)
+
+
+def lines(rows: list[list[str]]) -> list[str]:
+    return ["| " + " | ".join(cells) + " |" for cells in rows]
+
+
+def write(path: Path, results: Results) -> None:
+    """Puts the table between the two marks of a Markdown page. SystemExit when they are not there."""
+    page = path.read_text() if path.exists() else ""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise SystemExit(f"{path}: has no lines `{BEGIN}` and `{END}` for the table to stand between")
+    path.write_text(f"{before}{BEGIN}\n{table(results)}\n{END}{after}")

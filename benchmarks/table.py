@@ -1,0 +1,92 @@
+"""What is measured: the jobs, who takes part in each, and the ratios to reach."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+SCRIPTS = Path(__file__).parent / "jobs"
+EXPRESSION = ["(x+w)*(w+1)", "--x", "2", "--w", "1"]
+# What the installed command runs; `python -m` would import more than that.
+COMMAND = ["{python}", "-c", "from gradtrace.cli.main import main; main()"]
+PEERS = ("gradtrace", "torch", "autograd", "numpy", "floats")
+OURS = "gradtrace"
+
+
+class Target(NamedTuple):
+    """gradtrace over `peer` is to be at most `ratio`."""
+
+    peer: str
+    ratio: float
+    figure: str = "seconds"  # or "bytes"
+
+
+class Job(NamedTuple):
+    title: str
+    unit: str  # of the times shown: "ms", "us", "ns" or "s"
+    peers: dict[str, list[str]]  # what to run for each peer; "{python}" is its interpreter
+    targets: tuple[Target, ...] = ()
+    whole: bool = False  # the time of the whole process, not what it prints
+    agree: float = 1e-9  # how far the results of two peers may be apart, relative
+    says: str = ""  # what our own output must contain, where it prints no figures
+
+
+def script(name: str, *arguments: object, peers: tuple[str, ...] = PEERS) -> dict[str, list[str]]:
+    return {p: run_script(name, p, *arguments) for p in peers}
+
+
+def run_script(name: str, peer: str, *arguments: object) -> list[str]:
+    return ["{python}", str(SCRIPTS / f"{name}.py"), peer, *map(str, arguments)]
+
+
+def without(peers: dict[str, list[str]], *names: str) -> dict[str, list[str]]:
+    return {name: command for name, command in peers.items() if name not in names}
+
+
+def than(peer: str, seconds: float, memory: float | None = None) -> tuple[Target, ...]:
+    times = (Target(peer, seconds),)
+    return times if memory is None else (*times, Target(peer, memory, "bytes"))
+
+
+JOBS = {
+    "start": Job("cold start of the scalar `eval`, whole process", "ms", {
+        OURS: [*COMMAND, "eval", *EXPRESSION],
+        "python": ["{python}", "-c", "pass"],
+        "click": ["{python}", "-c", "import click"],
+        "numpy": ["{python}", "-c", "import numpy"],
+        "torch": ["{python}", "-c", "import torch"],
+    }, than("numpy", 0.5), whole=True, says="MulBackward0"),
+    "start-array": Job("cold start of the same with arrays, whole process", "ms", {
+        OURS: [*COMMAND, "eval", EXPRESSION[0], "--x", "2,3", "--w", "1,1", "--grad-tensors", "1,1"],
+        "numpy, click": ["{python}", "-c", "import numpy, click"],
+    }, than("numpy, click", 1.15), whole=True, says="MulBackward0"),
+    "scalar": Job("forward + backward per operation, float64 scalars, 1,000 mixed operations", "us",
+                  script("mixed_ops", 0, 1000), than("torch", 0.15)),
+    "ten": Job("forward + backward per operation, 10 elements, 1,000 mixed operations", "us",
+               without(script("mixed_ops", 10, 1000), "floats"), than("torch", 0.25)),
+    "million": Job("1,000,000 scalar operations, forward + backward", "s",
+                   without(script("long_chain", 1_000_000), "autograd", "numpy", "floats"), than("torch", 0.1, 0.2)),
+    "large": Job("10 elementwise operations on 1,000,000 float64, forward + backward, per operation", "ms",
+                 without(script("mixed_ops", 1_000_000, 10), "floats"), than("torch", 0.6)),
+    "larger": Job("10 elementwise operations on 10,000,000 float64, forward + backward, per operation", "ms",
+                  without(script("mixed_ops", 10_000_000, 10), "floats"), than("torch", 0.4)),
+    "mlp": Job("MLP 64-128-10, batch of 32, 1,000 steps of SGD", "s",
+               without(script("mlp", 1000), "floats"), than("torch", 0.5), agree=2e-3),
+    "rows": Job("Black-Scholes value and 5 gradients by row, 1,000,000 rows (`map`)", "s",
+                without(script("black_scholes", 1_000_000), "floats"), than("torch", 0.4)),
+    "rows-large": Job("Black-Scholes value and 5 gradients by row, 10,000,000 rows (`map`)", "s",
+                      without(script("black_scholes", 10_000_000), "floats", "autograd"), than("torch", 0.11)),
+    "rows-threads": Job("Black-Scholes value and 5 gradients by row, 10,000,000 rows (`map`), two threads", "s",
+                        script("black_scholes", 10_000_000, 2, peers=(OURS, "torch"))),
+    "loop": Job("a pass of `n = n + i` in the language, beside Python's own", "us",
+                {peer: run_script("language", peer, "loop", 1_000_000) for peer in (OURS, "python")},
+                than("python", 10)),
+    "statement": Job("three statements on 10 elements in the language, beside the same from Python", "us",
+                     {peer: run_script("language", peer, "statement", 50_000) for peer in (OURS, "python")},
+                     than("python", 1.1)),
+    "statement-scalar": Job("`y = y * w + b` on float64 scalars in the language, beside the same from Python", "us",
+                            {peer: run_script("language", peer, "scalar", 100_000) for peer in (OURS, "python")},
+                            than("python", 1.1)),
+    "repeated": Job("(x+w)*(w+1) and its gradients, 100,000 runs of one plan, per run", "us",
+                    script("repeated", 100_000, peers=(OURS, "eager", "torch", "floats"))),
+}

@@ -1,0 +1,151 @@
+"""What the benchmarks make of measurements: no clock runs here."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import report, results
+from benchmarks.measure import Figures, measure
+from benchmarks.table import JOBS, OURS, SCRIPTS, Job, Target, run_script, than
+
+HOME = Path(__file__).parents[2]
+JOB = Job("a job", "ms", {OURS: [], "torch": []}, than("torch", 0.5, 0.2))
+
+
+def found(*pairs):
+    return {OURS: [Figures(a, 10.0, 1.0) for a, _ in pairs], "torch": [Figures(b, 100.0, 1.0) for _, b in pairs]}
+
+
+def entry(*pairs):
+    return results.summary(JOB, found(*pairs))
+
+
+def document(**jobs):
+    return {**results.SCHEMA, "machine": {"cores": "2"}, "jobs": jobs}
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "benchmarks", *map(str, arguments)]
+    return subprocess.run(command, cwd=HOME, capture_output=True, text=True, check=False)
+
+
+def test_a_ratio_is_the_median_of_the_rounds_own_ratios():
+    # The second round ran on a slowed machine: each figure doubled, the ratio did not.
+    made = entry((1.0, 4.0), (2.0, 8.0), (1.0, 2.0))
+    assert made["ratios"]["torch"]["seconds"] == 0.25
+    assert made["ratios"]["torch"]["best"] == 0.5
+    assert made["ratios"]["torch"]["bytes"] == pytest.approx(0.1)
+    assert made["peers"]["torch"] == {"seconds": 4.0, "bytes": 100.0, "check": 1.0}
+    assert made["agree"] is True
+
+
+def test_results_that_differ_are_seen():
+    apart = found((1.0, 1.0))
+    apart["torch"] = [Figures(1.0, None, 1.0 + 1e-6)]
+    assert results.agreement(JOB, apart) is False
+    assert results.agreement(JOB._replace(agree=1e-5), apart) is True
+    assert results.agreement(JOB, {OURS: [Figures(1.0)]}) is None
+    assert "DO NOT AGREE" in report.text("scalar", {**entry((1.0, 1.0)), "agree": False})
+
+
+def test_a_slowdown_shows_in_the_median_and_in_the_best_time():
+    before = entry((1.0, 10.0))
+    assert results.slower("scalar", entry((2.0, 10.0)), before, 0.25) == [
+        "scalar: the time over torch's was 0.1 and is 0.2"
+    ]
+    assert results.slower("scalar", entry((1.2, 10.0)), before, 0.25) == []
+    assert results.slower("scalar", entry((9.0, 10.0), (1.0, 10.0), (9.0, 10.0)), before, 0.25) == []
+    assert results.slower("scalar", {**before, "ratios": {}}, before, 0.25) == []
+
+
+def test_more_memory_is_a_slowdown_too():
+    before, now = entry((1.0, 10.0)), entry((1.0, 10.0))
+    now["ratios"]["torch"]["bytes"] *= 2
+    assert results.slower("million", now, before, 0.25) == ["million: the memory over torch's was 0.1 and is 0.2"]
+
+
+def test_jobs_not_run_keep_their_figures_of_the_same_machine():
+    older, newer = document(scalar=entry((1.0, 1.0)), ten=entry((1.0, 1.0))), document(ten=entry((2.0, 1.0)))
+    joined = results.together(newer, older)
+    assert list(joined["jobs"]) == ["scalar", "ten"]
+    assert joined["jobs"]["ten"] == newer["jobs"]["ten"]
+    assert results.together(newer, {**older, "machine": {"cores": "64"}}) == newer
+
+
+def test_the_page_has_each_target_with_its_verdict(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
+    report.write(page, document(million=entry((1.0, 20.0)), ten=entry((1.0, 2.0))))
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
+    title = JOBS["million"].title
+    assert f"| {title} | torch | 0.1 | **0.05** | 1 s | 20 s | reached |" in text
+    assert f"| {title}: memory | torch | 0.2 | **0.1** | 0 MiB | 0 MiB | reached |" in text
+    assert "| torch | 0.25 | **0.5** | 1e+06 us | 2e+06 us | missed by 100% |" in text
+    assert "cores 2" in text
+
+
+def test_a_page_without_a_place_for_the_table_is_refused(tmp_path):
+    with pytest.raises(SystemExit, match="no lines"):
+        report.write(tmp_path / "page.md", document())
+
+
+def test_every_job_has_a_script_and_targets_among_its_peers():
+    for name, job in JOBS.items():
+        assert OURS in job.peers, name
+        assert all(target.peer in job.peers for target in job.targets), name
+        paths = [part for command in job.peers.values() for part in command if part.endswith(".py")]
+        assert all(Path(path).parent == SCRIPTS and Path(path).exists() for path in paths), name
+
+
+@pytest.mark.parametrize(("script", "arguments"), [
+    ("mixed_ops", (0, 20)), ("mixed_ops", (10, 20)), ("long_chain", (40,)), ("mlp", (3,)), ("black_scholes", (100,)),
+    ("repeated", (10,)),
+])
+def test_gradtrace_and_the_derivative_by_hand_agree(script, arguments):
+    peers = [OURS, *(peer for peer in ("numpy", "floats") if peer in HAND[script])]
+    job = Job("", "s", {})
+    checks = [
+        measure(job, peer, [sys.executable, *run_script(script, peer, *arguments)[1:]]).check for peer in peers
+    ]
+    assert checks == pytest.approx([checks[0]] * len(checks), rel=1e-4 if script == "mlp" else 1e-9)
+
+
+HAND = {
+    "mixed_ops": ("numpy",), "long_chain": (), "mlp": ("numpy",), "black_scholes": ("numpy",), "repeated": ("floats",),
+}
+
+
+def test_a_peer_that_is_not_installed_is_left_out():
+    assert measure(Job("", "s", {}), "other", [sys.executable, "-c", "import no_such_package_here"]) is None
+    with pytest.raises(SystemExit, match="no_such_package_here"):
+        measure(Job("", "s", {}), OURS, [sys.executable, "-c", "import no_such_package_here"])
+
+
+def test_the_command_compares_with_a_baseline(tmp_path):
+    now, same, faster = tmp_path / "now.json", tmp_path / "same.json", tmp_path / "faster.json"
+    results.save(now, document(scalar=entry((1.0, 10.0))))
+    results.save(same, document(scalar=entry((1.1, 10.0))))
+    results.save(faster, document(scalar=entry((0.1, 10.0))))
+    done = run("--from", now, "--compare", same)
+    assert done.returncode == 0, done.stderr
+    assert "nothing is slower" in done.stdout
+    done = run("--from", now, "--compare", faster)
+    assert done.returncode == 1
+    assert done.stderr == "scalar: the time over torch's was 0.01 and is 0.1\n"
+
+
+def test_the_command_refuses_what_it_does_not_know(tmp_path):
+    assert "no job 'scalr'" in run("scalr").stderr
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({"schema": "another"}))
+    done = run("--from", other)
+    assert done.returncode == 1 and "no results of" in done.stderr
+
+
+def test_targets_name_figures_that_are_measured():
+    assert all(target.figure in Figures._fields for job in JOBS.values() for target in job.targets)
+    assert Target("torch", 0.5).figure == "seconds"

@@ -26,7 +26,7 @@ def differentiate(
         return 0
     known = {**tensors, **tensors_of(run.env)}
     made = [*known.values(), *results(run)]
-    if not asked and (called or any(has_grad(t) for t in made)):
+    if not asked and (called or any(has_grad(t) for t in made) or any(has_grad(t) for t in read(run))):
         return left_out(how, "the program calls backward itself")
     if not asked and not any(t.requires_grad for t in roots):
         return left_out(how, "the output does not require grad")
@@ -89,6 +89,13 @@ def results(run: Any) -> list[Tensor]:
     for _, _, out, _ in run.records or ():
         found += [t for t in (out if isinstance(out, (list, tuple)) else (out,)) if isinstance(t, Tensor)]
     return found
+
+
+def read(run: Any) -> list[Tensor]:
+    """Every tensor that an operation was given; a leaf without a name, as in f(torch.ones(2, requires_grad=True)), too."""
+    from gradtrace.engine import Tensor
+
+    return [arg for _, args, _, _ in run.records or () for arg in args if isinstance(arg, Tensor)]
 
 
 def has_grad(tensor: Tensor) -> bool:

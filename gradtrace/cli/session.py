@@ -145,16 +145,22 @@ def boxed(run: Any) -> Any:
 
 
 def roots_of(run: Any) -> list[Tensor]:
-    """The tensors that backward starts from: those --output names, else the program's last value."""
+    """The tensors that backward starts from: those --output names, else the program's last value.
+
+    UsageError for one that a function under vmap left behind: it has no number any more.
+    """
     from gradtrace.engine import Tensor
 
+    values = [run.root]
     if run.outputs:
-        return [tensor for _, tensor in run.outputs]
-    if isinstance(run.root, Tensor):
-        return [run.root]
-    if isinstance(run.root, (list, tuple)):
-        return [item for item in run.root if isinstance(item, Tensor)]
-    return []
+        values = [tensor for _, tensor in run.outputs]
+    elif isinstance(run.root, (list, tuple)):
+        values = list(run.root)
+    found = [value for value in values if isinstance(value, Tensor)]
+    if any(tensor.escaped for tensor in found):
+        raise UsageError("the result escaped from a function under vmap and can no longer be read",
+                         "return it from that function; or --output NAME another tensor")
+    return found
 
 
 def dtype_of(program: Program, asked: str | None) -> str:

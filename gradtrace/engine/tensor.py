@@ -64,6 +64,7 @@ class Tensor(Described, metaclass=TensorType):
     _nr: int
     _req: bool
     _x: Extra | None
+    escaped = False  # of a vmap's sample: whether that vmap is over, and there is nothing left to read
 
     if TYPE_CHECKING:  # what ops puts on this class
 

@@ -40,6 +40,10 @@ class Batched(Tensor):
         self.bdim = bdim
         self.level = level
 
+    @property
+    def escaped(self) -> bool:  # type: ignore[override]
+        return bool(self.level.closed)
+
     # ---- the parts of a tensor that belong to the whole
 
     @property

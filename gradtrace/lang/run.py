@@ -160,6 +160,7 @@ def is_result(value: Any) -> bool:
 def assigned_root(tree: ast.Module, env: dict[str, Any]) -> Any:
     """The last assigned tensor; rather not a parameter that an optimiser's step wrote to at the end."""
     tensors = [env[name] for name in assigned_names(tree.body) if isinstance(env.get(name), Tensor)]
+    tensors = [tensor for tensor in tensors if not tensor.escaped]
     computed = [t for t in tensors if not (t.requires_grad and known_grad_fn(t) is None)]
     return (computed or tensors or [None])[-1]
 

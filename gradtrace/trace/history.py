@@ -183,17 +183,21 @@ def _function_before(later: Entry) -> Node | None:
 
 
 def bound_names(env: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """The tensors that variables hold, in order of binding, then those in lists, dicts and modules that they hold."""
+    """The tensors that variables hold, in order of binding, then those in lists, dicts and modules that they hold.
+
+    Not those that escaped from a vmap: they can be kept, but no longer read.
+    """
     later: list[tuple[str, Tensor]] = []
     seen: set[int] = set()
     for name, value in env.items():
         if isinstance(value, Tensor):
             seen.add(id(value))
-            yield name, value
+            if not value.escaped:
+                yield name, value
         else:
             later += _held(name, value)
     for name, tensor in later:
-        if id(tensor) not in seen:
+        if id(tensor) not in seen and not tensor.escaped:
             seen.add(id(tensor))
             yield name, tensor
 

@@ -54,11 +54,11 @@ def summary(drawn: Model, group: Group) -> list[str]:
         kinds[name] = kinds.get(name, 0) + 1
     many = len(group.operations)
     blocks = {"loop": "loop", "pass": "passes", "module": "blocks", "function": "calls"}.get(group.kind, "times")
-    each = f"{group.copies} {blocks} of {many // group.copies}: " if group.copies > 1 else ""
-    named = ", ".join(name if n == 1 else f"{name} ×{n}" for name, n in list(kinds.items())[:LISTED])
+    each = f"{group.copies:,} {blocks} of {many // group.copies}: " if group.copies > 1 else ""
+    named = ", ".join(name if n == 1 else f"{name} ×{n:,}" for name, n in list(kinds.items())[:LISTED])
     what = group.detail if group.kind != "pass" else ""  # of a pass it is the loop, which stands around it
-    lines = [" · ".join(filter(None, [what, f"{each}{many} operation{'s' if many > 1 else ''}"]))]
-    if group.kind != "chain" or len(kinds) > 1:
+    lines = [" · ".join(filter(None, [what, f"{each}{many:,} operation{'s' if many > 1 else ''}"]))]
+    if group.kind != "chain" or (group.copies == 1 and len(kinds) > 1):
         lines.append(named + (", …" if len(kinds) > LISTED else ""))
     hidden = hidden_parameters(drawn, group)
     if hidden:

@@ -30,9 +30,23 @@ def write_output(path: str | os.PathLike[str], content: bytes) -> None:
         raise UsageError(f"cannot write '{name}': {reason}", _remedy(name, error)) from error
 
 
+def check_place(name: str) -> None:
+    """Refuses at once what could not be written at the end: a folder, or a file in a folder that is not there."""
+    folder = os.path.dirname(name) or "."
+    if os.path.isdir(name):
+        error = OSError(errno.EISDIR, "is a directory")
+    elif not os.path.exists(folder):
+        error = OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+    elif not os.path.isdir(folder):
+        error = OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    else:
+        return
+    raise UsageError(f"cannot write '{name}': {str(error.strerror).lower()}", _remedy(name, error))
+
+
 def _remedy(name: str, error: OSError) -> str:
     folder = os.path.dirname(name) or "."
-    if error.errno == errno.ENOENT:
+    if error.errno == errno.ENOENT and not os.path.isdir(folder):
         return f"make the folder first: mkdir -p '{folder}'"
     if error.errno == errno.EISDIR:
         return "name a file in it"

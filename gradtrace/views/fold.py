@@ -10,13 +10,17 @@ help (a long formula), runs of operations are taken together.
 
 from __future__ import annotations
 
+import re
+
 from gradtrace.annotations import Any, Iterable, NamedTuple, Sequence
+from gradtrace.errors import UsageError
 from gradtrace.trace.record import ScopeRecord, Trace
 
 FITS = 120  # operations and groups that a picture still shows well
 LONGEST = 16  # operations one after the other that do
 SERIES = 3  # equal neighbours from which on they are one group
 EVERYTHING = 1_000_000
+LINES = r"lines? (\d+)(?:\s*[-–]\s*(\d+))?$"  # as --expand takes them
 
 
 class Group(NamedTuple):
@@ -56,7 +60,8 @@ class Block(NamedTuple):
 def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> Fold:
     """Folds `trace` to `depth` open levels (None: what fits); scopes that `expand` names are open with all around them.
 
-    A name is a scope's name, the end of it ("layers.0"), or "line 7".
+    A name is a scope's name, the end of it ("layers.0"), or "line 7"; where the text itself is folded, "lines 7-20".
+    UsageError for a name that nothing in the program has.
     """
     chains = Chains(trace.scopes)
     opened = expanded(trace.scopes, expand)
@@ -71,7 +76,9 @@ def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> 
         best = scoped(trace, chains, level, opened)
         if best.shown <= FITS and folded_length(trace, best) <= LONGEST:
             return best._replace(automatic=True)
-    return taken_together(trace, best)._replace(automatic=True)
+    from gradtrace.views import chains as long
+
+    return long.taken_together(trace, best, long.ranges(expand))._replace(automatic=True)
 
 
 # ---- by scopes
@@ -94,13 +101,30 @@ def expanded(scopes: Sequence[ScopeRecord], names: Iterable[str]) -> frozenset[i
     """The scopes that the names mean, and those around them."""
     wanted = [name.strip() for name in names if name.strip()]
     found: set[int] = set()
+    unknown = {name for name in wanted if name != "all" and not re.match(LINES, name)}
     for scope in scopes if wanted else ():
-        if any(is_meant(scope, name) for name in wanted):
+        meant = [name for name in wanted if is_meant(scope, name)]
+        unknown.difference_update(meant)
+        if meant:
             at: int | None = scope.id
             while at is not None and at not in found:
                 found.add(at)
                 at = scopes[at].parent
+    if unknown:
+        raise nothing_named(min(unknown), scopes)
     return frozenset(found)
+
+
+def nothing_named(name: str, scopes: Sequence[ScopeRecord]) -> UsageError:
+    """What --expand could have meant."""
+    known = list(dict.fromkeys(scope.name for scope in scopes if scope.kind != "pass"))
+    if not known:
+        return UsageError(f"nothing to expand is named '{name}': the program calls no modules or functions",
+                          "--depth all shows everything")
+    import difflib
+
+    near = difflib.get_close_matches(name, known, 3) or known[:3]
+    return UsageError(f"no module, function or loop is named '{name}'", f"there are: {', '.join(near)}, ...")
 
 
 def is_meant(scope: ScopeRecord, name: str) -> bool:
@@ -167,68 +191,6 @@ def group_of(index: int, blocks: list[Block]) -> Group:
     elif count > 1 and first.name != last.name:
         name = f"{first.name} … {last.name.rpartition('.')[2]}"
     return Group(index, first.kind, name, detail, operations, count, first.parent)
-
-
-# ---- what scopes cannot fold
-
-
-def taken_together(trace: Trace, found: Fold) -> Fold:
-    """The operations that are still shown, as chains: neighbours in one scope, about as many to a chain."""
-    pieces: list[tuple[int | None, list[int]]] = []
-    for operation, group in zip(trace.operations, found.member, strict=True):
-        if group is not None:
-            pieces.append((None, []))
-            continue
-        place = found.places[operation.id]
-        if not pieces or pieces[-1][0] != place or not pieces[-1][1]:
-            pieces.append((place, []))
-        pieces[-1][1].append(operation.id)
-    room = max(6, LONGEST // 2 - len(found.groups))
-    loose = sum(len(ids) for _, ids in pieces)
-    size = max(2, -(-loose // room))
-    member, groups = list(found.member), list(found.groups)
-    for place, ids in pieces:
-        size_here = whole_periods([trace.operations[i].label for i in ids], size)
-        for start in range(0, len(ids), size_here):
-            part = ids[start : start + size_here]
-            if len(part) < 2:
-                continue
-            chain = chain_of(trace, len(groups), part, place)
-            groups.append(chain)
-            for index in part:
-                member[index] = chain.id
-    return found._replace(groups=tuple(groups), member=tuple(member))
-
-
-def whole_periods(labels: list[str], size: int) -> int:
-    """`size`, made a multiple of the pattern that the labels repeat."""
-    every = period(labels, size)
-    return size if every is None else max(1, size // every) * every
-
-
-def period(labels: Sequence[str], longest: int) -> int | None:
-    """The length of the pattern that `labels` is a repetition of, up to `longest`; the last may be cut off."""
-    for length in range(1, min(longest, len(labels) // 2) + 1):
-        if all(labels[i] == labels[i - length] for i in range(length, len(labels))):
-            return length
-    return None
-
-
-def chain_of(trace: Trace, index: int, operations: list[int], place: int | None) -> Group:
-    labels = [trace.operations[i].label for i in operations]
-    every = period(labels, 12)
-    count = len(labels) // every if every and len(labels) % every == 0 else 1
-    shown = labels[: every if count > 1 else 3]
-    name = ", ".join(label_part(label) for label in shown)
-    if count == 1 and len(labels) > len(shown):
-        name += ", …"
-    lines = [span.line for i in operations if (span := trace.operations[i].span) is not None]
-    where = "" if not lines else f"line {lines[0]}" if min(lines) == max(lines) else f"lines {min(lines)}–{max(lines)}"
-    return Group(index, "chain", name, where, tuple(operations), count, place)
-
-
-def label_part(label: str) -> str:
-    return label if len(label) <= 14 else label.partition(" ")[0]
 
 
 # ---- how long

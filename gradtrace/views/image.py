@@ -24,7 +24,8 @@ IN_PROCESS = 200  # nodes
 TIME_LIMIT = 120.0  # seconds
 PNG_DPI = 144
 SEPARATOR = "\x00"  # between the sources that one child draws; DOT text has no such character
-LARGEST = 32_767  # pixels of a PNG's side
+LARGEST = 32_767  # pixels of a PNG's side, to which cairo shrinks what is longer
+LEAST_DPI = 10
 
 _lock = threading.Lock()
 _font_folder: Any = None
@@ -44,6 +45,8 @@ def render(source: str, format: str, *, dpi: int | None = None, time_limit: floa
         picture = draw(source, format, resolution)
     else:
         picture = _child(source, format, resolution, time_limit)
+    if is_shrunk(picture):
+        raise too_long(source, resolution)
     return undated(picture) if format == "pdf" else picture
 
 
@@ -74,6 +77,19 @@ def is_shrunk(picture: bytes) -> bool:
     """Whether a PNG has been scaled down because the graph is larger than cairo can draw."""
     sides = (picture[16:20], picture[20:24]) if picture.startswith(b"\x89PNG") else ()
     return any(int.from_bytes(side, "big") >= LARGEST for side in sides)
+
+
+def too_long(source: str, resolution: int) -> RenderError:
+    """Why there is no PNG of a strip that nobody could read: how long it would be, and what helps."""
+    found = re.search(rb'<svg width="([\d.]+)pt" height="([\d.]+)pt"', render(source, "svg"))
+    points = max(map(float, found.groups())) if found is not None else 0.0
+    fits = int((LARGEST - 1) * 72 / max(points, 1.0))
+    smaller = f"--dpi {fits} fits; " if fits >= LEAST_DPI else ""
+    return RenderError(
+        f"at {resolution} dpi the PNG would be {points * resolution / 72:,.0f} pixels long; no more than "
+        f"{LARGEST - 1:,} can be drawn",
+        f"{smaller}--depth N folds it; an .svg, .pdf or .html has no such limit",
+    )
 
 
 def node_count(source: str) -> int:

@@ -17,6 +17,7 @@ from gradtrace.trace.record import TensorRecord, Trace
 from gradtrace.views.fold import Fold, Group, fold
 
 TENSOR, OPERATION, FUNCTION, GROUP = "tensor", "operation", "function", "group"
+LEAVES = 8  # that a chain alone reads and a picture still shows
 STYLES = ("data", "function", "autograd")
 
 
@@ -70,7 +71,8 @@ def model(trace: Trace, style: str = "data", folded: Fold | None = None) -> Mode
 
 def data(trace: Trace, style: str, folded: Fold) -> Model:
     users = users_of(trace)
-    shown = [is_shown(trace, folded, tensor, users[tensor.id]) for tensor in trace.tensors]
+    crowded = crowded_groups(trace, folded, users)
+    shown = [is_shown(trace, folded, tensor, users[tensor.id], crowded) for tensor in trace.tensors]
     nodes = [
         Node(f"t{t.id}", TENSOR, t.id, place_of(folded, t, users[t.id])) for t in trace.tensors if shown[t.id]
     ]
@@ -91,7 +93,17 @@ def users_of(trace: Trace) -> list[list[int]]:
     return users
 
 
-def is_shown(trace: Trace, folded: Fold, tensor: TensorRecord, users: list[int]) -> bool:
+def crowded_groups(trace: Trace, folded: Fold, users: list[list[int]]) -> set[int]:
+    """The chains that read more named leaves of their own than are worth a node each."""
+    counts: dict[int, int] = {}
+    for tensor in trace.tensors if folded.groups else ():
+        if tensor.operation is None and tensor.name is not None:
+            for home in {folded.member[user] for user in users[tensor.id]} - {None}:
+                counts[home] = counts.get(home, 0) + 1  # type: ignore[index, arg-type]
+    return {home for home, count in counts.items() if count > LEAVES}
+
+
+def is_shown(trace: Trace, folded: Fold, tensor: TensorRecord, users: list[int], crowded: set[int]) -> bool:
     """Not what a group alone makes and uses; nor a module's own parameters, once the module is folded."""
     around = {folded.member[user] for user in users}
     if tensor.operation is not None:
@@ -107,7 +119,7 @@ def is_shown(trace: Trace, folded: Fold, tensor: TensorRecord, users: list[int])
         return True
     group = folded.groups[home]
     own = tensor.is_parameter or tensor.kind == "constant"
-    return not (own if group.kind != "chain" else own or tensor.name is None or len(group.operations) > len(users))
+    return not (own if group.kind != "chain" else own or tensor.name is None or home in crowded)
 
 
 def place_of(folded: Fold, tensor: TensorRecord, users: list[int]) -> int | None:

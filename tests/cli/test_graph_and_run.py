@@ -98,14 +98,15 @@ def test_output_files_that_are_refused(refusal, expr, here):
     assert not (here / "g.jpg").exists()
 
 
-def test_a_picture_that_had_to_shrink_is_told(gt, here):
+def test_a_strip_that_nobody_could_read_is_refused(gt, here):
     (here / "loop.txt").write_text("y = x\nfor i in range(150):\n    y = sin(y)\n")
     result = gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.png")
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == (
-        "gradtrace graph: scaled down to 32,767 pixels, more than that no PNG has here; an .svg keeps its size\n"
-    )
-    assert gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.png", "--dpi", "50").stderr == ""
+    assert result.exit_code == 1 and not (here / "g.png").exists()
+    assert "at 144 dpi the PNG would be" in result.stderr and "--depth N folds it" in result.stderr
+    fits = result.stderr.partition("--dpi ")[2].partition(" ")[0]
+    assert gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.png", "--dpi", fits).stderr == ""
+    width = int.from_bytes((here / "g.png").read_bytes()[16:20], "big")
+    assert 16_000 < width < 32_767
     assert gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.svg").stderr == ""
 
 

@@ -1,8 +1,10 @@
 """Folding: by scope and depth, series with a count, what is opened, what is taken together where nothing else helps."""
 
+import pytest
 import trace_samples as samples
 
 from gradtrace import lang
+from gradtrace.errors import UsageError
 from gradtrace.trace.capture import capture
 from gradtrace.trace.steps import Watch
 from gradtrace.views import dot, image
@@ -101,10 +103,45 @@ def test_a_long_loop_is_folded_by_itself():
 def test_a_long_formula_is_taken_together():
     trace = samples.chain(3000)
     found = fold(trace)
-    assert found.automatic and 1 < found.shown <= LONGEST
-    assert found.groups[0].name == "sin, exp, tanh" and found.groups[0].copies > 1
-    assert sum(len(g.operations) for g in found.groups) == 3000
+    assert found.automatic
+    assert [(g.name, g.copies, len(g.operations)) for g in found.groups] == [("sin, exp, tanh", 1000, 3000)]
+    assert shown(trace, found) == ["x", "tanh(t)"]
     assert len(model(trace, "autograd", found).nodes) <= FITS
+
+
+STRAIGHT = """
+import torch
+x = torch.tensor(0.5, requires_grad=True)
+v0 = v1 = x
+"""
+
+
+def test_statements_in_a_row_are_folded_by_repetition_and_by_lines():
+    """No loop, no function: 1,000 statements of a pattern between 300 and 300 of none."""
+    import random
+
+    mixed = random.Random(1)
+    kinds = ["v0 = v0.sin()", "v1 = v1.exp()", "v0 = v0 * v1", "v1 = v1 + v0", "v0 = v1.tanh()", "v1 = v0.cos()"]
+    lines = mixed.choices(kinds, k=300) + ["v0 = v0 + 1", "v1 = v0 * v1"] * 500 + mixed.choices(kinds[:4], k=300)
+    trace = traced(STRAIGHT + "\n".join([*lines, "y = v0 * v1"]))
+    found = fold(trace)
+    assert found.shown <= LONGEST
+    series = [g for g in found.groups if g.copies > 1]
+    assert [g.name for g in series] in (["add 1, mul"], ["mul, add 1"]) and series[0].copies in (499, 500)
+    assert found.groups[0].name.startswith("lines 5–")
+    opened = fold(trace, None, ["lines 100-103"])
+    assert opened.shown > found.shown
+    lone = [o.span.line for o, group in zip(trace.operations, opened.member, strict=True) if group is None]
+    ran = {o.span.line for o in trace.operations}
+    assert {100, 101, 102, 103} & ran <= set(lone) and 101 in lone
+    assert len(level_of(model(trace, "data", opened))) == len(model(trace, "data", opened).nodes)
+
+
+def test_a_name_that_nothing_has():
+    with pytest.raises(UsageError, match="no module, function or loop is named 'nets'"):
+        fold(traced(NET), 0, ["nets"])
+    with pytest.raises(UsageError, match="calls no modules"):
+        fold(samples.notes(), None, ["f"])
 
 
 def test_a_group_has_no_way_back_to_itself():

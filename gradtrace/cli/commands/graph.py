@@ -45,6 +45,9 @@ def checked(name: str, among: tuple[str, ...]) -> str:
         render.suffix_of(name, among)
     except UsageError as error:
         raise UsageError(f"-o: {error.message}", error.hint) from None
+    from gradtrace.views import files
+
+    files.check_place(name)
     return name
 
 
@@ -90,9 +93,7 @@ def graph(
 
     if suffix in render.DRAWN[:3] and len(drawn.nodes) > MANY:
         report.write(f"gradtrace graph: laying out {len(drawn.nodes):,} nodes; --depth N folds them")
-    content = render.render(drawn, look, suffix, dpi)
-    files.write_output(output_file, content)
-    told_if_shrunk(content)
+    files.write_output(output_file, render.render(drawn, look, suffix, dpi))
 
 
 def shown(drawn: Model, look: Options, color: str | None) -> str:
@@ -109,24 +110,17 @@ def shown(drawn: Model, look: Options, color: str | None) -> str:
     return tree.render(drawn, tree.Options(colour.columns(), painted, not output.speaks_unicode()))
 
 
-def told_if_shrunk(content: bytes) -> None:
-    from gradtrace.views import image
-
-    if image.is_shrunk(content):
-        report.write(f"gradtrace graph: scaled down to {image.LARGEST:,} pixels, more than that no PNG has here; "
-                     "an .svg keeps its size")
-
-
 def folded(trace: Trace, depth: str | None, expand: tuple[str, ...]) -> Fold:
     """The trace as --depth and --expand fold it; tells on stderr where it was folded to fit."""
     from gradtrace.views.fold import EVERYTHING, fold
 
     found = fold(trace, EVERYTHING if depth == "all" else None if depth is None else int(depth), options.names(expand))
     if found.automatic:
-        report.write(
-            f"gradtrace graph: {len(trace.operations):,} operations, folded into {found.shown}; --depth N and "
-            "--expand NAME show more, --depth all everything"
-        )
+        more = "--depth N and --expand NAME show more"
+        if len(found.groups) > 1 and any(group.kind == "chain" for group in found.groups):
+            more = '--expand "lines 1-20" shows those'
+        report.write(f"gradtrace graph: {len(trace.operations):,} operations, folded into {found.shown}; {more}, "
+                     "--depth all everything")
     return found
 
 

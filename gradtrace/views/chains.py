@@ -1,0 +1,130 @@
+"""What scopes cannot fold: a long formula, or thousands of statements one after the other.
+
+    taken_together(trace, fold, lines) -> Fold
+
+Stretches of the text that repeat the same operations are one box with a count, as the passes of a loop would be; what
+is left is divided into runs of about the same length, each named by its lines. All are runs of neighbours, so that no
+box has a way back to itself.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gradtrace.annotations import Any, Iterable, NamedTuple, Sequence
+from gradtrace.trace.record import Trace
+from gradtrace.views.fold import LINES, LONGEST, SERIES, Fold, Group
+
+PERIOD = 500  # operations of the longest block whose repetition is looked for
+NAMED = 3  # operations that a box of no pattern names
+
+
+class Stretch(NamedTuple):
+    """`length` operations from `start` on; `copies` equal blocks, or 1."""
+
+    start: int
+    length: int
+    copies: int
+
+
+def ranges(names: Iterable[str]) -> list[range]:
+    """The lines that "line 7" and "lines 7-20" mean."""
+    found = (re.match(LINES, name.strip()) for name in names)
+    return [range(int(m[1]), int(m[2] or m[1]) + 1) for m in found if m is not None]
+
+
+def taken_together(trace: Trace, found: Fold, lines: Sequence[range] = ()) -> Fold:
+    """The operations that are still shown, as chains of neighbours in one scope; those of `lines` stay as they are."""
+    pieces = loose(trace, found, lines)
+    room = max(6, LONGEST // 2 - len(found.groups))
+    size = max(2, -(-sum(len(ids) for _, ids in pieces) // room))
+    member, groups = list(found.member), list(found.groups)
+    for place, ids in pieces:
+        for stretch in stretches([trace.operations[i].name for i in ids], size):
+            part = ids[stretch.start : stretch.start + stretch.length]
+            chain = chain_of(trace, len(groups), part, stretch.copies, place)
+            groups.append(chain)
+            for index in part:
+                member[index] = chain.id
+    return found._replace(groups=tuple(groups), member=tuple(member))
+
+
+def loose(trace: Trace, found: Fold, lines: Sequence[range]) -> list[tuple[int | None, list[int]]]:
+    """The operations that no group hides, as runs of neighbours of one scope, with that scope."""
+    pieces: list[tuple[int | None, list[int]]] = []
+    broken = True
+    for operation, group in zip(trace.operations, found.member, strict=True):
+        line = 0 if operation.span is None else operation.span.line
+        if group is not None or any(line in open_lines for open_lines in lines):
+            broken = True
+            continue
+        place = found.places[operation.id]
+        if broken or pieces[-1][0] != place:
+            pieces.append((place, []))
+        pieces[-1][1].append(operation.id)
+        broken = False
+    return pieces
+
+
+def stretches(names: list[str], size: int) -> list[Stretch]:
+    """The repetitions of about `size` operations or more; between them runs of that many at most, but of two at least."""
+    found: list[Stretch] = []
+    at = 0
+    for repeated in (*repetitions(names, size), Stretch(len(names), 0, 1)):
+        parts = max(1, -(-(repeated.start - at) // size))
+        cuts = [at + (repeated.start - at) * i // parts for i in range(parts + 1)]
+        found += [Stretch(a, b - a, 1) for a, b in zip(cuts, cuts[1:], strict=False) if b - a > 1]
+        if repeated.length:
+            found.append(repeated)
+        at = repeated.start + repeated.length
+    return found
+
+
+def repetitions(names: list[str], size: int) -> list[Stretch]:
+    """Where a block of operations is repeated over `size` of them or more: the longest such stretches, in order."""
+    import numpy as np
+
+    codes: dict[str, int] = {}
+    keys = np.array([codes.setdefault(name, len(codes)) for name in names], np.int64)
+    candidates: list[tuple[int, int, int]] = []
+    for every in range(1, min(PERIOD, len(names) // SERIES) + 1):
+        breaks = np.flatnonzero(keys[every:] != keys[:-every])
+        ends = np.append(breaks, len(names) - every)
+        starts = np.append(0, breaks + 1)
+        lengths = ends - starts + every
+        for i in np.flatnonzero(lengths >= max(size, SERIES * every)):
+            candidates.append((-int(lengths[i] // every * every), every, int(starts[i])))
+    chosen: list[Stretch] = []
+    for negative, every, start in sorted(candidates):
+        stretch = Stretch(start, -negative, -negative // every)
+        if all(stretch.start + stretch.length <= c.start or c.start + c.length <= stretch.start for c in chosen):
+            chosen.append(stretch)
+    return sorted(chosen)
+
+
+def chain_of(trace: Trace, index: int, operations: list[int], copies: int, place: int | None) -> Group:
+    """The box of a run of operations: a repetition by what is repeated, another one by its lines."""
+    lines = [span.line for i in operations if (span := trace.operations[i].span) is not None]
+    where = "" if not lines else f"line {lines[0]}" if min(lines) == max(lines) else f"lines {min(lines)}–{max(lines)}"
+    if copies > 1:
+        name, detail = ", ".join(block_names(trace, operations, copies)), where
+    elif where.startswith("lines"):
+        name, detail = where, ""
+    else:
+        shown = [label_part(trace.operations[i].label) for i in operations]
+        name, detail = ", ".join(shown[:NAMED]) + (", …" if len(shown) > NAMED else ""), where
+    return Group(index, "chain", name, detail, tuple(operations), copies, place)
+
+
+def block_names(trace: Trace, operations: list[int], copies: int) -> list[str]:
+    """The operations of the repeated block; with their constants, where these are the same in every copy."""
+    size = len(operations) // copies
+    found = []
+    for i in range(size):
+        labels: Any = {trace.operations[o].label for o in operations[i::size]}
+        found.append(label_part(labels.pop()) if len(labels) == 1 else trace.operations[operations[i]].name)
+    return found
+
+
+def label_part(label: str) -> str:
+    return label if len(label) <= 14 else label.partition(" ")[0]

@@ -92,7 +92,7 @@ def results(run: Any) -> list[Tensor]:
 
 
 def read(run: Any) -> list[Tensor]:
-    """Every tensor that an operation was given; a leaf without a name, as in f(torch.ones(2, requires_grad=True)), too."""
+    """Every tensor that an operation was given: a leaf without a name too, as in f(ones(2, requires_grad=True))."""
     from gradtrace.engine import Tensor
 
     return [arg for _, args, _, _ in run.records or () for arg in args if isinstance(arg, Tensor)]

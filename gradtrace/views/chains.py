@@ -10,6 +10,7 @@ box has a way back to itself.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from gradtrace.annotations import Any, Iterable, NamedTuple, Sequence
 from gradtrace.trace.record import Trace
@@ -67,13 +68,13 @@ def loose(trace: Trace, found: Fold, lines: Sequence[range]) -> list[tuple[int |
 
 
 def stretches(names: list[str], size: int) -> list[Stretch]:
-    """The repetitions of about `size` operations or more; between them runs of that many at most, but of two at least."""
+    """The repetitions of about `size` operations or more; between them runs of at most as many, but two."""
     found: list[Stretch] = []
     at = 0
     for repeated in (*repetitions(names, size), Stretch(len(names), 0, 1)):
         parts = max(1, -(-(repeated.start - at) // size))
         cuts = [at + (repeated.start - at) * i // parts for i in range(parts + 1)]
-        found += [Stretch(a, b - a, 1) for a, b in zip(cuts, cuts[1:], strict=False) if b - a > 1]
+        found += [Stretch(a, b - a, 1) for a, b in pairwise(cuts) if b - a > 1]
         if repeated.length:
             found.append(repeated)
         at = repeated.start + repeated.length

@@ -82,7 +82,7 @@ def lookup(module: str, name: str, modules: Modules) -> Any:
         if module == "tensorflow":
             from gradtrace.lang import tensorflow_module
 
-            return tensorflow_module.adapted(name, found)
+            return tensorflow_module.adapted(name, found, modules.python.meter)
         return torch_modules.adapted(name, found) if module == "torch" else found
     error = AttributeError(f"module '{module}' has no attribute '{name}'")
     error._gradtrace = UnknownNameError(f"{module}.{name} is not offered", advice(module, name))  # type: ignore[attr-defined]

@@ -7,31 +7,33 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.lang.arrays import inside, outside
+from gradtrace.lang.budget import Meter
 
-_made: dict[type, type] = {}
 
-
-def adapted(name: str, found: Any) -> Any:
-    """tf's name for a program."""
+def adapted(name: str, found: Any, meter: Meter) -> Any:
+    """tf's name for a program whose budget is `meter`."""
     if name == "Session":
-        return session_of(found)
+        return session_of(found, meter)
     if name == "constant":
         return constant_of(found)
     return found
 
 
-def session_of(kind: Any) -> Any:
-    """The Session of a program."""
-    if kind not in _made:
+def session_of(kind: Any, meter: Meter) -> Any:
+    """The Session of a program: what it runs counts as steps."""
+    from gradtrace.static import control
 
-        class Session(kind):
-            def run(self, fetches: Any, feed_dict: Any = None) -> Any:
-                fed = {key: inside(value) for key, value in (feed_dict or {}).items()}
+    class Session(kind):
+        def run(self, fetches: Any, feed_dict: Any = None) -> Any:
+            fed = {key: inside(value) for key, value in (feed_dict or {}).items()}
+            before, control.take_steps = control.take_steps, meter.take
+            try:
                 return given(super().run(fetches, fed))
+            finally:
+                control.take_steps = before
 
-        Session.__module__, Session.__qualname__ = "tensorflow", "Session"
-        _made[kind] = Session
-    return _made[kind]
+    Session.__module__, Session.__qualname__ = "tensorflow", "Session"
+    return Session
 
 
 def constant_of(function: Any) -> Any:

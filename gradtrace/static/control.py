@@ -1,7 +1,13 @@
-"""Loops and choices as steps of a plan: `while_loop` and `cond`, whose parts are plans of their own.
+"""Loops and choices as steps of a plan, whose parts are plans of their own.
 
-A step's arguments are (parts, values): the parts are plans, the values Refs. Every part takes the same values: for
-`while_loop` the loop's variables and then what the parts use of the graph outside; for `cond` the predicate first.
+A step's arguments are (parts, values): the parts are plans, the values Refs.
+
+    while_loop    (condition, body)            the variables, then what the parts use of the graph outside
+    while_grad    (condition, body, its vjp)   the same, then the gradients of the last state's floating variables;
+                                               a third argument has how many variables there are, and floating ones
+    cond          (branch, branch)             the predicate, then what both branches get
+
+`while_grad` keeps the state before every pass: memory grows with the passes, time is some three times the loop's.
 """
 
 from __future__ import annotations
@@ -12,16 +18,22 @@ from typing import Any
 from gradtrace.engine.lazy import np
 from gradtrace.static.plan import Step
 
-WHILE, COND = "while_loop", "cond"
+WHILE, WHILE_GRAD, COND = "while_loop", "while_grad", "cond"
+
+
+# Called with the number of steps before each pass of a loop: a program's budget (see lang/tensorflow_module).
+take_steps: Callable[[int], object] | None = None
 
 
 def program_of(step: Step) -> Callable[..., tuple[Any, ...]] | None:
     """A function of the step's values that gives its results; None for an ordinary step."""
-    if step.op not in (WHILE, COND):
+    if step.op not in (WHILE, WHILE_GRAD, COND):
         return None
     from gradtrace.static.arrays import ArrayProgram
 
     parts = [ArrayProgram(part) for part in step.args[0]]
+    if step.op == WHILE_GRAD:
+        return loop_grad(parts, *step.args[2])
     return loop(parts, len(step.out)) if step.op == WHILE else choice(parts)
 
 
@@ -31,9 +43,39 @@ def loop(parts: list[Any], variables: int) -> Callable[..., tuple[Any, ...]]:
 
     def run(*values: Any) -> tuple[Any, ...]:
         state, outside = values[:variables], values[variables:]
-        while bool(np.all(condition(*state, *outside)[0])):
+        while goes_on(condition, body, state, outside):
             state = body(*state, *outside)
         return tuple(map(np.asarray, state))
+
+    return run
+
+
+def goes_on(condition: Any, body: Any, state: Any, outside: Any) -> bool:
+    """Whether there is another pass."""
+    if take_steps is not None:
+        take_steps(1 + len(body.plan.steps))
+    return bool(condition(*state, *outside)[0])
+
+
+def loop_grad(parts: list[Any], variables: int, floats: int) -> Callable[..., tuple[Any, ...]]:
+    """Runs the loop, every state kept, and goes back through its passes."""
+    condition, body, gradient = parts
+
+    def run(*values: Any) -> tuple[Any, ...]:
+        end = len(values) - floats
+        state, outside, slopes = values[:variables], values[variables:end], values[end:]
+        states = []
+        while goes_on(condition, body, state, outside):
+            states.append(state)
+            state = body(*state, *outside)
+        totals: list[Any] = []
+        for state in reversed(states):
+            found = gradient(*state, *outside, *slopes)
+            slopes, more = found[:floats], found[floats:]
+            totals = [a + b for a, b in zip(totals, more, strict=True)] if totals else list(more)
+        if not states:  # no pass: what came in goes out, and nothing outside was used
+            totals = [np.zeros(np.shape(v), np.asarray(v).dtype) for v in outside if np.asarray(v).dtype.kind == "f"]
+        return tuple(map(np.asarray, (*slopes, *totals)))
 
     return run
 

@@ -25,7 +25,7 @@ from gradtrace.static.replay import GRADIENTS, ancestors, fed, recording, replay
 def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> list[Tensor | None]:
     """The gradients of the sum of `ys` with respect to each of `xs`, as nodes; None for one that no y depends on.
 
-    `grad_ys` weighs the ys. NotImplementedError where the only way leads through while_loop or cond.
+    `grad_ys` weighs the ys. Gradients go through while_loop and cond, to any order.
     """
     outputs = list(ys) if isinstance(ys, (list, tuple)) else [ys]
     inputs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
@@ -82,7 +82,8 @@ def expanded(
         there.setdefault(recorder.number(value), tensor)
     for step in needed_steps(recorder.steps, numbers, there):
         given = [as_node(graph, recorder, there, n, name) for n in refs(step.args)]
-        outs = graph.add(step.op, graph.unique(f"{name}/{step.op}"), given, function_of(step))
+        run = recorder.again.get(step.out) or function_of(step)
+        outs = graph.add(step.op, graph.unique(f"{name}/{step.op}"), given, run)
         there.update(zip(step.out, outs, strict=True))
     return [as_node(graph, recorder, there, n, name) for n in numbers]
 
@@ -119,21 +120,13 @@ def leads(outputs: list[Tensor], x: Tensor) -> bool:
     """Whether a y depends on x by differentiable operations."""
     seen: set[Operation] = set()
     waiting = list(outputs)
-    blocked = ""
     while waiting:
         tensor = waiting.pop()
         if tensor is x:
             return True
-        if tensor.op in seen or not tensor.dtype.is_floating or tensor.op.type == "StopGradient":
-            continue
-        seen.add(tensor.op)
-        kind = getattr(tensor.op.run, "no_gradient", "")
-        if kind:
-            blocked = kind
-        else:
+        if tensor.op not in seen and tensor.dtype.is_floating and tensor.op.type != "StopGradient":
+            seen.add(tensor.op)
             waiting.extend(tensor.op.inputs)
-    if blocked:
-        raise NotImplementedError(f"gradients do not go through {blocked}; take them of its inputs")
     return False
 
 

@@ -1,4 +1,4 @@
-"""`while_loop` and `cond` as nodes: their parts are graphs of their own, run by the plan (see `control`).
+"""`while_loop` and `cond` as nodes: their parts are graphs of their own, run by the plan (see `flow`, `control`).
 
 A part may use tensors of the graph outside; it captures them, and they become inputs of the node.
 """
@@ -6,13 +6,13 @@ A part may use tensors of the graph outside; it captures them, and they become i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gradtrace.engine import tensor as engine
-from gradtrace.engine.state import state
-from gradtrace.static.control import COND, WHILE
+from gradtrace.static.flow import choice, loop
 from gradtrace.static.graph import Graph, Operation, Tensor, get_default_graph, raw_of, unfed
-from gradtrace.static.record import Recorder
+from gradtrace.static.replay import ancestors, replay
 
 
 class Part(Graph):
@@ -70,7 +70,7 @@ def while_loop(
     """A node that runs `body` on the variables as long as `cond` of them holds; their last values, in a list.
 
     Both functions get and build nodes. `body` returns as many, of the same dtypes and shapes. TypeError or ValueError
-    where they do not fit. Gradients do not go through it.
+    where they do not fit. Its gradient goes back through the passes that were run.
     """
     graph = get_default_graph()
     graph.check_open()
@@ -83,7 +83,7 @@ def while_loop(
     after = step.build(body, first)
     check_same(first, after, "body")
     outside = list(captured)
-    run = runner(WHILE, [test, step], outside, len(first))
+    run = partial(loop, runner(test, outside), runner(step, outside), len(first))
     outs = graph.add("While", graph.unique(name), [*first, *outside], run)
     return outs[0] if len(outs) == 1 else list(outs)
 
@@ -91,7 +91,7 @@ def while_loop(
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str = "cond") -> Any:
     """A node that runs one of two branches, by a bool scalar. Both give as many nodes, of the same dtypes and shapes.
 
-    Gradients do not go through it.
+    Its gradient is that of the branch that is run.
     """
     graph = get_default_graph()
     graph.check_open()
@@ -101,7 +101,8 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
     yes, no = parts[0].build(true_fn, []), parts[1].build(false_fn, [])
     check_same(list(yes), no, "false_fn")
     outside = list(captured)
-    outs = graph.add("If", graph.unique(name), [predicate, *outside], runner(COND, parts, outside, 0))
+    run = partial(choice, runner(parts[0], outside), runner(parts[1], outside))
+    outs = graph.add("If", graph.unique(name), [predicate, *outside], run)
     return outs[0] if len(outs) == 1 else list(outs)
 
 
@@ -115,41 +116,13 @@ def check_same(wanted: Sequence[Tensor], got: Sequence[Tensor], what: str) -> No
             raise ValueError(f"{what}: tensor {i} must have shape {a.shape}, not {b.shape}")
 
 
-def runner(kind: str, parts: list[Part], outside: list[Tensor], variables: int) -> Callable[..., Any]:
-    """The node's function on engine tensors. In a plan it becomes one step; else it tells shapes alone."""
+def runner(part: Part, outside: list[Tensor]) -> Callable[..., Any]:
+    """A part as a function of engine tensors: its inputs, then what stands outside."""
 
     def run(*values: engine.Tensor) -> tuple[engine.Tensor, ...]:
-        given = values if kind == WHILE else values[1:]
-        recorder = state.planner
-        if not isinstance(recorder, Recorder):
-            if kind == WHILE:
-                return tuple(copied(v) for v in values[:variables])
-            size = 0 if all(e is t.examples[0] for e, t in zip(given, outside, strict=True)) else 1
-            return tuple(copied(t.examples[size]) for t in parts[0].outputs)
-        plans = tuple(part_plan(part, outside, given, variables) for part in parts)
-        outs = [copied(v) for v in values[:variables]] if kind == WHILE else ends(plans[0])
-        recorder.control(kind, plans, values, outs)
-        return tuple(outs)
+        feeds = [*part.inputs, *(part.stands_for.get(t) for t in outside)]
+        known = {feed: value for feed, value in zip(feeds, values, strict=True) if feed is not None}
+        replay(ancestors(part.outputs, known), known)
+        return tuple(known[t] for t in part.outputs)
 
-    run.__dict__["no_gradient"] = kind
     return run
-
-
-def copied(tensor: engine.Tensor) -> engine.Tensor:
-    return engine.Tensor._wrap(tensor.own_array().copy())
-
-
-def ends(plan: Any) -> list[engine.Tensor]:
-    """Stand-ins of a plan's outputs."""
-    from gradtrace.engine.lazy import np
-
-    values = [plan.values[n] for _, n in plan.outputs]
-    return [engine.Tensor._wrap(np.ones(v.shape, v.dtype)) for v in values]
-
-
-def part_plan(part: Part, outside: list[Tensor], given: Sequence[engine.Tensor], variables: int) -> Any:
-    """A part as a plan of the node's variables and captured tensors."""
-    from gradtrace.static.replay import plan_of
-
-    feeds = list(part.inputs) + [part.stands_for.get(t) for t in outside]
-    return plan_of(list(part.outputs), feeds, list(given))

@@ -39,6 +39,7 @@ class Recorder:
         self.arrays: dict[int, int] = {}  # id of an array: the value
         self.fed: set[int] = set()  # the values that depend on an input
         self.shared: set[int] = set()  # the values that share their storage with another
+        self.again: dict[tuple[int, ...], Callable[..., Any]] = {}  # results of a loop or a choice: what makes them
         self.keep: list[Any] = []  # an id must not be used twice
         self.random = random_state()
 
@@ -109,11 +110,13 @@ class Recorder:
         if records[name].view and type(given[0]) is Ref:
             self.shared.update((given[0].number, *numbers))
 
-    def control(self, op: str, parts: tuple[Plan, ...], values: Sequence[Tensor], outs: Sequence[Tensor]) -> None:
-        """A loop or a choice as one step (see `control`)."""
+    def control(self, op: str, parts: tuple[Plan, ...], values: Sequence[Tensor], outs: Sequence[Tensor],
+                again: Callable[..., Any], *more: Any) -> None:
+        """A loop or a choice as one step (see `control`). `again` does it on other values: see `derive`."""
         given = tuple(Ref(self.number(v)) for v in values)
         numbers = tuple(self.add(o) for o in outs)
-        self.steps.append(Step(op, (parts, given), numbers, self.phase))
+        self.steps.append(Step(op, (parts, given, *more), numbers, self.phase))
+        self.again[numbers] = again
         self.fed.update(numbers)
 
     def argument(self, a: Any) -> Any:

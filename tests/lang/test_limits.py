@@ -30,6 +30,8 @@ WITHOUT_END = [
     "import itertools\nlist(itertools.repeat(1))", "import itertools\nset(itertools.cycle([1]))",
     "import itertools\nlist(itertools.product(range(1000), repeat=5))", "import itertools\n1 in itertools.repeat(0)",
     "import itertools\nlist(zip(itertools.count(), itertools.count()))", "list(iter(int, 1))",
+    "import tensorflow as tf\nx = tf.while_loop(lambda s: s < 9.0, lambda s: (s * 0.5,), [tf.constant(1.0)])\n"
+    "tf.Session().run(x)",
     "def f(): f2()\ndef f2(): pass\nwhile True: f()", "def f(n):\n    while True:\n        n += 1\nf(1)",
     "class A:\n    def __iter__(self): return self\n    def __next__(self): return 1\nlist(A())",
     "class A:\n    def __getitem__(self, i): return i\nlist(A())",

@@ -115,13 +115,6 @@ def test_gradients_weighed_and_missing(graph):
     assert tf.Session().run(tf.gradients([x * x, x], [x], [10.0, 1.0])) == [41.0]
 
 
-def test_no_gradient_through_a_loop(graph):
-    x = tf.constant(2.0)
-    (y,) = tf.while_loop(lambda s: s < 9.0, lambda s: (s * x,), [x]),
-    with pytest.raises(NotImplementedError, match="while_loop"):
-        tf.gradients(y, [x])
-
-
 def test_a_frozen_graph_refuses_change(graph):
     x = tf.constant(1.0)
     graph.finalize()

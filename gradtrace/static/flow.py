@@ -1,0 +1,208 @@
+"""Loops and choices on engine tensors, under a Recorder: each is one step of the plan, and has gradients of any order.
+
+The parts are functions of engine tensors. Each is recorded as a plan of its own, from values like those it will get,
+and so are the functions that its gradient needs:
+
+    loop        the body is run while the condition holds
+    loop_grad   the gradient: the loop run again with every state kept, then the body's gradient from the last state
+                back to the first (see `control`)
+    choice      one of two branches; its gradient is a choice between the branches' gradients
+
+The gradient of `loop_grad` needs no third kind of step: for cotangents (u, v) of (dx, do), with d the gradient that
+came in, <u, dx> + <v, do> = <d, J (u, v)>, and J (u, v) is what the loop of the body's tangents comes to. So the
+gradient with respect to d is that loop, and the others are `loop_grad` of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from gradtrace.engine import tensor as engine
+from gradtrace.engine.function import Function
+from gradtrace.engine.lazy import np
+from gradtrace.engine.state import state
+from gradtrace.static.control import COND, WHILE, WHILE_GRAD
+from gradtrace.static.derive import differentiate
+from gradtrace.static.plan import Plan
+from gradtrace.static.record import Recorder
+from gradtrace.static.replay import fed, recording, requiring
+
+Values = tuple[engine.Tensor, ...]
+Part = Callable[..., Values]
+
+
+def plan_of_part(part: Part, values: Sequence[engine.Tensor]) -> Plan:
+    """A part as a plan of inputs like `values`."""
+    from gradtrace.static.passes import optimise
+
+    recorder = Recorder()
+    leaves = fed([None] * len(values), values)[1]
+    for i, leaf in enumerate(leaves):
+        recorder.feed(f"f{i}", leaf)
+    with recording(recorder, True):
+        requiring(leaves)
+        outs = part(*leaves)
+        return optimise(recorder.plan([(f"o{i}", out) for i, out in enumerate(outs)], {}))
+
+
+def floating(values: Sequence[engine.Tensor]) -> list[engine.Tensor]:
+    return [v for v in values if v.is_floating_point()]
+
+
+def stand_ins(values: Sequence[engine.Tensor]) -> Values:
+    """New tensors of these shapes and dtypes."""
+    return tuple(engine.Tensor._wrap(v.own_array().copy()) for v in values)
+
+
+def gradient_of(part: Part, count: int) -> Part:
+    """From (the part's `count` values, gradients of its floating results) the gradients of its floating values."""
+
+    def run(*values: engine.Tensor) -> Values:
+        return differentiate(floating(part(*values[:count])), floating(values[:count]), values[count:])
+
+    return run
+
+
+def tangent_of(part: Part, count: int) -> Part:
+    """From (the part's `count` values, tangents of the floating ones) its results and the floating ones' tangents.
+
+    The gradient is linear in the gradient that comes in, so its own gradient with respect to that is the tangent.
+    """
+
+    def run(*values: engine.Tensor) -> Values:
+        own, tangents = values[:count], values[count:]
+        outs = part(*own)
+        seeds = [zeros_like(out).requires_grad_() for out in floating(outs)]
+        found = differentiate(floating(outs), floating(own), seeds)
+        return (*outs, *differentiate(found, seeds, tangents))
+
+    return run
+
+
+def zeros_like(tensor: engine.Tensor) -> engine.Tensor:
+    return engine.Tensor._wrap(np.zeros(tensor.shape, tensor.dtype.np))
+
+
+# ---- loops
+
+
+def loop(test: Part, body: Part, variables: int, *values: engine.Tensor) -> Values:
+    """The last state of a loop from `values`: first the variables, then what the parts use of the graph outside."""
+    if not isinstance(state.planner, Recorder):
+        return stand_ins(values[:variables])
+    return _as_tuple(Loop.apply(test, body, variables, *values))
+
+
+def loop_grad(test: Part, body: Part, variables: int, *values: engine.Tensor) -> Values:
+    """The gradients of the floating variables and outside values; `values` ends with those of the last state."""
+    own = values[: len(values) - len(floating(values[:variables]))]
+    if not isinstance(state.planner, Recorder):
+        return stand_ins(floating(own))
+    return _as_tuple(LoopGrad.apply(test, body, variables, *values))
+
+
+class Loop(Function):
+    """`loop` with its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, test: Part, body: Part, variables: int, *values: engine.Tensor) -> Any:
+        ctx.save_for_backward(*values)
+        ctx.parts = test, body, variables
+        plans = plan_of_part(test, values), plan_of_part(body, values)
+        outs = stand_ins(values[:variables])
+        state.planner.control(WHILE, plans, values, outs, partial(loop, test, body, variables))
+        ctx.mark_non_differentiable(*[out for out in outs if not out.is_floating_point()])
+        return outs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        values, (test, body, variables) = ctx.saved_tensors, ctx.parts
+        arrived = [g for g, v in zip(grads, values, strict=False) if v.is_floating_point()]
+        found = iter(loop_grad(test, body, variables, *values, *arrived))
+        return None, None, None, *[next(found) if v.is_floating_point() else None for v in values]
+
+
+class LoopGrad(Function):
+    """`loop_grad` with its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, test: Part, body: Part, variables: int, *values: engine.Tensor) -> Any:
+        ctx.save_for_backward(*values)
+        ctx.parts = test, body, variables
+        count = len(values) - len(floating(values[:variables]))
+        own = values[:count]
+        plans = plan_of_part(test, own), plan_of_part(body, own), plan_of_part(gradient_of(body, count), values)
+        outs = stand_ins(floating(own))
+        shape = variables, len(floating(values[:variables]))
+        state.planner.control(WHILE_GRAD, plans, values, outs, partial(loop_grad, test, body, variables), shape)
+        return outs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        values, (test, body, variables) = ctx.saved_tensors, ctx.parts
+        first = values[:variables]
+        floats = len(floating(first))
+        outside, arrived = values[variables : len(values) - floats], values[len(values) - floats :]
+        width, wide = variables + floats, tangent_of(body, variables + len(outside))
+
+        def sorted_out(given: Values) -> tuple[Values, Values, Values]:
+            """(x, o), then the tangents of x, then those of o, of the wide loop's values: x, t, o, s."""
+            middle = width + len(outside)
+            return (*given[:variables], *given[width:middle]), given[variables:width], given[middle:]
+
+        def wide_test(*given: engine.Tensor) -> Values:
+            return test(*sorted_out(given)[0])
+
+        def wide_body(*given: engine.Tensor) -> Values:
+            own, tangents, others = sorted_out(given)
+            return wide(*own, *tangents, *others)
+
+        start = (*first, *grads[:floats], *outside, *grads[floats:])
+        end = loop(wide_test, wide_body, width, *start)
+        seeds = (*map(zeros_like, floating(first)), *arrived)
+        found = loop_grad(wide_test, wide_body, width, *start, *seeds)
+        of_first, of_outside = iter(found[:floats]), iter(found[2 * floats :])
+        return (None, None, None, *[next(of_first) if v.is_floating_point() else None for v in first],
+                *[next(of_outside) if v.is_floating_point() else None for v in outside], *end[variables:])
+
+
+# ---- choices
+
+
+def choice(yes: Part, no: Part, *values: engine.Tensor) -> Values:
+    """The results of one branch, by the bool that stands first among `values`; both get the others."""
+    if not isinstance(state.planner, Recorder):
+        return stand_ins(yes(*values[1:]))
+    return _as_tuple(Choice.apply(yes, no, *values))
+
+
+class Choice(Function):
+    """`choice` with its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, yes: Part, no: Part, *values: engine.Tensor) -> Any:
+        ctx.save_for_backward(*values)
+        ctx.parts = yes, no
+        plans = plan_of_part(yes, values[1:]), plan_of_part(no, values[1:])
+        kinds = [plans[0].values[n] for _, n in plans[0].outputs]
+        outs = tuple(engine.Tensor._wrap(np.ones(kind.shape, kind.dtype)) for kind in kinds)
+        ctx.floats = [out.is_floating_point() for out in outs]
+        state.planner.control(COND, plans, values, outs, partial(choice, yes, no))
+        ctx.mark_non_differentiable(*[out for out in outs if not out.is_floating_point()])
+        return outs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        values, (yes, no) = ctx.saved_tensors, ctx.parts
+        arrived = [g for g, is_float in zip(grads, ctx.floats, strict=True) if is_float]
+        count = len(values) - 1
+        if not floating(values[1:]):
+            return None, None, *[None] * len(values)
+        found = iter(choice(gradient_of(yes, count), gradient_of(no, count), *values, *arrived))
+        return None, None, None, *[next(found) if v.is_floating_point() else None for v in values[1:]]
+
+
+def _as_tuple(out: Any) -> Values:
+    return out if isinstance(out, tuple) else (out,)

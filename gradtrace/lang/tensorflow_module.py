@@ -21,16 +21,13 @@ def adapted(name: str, found: Any, meter: Meter) -> Any:
 
 def session_of(kind: Any, meter: Meter) -> Any:
     """The Session of a program: what it runs counts as steps."""
-    from gradtrace.static import control
 
     class Session(kind):
+        take_steps = meter.take
+
         def run(self, fetches: Any, feed_dict: Any = None) -> Any:
             fed = {key: inside(value) for key, value in (feed_dict or {}).items()}
-            before, control.take_steps = control.take_steps, meter.take
-            try:
-                return given(super().run(fetches, fed))
-            finally:
-                control.take_steps = before
+            return given(super().run(fetches, fed))
 
     Session.__module__, Session.__qualname__ = "tensorflow", "Session"
     return Session

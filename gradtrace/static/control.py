@@ -12,7 +12,8 @@ A step's arguments are (parts, values): the parts are plans, the values Refs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gradtrace.engine.lazy import np
@@ -21,8 +22,18 @@ from gradtrace.static.plan import Step
 WHILE, WHILE_GRAD, COND = "while_loop", "while_grad", "cond"
 
 
-# Called with the number of steps before each pass of a loop: a program's budget (see lang/tensorflow_module).
-take_steps: Callable[[int], object] | None = None
+take_steps: Callable[[int], object] | None = None  # see `counted`
+
+
+@contextmanager
+def counted(by: Callable[[int], object] | None) -> Iterator[None]:
+    """`by` is called with the number of steps before each pass of a loop: what runs is under a budget."""
+    global take_steps
+    before, take_steps = take_steps, by
+    try:
+        yield
+    finally:
+        take_steps = before
 
 
 def program_of(step: Step) -> Callable[..., tuple[Any, ...]] | None:

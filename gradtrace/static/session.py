@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine import tensor as engine
 from gradtrace.engine.lazy import np
+from gradtrace.static import control
 from gradtrace.static.graph import Graph, Operation, Tensor, get_default_graph, raw_of
 from gradtrace.static.replay import plan_of
 
 
 class Session:
-    """Runs a graph. `built` counts the plans made, `runs` the runs: equal fetches of equal shapes share a plan."""
+    """Runs a graph. `built` counts the plans made, `runs` the runs: equal fetches of equal shapes share a plan.
+
+    `take_steps`, where a class has it, is called with the number of steps before each pass of a loop.
+    """
+
+    take_steps: Callable[[int], object] | None = None
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         self.graph = graph or get_default_graph()
@@ -57,7 +64,8 @@ class Session:
             self.plans[key] = program(plan)
             self.built += 1
         self.runs += 1
-        found = self.plans[key](*[a.item() if a.dtype == np.float64 and a.shape == () else a for a in arrays])
+        with control.counted(self.take_steps):
+            found = self.plans[key](*[a.item() if a.dtype == np.float64 and a.shape == () else a for a in arrays])
         values = {t: plain(v, t) for t, v in zip(unique, found, strict=True)}
         return self.shaped(fetches, values)
 

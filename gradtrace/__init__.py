@@ -28,7 +28,7 @@ _CONSTANTS = {
 }
 _MODULES = {
     "nn": "gradtrace.nn", "optim": "gradtrace.optim", "func": "gradtrace.func", "autograd": "gradtrace.autograd",
-    "linalg": "gradtrace.linalg", "special": "gradtrace.special",
+    "linalg": "gradtrace.linalg", "utils": "gradtrace.utils", "special": "gradtrace.special",
     "signal": "gradtrace.signal", "trace": "gradtrace.trace",
 }
 # Parts of the package that are no names of PyTorch's: looking for them among the operators would load every family.

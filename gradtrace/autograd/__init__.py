@@ -20,7 +20,7 @@ from gradtrace.engine.tensor import Tensor
 
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "function", "functional", "grad",
-    "gradcheck", "gradgradcheck", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]
 
 
@@ -44,6 +44,7 @@ _LATER = {
     "grad_mode": ("gradtrace.engine.modes", None),
     "functional": ("gradtrace.func.functional", None),
     "function": ("gradtrace.engine.function", None),
+    "graph": ("gradtrace.autograd.graph", None),
     "gradcheck": ("gradtrace.func.gradcheck", "gradcheck"),
     "gradgradcheck": ("gradtrace.func.gradcheck", "gradgradcheck"),
 }

@@ -10,7 +10,7 @@ from gradtrace.annotations import Any, Mapping
 from gradtrace.engine import execute
 from gradtrace.engine.call_hooks import as_tensor, own_copy
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import Edge, Node
+from gradtrace.engine.node import Edge, GradientEdge, Node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
@@ -143,7 +143,10 @@ def batched(
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:
-    return (values,) if isinstance(values, (Tensor, Edge)) or values is None else tuple(values)
+    found = (values,) if isinstance(values, (Tensor, Edge, GradientEdge)) or values is None else tuple(values)
+    if any(isinstance(value, GradientEdge) for value in found):
+        return tuple(Edge(v.node, v.output_nr) if isinstance(v, GradientEdge) else v for v in found)
+    return found
 
 
 def zeros_like(t: Tensor, requires_grad: bool = False) -> Tensor:

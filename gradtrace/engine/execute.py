@@ -10,7 +10,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from itertools import count
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine.arrive import add_to_grad, conform
 from gradtrace.engine.call_hooks import node_hooks, tensor_hooks
 from gradtrace.engine.lazy import np
@@ -18,12 +18,33 @@ from gradtrace.engine.namespace import ARRAY, SCALAR, TRACED
 from gradtrace.engine.node import FREED_MESSAGE, AccumulateGrad, Node, UndefinedGrad, bare_name, tensor_type_name
 from gradtrace.engine.op import FLOAT_TRAPS
 from gradtrace.engine.saved import flat
+from gradtrace.engine.saved_hooks import result_of, unpacked
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.watch import Watcher
 
 Slot = tuple[Node, int]
+passes = count(1)
 
+
+class Pass(NamedTuple):
+    """A backward pass that is running, for the hooks that it calls."""
+
+    number: int
+    reachable: dict[Node, int]
+    needed: set[Node] | None  # None: all that can be reached
+    read: set[Node]  # whose gradients autograd.grad gives
+
+    def will_run(self, node: Node) -> bool:
+        """Whether the pass runs this node. RuntimeError for a leaf's in autograd.grad, as in PyTorch."""
+        if self.needed is None:
+            return node in self.reachable
+        if node in self.read and isinstance(node, AccumulateGrad):
+            raise RuntimeError(
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                "This is currently not supported."
+            )
+        return node in self.needed or node in self.read
 
 
 def run(
@@ -34,7 +55,7 @@ def run(
     accumulate: bool = True,
 ) -> dict[Slot, Any]:
     """Sends the roots' gradients back; returns what arrived at the `wanted` slots (only those paths run, if given)."""
-    before = state.grad_enabled
+    before, outer = state.grad_enabled, state.running
     state.grad_enabled = create_graph
     try:
         if state.watcher is not None:
@@ -46,7 +67,7 @@ def run(
             return {}
         return _run(roots, keep_graph, wanted, accumulate)
     finally:
-        state.grad_enabled = before
+        state.grad_enabled, state.running = before, outer
 
 
 def watched(
@@ -83,6 +104,7 @@ def _run(
         put(buffers, node, number, conform(gradient, node, number, None, 0))
     captured_nodes = {node for node, _ in capture}
     watcher = state.watcher
+    state.running = Pass(next(passes), waiting, needed, set() if accumulate else captured_nodes)
     while ready:
         node = heappop(ready)[2]
         gradient = buffers.pop(node, None)
@@ -220,21 +242,24 @@ def run_rules(node: Node, gradient: Any) -> Any:
         gradient = complete(node, gradient, traced)
     else:
         traced = isinstance(gradient, Tensor)
+    kept, out = node.args, node.out
+    if node.rare is not None and node.rare.packed:
+        kept, out = unpacked(node)
     if traced:
         before, state.in_rule = state.in_rule, True
         try:
-            return call_rules(node, TRACED, gradient, saved_result(node), node.args)
+            return call_rules(node, TRACED, gradient, saved_result(node, out), kept)
         finally:
             state.in_rule = before
-    args = tuple([raw_nested(a) for a in node.args])
+    args = tuple([raw_nested(a) for a in kept])
     if node.op.scalar is not None:
         try:
-            return call_rules(node, SCALAR if type(gradient) is float else ARRAY, gradient, node.out, args)
+            return call_rules(node, SCALAR if type(gradient) is float else ARRAY, gradient, out, args)
         except FLOAT_TRAPS:
             pass
     # Python's floats raise where IEEE has inf or nan, and have no shape; numpy's do.
     args = tuple(ieee(a) if i < node.op.arity else a for i, a in enumerate(args))
-    return call_rules(node, ARRAY, ieee(gradient), ieee(node.out), args)
+    return call_rules(node, ARRAY, ieee(gradient), ieee(out), args)
 
 
 def ieee(value: Any) -> Any:
@@ -262,24 +287,11 @@ def call_rules(node: Node, xp: Any, gradient: Any, out: Any, args: tuple[Any, ..
     return results
 
 
-def saved_result(node: Node) -> Any:
-    """The saved result as a tensor of the graph. Made anew each time: kept, it would be a cycle."""
-    if node.out is None:
-        return None
-    if node.outputs == 1:
-        t = Tensor._wrap(node.out)
-        node.op.attach(t, node, 0)
-        return t
-    outs: list[Tensor | None] = []
-    for i, raw in enumerate(node.out):
-        if raw is None:
-            outs.append(None)
-            continue
-        t = Tensor._wrap(raw)
-        if t.is_floating_point():
-            node.op.attach(t, node, i)
-        outs.append(t)
-    return tuple(outs)
+def saved_result(node: Node, out: Any) -> Any:
+    """The saved result, or results, as tensors of the graph."""
+    if type(out) is tuple and node.outputs != 1:
+        return tuple(None if raw is None else result_of(node, raw, i) for i, raw in enumerate(out))
+    return None if out is None else result_of(node, out)
 
 
 def complete(node: Node, slots: dict[int, Any], traced: bool) -> tuple[Any, ...]:

@@ -64,7 +64,7 @@ class FunctionCtx:
 class Saved:
     """One saved tensor: an input itself, or an output's data (holding the output would be a cycle)."""
 
-    __slots__ = ("counter", "number", "raw", "tensor", "version")
+    __slots__ = ("counter", "number", "packed", "raw", "tensor", "version")
 
     def __init__(self, tensor: Tensor | None, number: int | None) -> None:
         self.number = number
@@ -72,6 +72,18 @@ class Saved:
         self.raw = None if tensor is None or number is None else tensor.own_array()
         self.counter = None if tensor is None or number is None else tensor.counter()
         self.version = 0 if tensor is None else tensor._version
+        self.packed: Any = None
+
+    def pack(self, ctx: BackwardCFunction) -> None:
+        """Puts what the hooks in force make of the tensor in its place."""
+        from gradtrace.engine.saved_hooks import Packed
+
+        if self.number is None and self.tensor is None:
+            return
+        tensor = self.tensor if self.number is None else ctx._unpack(self)
+        assert tensor is not None
+        self.packed = Packed(tensor, state.saved_hooks[-1], self.number is not None and self.number >= 0)
+        self.tensor = self.raw = self.counter = None
 
 
 ENGINE_NAMES = frozenset(Node.__slots__) | {
@@ -140,6 +152,9 @@ class BackwardCFunction(Node, FunctionCtx):
     def _unpack(self, saved: Saved) -> Tensor | None:
         from gradtrace.engine.execute import modified
 
+        if saved.packed is not None:
+            unpacked: Tensor = saved.packed.tensor(self)
+            return unpacked
         if saved.number is not None:
             if saved.counter is not None and saved.counter.n != saved.version:
                 raise modified(saved.raw, self, saved.number, saved.counter.n, saved.version)
@@ -296,6 +311,9 @@ class Function(metaclass=FunctionMeta):
             ctx.nrs = numbers if any(numbers) else None
             cls._connect(ctx, given, outputs)
         saved = [Saved(t, position(t, given, outputs)) for t in ctx._to_save]
+        if state.saved_hooks:
+            for each in saved:
+                each.pack(ctx)
         ctx.__dict__["_saved"] = saved
         ctx.__dict__.pop("_to_save", None)
         return outputs[0] if single else tuple(outputs)

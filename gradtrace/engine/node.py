@@ -65,6 +65,14 @@ class Edge(NamedTuple):
         return f"({self.function!r}, {self.input_nr})"
 
 
+class GradientEdge(NamedTuple):
+    """Where a tensor's gradient arrives: output `output_nr` of `node`. `autograd.grad` takes it for the tensor."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Node | None = None
+
+
 class Hooks:
     """The hooks of one node; made only when there is one."""
 
@@ -112,13 +120,14 @@ def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle
 class Rare:
     """What few nodes have: hooks, versions of what they saved when these were not 0, a counter of their result."""
 
-    __slots__ = ("hooks", "out_counter", "out_version", "versions", "watched")
+    __slots__ = ("hooks", "out_counter", "out_version", "packed", "versions", "watched")
 
     def __init__(self) -> None:
         self.hooks: Hooks | None = None
         self.versions: tuple[int, ...] | None = None
         self.out_counter: Any = None
         self.out_version = 0
+        self.packed = False  # whether something saved went through hooks
         self.watched: tuple[tuple[Tensor, int], ...] = ()  # index tensors and masks with their versions
 
 
@@ -230,6 +239,10 @@ class Node:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_") and self.op is not None:
             return self.op.saved_attribute(self, name[len("_saved_"):])
+        if name.startswith("_raw_saved_") and self.op is not None:
+            from gradtrace.engine.saved_hooks import raw_saved
+
+            return raw_saved(self, name[len("_raw_saved_"):])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __repr__(self) -> str:

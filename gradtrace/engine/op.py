@@ -328,6 +328,10 @@ class Op:
             node.nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
         if plan.saves:
             note_versions(node, kept)
+            if state.saved_hooks:
+                from gradtrace.engine.saved_hooks import pack
+
+                pack(node)
         return node
 
     def attach(self, out: Tensor, node: Node, number: int) -> None:
@@ -359,13 +363,18 @@ class Op:
             from gradtrace.engine.node import FREED_MESSAGE
 
             raise RuntimeError(FREED_MESSAGE)
-        if name in ("result", "out") and node.out is not None and self.outputs == 1:
-            result = Tensor._wrap(node.out)
+        args, out = node.args, node.out
+        if node.rare is not None and node.rare.packed:
+            from gradtrace.engine.saved_hooks import unpacked
+
+            args, out = unpacked(node)
+        if name in ("result", "out") and out is not None and self.outputs == 1:
+            result = Tensor._wrap(out)
             self.attach(result, node, 0)
             return result
         names = tuple(n.lstrip("*") for n in self.tensor_names) + self.plain_names
         if name in names:
-            kept = node.args[names.index(name)]
+            kept = args[names.index(name)]
             if isinstance(kept, Meta):
                 return None
             is_number = names.index(name) < self.arity and isinstance(kept, (int, float))

@@ -17,9 +17,9 @@ Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 class State:
     __slots__ = (
-        "_forward", "_in_rule", "_inference", "_levels", "_recorder", "anomaly", "anomaly_check_nan", "batching",
-        "closely", "depth", "grad_enabled", "guard", "marks", "origin", "planner", "printer", "scope", "seq", "special",
-        "spend", "user_code", "watcher",
+        "_forward", "_in_rule", "_inference", "_levels", "_recorder", "_saved_hooks", "anomaly", "anomaly_check_nan",
+        "batching", "closely", "depth", "grad_enabled", "guard", "marks", "no_saved_hooks", "origin", "planner",
+        "printer", "running", "scope", "seq", "special", "spend", "user_code", "watcher",
     )
 
     def __init__(self) -> None:
@@ -42,6 +42,9 @@ class State:
         self._inference = False
         self._levels: tuple[Any, ...] = ()
         self._recorder: Recorder | None = None
+        self._saved_hooks: tuple[Any, ...] = ()  # pairs (pack, unpack), the last one in force
+        self.no_saved_hooks: str | None = None  # why there may be none
+        self.running: Any = None  # the backward pass that runs: execute.Pass
         self.marks = False  # whether new tensors are marked: inference, transforms
         self.special = False  # whether every call of an operator must look closer: any of these modes
         self.closely = False  # whether one of two operands must: `special`, or in a rule
@@ -83,6 +86,15 @@ class State:
         self._look()
 
     @property
+    def saved_hooks(self) -> tuple[Any, ...]:
+        return self._saved_hooks
+
+    @saved_hooks.setter
+    def saved_hooks(self, hooks: tuple[Any, ...]) -> None:
+        self._saved_hooks = hooks
+        self._look()
+
+    @property
     def in_rule(self) -> bool:
         return self._in_rule
 
@@ -93,7 +105,8 @@ class State:
 
     def _look(self) -> None:
         self.marks = self._inference or bool(self._levels)
-        self.special = self.marks or self._recorder is not None or self._forward is not None
+        watched = self._recorder is not None or self._forward is not None or bool(self._saved_hooks)
+        self.special = self.marks or watched
         self.closely = self.special or self._in_rule
 
 

@@ -86,7 +86,7 @@ class Gate:
         if issubclass(kind, Tensor):
             return lambda value, name: tensor_has(name)
         if issubclass(kind, Node):
-            return lambda value, name: name in allowed.NODE or name.startswith("_saved_")
+            return lambda value, name: name in allowed.NODE or name.startswith(("_saved_", "_raw_saved_"))
         if issubclass(kind, type):
             return self.class_offers
         if kind is super:

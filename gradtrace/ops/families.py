@@ -163,8 +163,9 @@ FAMILIES = {
         allclose argsort equal is_floating_point is_nonzero is_tensor isclose numel sort sort_stable topk
     """,
     "random": """
-        Generator bernoulli bernoulli_ cauchy_ exponential_ initial_seed log_normal_ manual_seed multinomial
-        normal normal_ rand rand_like randint randn randn_like random_ randperm redraw seed uniform_
+        Generator bernoulli bernoulli_ cauchy_ exponential_ get_rng_state initial_seed log_normal_ manual_seed
+        multinomial normal normal_ rand rand_like randint randn randn_like random_ randperm redraw seed
+        set_rng_state uniform_
     """,
     "cumulative": """
         cumprod cumsum cumulative_trapezoid diff gradient logcumsumexp shift trapezoid trapz

@@ -18,6 +18,9 @@ redraw = op("redraw(self; values)", lambda a, values: values, node="NormalBackwa
             self=d("", lambda xp, g, out, self, values: xp.zeros_like(g)))
 
 
+STATE_SIZES = (16, 16, 1, 4, 9)  # bytes of each part of a generator's state
+
+
 class Generator:
     """A source of random numbers of its own (torch.Generator)."""
 
@@ -45,6 +48,32 @@ class Generator:
 
         self.manual_seed(secrets.randbits(63))
         return self._seed
+
+    def get_state(self) -> Tensor:
+        """Where the stream is: a tensor of bytes for `set_state`."""
+        state = self.source.bit_generator.state
+        counted = (state["state"]["state"], state["state"]["inc"], state["has_uint32"], state["uinteger"], self._seed)
+        raw = b"".join(int(n).to_bytes(size, "little") for n, size in zip(counted, STATE_SIZES, strict=True))
+        return Tensor._wrap(np.frombuffer(raw, np.uint8).copy())
+
+    def set_state(self, new_state: Tensor) -> None:
+        """Goes on where `get_state` was called. TypeError for what is no tensor of bytes, RuntimeError for its size."""
+        if not isinstance(new_state, Tensor) or new_state.own_array().dtype != np.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        raw = new_state.own_array().tobytes()
+        if len(raw) != sum(STATE_SIZES):
+            raise RuntimeError("RNG state is wrong size")
+        numbers = []
+        for size in STATE_SIZES:
+            numbers.append(int.from_bytes(raw[:size], "little"))
+            raw = raw[size:]
+        value, inc, has_uint32, uinteger, self._seed = numbers
+        source = np.random.Generator(np.random.PCG64(0))
+        source.bit_generator.state = {
+            "bit_generator": "PCG64", "state": {"state": value, "inc": inc}, "has_uint32": has_uint32 & 1,
+            "uinteger": uinteger,
+        }
+        self._source = source
 
 
 default_generator = Generator()
@@ -74,6 +103,18 @@ def seed() -> int:
 def initial_seed() -> int:
     """The seed of the default generator (torch.initial_seed)."""
     return default_generator.initial_seed()
+
+
+@public("get_rng_state", forms="f")
+def get_rng_state() -> Tensor:
+    """Where the stream of random numbers is, as bytes for `set_rng_state` (torch.get_rng_state)."""
+    return default_generator.get_state()
+
+
+@public("set_rng_state", forms="f")
+def set_rng_state(new_state: Tensor) -> None:
+    """Goes on with the random numbers where `get_rng_state` was called (torch.set_rng_state)."""
+    default_generator.set_state(new_state)
 
 
 def shape_of(size: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:

@@ -1,0 +1,169 @@
+"""torch.autograd.graph: hooks on saved tensors, hooks on several gradients, and the graph's own types.
+
+https://pytorch.org/docs/stable/autograd.html#torch.autograd.graph
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Callable, Iterable, Sequence
+from gradtrace.engine.node import GradientEdge, Node, RemovableHandle
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor, gradient_edge
+
+__all__ = [
+    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
+    "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+]
+
+MODES = ("all", "any")
+OUTSIDE_MESSAGE = (
+    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
+    "recorded."
+)
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The edge at which the gradient of `tensor` arrives; RuntimeError if it does not require grad."""
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
+    node = gradient_edge(tensor)
+    assert node is not None
+    return GradientEdge(node, tensor._nr)
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Notes that a tensor, or each of several, was changed in place behind autograd's back."""
+    for each in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if not each.is_inference():
+            each.counter().n += 1
+
+
+class saved_tensors_hooks:
+    """Context in which `pack_hook(tensor)` is kept instead of each tensor that is saved for backward.
+
+    `unpack_hook` turns it into a tensor of the same content when it is read. Of nested pairs the innermost is in force.
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        if state.no_saved_hooks is not None:
+            raise RuntimeError(state.no_saved_hooks)
+        state.saved_hooks = (*state.saved_hooks, (self.pack_hook, self.unpack_hook))
+
+    def __exit__(self, *exc: object) -> None:
+        state.saved_hooks = state.saved_hooks[:-1]
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keeps saved tensors on the CPU, where all tensors are already; for scripts that use it."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda packed: packed[1].to(packed[0]))
+
+
+class disable_saved_tensors_hooks:
+    """Context in which entering `saved_tensors_hooks` raises a RuntimeError with this message."""
+
+    def __init__(self, error_message: str) -> None:
+        self.error_message = error_message
+
+    def __enter__(self) -> None:
+        self._outer = state.no_saved_hooks
+        if state.saved_hooks:
+            raise RuntimeError(self.error_message)
+        state.no_saved_hooks = self.error_message
+
+    def __exit__(self, *exc: object) -> None:
+        state.no_saved_hooks = self._outer
+
+
+class allow_mutation_on_saved_tensors:
+    """Context in which a tensor saved for backward may be changed in place; backward sees what was saved.
+
+    Both directions must run inside. Each saved tensor is copied (PyTorch copies those that change).
+    """
+
+    _entered: Any = None  # the one that is in force
+
+    def __init__(self) -> None:
+        self._hooks = saved_tensors_hooks(lambda tensor: tensor.detach().clone(), self._unpack)
+
+    def _unpack(self, copy: Tensor) -> Tensor:
+        if allow_mutation_on_saved_tensors._entered is not self:
+            raise AssertionError(OUTSIDE_MESSAGE)
+        return copy
+
+    def __enter__(self) -> allow_mutation_on_saved_tensors:
+        if allow_mutation_on_saved_tensors._entered is not None:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        self._hooks.__enter__()
+        allow_mutation_on_saved_tensors._entered = self
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        allow_mutation_on_saved_tensors._entered = None
+        self._hooks.__exit__(*exc)
+
+
+class MultiHandle(RemovableHandle):
+    """Removes several hooks at once."""
+
+    def __init__(self, handles: tuple[RemovableHandle, ...]) -> None:
+        self.handles = handles
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
+) -> RemovableHandle:
+    """Calls `fn` once in each backward pass.
+
+    With mode "all" when all gradients that the pass computes for `tensors` are there: `fn(list)`, None for the others.
+    With "any" at the first of them: `fn(gradient)`. ValueError for another mode.
+    """
+    if mode not in MODES:
+        raise ValueError(f"Expects mode to be one of {MODES} but got {mode}")
+    if mode == "any":
+        hook = first_of_pass(fn)
+        return MultiHandle(tuple(t.register_hook(hook) for t in tensors if t.requires_grad))
+    gather = Gather(fn, [gradient_edge(t) for t in tensors])
+    return MultiHandle(tuple(t.register_hook(gather.hook(i)) for i, t in enumerate(tensors)))
+
+
+def first_of_pass(fn: Callable[..., None]) -> Callable[[Tensor], None]:
+    seen: list[int] = []
+
+    def hook(gradient: Tensor) -> None:
+        if seen[-1:] != [state.running.number]:
+            seen[:] = [state.running.number]
+            fn(gradient)
+
+    return hook
+
+
+class Gather:
+    """The gradients of several tensors in the passes that run, until all of a pass are there."""
+
+    def __init__(self, fn: Callable[..., None], nodes: list[Node | None]) -> None:
+        self.fn = fn
+        self.nodes = nodes
+        self.found: dict[int, dict[int, Tensor]] = {}  # by the number of the pass
+
+    def hook(self, index: int) -> Callable[[Tensor], None]:
+        def hook(gradient: Tensor) -> None:
+            run = state.running
+            found = self.found.setdefault(run.number, {})
+            found[index] = gradient
+            if len(found) == sum(node is not None and run.will_run(node) for node in self.nodes):
+                self.fn([found.get(i) for i in range(len(self.nodes))])
+                del self.found[run.number]
+
+        return hook

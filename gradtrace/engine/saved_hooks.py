@@ -1,0 +1,178 @@
+"""Hooks on what nodes save: packed when it is saved, unpacked when backward or a program reads it.
+
+https://pytorch.org/docs/stable/autograd.html#hooks-for-saved-tensors. A node's saved tensors are replaced by `Packed`
+after the node has been made; whoever reads a node that has some (`rare.packed`) asks `unpacked` for its arguments.
+As in PyTorch inputs are packed and unpacked in the order of their names, results after them, and the versions of packed
+tensors are not checked.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.engine.node import Node
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor, gradient_edge
+
+Hook = Callable[[Any], Any]
+CHANGED_MESSAGE = (
+    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+    "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
+    "perform in-place operations on the input to a pack hook."
+)
+GONE_MESSAGE = (
+    "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+    "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+    "graph a second time or if you need to access saved variables after calling backward."
+)
+OF_NONE_MESSAGE = "Calling register_hooks on a saved tensor with value None is forbidden"
+TWICE_MESSAGE = "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "\
+    "hooks is allowed at a time."
+
+
+class Packed:
+    """What a pack hook made of one saved tensor, and what it takes to make that tensor again."""
+
+    __slots__ = ("fn", "is_leaf", "nr", "packed", "req", "unpack")
+
+    def __init__(self, tensor: Tensor, hooks: tuple[Hook, Hook], is_result: bool) -> None:
+        pack, self.unpack = hooks
+        version, before = tensor._version, state.grad_enabled
+        state.grad_enabled = False
+        try:
+            self.packed = pack(tensor)
+        finally:
+            state.grad_enabled = before
+        if tensor._version != version:
+            raise RuntimeError(CHANGED_MESSAGE)
+        self.req = tensor.requires_grad
+        self.is_leaf = self.req and tensor.is_leaf
+        # A result belongs to the node that keeps it: holding that node would be a cycle.
+        self.fn = None if is_result or not self.req else gradient_edge(tensor)
+        self.nr = tensor._nr
+
+    def tensor(self, owner: Node) -> Tensor:
+        """The saved tensor, with the history that it had; `owner` is the node that keeps it."""
+        data = self.unpack(self.packed)
+        if not isinstance(data, Tensor):
+            kind = type(data).__name__
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {kind}")
+        result = Tensor._wrap(data._data)
+        if not self.req:
+            return result
+        result._req, result._nr = True, self.nr
+        if self.is_leaf:
+            result.extra().accumulator = weakref.ref(self.fn)
+        else:
+            result._fn = owner if self.fn is None else self.fn
+        return result
+
+    def __repr__(self) -> str:
+        return f"packed: {self.packed!r}"
+
+
+class SavedTensor:
+    """`grad_fn._raw_saved_NAME`: one place of a node, on which hooks can be set for it alone."""
+
+    def __init__(self, node: Node, position: int) -> None:
+        self._node = node
+        self._position = position  # among the node's arguments; -1: its result
+
+    def register_hooks(self, pack_hook: Hook, unpack_hook: Hook) -> None:
+        """Packs the saved tensor at once. RuntimeError when it is freed, no tensor, or packed already."""
+        node = self._node
+        if node.freed:
+            raise RuntimeError(GONE_MESSAGE)
+        kept = node.out if self._position < 0 else node.args[self._position]
+        if isinstance(kept, Packed):
+            raise RuntimeError(TWICE_MESSAGE)
+        if self._position < 0:
+            kept = result_of(node, kept)
+        if kept is None:
+            raise RuntimeError(OF_NONE_MESSAGE)
+        if not isinstance(kept, Tensor):
+            return  # a number
+        replace(node, self._position, Packed(kept, (pack_hook, unpack_hook), self._position < 0))
+
+    def __repr__(self) -> str:
+        return f"<torch._C._autograd.SavedTensor object at {id(self):#x}>"
+
+
+def pack(node: Node) -> None:
+    """Replaces what a new node saves by what the hooks in force make of it."""
+    hooks = state.saved_hooks[-1]
+    args = node.args
+    for position in alphabetical(node):
+        kept = args[position]
+        if isinstance(kept, Tensor):
+            replace(node, position, Packed(kept, hooks, False))
+        elif type(kept) is tuple and any(isinstance(each, Tensor) for each in kept):
+            parts = tuple(Packed(each, hooks, False) if isinstance(each, Tensor) else each for each in kept)
+            replace(node, position, parts)
+    if node.out is None:
+        return
+    if node.outputs == 1:
+        replace(node, -1, Packed(result_of(node, node.out), hooks, True))
+        return
+    outs = [None if raw is None else Packed(result_of(node, raw, i), hooks, True) for i, raw in enumerate(node.out)]
+    replace(node, -1, tuple(outs))
+
+
+def alphabetical(node: Node) -> list[int]:
+    """The positions of a node's tensor arguments in the order of their names, which is PyTorch's for saved ones."""
+    names = node.op.tensor_names
+    return sorted(range(min(len(names), len(node.args))), key=lambda i: names[i].lstrip("*"))
+
+
+def replace(node: Node, position: int, packed: Any) -> None:
+    node.ensure_rare().packed = True
+    state.user_code = True
+    if position < 0:
+        node.out = packed
+        return
+    args = list(node.args)
+    args[position] = packed
+    if node.narrow == 2:
+        node.a, node.b = args
+    else:
+        node.a = args[0] if node.narrow else tuple(args)
+
+
+def unpacked(node: Node) -> tuple[tuple[Any, ...], Any]:
+    """A node's arguments and saved result (raw data), after the unpack hooks."""
+    args = list(node.args)
+    for position in alphabetical(node):
+        args[position] = each_unpacked(args[position], node)
+    return tuple(args), raw(each_unpacked(node.out, node))
+
+
+def each_unpacked(kept: Any, node: Node) -> Any:
+    if type(kept) is tuple:
+        return tuple(each_unpacked(each, node) for each in kept)
+    return kept.tensor(node) if isinstance(kept, Packed) else kept
+
+
+def raw(kept: Any) -> Any:
+    if type(kept) is tuple:
+        return tuple(map(raw, kept))
+    return kept._data if isinstance(kept, Tensor) else kept
+
+
+def result_of(node: Node, data: Any, number: int = 0) -> Tensor:
+    """A node's saved result as a tensor with its history. Made anew each time: kept, it would be a cycle."""
+    result = Tensor._wrap(data)
+    known = node.op.differentiable
+    if result.is_floating_point() and (known is None or number in known):
+        node.op.attach(result, node, number)
+    return result
+
+
+def raw_saved(node: Node, name: str) -> SavedTensor:
+    """`node._raw_saved_NAME`; AttributeError where the node saves no tensor of that name."""
+    names = [n.lstrip("*") for n in node.op.tensor_names]
+    if name in names:
+        return SavedTensor(node, names.index(name))
+    if name == "result" and (node.freed or node.out is not None):
+        return SavedTensor(node, -1)
+    raise AttributeError(f"'{node.name()}' object has no attribute '_raw_saved_{name}'")

@@ -1,0 +1,215 @@
+"""torch.utils.checkpoint: values are computed again in backward instead of being kept.
+
+https://pytorch.org/docs/stable/checkpoint.html. With `use_reentrant=False` the tensors that the function saves are
+dropped by hooks on saved tensors, and the first one that backward reads runs the function again; with True the function
+is one node of the graph, whose backward runs it again and calls backward inside.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from gradtrace.annotations import Any, Callable, Iterable
+from gradtrace.autograd.graph import saved_tensors_hooks
+from gradtrace.engine import Function, Tensor, backward, enable_grad, no_grad
+from gradtrace.engine.state import state
+from gradtrace.ops.random import get_rng_state, set_rng_state
+
+__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential"]
+
+CHOOSE = (
+    "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+    "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
+    "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+    "differences between the two variants."
+)
+CHOOSE_SEQUENTIAL = (
+    "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version "
+    "2.9 we will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you "
+    "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on "
+    "the differences between the two variants."
+)
+WITH_INPUTS = (
+    "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
+    ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
+    "the `inputs` argument."
+)
+
+
+class CheckpointError(RuntimeError):
+    """The function did something else when it ran again."""
+
+
+def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+    """`function(*args, **kwargs)`, whose saved tensors are not kept but computed again when backward needs them.
+
+    `preserve_rng_state=True` draws the same random numbers in both runs. ValueError for keyword arguments with
+    `use_reentrant=True`.
+    """
+    if use_reentrant is None:
+        warnings.warn(CHOOSE, UserWarning, stacklevel=2)
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    early_stop = kwargs.pop("early_stop", True)
+    kwargs.pop("determinism_check", None)
+    if not use_reentrant:
+        return without_reentrance(function, args, kwargs, preserve, early_stop)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    return CheckpointFunction.apply(function, preserve, *args)
+
+
+# ---- by hooks on saved tensors
+
+
+class Stop(BaseException):
+    """All that backward asks for has been computed again."""
+
+
+def without_reentrance(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], preserve: bool, early_stop: bool
+) -> Any:
+    frame = Frame(function, args, kwargs, get_rng_state() if preserve else None, early_stop)
+    with saved_tensors_hooks(frame.pack, frame.unpack):
+        return function(*args, **kwargs)
+
+
+class Frame:
+    """One checkpointed call: how many tensors it saved, and what its second run has found of them."""
+
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], random: Any, early_stop: bool
+    ) -> None:
+        self.function, self.args, self.kwargs, self.random = function, args, kwargs, random
+        self.early_stop = early_stop
+        self.layouts: list[tuple[Any, Any]] = []  # shape and dtype of each saved tensor
+        self.found: dict[int, list[Tensor]] = {}  # by the number of the backward pass
+
+    def pack(self, tensor: Tensor) -> int:
+        self.layouts.append((tuple(tensor.shape), tensor.dtype))
+        return len(self.layouts) - 1
+
+    def unpack(self, index: int) -> Tensor:
+        number = 0 if state.running is None else state.running.number
+        if number not in self.found:
+            self.found = {number: self.computed_again()}
+        return self.found[number][index]
+
+    def computed_again(self) -> list[Tensor]:
+        found: list[Tensor] = []
+
+        def pack(tensor: Tensor) -> int:
+            found.append(tensor.detach())
+            if self.early_stop and len(found) == len(self.layouts):
+                raise Stop
+            return len(found) - 1
+
+        before = get_rng_state()
+        try:
+            if self.random is not None:
+                set_rng_state(self.random)
+            with enable_grad(), saved_tensors_hooks(pack, found.__getitem__):
+                self.function(*detached(self.args), **self.kwargs)
+        except Stop:
+            pass
+        finally:
+            if self.random is not None:
+                set_rng_state(before)
+        self.compare(found)
+        return found
+
+    def compare(self, found: list[Tensor]) -> None:
+        if len(found) != len(self.layouts):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                "recomputation.\nNumber of tensors saved during forward: "
+                f"{len(self.layouts)}\nNumber of tensors saved during recomputation: {len(found)}."
+            )
+        for i, (tensor, layout) in enumerate(zip(found, self.layouts, strict=True)):
+            again = (tuple(tensor.shape), tensor.dtype)
+            if again != layout:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                    f"during the forward pass.\ntensor at position {i}:\nsaved metadata: {layout}\n"
+                    f"recomputed metadata: {again}"
+                )
+
+
+# ---- as one node
+
+
+class CheckpointFunction(Function):
+    """The whole function as one node, whose backward runs it again."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve: bool, *args: Any) -> Any:
+        if not any(a.requires_grad for a in args if isinstance(a, Tensor)):
+            warnings.warn(
+                "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2
+            )
+        ctx.run_function = run_function
+        ctx.random = get_rng_state() if preserve else None
+        ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        with no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        if state.running is not None and state.running.needed is not None:
+            raise RuntimeError(WITH_INPUTS)
+        inputs = list(ctx.inputs)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            inputs[place] = tensor
+        inputs = list(detached(inputs))
+        before = get_rng_state()
+        try:
+            if ctx.random is not None:
+                set_rng_state(ctx.random)
+            with enable_grad():
+                outputs = ctx.run_function(*inputs)
+        finally:
+            if ctx.random is not None:
+                set_rng_state(before)
+        outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
+        pairs = [(o, g) for o, g in zip(outputs, gradients, strict=True) if isinstance(o, Tensor) and o.requires_grad]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        backward([o for o, _ in pairs], [g for _, g in pairs])
+        return (None, None, *(i.grad if isinstance(i, Tensor) else None for i in inputs))
+
+
+def detached(inputs: Iterable[Any]) -> tuple[Any, ...]:
+    """The inputs, tensors among them as leaves of their own."""
+    return tuple(i.detach().requires_grad_(i.requires_grad) if isinstance(i, Tensor) else i for i in inputs)
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Tensor, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Runs modules or functions one after the other, in `segments` of which all but the last are checkpointed."""
+    if use_reentrant is None:
+        warnings.warn(CHOOSE_SEQUENTIAL, UserWarning, stacklevel=2)
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    size = len(steps) // segments
+    end = -1
+    for start in range(0, size * (segments - 1), size):
+        end = start + size - 1
+        input = checkpoint(
+            in_turn(steps[start : end + 1]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
+        )
+    return in_turn(steps[end + 1 :])(input)
+
+
+def in_turn(steps: list[Any]) -> Callable[[Any], Any]:
+    def run(value: Any) -> Any:
+        for step in steps:
+            value = step(value)
+        return value
+
+    return run

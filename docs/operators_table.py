@@ -37,9 +37,9 @@ SIGNS = {
 # Public functions, but neither made of elements nor differentiated: about dtypes, memory, the random state.
 NO_OPERATORS = {
     "Generator", "LinAlgError", "broadcast_shapes", "can_cast", "cpu", "cuda", "data_ptr", "finfo", "from_numpy",
-    "get_rng_state", "iinfo", "initial_seed", "is_floating_point", "is_same_size", "is_set_to", "is_tensor", "manual_seed", "numel", "set_rng_state",
+    "iinfo", "initial_seed", "is_floating_point", "is_same_size", "is_set_to", "is_tensor", "manual_seed", "numel",
     "promote_types", "resize", "resize_", "resize_as_", "result_type", "seed", "set_", "storage", "storage_offset",
-    "type", "untyped_storage",
+    "get_rng_state", "set_rng_state", "type", "untyped_storage",
 }
 Seen = dict[str, Any]
 Key = tuple[Any, ...]

@@ -15,7 +15,7 @@ class Budget(NamedTuple):
     steps: int = 1_000_000_000
     flops: int = 1_000_000_000_000_000
     call_depth: int = 1000
-    memory_bytes: int = 4_000_000_000
+    memory_bytes: int = 8_000_000_000
     process_bytes: int = 16_000_000_000
     output_bytes: int = 100_000_000
     seconds: float = 3600.0
@@ -36,7 +36,7 @@ LIMITS = (
     Limit("steps", "--max-steps", "GRADTRACE_MAX_STEPS", "Passes of loops, calls, items"),
     Limit("flops", "--max-flops", "GRADTRACE_MAX_FLOPS", "Operations in matrix products, convolutions"),
     Limit("call_depth", "--max-depth", "GRADTRACE_MAX_DEPTH", "Calls within each other"),
-    Limit("memory_bytes", "--max-memory", "GRADTRACE_MAX_MEMORY", "Bytes of one text, list or number"),
+    Limit("memory_bytes", "--max-memory", "GRADTRACE_MAX_MEMORY", "Bytes of the values of a program"),
     Limit("process_bytes", "--max-process", "GRADTRACE_MAX_PROCESS", "Bytes of address space of the process"),
     Limit("output_bytes", "--max-output", "GRADTRACE_MAX_OUTPUT", "Bytes printed and written"),
     Limit("seconds", "--max-seconds", "GRADTRACE_MAX_SECONDS", "Seconds of running"),

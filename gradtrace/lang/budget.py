@@ -85,8 +85,23 @@ def exceeded(field: str, message: str) -> BudgetError:
     return BudgetError(message, advice(field))
 
 
+class _Scarce:
+    """Which limit holds the memory of a run: a field of Budget, or "" where it is the machine itself."""
+
+    __slots__ = ("field",)
+
+    def __init__(self) -> None:
+        self.field = "process_bytes"
+
+
+scarce = _Scarce()
+
+
 def out_of_memory() -> BudgetError:
-    return exceeded("process_bytes", "the program needs more memory than the process can have")
+    if not scarce.field:
+        return BudgetError("the program needs more memory than the machine has", "make it smaller")
+    whose = "its values may have" if scarce.field == "memory_bytes" else "the process can have"
+    return exceeded(scarce.field, f"the program needs more memory than {whose}")
 
 
 def is_the_processs(error: BaseException) -> bool:

@@ -1,10 +1,12 @@
 """Wall time and the process's own limits while a program runs: what no counting of steps can hold.
 
 A meter looks at its clock between steps, and one step may be a product of two huge matrices. So in a process of our
-own (the command line, never the library) an alarm raises at the deadline as soon as Python code runs again; a thread
-that waits beside it tells the error and ends the process if a call into native code has not come back by then; and the
-limit on CPU time ends what does not even let threads run. RLIMIT_AS makes an allocation fail that the machine
-could not bear, RLIMIT_FSIZE holds what is printed to a file, and no memory is dumped to one.
+own (the command line, never the library) an alarm that ticks raises at the deadline as soon as Python code runs again;
+a thread that waits beside it tells the error and ends the process if a call into native code has not come back by then; and the
+limit on CPU time ends what does not even let threads run. RLIMIT_DATA counts the values of a program, all of them
+and whoever made them: what goes beyond is refused by the system before it is allocated, and so is what the machine could
+not bear. The alarm looks at it too: small values would use up what Python itself needs for an exception, so it
+ends these a little sooner than the system would. RLIMIT_AS holds the process as a whole, RLIMIT_FSIZE what is written, and no memory is dumped to a file.
 """
 
 from __future__ import annotations
@@ -15,12 +17,17 @@ import time
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.errors import BudgetError
-from gradtrace.lang.budget import Meter
+from gradtrace.lang.budget import Meter, out_of_memory, scarce
 from gradtrace.limits import Budget
 
 GRACE = 1.0  # seconds that a native call has beyond the deadline
+TICK = 0.05  # seconds between two looks of the alarm
 AGAIN = 0.25  # seconds until the alarm raises once more: the first may have hit where every exception is dropped
 LAST = 5  # seconds of CPU time per processor beyond all that
+ROOM = 96_000_000  # bytes beside a program's values: numpy and modules of ours that are loaded while it runs
+LATE = 160_000_000  # bytes between what the alarm lets be used and what the system gives
+ROOM_FOR_A_THREAD = 48_000_000  # a stack and a buffer, for each of OpenBLAS's
+SHARE = 0.85  # of the machine's memory, or the container's
 LONGEST = 10_000_000.0  # seconds; the system's timers take no infinity
 
 
@@ -62,8 +69,10 @@ class watched:
         _state.on = True
         left = max(0.001, min(self.meter.deadline - time.monotonic(), LONGEST))
         self.before = _signal.signal(_signal.SIGALRM, self.alarm)
-        _signal.setitimer(_signal.ITIMER_REAL, left, AGAIN)
-        self.limits = _limit(self.meter.budget, left)
+        _signal.setitimer(_signal.ITIMER_REAL, min(left, TICK), TICK)
+        self.raised = 0.0
+        self.memory = _Memory(self.meter.budget)
+        self.limits = _limit(self.meter.budget, left, self.memory)
         self.lock = _thread.allocate_lock()
         self.lock.acquire()
         _thread.start_new_thread(self.wait, (left + GRACE, _state.end))
@@ -79,11 +88,25 @@ class watched:
         self.lock.release()
         self.place = nowhere  # the thread may take a moment to end, and must not keep the program's values alive
         _restore(self.limits)
+        self.memory.close()
         _state.on = False
 
     def alarm(self, *_: object) -> None:
-        if not self.over:
+        """Raises at the deadline and beyond the share of memory; anew while nobody has let it pass."""
+        now = time.monotonic()
+        if self.over or now < self.raised + AGAIN:
+            return
+        if now > self.meter.deadline:
+            self.raised = now
             raise self.late()
+        if self.memory.is_full():
+            self.raised = now
+            raise self.full()
+
+    def full(self) -> BudgetError:
+        error = out_of_memory()
+        error.place = self.place()
+        return error
 
     def late(self) -> BudgetError:
         error = self.meter.late()
@@ -105,15 +128,51 @@ def nowhere() -> None:
     """The place of a run that is over."""
 
 
-def _limit(budget: Budget, seconds: float) -> list[tuple[int, tuple[int, int]]]:
+class _Memory:
+    """What the process uses and may use; `scarce` says which limit it is that holds it."""
+
+    def __init__(self, budget: Budget) -> None:
+        try:
+            self.file = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:  # not Linux: what holds data cannot be told from the rest
+            self.file = -1
+        self.page = os.sysconf("SC_PAGE_SIZE")
+        whole, data = self.used()
+        threads = 0 if "numpy" in sys.modules else ROOM_FOR_A_THREAD * (os.cpu_count() or 1)
+        self.process = max(budget.process_bytes, whole + threads + ROOM + LATE)  # an error must find room to be told
+        self.most = data + threads + ROOM + budget.memory_bytes
+        scarce.field = "memory_bytes" if self.most - data < self.process - whole and data else "process_bytes"
+        machine = _machine()
+        if data + threads + ROOM < machine < min(self.most, self.process):
+            scarce.field, self.most = "", machine
+
+    def used(self) -> tuple[int, int]:
+        """Bytes of address space, and those of them that hold data."""
+        if self.file < 0:
+            return 0, 0
+        pages = os.pread(self.file, 200, 0).split()
+        return int(pages[0]) * self.page, int(pages[5]) * self.page
+
+    def is_full(self) -> bool:
+        whole, data = self.used()
+        return data > self.most or whole > self.process - LATE // 2
+
+    def close(self) -> None:
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1
+
+
+def _limit(budget: Budget, seconds: float, memory: _Memory) -> list[tuple[int, tuple[int, int]]]:
     """Lowers the process's soft limits; returns those that were in force."""
     import resource
 
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    processors = os.cpu_count() or 1
-    cpu = used.ru_utime + used.ru_stime + (seconds + GRACE + LAST) * processors
-    wanted = ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, int(cpu) + 1),
-              (resource.RLIMIT_AS, budget.process_bytes), (resource.RLIMIT_FSIZE, _printed(budget.output_bytes)))
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = usage.ru_utime + usage.ru_stime + (seconds + GRACE + LAST) * (os.cpu_count() or 1)
+    wanted = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, int(cpu) + 1),
+              (resource.RLIMIT_FSIZE, _written(budget.output_bytes)), (resource.RLIMIT_AS, memory.process)]
+    if memory.file >= 0:
+        wanted.append((resource.RLIMIT_DATA, memory.most + LATE))
     before = []
     for which, most in wanted:
         soft, hard = resource.getrlimit(which)
@@ -124,8 +183,20 @@ def _limit(budget: Budget, seconds: float) -> list[tuple[int, tuple[int, int]]]:
     return before
 
 
-def _printed(most: int) -> int:
-    """The size that a file may reach which stdout or stderr goes to, in UTF-8 and with our own words about errors."""
+def _machine() -> int:
+    """Bytes of memory that there are for this process to use: the machine's, or its container's."""
+    sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            with open(name, "rb") as file:
+                sizes.append(int(file.read()))
+        except (OSError, ValueError):  # not there, or "max"
+            continue
+    return int(min(sizes) * SHARE)
+
+
+def _written(most: int) -> int:
+    """The size that a file may reach, also one that stdout or stderr goes to, in UTF-8 and with our own words about errors."""
     sizes = [0]
     for stream in (1, 2):
         try:

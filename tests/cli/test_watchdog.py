@@ -46,7 +46,7 @@ BIG = {
     "tolist": "torch.zeros(1).expand(10**9).tolist()",
     "cdist": "torch.cdist(torch.ones(30000, 1), torch.ones(30000, 1))",
     "pad": "torch.nn.functional.pad(torch.ones(1), (0, 10**9))",
-    "gather": "torch.ones(1)[torch.zeros(1, dtype=torch.int64).expand(10**9)]",
+    "gather": "torch.ones(1)[torch.zeros(1, dtype=torch.int64).expand(3 * 10**8)]",
     "arange": "torch.arange(10**10)",
     "meshgrid": "torch.meshgrid(torch.arange(30000), torch.arange(30000), indexing='ij')[0] + 1",
     "backward": "(lambda w: (w.expand(30000, 30000) * 2).sum().backward())(torch.ones(1, requires_grad=True))",
@@ -54,13 +54,36 @@ BIG = {
 }
 
 
+@pytest.mark.parametrize("limit", ["--max-process", "--max-memory"])
 @pytest.mark.parametrize("name", BIG)
-def test_memory_beyond_the_processs_share_is_an_error_that_no_program_catches(name, tmp_path):
+def test_memory_beyond_a_limit_is_an_error_that_no_program_catches(name, limit, tmp_path):
     text = f"import torch\ntry:\n    y = {BIG[name]}\nexcept:\n    print('caught')\nfinally:\n    print('late')\n"
-    done = run(tmp_path, text, "--max-process", "3000000000")
+    done = run(tmp_path, text, limit, "700000000")
     assert (done.returncode, done.stdout) == (1, ""), done
     assert "p.py:3:" in done.stderr and "Traceback" not in done.stderr
-    assert "--max-process" in done.stderr
+    assert limit in done.stderr
+
+
+SMALL = {
+    "lists": "x.append([1, 2, 3])", "graph": "w = w * 1.5", "objects": "x.append(A())", "nested": "x = (x,)",
+    "names": "x.append('a' + str(len(x)))", "kept by a handler": "exec_()",
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_values_end_before_python_itself_lacks_memory(name, tmp_path):
+    text = "import torch\nw = torch.tensor(1.0, requires_grad=True)\nx = []\nclass A: pass\n" \
+           "def exec_():\n    try: x.append([1])\n    finally: x.append({})\n" \
+           f"while True:\n    try:\n        while True: {SMALL[name]}\n    except: pass\n"
+    done = run(tmp_path, text, "--max-memory=50000000", "--max-seconds=30")
+    assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith("./p.py:"), done
+    assert "--max-memory" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("limit", ["--max-memory=0", "--max-process=0", "--max-memory=1", "--max-process=1000000"])
+def test_however_small_the_limit_an_error_is_told(limit, tmp_path):
+    done = run(tmp_path, "import torch\nx = torch.ones(10**8)\ny = x + x\n", limit)
+    assert (done.returncode, done.stdout) == (1, "") and f"{limit.partition('=')[0]} or GRADTRACE_MAX" in done.stderr
 
 
 def test_a_memory_error_of_the_programs_own_is_caught(tmp_path):
@@ -70,7 +93,7 @@ def test_a_memory_error_of_the_programs_own_is_caught(tmp_path):
 
 def test_no_limit_outlives_a_run(tmp_path):
     text = "from gradtrace.cli import guard\nimport resource\nfrom gradtrace import lang\nguard.contain()\n" \
-           "names = 'CORE CPU AS STACK FSIZE'.split()\n" \
+           "names = 'CORE CPU AS DATA STACK FSIZE'.split()\n" \
            "read = lambda: [resource.getrlimit(getattr(resource, 'RLIMIT_' + n)) for n in names]\n" \
            "before = read()\nlang.run(lang.parse('x = 2.0'))\nassert read() == before\nprint('same')\n"
     done = subprocess.run([sys.executable, "-c", text], env={**os.environ, "PYTHONPATH": ROOT}, cwd=tmp_path,

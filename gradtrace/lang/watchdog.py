@@ -1,12 +1,13 @@
 """Wall time and the process's own limits while a program runs: what no counting of steps can hold.
 
 A meter looks at its clock between steps, and one step may be a product of two huge matrices. So in a process of our
-own (the command line, never the library) an alarm that ticks raises at the deadline as soon as Python code runs again;
-a thread that waits beside it tells the error and ends the process if a call into native code has not come back by then; and the
-limit on CPU time ends what does not even let threads run. RLIMIT_DATA counts the values of a program, all of them
-and whoever made them: what goes beyond is refused by the system before it is allocated, and so is what the machine could
-not bear. The alarm looks at it too: small values would use up what Python itself needs for an exception, so it
-ends these a little sooner than the system would. RLIMIT_AS holds the process as a whole, RLIMIT_FSIZE what is written, and no memory is dumped to a file.
+own (the command line, never the library) an alarm that ticks raises at the deadline as soon as Python code runs
+again; a thread that waits beside it tells the error and ends the process if a call into native code has not come
+back by then; and the limit on CPU time ends what does not even let threads run. RLIMIT_DATA counts the values of a
+program, all of them and whoever made them: what goes beyond is refused by the system before it is allocated, and so
+is what the machine could not bear. The alarm looks at it too: small values would use up what Python itself needs
+for an exception, so it ends these a little sooner than the system would. RLIMIT_AS holds the process as a whole,
+RLIMIT_FSIZE what is written, and no memory is dumped to a file.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ def _machine() -> int:
 
 
 def _written(most: int) -> int:
-    """The size that a file may reach, also one that stdout or stderr goes to, in UTF-8 and with our own words about errors."""
+    """The size that a file may reach, stdout's and stderr's too, in UTF-8 and with our own words about errors."""
     sizes = [0]
     for stream in (1, 2):
         try:

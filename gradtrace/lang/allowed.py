@@ -85,6 +85,7 @@ TENSOR = words("""T mT H mH _backward_hooks _base _is_view _version backward dat
     __len__ __getitem__ __repr__ __str__ __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __neg__ __pow__
     __matmul__ __eq__ __setitem__ __iadd__ __isub__ __imul__ __itruediv__ __ipow__ __contains__ __bool__ __float__
     __int__ __iter__ __hash__ __abs__ __ne__ __lt__ __gt__ __le__ __ge__ __rpow__ __rtruediv__ __rmatmul__""")
+OPTIMIZER = words("apply_gradients compute_gradients learning_rate minimize name")
 TENSOR_SETTABLE = words("data grad requires_grad")
 NODE = words("""_register_hook_dict _sequence_nr mark_dirty mark_non_differentiable metadata name needs_input_grad
     next_functions register_hook register_prehook save_for_backward save_for_forward saved_tensors
@@ -117,11 +118,17 @@ BY_NAME: dict[str, frozenset[str]] = {
     "gradtrace.ops.ranges.iinfo": words("bits dtype max min"),
     "gradtrace.ops.memory.Storage": words("data_ptr nbytes size tolist __len__ __getitem__"),
     "gradtrace.ops.random.Generator": words("get_state initial_seed manual_seed seed set_state"),
-    "gradtrace.static.graph.Tensor": words("dtype get_shape graph name op shape"),
-    "gradtrace.static.graph.Operation": words("graph inputs name outputs type"),
+    "gradtrace.static.graph.Tensor": words("dtype eval get_shape graph name op shape"),
+    "gradtrace.static.variables.Variable": words("""assign assign_add assign_sub dtype eval get_shape graph
+        initial_value initialized_value initializer load name op read_value shape trainable value"""),
+    "gradtrace.static.graph.Operation": words("graph inputs name outputs run type"),
     "gradtrace.static.graph.Graph": words("as_default finalize finalized get_operations get_tensor_by_name"),
     "gradtrace.static.graph.DType": words("is_floating name"),
+    "gradtrace.static.train.GradientDescentOptimizer": OPTIMIZER,
+    "gradtrace.static.train.MomentumOptimizer": OPTIMIZER,
+    "gradtrace.static.train.AdamOptimizer": OPTIMIZER,
     "tensorflow.Session": words("close graph run"),
+    "tensorflow.InteractiveSession": words("close graph run"),
 }
 # All public names of the instances of classes in these modules: layers, optimisers, schedules, transforms.
 OPEN_MODULES = ("gradtrace.nn.", "gradtrace.optim.")

@@ -26,10 +26,16 @@ LIBRARY = {
     "torch.utils": "gradtrace.utils", "torch.utils.checkpoint": "gradtrace.utils.checkpoint",
     "torch.special": "gradtrace.special", "torch.signal": "gradtrace.signal",
     "torch.signal.windows": "gradtrace.signal.windows", "functorch": "gradtrace.func",
-    "tensorflow": "gradtrace.static.tf1",
+    "tensorflow": "gradtrace.static.tf1", "tensorflow.train": "gradtrace.static.train",
+    "tensorflow.nn": "gradtrace.static.tf1_nn", "tensorflow.losses": "gradtrace.static.tf1_nn",
+    "tensorflow.compat": "gradtrace.static.tf1", "tensorflow.compat.v1": "gradtrace.static.tf1",
+    "tensorflow.compat.v1.train": "gradtrace.static.train", "tensorflow.compat.v1.nn": "gradtrace.static.tf1_nn",
+    "tensorflow.compat.v1.losses": "gradtrace.static.tf1_nn",
 }
 ONLY = {"torch.autograd.grad_mode": frozenset({"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"}),
-        "torch.autograd.function": frozenset({"Function", "FunctionCtx", "once_differentiable"})}
+        "torch.autograd.function": frozenset({"Function", "FunctionCtx", "once_differentiable"}),
+        "tensorflow.compat": frozenset(), "tensorflow.losses": frozenset({"mean_squared_error"}),
+        "tensorflow.compat.v1.losses": frozenset({"mean_squared_error"})}
 MODULE = type(real_import("sys"))
 MISSING = object()
 
@@ -81,7 +87,7 @@ def lookup(module: str, name: str, modules: Modules) -> Any:
         return modules.python.find(module, name)
     found: Any = public_value(module, name) if module in LIBRARY else MISSING
     if found is not MISSING:
-        if module == "tensorflow":
+        if module.startswith("tensorflow"):
             from gradtrace.lang import tensorflow_module
 
             return tensorflow_module.adapted(name, found, modules.python.meter)

@@ -36,11 +36,15 @@ class restored:
 
 
 def graphs(stack: list[Any]) -> list[Any]:
-    """Puts another stack of static graphs in place, None in it being a new graph; returns the one that was there."""
+    """Puts another stack of static graphs in place, None in it being a new graph; returns the one that was there.
+
+    No session stays open.
+    """
     module = sys.modules.get("gradtrace.static.graph")
     if module is None:
         return [None]
     before = list(module.stack)
+    module.sessions.clear()
     module.stack[:] = [module.Graph() if graph is None else graph for graph in stack]
     return before
 

@@ -12,14 +12,14 @@ from gradtrace.lang.budget import Meter
 
 def adapted(name: str, found: Any, meter: Meter) -> Any:
     """tf's name for a program whose budget is `meter`."""
-    if name == "Session":
-        return session_of(found, meter)
+    if name in ("Session", "InteractiveSession"):
+        return session_of(found, name, meter)
     if name == "constant":
         return constant_of(found)
     return found
 
 
-def session_of(kind: Any, meter: Meter) -> Any:
+def session_of(kind: Any, name: str, meter: Meter) -> Any:
     """The Session of a program: what it runs counts as steps."""
 
     class Session(kind):
@@ -29,7 +29,7 @@ def session_of(kind: Any, meter: Meter) -> Any:
             fed = {key: inside(value) for key, value in (feed_dict or {}).items()}
             return given(super().run(fetches, fed))
 
-    Session.__module__, Session.__qualname__ = "tensorflow", "Session"
+    Session.__module__, Session.__qualname__ = "tensorflow", name
     return Session
 
 

@@ -46,10 +46,10 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> l
 
 
 class Anything:
-    """Stands for what is known where even a placeholder is: nothing, but nothing is missed."""
+    """Stands for what is known once all is fed that is."""
 
     def __contains__(self, tensor: Tensor) -> bool:
-        return tensor.op.type == "Placeholder"
+        return tensor.op.is_fed
 
 
 def as_one(
@@ -69,7 +69,7 @@ def expanded(
     """The steps of the derivative rules as operations of the graph."""
     recorder = Recorder()
     ends = [*outputs, *weights, *inputs]
-    places = [op.outputs[0] for op in graph.operations if op.type == "Placeholder"]
+    places = [op.outputs[0] for op in graph.operations if op.is_fed]
     have, leaves = fed(places, [t.examples[0] for t in places])
     for leaf in leaves:
         recorder.feed("", leaf)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtrace.engine import dtypes
 from gradtrace.engine import tensor as engine
@@ -38,15 +38,32 @@ Values = tuple[engine.Tensor, ...]
 
 
 class Operation:
-    """A node of a graph: `run` makes its results of its inputs' values, as engine tensors."""
+    """A node of a graph: `compute` makes its results of its inputs' values, as engine tensors.
 
-    __slots__ = ("graph", "inputs", "name", "outputs", "run", "type")
+    `source`, for what a session feeds by itself, gives an array for a session; `assigns` is the variable that gets the
+    result.
+    """
+
+    __slots__ = ("assigns", "compute", "graph", "inputs", "name", "outputs", "source", "type")
 
     def __init__(
-        self, graph: Graph, type_: str, name: str, inputs: tuple[Tensor, ...], run: Callable[..., Any]
+        self, graph: Graph, type_: str, name: str, inputs: tuple[Tensor, ...], compute: Callable[..., Any]
     ) -> None:
-        self.graph, self.type, self.name, self.inputs, self.run = graph, type_, name, inputs, run
+        self.graph, self.type, self.name, self.inputs, self.compute = graph, type_, name, inputs, compute
         self.outputs: tuple[Tensor, ...] = ()
+        self.source: Callable[[Any], Any] | None = None
+        self.assigns: Any = None
+
+    @property
+    def is_fed(self) -> bool:
+        """Whether its value comes from outside the graph."""
+        return self.type == "Placeholder" or self.source is not None
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Runs it in `session` or the one that is open."""
+        from gradtrace.static.session import open_session
+
+        (session or open_session()).run(self, feed_dict)
 
     def __repr__(self) -> str:
         return f"<Operation '{self.name}' type={self.type}>"
@@ -56,6 +73,15 @@ class Tensor:
     """A result of an operation that has not run: `op`, `name`, `shape` (None: unknown), `dtype`."""
 
     __slots__ = ("dtype", "examples", "index", "op", "shape")
+    __array_ufunc__ = None  # numpy's arrays leave the signs to us
+    if TYPE_CHECKING:  # see SIGNS
+        __add__: Any
+        __radd__: Any
+        __sub__: Any
+        __rsub__: Any
+        __mul__: Any
+        __rmul__: Any
+        __truediv__: Any
 
     def __init__(self, op: Operation, index: int, examples: Values) -> None:
         self.op, self.index, self.examples = op, index, examples
@@ -124,6 +150,8 @@ class Graph:
         self.operations: list[Operation] = []
         self.names: dict[str, int] = {}
         self.finalized = False
+        self.variables: list[Any] = []
+        self.seed: int | None = None  # of random numbers
 
     def get_operations(self) -> list[Operation]:
         return list(self.operations)
@@ -180,12 +208,16 @@ class Graph:
         self.operations.append(op)
         return op.outputs
 
+    def check_sources(self) -> None:
+        """Whether placeholders, variables and random numbers can be put in."""
+
     def check_open(self) -> None:
         if self.finalized:
             raise RuntimeError(FROZEN_MESSAGE)
 
 
 stack: list[Graph] = [Graph()]
+sessions: list[Any] = []  # those that are open, the innermost last
 
 
 def get_default_graph() -> Graph:
@@ -226,6 +258,7 @@ def dtype_name(dtype: Any) -> str:
 
 def raw_of(value: Any, dtype: Any = None, shape: Any = None) -> Any:
     """A Python value as an ndarray: floats are float32 and whole numbers int32 unless told, as in TensorFlow."""
+    value = getattr(value, "_array", value)  # an Array of a program
     array = value.detach().numpy() if isinstance(value, engine.Tensor) else np.asarray(value)
     if dtype is not None:
         array = array.astype(dtype_name(dtype))
@@ -252,7 +285,16 @@ def placeholder(dtype: Any, shape: Any = None, name: str = "Placeholder") -> Ten
     sizes: Shape = () if shape is None else tuple(None if n is None else int(n) for n in shape)
     graph = get_default_graph()
     graph.check_open()
-    op = Operation(graph, "Placeholder", graph.unique(name), (), unfed)
+    return fed_node(graph, "Placeholder", graph.unique(name), sizes, kind)
+
+
+def fed_node(
+    graph: Graph, type_: str, name: str, sizes: Shape, kind: str, source: Callable[[Any], Any] | None = None
+) -> Tensor:
+    """A node whose value comes from outside the graph; its name is free. ValueError within a loop or a choice."""
+    graph.check_sources()
+    op = Operation(graph, type_, name, (), unfed)
+    op.source = source
     one = np.ones((), kind)
     shapes = [[k if n is None else n for n in sizes] for k in SIZES]
     examples = tuple(engine.Tensor._wrap(np.broadcast_to(one, shape)) for shape in shapes)  # takes no memory

@@ -42,6 +42,9 @@ class Part(Graph):
             self.captured.setdefault(outer, outer)
         return self.stands_for[outer]
 
+    def check_sources(self) -> None:
+        raise ValueError("placeholders, variables and random numbers are made outside of while_loop and cond")
+
     def build(self, function: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """Calls `function` on inputs like those given, with this graph as the default; its results are the outputs."""
         self.inputs = [self.receive(t, f"var_{i}") for i, t in enumerate(inputs)]

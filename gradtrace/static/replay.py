@@ -53,7 +53,7 @@ def replay(needed: Sequence[Operation], known: Known) -> None:
     if state.grad_enabled:
         requiring(list(known.values()))
     for op in needed:
-        outs = op.run(*[known[t] for t in op.inputs])
+        outs = op.compute(*[known[t] for t in op.inputs])
         for tensor, out in zip(op.outputs, outs if isinstance(outs, (tuple, list)) else (outs,), strict=True):
             if state.grad_enabled and op.type == "Const":
                 requiring([out])

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradtrace.engine import tensor as engine
 from gradtrace.engine.lazy import np
 from gradtrace.static import control
-from gradtrace.static.graph import Graph, Operation, Tensor, get_default_graph, raw_of
-from gradtrace.static.replay import plan_of
+from gradtrace.static.graph import Graph, Operation, Tensor, get_default_graph, raw_of, sessions
+from gradtrace.static.replay import ancestors, plan_of
+
+
+class Request(NamedTuple):
+    """What a run computes: the tensors, the assignments among them, and what the session feeds by itself."""
+
+    wanted: tuple[Tensor, ...]
+    assignments: tuple[Operation, ...]
+    sources: tuple[Tensor, ...]
 
 
 class Session:
@@ -23,6 +31,9 @@ class Session:
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         self.graph = graph or get_default_graph()
         self.plans: dict[Any, Any] = {}
+        self.requests: dict[Any, Request] = {}
+        self.values: dict[Any, Any] = {}  # of variables
+        self.generators: dict[Operation, Any] = {}
         self.built = 0
         self.runs = 0
         self.closed = False
@@ -51,23 +62,54 @@ class Session:
         """
         if self.closed:
             raise RuntimeError("Attempted to use a closed Session.")
+        feeds = {self.fed(t): value for t, value in (feed_dict or {}).items()}
+        arrays = {t: fitting(t, value) for t, value in feeds.items()}
+        request = self.request(fetches, frozenset(arrays))
+        for source in request.sources:
+            arrays[source] = source.op.source(self)  # type: ignore[misc]
+        found = self.computed(request, arrays)
+        for op in request.assignments:
+            self.values[op.assigns] = np.asarray(found[op.outputs[0]])
+        return self.shaped(fetches, found)
+
+    def request(self, fetches: Any, known: frozenset[Tensor]) -> Request:
+        """What a run is to compute."""
         wanted: list[Tensor] = []
         self.collect(fetches, wanted)
-        feeds = {self.fed(t): value for t, value in (feed_dict or {}).items()}
-        arrays = [fitting(t, value) for t, value in feeds.items()]
-        unique = list(dict.fromkeys(wanted))
-        key = (tuple(map(id, unique)), tuple((id(t), a.shape) for t, a in zip(feeds, arrays, strict=True)))
+        key = tuple(wanted), known
+        if key not in self.requests:
+            needed = ancestors(wanted, known) if wanted else []
+            changes = tuple(op for op in needed if op.assigns is not None)
+            self.requests[key] = Request(
+                tuple(dict.fromkeys((*wanted, *(op.outputs[0] for op in changes)))), changes,
+                tuple(op.outputs[0] for op in needed if op.source is not None))
+        return self.requests[key]
+
+    def computed(self, request: Request, arrays: dict[Tensor, Any]) -> dict[Tensor, Any]:
+        if not request.wanted:
+            return {}
+        key = request.wanted, tuple((t, a.shape) for t, a in arrays.items())
         if key not in self.plans:
             from gradtrace.static import program
 
-            plan = plan_of(unique, list(feeds), [engine.Tensor._wrap(np.array(a)) for a in arrays])
+            plan = plan_of(list(request.wanted), list(arrays), [engine.Tensor._wrap(a) for a in arrays.values()])
             self.plans[key] = program(plan)
             self.built += 1
         self.runs += 1
         with control.counted(self.take_steps):
-            found = self.plans[key](*[a.item() if a.dtype == np.float64 and a.shape == () else a for a in arrays])
-        values = {t: plain(v, t) for t, v in zip(unique, found, strict=True)}
-        return self.shaped(fetches, values)
+            found = self.plans[key](*[a.item() if a.dtype == np.float64 and a.shape == () else a
+                                      for a in arrays.values()])
+        return {t: plain(v, t) for t, v in zip(request.wanted, found, strict=True)}
+
+    def generator(self, op: Operation, seeds: tuple[int, int] | None) -> Any:
+        """The source of an operation's random numbers: its own where there is a seed, else the library's."""
+        if seeds is None:
+            from gradtrace.ops.random import default_generator
+
+            return default_generator.source
+        if op not in self.generators:
+            self.generators[op] = np.random.default_rng([n % 2**63 for n in seeds])
+        return self.generators[op]
 
     def collect(self, fetches: Any, into: list[Tensor]) -> None:
         if isinstance(fetches, dict):
@@ -75,7 +117,10 @@ class Session:
         if isinstance(fetches, (list, tuple)):
             for item in fetches:
                 self.collect(item, into)
-        elif not isinstance(fetches, Operation):
+        elif isinstance(fetches, Operation):
+            for tensor in fetches.outputs or fetches.inputs:
+                into.append(self.tensor(tensor))
+        else:
             into.append(self.tensor(fetches))
 
     def tensor(self, fetch: Any) -> Tensor:
@@ -101,14 +146,25 @@ class Session:
         return None if isinstance(fetches, Operation) else values[self.tensor(fetches)]
 
 
-sessions: list[Session] = []
+class InteractiveSession(Session):
+    """A session that is the open one from its making until it is closed."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        sessions.append(self)
+
+    def close(self) -> None:
+        super().close()
+        if self in sessions:
+            sessions.remove(self)
 
 
 def open_session() -> Session:
     """The session of the innermost `with`; ValueError if there is none."""
     if not sessions:
         raise ValueError("Cannot evaluate tensor using `eval()`: No default session is registered.")
-    return sessions[-1]
+    found: Session = sessions[-1]
+    return found
 
 
 def fitting(tensor: Tensor, value: Any) -> Any:

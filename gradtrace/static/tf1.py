@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine.lazy import np
+from gradtrace.static import tf1_nn as nn
+from gradtrace.static import train
+from gradtrace.static import variables as _variables
 from gradtrace.static.derive import gradients
 from gradtrace.static.graph import (
     DType,
@@ -19,12 +22,14 @@ from gradtrace.static.graph import (
     constant,
     defined,
     dtype_name,
+    function_of,
     get_default_graph,
     placeholder,
     reset_default_graph,
 )
 from gradtrace.static.loops import cond, while_loop
-from gradtrace.static.session import Session
+from gradtrace.static.session import InteractiveSession, Session
+from gradtrace.static.variables import *  # noqa: F403  the names of its __all__, which are also TensorFlow's
 
 __version__ = "1.15.0"
 float16, float32, float64 = DType("float16"), DType("float32"), DType("float64")
@@ -51,8 +56,8 @@ for _name, (_type, _torch) in OPERATIONS.items():
 def _reduced(type_: str, torch_name: str) -> Any:
     def function(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
         def run(x: Any) -> Any:
-            out = getattr(x, torch_name)() if axis is None else getattr(x, torch_name)(axis, keepdim=keepdims)
-            return out.to(x.dtype)
+            dims = tuple(range(x.ndim)) if axis is None else axis
+            return getattr(x, torch_name)(dims, keepdim=keepdims).to(x.dtype) if x.ndim else x
 
         return apply(type_, run, [input_tensor], name)
 
@@ -61,6 +66,44 @@ def _reduced(type_: str, torch_name: str) -> Any:
 
 
 reduce_sum, reduce_mean = _reduced("Sum", "sum"), _reduced("Mean", "mean")
+reduce_max, reduce_min = _reduced("Max", "amax"), _reduced("Min", "amin")
+
+
+def argmax(input: Any, axis: int = 0, name: str | None = None) -> Any:
+    """Where the largest element along an axis is."""
+    return apply("ArgMax", lambda x: x.argmax(axis), [input], name)
+
+
+def concat(values: Any, axis: int, name: str = "concat") -> Any:
+    """The nodes behind one another along an axis."""
+    return apply("ConcatV2", lambda *parts: function_of("cat")(parts, axis), list(values), name)
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
+    """The nodes along a new axis."""
+    return apply("Pack", lambda *parts: function_of("stack")(parts, axis), list(values), name)
+
+
+def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
+    """A new axis of one."""
+    return apply("ExpandDims", lambda x: x.unsqueeze(axis), [input], name)
+
+
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
+    """Without axes of one: all, or these."""
+    return apply("Squeeze", lambda x: x.squeeze() if axis is None else x.squeeze(axis), [input], name)
+
+
+def one_hot(indices: Any, depth: int, dtype: Any = float32, name: str = "one_hot") -> Any:
+    """Rows of zeros with a one at each index."""
+    from gradtrace.engine.dtypes import BY_NAME
+
+    wanted = BY_NAME[dtype_name(dtype)]
+
+    def run(x: Any) -> Any:
+        return (x.unsqueeze(-1) == function_of("arange")(depth)).to(wanted)
+
+    return apply("OneHot", run, [indices], name)
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
@@ -69,6 +112,11 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
 
     wanted = BY_NAME[dtype_name(dtype)]
     return apply("Cast", lambda t: t.to(wanted), [x], name)
+
+
+def to_float(x: Any) -> Any:
+    """x as float32."""
+    return cast(x, float32)
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
@@ -81,6 +129,16 @@ def transpose(a: Any, perm: Any = None, name: str | None = None) -> Any:
     return apply("transpose", lambda t: t.permute(tuple(perm) if perm else tuple(reversed(range(t.ndim)))), [a], name)
 
 
+def zeros_like(tensor: Any, name: str = "zeros_like") -> Any:
+    """Zeros of a node's shape."""
+    return apply("ZerosLike", function_of("zeros_like"), [tensor], name)
+
+
+def ones_like(tensor: Any, name: str = "ones_like") -> Any:
+    """Ones of a node's shape."""
+    return apply("OnesLike", function_of("ones_like"), [tensor], name)
+
+
 def zeros(shape: Any, dtype: Any = float32, name: str = "zeros") -> Tensor:
     """A constant of zeros."""
     return constant(np.zeros(tuple(shape)), dtype, name=name)
@@ -91,8 +149,17 @@ def ones(shape: Any, dtype: Any = float32, name: str = "ones") -> Tensor:
     return constant(np.ones(tuple(shape)), dtype, name=name)
 
 
+def disable_v2_behavior() -> None:
+    """Nothing: graphs come first here as they did in TensorFlow 1 (tensorflow.compat.v1)."""
+
+
+disable_eager_execution = disable_v2_behavior
+
 __all__ = [
-    *OPERATIONS, "DType", "Graph", "Operation", "Session", "Tensor", "bool", "cast", "cond", "constant", "float16",
-    "float32", "float64", "get_default_graph", "gradients", "int32", "int64", "ones", "placeholder", "reduce_mean",
-    "reduce_sum", "reset_default_graph", "reshape", "transpose", "while_loop", "zeros",
+    *OPERATIONS, *_variables.__all__, "DType", "Graph", "InteractiveSession", "Operation", "Session", "Tensor",
+    "argmax", "bool", "cast", "concat", "cond", "constant", "disable_eager_execution",
+    "disable_v2_behavior", "expand_dims", "float16", "float32", "float64", "get_default_graph",
+    "gradients", "int32", "int64", "nn", "one_hot", "ones", "ones_like", "placeholder", "reduce_max", "reduce_mean",
+    "reduce_min", "reduce_sum", "reset_default_graph", "reshape", "squeeze", "stack", "to_float", "train", "transpose",
+    "while_loop", "zeros", "zeros_like",
 ]

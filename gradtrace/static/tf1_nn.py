@@ -1,0 +1,66 @@
+"""`tf.nn` and `tf.losses`, as far as small networks need them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtrace.static.graph import Tensor, apply, defined, function_of
+
+relu, sigmoid, tanh = defined("Relu", "relu"), defined("Sigmoid", "sigmoid"), defined("Tanh", "tanh")
+
+
+def _along(type_: str, torch_name: str) -> Any:
+    def function(logits: Any, axis: int = -1, name: str | None = None) -> Tensor:
+        run = function_of(torch_name)
+        made: Tensor = apply(type_, lambda x: run(x, axis), [logits], name)
+        return made
+
+    function.__name__ = function.__qualname__ = torch_name
+    function.__doc__ = f"{torch_name} along an axis."
+    return function
+
+
+softmax, log_softmax = _along("Softmax", "softmax"), _along("LogSoftmax", "log_softmax")
+
+
+def l2_loss(t: Any, name: str | None = None) -> Tensor:
+    """Half the sum of the squares."""
+    made: Tensor = apply("L2Loss", lambda x: (x * x).sum() / 2, [t], name)
+    return made
+
+
+def softmax_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None
+) -> Tensor:
+    """For each row the cross entropy between the distribution `labels` and softmax(logits)."""
+
+    def run(y: Any, x: Any) -> Any:
+        return -(y * function_of("log_softmax")(x, dim)).sum(dim)
+
+    made: Tensor = apply("SoftmaxCrossEntropyWithLogits", run, [labels, logits], name)
+    return made
+
+
+softmax_cross_entropy_with_logits_v2 = softmax_cross_entropy_with_logits
+
+
+def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
+    """For each element the cross entropy between `labels` and sigmoid(logits): max(x, 0) - x z + log1p(exp(-|x|))."""
+
+    def run(z: Any, x: Any) -> Any:
+        return x.clamp(min=0) - x * z + (-x.abs()).exp().log1p()
+
+    made: Tensor = apply("logistic_loss", run, [labels, logits], name)
+    return made
+
+
+def mean_squared_error(labels: Any, predictions: Any) -> Tensor:
+    """The mean of the squared differences (tf.losses)."""
+    made: Tensor = apply("mean_squared_error", lambda y, p: ((p - y) * (p - y)).mean(), [labels, predictions])
+    return made
+
+
+__all__ = [
+    "l2_loss", "log_softmax", "relu", "sigmoid", "sigmoid_cross_entropy_with_logits", "softmax",
+    "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2", "tanh",
+]

@@ -1,0 +1,297 @@
+"""What a session feeds a graph by itself: variables, whose values it keeps from run to run, and random numbers.
+
+    w = Variable([0.0, 0.0], name="w")
+    step = w.assign_sub(0.1 * gradient)
+    session.run(global_variables_initializer())
+    session.run(step)
+
+A run reads every variable once, before it computes anything, and writes what was assigned after all is computed: what
+is fetched beside an assignment is of the old values, but what the assignment itself gives is the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from gradtrace.engine.lazy import np
+from gradtrace.static.graph import (
+    DType,
+    Operation,
+    Tensor,
+    apply,
+    constant,
+    dtype_name,
+    fed_node,
+    function_of,
+    get_default_graph,
+    unfed,
+)
+
+FLOAT32 = DType("float32")
+
+
+class Variable(Tensor):
+    """A node whose value a session keeps, `initial_value` once its `initializer` has run. Shape and dtype are fixed.
+
+    The initial value is a number, an array, a node, or a function that gives one.
+    """
+
+    __slots__ = ("initial_value", "initializer", "trainable")
+
+    def __init__(
+        self, initial_value: Any = None, trainable: bool = True, name: str | None = None, dtype: Any = None
+    ) -> None:
+        graph = get_default_graph()
+        graph.check_open()
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        own = graph.unique(name or "Variable")
+        value = initial_value() if callable(initial_value) else initial_value
+        if not isinstance(value, Tensor):
+            value = constant(value, dtype, name=f"{own}/initial_value")
+        if None in value.shape:
+            raise ValueError(f"initial_value must have a shape specified: {value}")
+        made = fed_node(graph, "VariableV2", own, value.shape, value.dtype.name, partial(kept, self))
+        super().__init__(made.op, 0, made.examples)
+        self.op.outputs = (self,)
+        self.trainable, self.initial_value = trainable, value
+        self.initializer: Operation = assignment(self, value, f"{own}/Assign").op
+        graph.variables.append(self)
+
+    def __str__(self) -> str:
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}_ref>"
+
+    __repr__ = __str__
+
+    def assign(self, value: Any, name: str | None = None) -> Tensor:
+        """A node that gives it another value, and is that value."""
+        return assignment(self, value, self.graph.unique(name or "Assign"))
+
+    def assign_add(self, delta: Any, name: str | None = None) -> Tensor:
+        """A node that adds to it."""
+        return assignment(self, self + delta, self.graph.unique(name or "AssignAdd"))
+
+    def assign_sub(self, delta: Any, name: str | None = None) -> Tensor:
+        """A node that subtracts from it."""
+        return assignment(self, self - delta, self.graph.unique(name or "AssignSub"))
+
+    def value(self) -> Tensor:
+        """The variable as a node."""
+        return self
+
+    read_value = initialized_value = value
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Gives it a value in `session` (default: the open one)."""
+        from gradtrace.static.session import fitting, open_session
+
+        (session or open_session()).values[self] = fitting(self, value)
+
+
+def kept(variable: Variable, session: Any) -> Any:
+    if variable not in session.values:
+        raise RuntimeError(f"Attempting to use uninitialized value {variable.op.name}; "
+                           "run tf.global_variables_initializer() first")
+    return session.values[variable]
+
+
+def assignment(variable: Variable, value: Any, name: str) -> Tensor:
+    """The node of an assignment; its name is free. ValueError or TypeError where the value does not fit."""
+    graph = variable.graph
+    if not isinstance(value, Tensor):
+        value = constant(value, variable.dtype, name=f"{name}/value")
+    if value.dtype != variable.dtype:
+        raise TypeError(f"Input 'value' of 'Assign' Op has type {value.dtype.name} that does not match type "
+                        f"{variable.dtype.name} of argument 'ref'.")
+    if None not in value.shape and value.shape != variable.shape:
+        raise ValueError(f"Dimensions must be equal: {variable.name} has shape {variable.shape}, "
+                         f"what is assigned {value.shape}")
+    if get_default_graph() is not graph:
+        raise ValueError("a variable is assigned to in its own graph, not within while_loop or cond")
+    (out,) = graph.add("Assign", name, [value], function_of("clone"))
+    out.op.assigns = variable
+    return out
+
+
+def group(*inputs: Any, name: str | None = None) -> Operation:
+    """An operation that does all of these: what is assigned is; its own value is None."""
+    graph = get_default_graph()
+    graph.check_open()
+    tensors: list[Tensor] = []
+    for item in inputs:
+        tensors += [item] if isinstance(item, Tensor) else item.outputs or item.inputs
+    op = Operation(graph, "NoOp", graph.unique(name or "group_deps"), tuple(map(graph.reach, tensors)), unfed)
+    graph.operations.append(op)
+    return op
+
+
+def no_op(name: str | None = None) -> Operation:
+    """An operation that does nothing."""
+    return group(name=name or "NoOp")
+
+
+def global_variables() -> list[Variable]:
+    """The default graph's variables, in order."""
+    return list(get_default_graph().variables)
+
+
+def trainable_variables() -> list[Variable]:
+    """Those that optimisers change unless told."""
+    return [v for v in global_variables() if v.trainable]
+
+
+def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
+    """An operation that gives these variables their initial values."""
+    return group(*[v.initializer for v in var_list], name=name)
+
+
+def global_variables_initializer() -> Operation:
+    """An operation that gives all variables of the default graph their initial values."""
+    return variables_initializer(global_variables())
+
+
+initialize_all_variables = global_variables_initializer  # its name until TensorFlow 0.12
+
+
+def assign(ref: Variable, value: Any, name: str | None = None) -> Tensor:
+    """ref.assign(value)"""
+    return ref.assign(value, name)
+
+
+def assign_add(ref: Variable, value: Any, name: str | None = None) -> Tensor:
+    """ref.assign_add(value)"""
+    return ref.assign_add(value, name)
+
+
+def assign_sub(ref: Variable, value: Any, name: str | None = None) -> Tensor:
+    """ref.assign_sub(value)"""
+    return ref.assign_sub(value, name)
+
+
+# ---- random numbers
+
+
+def set_random_seed(seed: int) -> None:
+    """Makes the random nodes put into the default graph from here on give the same numbers in each new session."""
+    get_default_graph().seed = seed
+
+
+def random_node(type_: str, shape: Any, dtype: Any, seed: int | None, name: str | None, draw: Any) -> Tensor:
+    """A node of new numbers in each run. The streams are gradtrace's, not TensorFlow's."""
+    graph = get_default_graph()
+    graph.check_open()
+    kind, sizes = dtype_name(dtype), tuple(int(n) for n in shape)
+    seeds = (None if graph.seed is None and seed is None else (graph.seed or 0, seed or len(graph.operations)))
+
+    def drawn(session: Any) -> Any:
+        return np.asarray(draw(session.generator(node.op, seeds), sizes), kind)
+
+    node = fed_node(graph, type_, graph.unique(name or type_), sizes, kind, drawn)
+    return node
+
+
+def random_normal(
+    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = FLOAT32, seed: int | None = None,
+    name: str | None = None
+) -> Tensor:
+    """Normal random numbers."""
+    return random_node("random_normal", shape, dtype, seed, name, lambda g, n: g.normal(mean, stddev, n))
+
+
+def random_uniform(
+    shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = FLOAT32, seed: int | None = None,
+    name: str | None = None
+) -> Tensor:
+    """Random numbers from minval to maxval."""
+    return random_node("random_uniform", shape, dtype, seed, name, lambda g, n: g.uniform(minval, maxval, n))
+
+
+def truncated_normal(
+    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = FLOAT32, seed: int | None = None,
+    name: str | None = None
+) -> Tensor:
+    """Normal random numbers, those further than two deviations from the mean drawn again."""
+
+    def draw(g: Any, n: Any) -> Any:
+        found = g.normal(size=n)
+        while (far := np.abs(found) > 2).any():
+            found = np.where(far, g.normal(size=n), found)
+        return mean + stddev * found
+
+    return random_node("truncated_normal", shape, dtype, seed, name, draw)
+
+
+# ---- initial values by shape
+
+
+def zeros_initializer() -> Any:
+    """Gives zeros."""
+    return lambda shape, dtype: constant(0.0, dtype, shape)
+
+
+def ones_initializer() -> Any:
+    """Gives ones."""
+    return lambda shape, dtype: constant(1.0, dtype, shape)
+
+
+def constant_initializer(value: Any = 0) -> Any:
+    """Gives `value`, repeated to the shape."""
+    return lambda shape, dtype: constant(value, dtype, shape)
+
+
+def random_normal_initializer(mean: float = 0.0, stddev: float = 1.0, seed: int | None = None) -> Any:
+    """Gives normal random numbers."""
+    return lambda shape, dtype: random_normal(shape, mean, stddev, dtype, seed)
+
+
+def random_uniform_initializer(minval: float = 0.0, maxval: float = 1.0, seed: int | None = None) -> Any:
+    """Gives uniform random numbers."""
+    return lambda shape, dtype: random_uniform(shape, minval, maxval, dtype, seed)
+
+
+def glorot_uniform_initializer(seed: int | None = None) -> Any:
+    """Gives uniform random numbers within sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010)."""
+
+    def initial(shape: Any, dtype: Any) -> Tensor:
+        sides = (1, *shape)[-2:] if len(shape) < 2 else shape[-2:]
+        bound = (6.0 / sum(sides)) ** 0.5
+        return random_uniform(shape, -bound, bound, dtype, seed)
+
+    return initial
+
+
+def get_variable(
+    name: str, shape: Any = None, dtype: Any = FLOAT32, initializer: Any = None, trainable: bool = True
+) -> Variable:
+    """A new variable of this name. ValueError if there is one."""
+    graph = get_default_graph()
+    if name.lower() in graph.names:
+        raise ValueError(f"Variable {name} already exists, disallowed.")
+    if initializer is None or callable(initializer):
+        if shape is None:
+            raise ValueError(f"Shape of a new variable ({name}) must be fully defined.")
+        initializer = (initializer or glorot_uniform_initializer())(tuple(shape), dtype)
+    return Variable(initializer, trainable, name, dtype)
+
+
+__all__ = [
+    "Variable", "assign", "assign_add", "assign_sub", "constant_initializer", "get_variable", "global_variables",
+    "global_variables_initializer", "glorot_uniform_initializer", "group", "initialize_all_variables", "no_op",
+    "ones_initializer", "random_normal", "random_normal_initializer", "random_uniform", "random_uniform_initializer",
+    "set_random_seed", "trainable_variables", "truncated_normal", "variables_initializer", "zeros_initializer",
+]
+
+
+def matched(value: Any, like: Tensor) -> Tensor:
+    """A number or a node of another float dtype as a node of `like`'s dtype."""
+    if not isinstance(value, Tensor):
+        return constant(value, like.dtype)
+    return value if value.dtype == like.dtype else apply("Cast", partial(cast_to, like.dtype.name), [value])
+
+
+def cast_to(name: str, tensor: Any) -> Any:
+    from gradtrace.engine.dtypes import BY_NAME
+
+    return tensor.to(BY_NAME[name])

@@ -93,7 +93,7 @@ NODE = words("""_register_hook_dict _sequence_nr mark_dirty mark_non_differentia
 
 # Other types, by the module and the name of their class.
 BY_NAME: dict[str, frozenset[str]] = {
-    "collections.OrderedDict": DICT | words("move_to_end"),
+    "collections.OrderedDict": DICT | words("move_to_end _metadata"),
     "collections.defaultdict": DICT | words("default_factory"),
     "collections.Counter": DICT | words("elements most_common subtract total"),
     "collections.deque": words("""append appendleft clear copy count extend extendleft index insert maxlen pop popleft
@@ -131,7 +131,7 @@ BY_NAME: dict[str, frozenset[str]] = {
     "tensorflow.InteractiveSession": words("close graph run"),
 }
 # All public names of the instances of classes in these modules: layers, optimisers, schedules, transforms.
-OPEN_MODULES = ("gradtrace.nn.", "gradtrace.optim.")
+OPEN_MODULES = ("gradtrace.nn.", "gradtrace.optim.", "gradtrace.utils.data.")
 # Private names there that scripts do read.
 OPEN_PRIVATE = words("_parameters _buffers _modules _get_name _last_lr _step_count")
 

@@ -24,6 +24,7 @@ LIBRARY = {
     "torch.nn.utils": "gradtrace.nn.utils", "torch.nn.utils.rnn": "gradtrace.nn.utils.rnn",
     "torch.optim": "gradtrace.optim", "torch.optim.lr_scheduler": "gradtrace.optim.lr_scheduler",
     "torch.utils": "gradtrace.utils", "torch.utils.checkpoint": "gradtrace.utils.checkpoint",
+    "torch.utils.data": "gradtrace.utils.data",
     "torch.special": "gradtrace.special", "torch.signal": "gradtrace.signal",
     "torch.signal.windows": "gradtrace.signal.windows", "functorch": "gradtrace.func",
     "tensorflow": "gradtrace.static.tf1", "tensorflow.train": "gradtrace.static.train",

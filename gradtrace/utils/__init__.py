@@ -4,7 +4,7 @@ from importlib import import_module
 
 from gradtrace.annotations import Any
 
-__all__ = ["checkpoint"]
+__all__ = ["checkpoint", "data"]
 
 
 def __getattr__(name: str) -> Any:

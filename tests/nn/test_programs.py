@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gradtrace import lang
+
 TESTS = Path(__file__).resolve().parents[1]
 PROGRAMS = sorted([*TESTS.glob("nn/programs/*.py"), *TESTS.glob("func/programs/*.py")])
 IMPORTS = (
@@ -34,3 +36,12 @@ def printed(path: Path) -> str:
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
 def test_prints_what_torch_prints(path: Path) -> None:
     assert printed(path) == path.with_suffix(".out").read_text()
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parts[-3]}-{path.stem}")
+def test_the_language_prints_it_too(path: Path) -> None:
+    out = io.StringIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lang.run(lang.parse(path.read_text(), path.name), stdout=out)
+    assert out.getvalue() == path.with_suffix(".out").read_text()

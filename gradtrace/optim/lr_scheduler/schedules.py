@@ -39,8 +39,8 @@ class _ByFunction(LRScheduler):
 
 
 def callable_is_function(value: Any) -> bool:
-    """Whether a callable is a function, with nothing in it to save."""
-    return isinstance(value, type(callable_is_function)) or not hasattr(value, "__dict__")
+    """Whether a callable is a function (Python's, or like it), with nothing in it to save."""
+    return hasattr(value, "__qualname__") or not hasattr(value, "__dict__")
 
 
 class LambdaLR(_ByFunction):

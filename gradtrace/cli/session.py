@@ -131,7 +131,14 @@ def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: An
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = show
-        return lang.run(program, tensors, dtype=dtype, stdout=stdout, stderr=sys.stderr, **options)
+        return lang.run(program, tensors, dtype=dtype, stdout=stdout, stderr=sys.stderr, host=host, **options)
+
+
+def host(module: str, hosting: Any) -> dict[str, Any]:
+    """The modules that a program has of the views: its writer of event files."""
+    from gradtrace.views import summary
+
+    return summary.modules(module, hosting)
 
 
 def boxed(run: Any) -> Any:

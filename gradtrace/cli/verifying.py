@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from gradtrace.analysis import notes, outputs
 from gradtrace.analysis.notes import Cell
-from gradtrace.cli import guard
-from gradtrace.errors import BudgetError, GradtraceError, LanguageError
+from gradtrace.cli import guard, session
+from gradtrace.errors import BudgetError, GradtraceError, LanguageError, WallError
 from gradtrace.limits import Budget
 
 DRAWS = re.compile(
@@ -21,7 +21,7 @@ RAN, FAILED, SKIPPED, REFUSED = "no record", "failed", "not run", "refused"
 
 
 class Checked(NamedTuple):
-    """One cell: the verdict of `outputs`, or "no record", "failed", "refused" (not in the language), "not run"."""
+    """One cell: the verdict of `outputs`, or "no record", "failed", "not run", "refused" (by language or wall)."""
 
     cell: Cell
     verdict: str
@@ -53,6 +53,8 @@ class Notebook:
         self.draws = self.draws or bool(DRAWS.search(cell.code))
         printed, error = self.run(cell)
         line = cell.line + error.place.line - 1 if error is not None and error.place is not None else None  # type: ignore[attr-defined]
+        if isinstance(error, WallError):
+            return Checked(cell, REFUSED, f"{error.message}; {error.hint}", printed, line)
         if isinstance(error, (LanguageError, BudgetError)):
             return Checked(cell, REFUSED, error.message, printed, line)
         if cell.record is None:
@@ -86,7 +88,8 @@ class Notebook:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 lang.run(program, within=Namespace(self.variables, self.classes), budget=self.budget, stdout=out,
-                         stderr=io.StringIO(), then=keep, dtype="float32" if self.imported else "float64")
+                         stderr=io.StringIO(), then=keep, dtype="float32" if self.imported else "float64",
+                         host=session.host)
         except GradtraceError as error:
             return out.getvalue(), error
         return out.getvalue(), None

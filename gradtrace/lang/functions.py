@@ -89,4 +89,5 @@ def runner(parameters: Parameters, defaults: dict[str, Any], closure: dict[str, 
         finally:
             meter.depth -= 1
 
+    run.positional = names  # type: ignore[attr-defined]  # what add_graph calls a model's inputs
     return run

@@ -18,7 +18,7 @@ from gradtrace.lang.strings import Strings
 from gradtrace.lang.unit import Frame, Machine
 
 
-def machine_for(program: Program, meter: Meter, env: Frame, stdout: Any, stderr: Any) -> Machine:
+def machine_for(program: Program, meter: Meter, env: Frame, stdout: Any, stderr: Any, host: Any = None) -> Machine:
     """What all scopes of one run share."""
     strings = Strings(meter)
     gate = Gate(special_attributes(strings))
@@ -33,7 +33,13 @@ def machine_for(program: Program, meter: Meter, env: Frame, stdout: Any, stderr:
         def where() -> tuple[str, int]:
             return program.source.name, spans[state.origin].line or 1
 
-        return Modules(Python(gate, meter, streams, by_name(meter, strings), where))
+        def stand_in(module: str) -> dict[str, Any]:
+            from gradtrace.lang import hosted
+
+            tell, say = streams.stderr.write, streams.stdout.write
+            return hosted.made(module, host, hosted.Hosting(program, spans, meter, say, tell))
+
+        return Modules(Python(gate, meter, streams, by_name(meter, strings), where, stand_in))
 
     def find(name: str, machine: Machine) -> Any:
         if program.imports_torch:

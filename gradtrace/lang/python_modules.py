@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module as real_import
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.lang import numpy_module, typing_names, wall
+from gradtrace.lang import hosted, numpy_module, typing_names, wall
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded
 from gradtrace.lang.builtins import Streams, leave
@@ -34,7 +34,7 @@ NAMES: dict[str, frozenset[str]] = {
     "sys": words("argv exit float_info maxsize stderr stdout version"),
     "time": words("monotonic perf_counter process_time sleep time"),
     "typing": typing_names.NAMES,
-    **numpy_module.NAMES,
+    **numpy_module.NAMES, **hosted.NAMES,
     "warnings": words("catch_warnings filterwarnings resetwarnings simplefilter warn"),
 }
 # These come as they are; the names of the other modules, and those in Python.made, have a form of their own.
@@ -45,7 +45,8 @@ class Python:
     """Python's modules in one run. `where` gives the file and the line that is being evaluated."""
 
     def __init__(self, gate: Gate, meter: Meter, streams: Streams, operators: Callable[[str], Any],
-                 where: Callable[[], tuple[str, int]]) -> None:
+                 where: Callable[[], tuple[str, int]], host: Callable[[str], dict[str, Any]]) -> None:
+        self.host = host
         self.gate = gate
         self.meter = meter
         self.streams = streams
@@ -68,6 +69,8 @@ class Python:
 
     def made(self, module: str) -> dict[str, Any]:
         """The names of a module that are not Python's own; "*" makes those that are not named."""
+        if module in hosted.NAMES:
+            return self.host(module)
         if module == "functools":
             return {"wraps": wraps}
         if module == "collections":

@@ -48,7 +48,7 @@ class Namespace(NamedTuple):
 def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Budget | None = None, stdout: Any = None,
         stderr: Any = None, record: bool = False, outputs: Any = (), dtype: Any = None, watcher: Any = None,
         planner: Any = None, within: Namespace | None = None,
-        then: Callable[[Run], None] | None = None) -> Run:
+        then: Callable[[Run], None] | None = None, host: Any = None) -> Run:
     """Runs a program. ProgramError for what it raises, LanguageError for what the language lacks, BudgetError.
 
     `dtype` is the default dtype of the run, by name or object; None: float64 without imports, else float32.
@@ -56,13 +56,14 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     (`engine/watch.py`); a `planner` is called in the recorder's place, also in `then`, and told of what a plan would
     lose. `then` gets the run before what held during it (dtype, limits, places of errors) ends: backward may call code
     of the program. SystemExit if it asks for a status other than 0.
+    `host` makes the modules of `lang/hosted.py`.
     `within` is a namespace to go on with. With `record` an error has what was done until then in `run`.
     """
     env = dict(inputs or {}) if within is None else within.variables
     records: list[Any] = []
     scopes: list[Any] = []
     meter = Meter(budget or Budget())
-    machine = machine_for(program, meter, env, stdout or sys.stdout, stderr or sys.stderr)
+    machine = machine_for(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host)
     if within is not None:
         machine.gate.own = within.classes
     watch = watched(meter, lambda: machine.place(state.origin))

@@ -30,7 +30,7 @@ MODULES: dict[str, dict[str, Any]] = {
                    "manual_seed_all": nothing, "synchronize": nothing},
 }
 # What torch has and the language refuses, with what to do instead.
-TENSORBOARD = "programs write no files; `gradtrace graph FILE --tensorboard LOGDIR` writes the graph for TensorBoard"
+TENSORBOARD = "torch.utils.tensorboard's SummaryWriter writes, with --allow-write DIR; or graph --tensorboard LOGDIR"
 FILES = "programs have no files; print what you want to keep"
 REFUSED = {
     ("torch", "save"): FILES, ("torch", "load"): "programs have no files; give data as an input: --x @FILE",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -44,6 +45,18 @@ def test_random_cells_of_the_fifth_note() -> None:
     assert rows[0].startswith("tensor([[") and rows[-1].endswith("]])")
     assert len({len(row.rstrip(",)]")) for row in rows}) == 1
     assert not done.stderr
+
+
+def test_the_tensorboard_cells_of_the_fifth_note(tmp_path: Path) -> None:
+    """One event file in the folder that the note names, and the one line that the note prints."""
+    pytest.importorskip("tensorboardX")
+    script = HERE / "seeds/note_5_cells_20_26_24_tensorboard.py"
+    command = [sys.executable, "-m", "gradtrace", "run", str(script), "--allow-write", "data"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(HERE.parent.parent)}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "No known TensorBoard instances running.\n"), done.stderr
+    (file,) = (tmp_path / "data/tensorboard/2_3_autograph").iterdir()
+    assert file.name.startswith("events.out.tfevents.")
 
 
 def test_second_backward_of_the_fifth_note() -> None:

@@ -1,0 +1,40 @@
+"""Modules that a program finds only where the tool stands behind them: what writes event files belongs to the views.
+
+    lang.run(program, host=desk)        desk("torch.utils.tensorboard", Hosting(...)) -> {"SummaryWriter": ...}
+
+NAMES lists them; a command that does not give a host refuses them with what to do instead.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Callable, NamedTuple
+from gradtrace.errors import UnknownNameError
+from gradtrace.lang.budget import Meter
+from gradtrace.lang.words import words
+
+NAMES: dict[str, frozenset[str]] = {
+    "tensorboard": frozenset(), "tensorboard.notebook": words("display list start"),
+    "tensorboardX": words("SummaryWriter"),
+    "torch.utils": frozenset(), "torch.utils.tensorboard": words("SummaryWriter"),
+}
+
+
+class Hosting(NamedTuple):
+    """What a host gets of the run: its text and places, its budget, where it prints; `tell` writes to stderr."""
+
+    program: Any
+    spans: list[Any]
+    meter: Meter
+    print: Callable[[str], Any]
+    tell: Callable[[str], Any]
+
+
+Host = Callable[[str, Hosting], dict[str, Any]]
+
+
+def made(module: str, host: Host | None, hosting: Hosting) -> dict[str, Any]:
+    """The names of a hosted module. UnknownNameError where nobody stands behind it."""
+    if host is None:
+        raise UnknownNameError(f"'{module}' is not offered by this command",
+                               "gradtrace run FILE --allow-write DIR runs it; or graph FILE --tensorboard LOGDIR")
+    return host(module, hosting)

@@ -1,0 +1,83 @@
+"""One call of a model as a Trace: what `SummaryWriter.add_graph` writes.
+
+The model runs once in evaluation mode, as PyTorch's does, under a recorder of its own: a run that is being recorded
+around it does not see it. Its class gives the outermost box its name.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine import Tensor
+from gradtrace.engine.state import state
+from gradtrace.lang.hosted import Hosting
+from gradtrace.lang.run import Run, recorder_of
+from gradtrace.trace.capture import capture
+from gradtrace.trace.record import Trace
+
+
+def traced(model: Any, given: Any, hosting: Hosting) -> Trace:
+    """The trace of model(*given). TypeError for what is no module, or no tensors to give it."""
+    if getattr(type(model), "named_modules", None) is None:
+        raise TypeError(f"add_graph takes a torch.nn.Module, not {type(model).__name__}")
+    arguments = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    if not any(isinstance(one, Tensor) for one in arguments):
+        raise TypeError("add_graph needs input_to_model, the tensors to call the model with")
+    records: list[Any] = []
+    scopes: list[Any] = []
+    with Recording(records, scopes), Evaluating(model):
+        out = model(*arguments)
+    outputs = tensors_in(out)
+    if not outputs:
+        raise TypeError(f"the model returned {type(out).__name__}, not a tensor")
+    named = {f"output.{i}": tensor for i, tensor in enumerate(outputs, 1)}
+    inputs = {name: one for name, one in zip(names_of(model, len(arguments)), arguments) if isinstance(one, Tensor)}
+    env = {type(model).__name__: model, **inputs, **named}
+    run = Run(hosting.program, env, outputs[0], tuple(named.items()), records, hosting.spans, inputs, scopes)
+    return capture(run, inputs=inputs)
+
+
+class Recording:
+    """Operators are recorded here, and nowhere else."""
+
+    def __init__(self, records: list[Any], scopes: list[Any]) -> None:
+        self.recorder = recorder_of(records, scopes, None)
+
+    def __enter__(self) -> None:
+        self.before = state.recorder, state.scope, state.watcher, state.planner
+        state.recorder, state.scope, state.watcher, state.planner = self.recorder, None, None, None
+
+    def __exit__(self, *_: object) -> None:
+        state.recorder, state.scope, state.watcher, state.planner = self.before
+
+
+class Evaluating:
+    """All parts of a model are in evaluation mode, and then as they were."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def __enter__(self) -> None:
+        self.before = [(part, part.training) for part in self.model.modules()]
+        self.model.eval()
+
+    def __exit__(self, *_: object) -> None:
+        for part, training in self.before:
+            part.training = training
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """The tensors of a result: itself, or those in its tuples, lists and dicts."""
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [one for item in value for one in tensors_in(item)] if isinstance(value, (list, tuple)) else []
+
+
+def names_of(model: Any, count: int) -> list[str]:
+    """What the model's `forward` calls its arguments."""
+    forward = type(model).forward
+    own = getattr(getattr(forward, "_run", None), "positional", None)
+    code = getattr(forward, "__code__", None)
+    names = list(own or (code.co_varnames[: code.co_argcount] if code is not None else ()))[1:]
+    return [names[i] if i < len(names) else f"input.{i + 1}" for i in range(count)]

@@ -1,0 +1,39 @@
+"""torch.utils.data: data sets, samplers, and the loader that makes batches of them.
+
+https://pytorch.org/docs/stable/data.html. Everything runs in the process that asks: `num_workers`, `pin_memory` and
+their like are taken and mean nothing.
+"""
+
+from __future__ import annotations
+
+from gradtrace.utils.data.collate import default_collate, default_convert
+from gradtrace.utils.data.datasets import (
+    ChainDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    StackDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
+from gradtrace.utils.data.loader import DataLoader
+from gradtrace.utils.data.samplers import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+
+__all__ = [
+    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler",
+    "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
+    "WeightedRandomSampler", "default_collate", "default_convert", "get_worker_info", "random_split",
+]
+
+
+def get_worker_info() -> None:
+    """None: there are no workers."""
+    return None

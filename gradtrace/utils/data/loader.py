@@ -1,0 +1,107 @@
+"""DataLoader: batches of a data set, one at a time."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from gradtrace.annotations import Any, Callable, Iterator
+from gradtrace.ops.random import Generator
+from gradtrace.utils.data.collate import default_collate, default_convert
+from gradtrace.utils.data.datasets import IterableDataset
+from gradtrace.utils.data.samplers import BatchSampler, RandomSampler, SequentialSampler
+
+
+class DataLoader:
+    """Batches of a data set, one at a time, collated into tensors.
+
+    `batch_size=None` gives single items. ValueError for options that exclude each other, as in PyTorch.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        batch_sampler: Any = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[Any], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Any = None,
+        multiprocessing_context: Any = None,
+        generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
+        self.dataset = dataset
+        self.num_workers, self.pin_memory, self.timeout = num_workers, pin_memory, timeout
+        self.generator = generator
+        self.drop_last = drop_last
+        iterable = isinstance(dataset, IterableDataset)
+        if iterable:
+            refuse_of_iterable(shuffle, sampler, batch_sampler)
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
+            batch_size = None
+        elif batch_size is None and drop_last:
+            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+        if sampler is None and not iterable:
+            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        if batch_size is not None and batch_sampler is None and not iterable:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size = batch_size
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+        batched = batch_sampler is not None or (iterable and batch_size is not None)
+        self.collate_fn = collate_fn or (default_collate if batched else default_convert)
+
+    def __iter__(self) -> Iterator[Any]:
+        if isinstance(self.dataset, IterableDataset):
+            yield from map(self.collate_fn, self._of_iterable())
+        elif self.batch_sampler is None:
+            for index in self.sampler:
+                yield self.collate_fn(self.dataset[index])
+        else:
+            for batch in self.batch_sampler:
+                yield self.collate_fn([self.dataset[index] for index in batch])
+
+    def _of_iterable(self) -> Iterator[Any]:
+        items = iter(self.dataset)
+        if self.batch_size is None:
+            yield from items
+            return
+        while batch := list(itertools.islice(items, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield batch
+
+    def __len__(self) -> int:
+        if not isinstance(self.dataset, IterableDataset):
+            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
+        length = len(self.dataset)  # type: ignore[arg-type]
+        if self.batch_size is None:
+            return length
+        return length // self.batch_size if self.drop_last else math.ceil(length / self.batch_size)
+
+    def __class_getitem__(cls, item: Any) -> type:
+        return cls
+
+
+def refuse_of_iterable(shuffle: bool | None, sampler: Any, batch_sampler: Any) -> None:
+    expected = "DataLoader with IterableDataset: expected unspecified"
+    if shuffle:
+        raise ValueError(f"{expected} shuffle option, but got shuffle={shuffle}")
+    if sampler is not None:
+        raise ValueError(f"{expected} sampler option, but got sampler={sampler}")
+    if batch_sampler is not None:
+        raise ValueError(f"{expected} batch_sampler option, but got batch_sampler={batch_sampler}")

@@ -257,9 +257,11 @@ def first_bad(trace: Trace) -> list[Bad]:
     """The first operation that made something not finite of finite operands, and the first such step of backward."""
     found = []
     for operation in trace.operations:
-        inputs = operands(trace, operation.id)
         made = [trace.tensors[i] for i in operation.outputs]
-        if any(not is_finite(t.value) for t in made) and all(is_finite(v) for _, v in inputs):
+        if all(is_finite(t.value) for t in made):
+            continue
+        inputs = operands(trace, operation.id)
+        if all(is_finite(v) for _, v in inputs):
             found.append(Bad("forward", made[0].label, operation.name, operation.span, inputs))
             break
     by_function = {o.function: o.id for o in trace.operations}

@@ -216,7 +216,7 @@ def backward(graph: Graph, one: Pass, step: BackwardStep, received: Received, nu
     tensor = made_by(function)
     record = None if tensor is None else trace.tensors[tensor]
     of = function.name if record is None else record.label
-    gathered = received.get((function.id, 0), [])
+    gathered = received.pop((function.id, 0), [])
     if tensor is not None and tensor in one.roots:
         gathered = [Contribution("backward", one.vectors[one.roots.index(tensor)]), *gathered]
     sent = []

@@ -256,7 +256,8 @@ def facts_of(program: Program, inputs: Inputs, how: Backward, budget: Budget) ->
     """What the program does, to look for what no derivative rule is to blame for."""
     from gradtrace.analysis.answer import Facts
 
-    return Facts(session.record(program, inputs, how, budget, watched=True, everything=True, failing=True))
+    return Facts(session.record(program, inputs, how, budget, watched=True, everything=True, slopes=False,
+                                failing=True))
 
 
 def hidden_changes(facts: Facts) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
 
 def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, watched: bool = False,
            everything: bool = False, failing: bool = False,
-           jacobians: bool = False, derived: bool = False) -> Trace:
+           jacobians: bool = False, slopes: bool = True, derived: bool = False) -> Trace:
     """Runs the program, calls backward as the flags say, and returns what happened; `watched`, with backward's steps.
 
     `everything` keeps also what neither the result nor a variable depends on. With `failing` a program that raised has
-    a trace too, with what it raised in `failure`. `jacobians` notes the matrix of a step without a plain derivative.
+    a trace too, with what it raised in `failure`. `jacobians` notes the matrix of a step without a plain derivative;
+    without `slopes` local derivatives are not noted at all, which a long run's time shows.
     With `derived` a backward under --create-graph is part of the trace: its own operations, and "w.grad".
     UsageError if the program is empty, or makes no tensor.
     """
@@ -34,7 +36,7 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
         raise UsageError(what, "give an expression, a file, or - for stdin")
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype)
-    watch = watcher(jacobians) if watched else None
+    watch = watcher(jacobians, slopes) if watched else None
     begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
 
@@ -60,10 +62,23 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
     if not done:
         raise ProgramError("the program ended itself while backward ran", "leave out exit()")
     run, roots, count = done[0]
-    trace = capture(run, roots, count, inputs=tensors, everything=everything, watch=watch, gradients=derived)
+    with uncollected():
+        trace = capture(run, roots, count, inputs=tensors, everything=everything, watch=watch, gradients=derived)
     if not trace.tensors:
         raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to show")
     return trace
+
+
+class uncollected:
+    """The cycle collector rests within it: a trace is a million small records, none of which is in a cycle."""
+
+    def __enter__(self) -> None:
+        self.before = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self.before:
+            gc.enable()
 
 
 class recorded:
@@ -111,10 +126,10 @@ def span_at(place: Any) -> Any:
     return Span(place.line, start, place.line, end)
 
 
-def watcher(jacobians: bool) -> Any:
+def watcher(jacobians: bool, slopes: bool) -> Any:
     from gradtrace.trace.steps import Watch
 
-    return Watch(jacobians)
+    return Watch(jacobians, slopes)
 
 
 def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: Any, **options: Any) -> Any:

@@ -12,6 +12,7 @@ from gradtrace.engine import Tensor
 from gradtrace.engine.node import Node
 from gradtrace.trace import functions, labels, operands
 from gradtrace.trace.history import Call, Entry, History, bound_names, relevant
+from gradtrace.trace.ident import ident
 from gradtrace.trace.local import frozen
 from gradtrace.trace.record import (
     CONSTANT,
@@ -80,7 +81,7 @@ def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tenso
     for name, tensor in named:
         grad = _grad_of(tensor) if isinstance(tensor, Tensor) else None
         if grad is not None and grad.grad_fn is not None:
-            found.setdefault(id(grad), (f"{name}.grad", grad))
+            found.setdefault(ident(grad), (f"{name}.grad", grad))
     return list(found.values())
 
 
@@ -91,12 +92,12 @@ def freeze(
     """The records of the kept entries."""
     for i, entry in enumerate(kept):
         entry.id = i
-    calls = [call for call in history.calls if any(out.id >= 0 for out in call.outputs)]
+    calls = [call for call in history.calls if is_kept(call)]
     source = labels.SourceText(run)
     texts = labels.label_all(kept, calls, source, run.env)
     # a pass that began at a leaf has no other node
     found = functions.walk([*(entry.fn for entry in kept), *(() if watch is None else watch.leaves_begun_at)])
-    call_ids = {id(call): i for i, call in enumerate(calls)}
+    call_ids = {ident(call): i for i, call in enumerate(calls)}
     facts = Facts(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs})
     facts.watch = watch
     facts.backward_ran = backward_runs > 0 or any(_grad_of(entry.tensor) is not None for entry in kept)
@@ -117,6 +118,11 @@ def freeze(
         tuple(scopes.records),
         *(() if watch is None else told(watch, kept, calls, found, records, source)),
     )
+
+
+def is_kept(call: Call) -> bool:
+    """Whether any of a call's results is part of the trace."""
+    return call.outputs[0].id >= 0 or any(out.id >= 0 for out in call.outputs)
 
 
 def told(watch: Watch, *known: Any) -> tuple[Any, ...]:
@@ -147,7 +153,7 @@ class Facts:
         self.outputs = outputs
         self.backward_ran = False
         self.accumulators = {
-            id(node.variable): i for i, node in enumerate(found.nodes) if isinstance(node, functions.AccumulateGrad)
+            ident(node.variable): i for i, node in enumerate(found.nodes) if isinstance(node, functions.AccumulateGrad)
         }
 
     def tensor(self, entry: Entry, label: str) -> TensorRecord:
@@ -176,7 +182,7 @@ class Facts:
             grad_note="" if grad is not None else self.note(last, is_leaf, requires_grad, retains),
             span=None if call is None else self.source.span(call.origin),
             names=tuple(entry.names),
-            operation=None if call is None else self.calls[id(call)],
+            operation=None if call is None else self.calls[ident(call)],
             version=entry.version,
             is_root=entry.id in self.roots,
         )
@@ -189,8 +195,8 @@ class Facts:
 
     def function_of(self, entry: Entry) -> int | None:
         if entry.fn is not None:
-            return self.found.ids[id(entry.fn)]
-        return self.accumulators.get(id(entry.tensor)) if entry.last else None
+            return self.found.ids[ident(entry.fn)]
+        return self.accumulators.get(ident(entry.tensor)) if entry.last else None
 
     def note(self, last: bool, is_leaf: bool, requires_grad: bool, retains: bool) -> str:
         """Why a gradient is None."""
@@ -204,18 +210,22 @@ class Facts:
 
     def operation(self, call: Call) -> Operation:
         name = operands.public_name(call.name)
-        made = [out for out in call.outputs if out.id >= 0]
-        fn = next((out.fn for out in made if out.fn is not None), None)
+        made: list[int] = []
+        fn = None
+        for out in call.outputs:
+            if out.id >= 0:
+                made.append(out.id)
+                fn = fn or out.fn
         inputs = tuple(call_operands(call, edges_of(call, fn)))
         constants = [operand.text for operand in inputs if operand.tensor is None]
         return Operation(
-            id=self.calls[id(call)],
+            id=self.calls[ident(call)],
             name=name,
-            label=" ".join([name, *constants]),
+            label=" ".join([name, *constants]) if constants else name,
             inputs=inputs,
-            outputs=tuple(out.id for out in made),
+            outputs=tuple(made),
             grad_fn=None if fn is None else functions.display_name(fn),
-            function=None if fn is None else self.found.ids[id(fn)],
+            function=None if fn is None else self.found.ids[ident(fn)],
             span=self.source.span(call.origin),
             text=self.source.excerpt(call.origin),
             scope=self.scopes.number(call.scope),
@@ -226,17 +236,17 @@ class Facts:
         made: dict[int, list[Entry]] = {}
         ids: dict[int, int] = {}
         for entry in kept:
-            ids[id(entry.tensor)] = entry.id
+            ids[ident(entry.tensor)] = entry.id
             if entry.fn is not None:
-                made.setdefault(id(entry.fn), []).append(entry)
+                made.setdefault(ident(entry.fn), []).append(entry)
         records = []
         for i, node in enumerate(self.found.nodes):
-            outputs = made.get(id(node), [])
+            outputs = made.get(ident(node), [])
             outputs.sort(key=lambda entry: entry.tensor._nr)
             args, known = _call_of(node, outputs, ids)
             numbers = tuple(out.id for out in outputs)
             span = None if isinstance(node, functions.AccumulateGrad) else self.source.span(node.origin)
-            custom = None if self.watch is None else self.watch.saved.get(id(node))
+            custom = None if self.watch is None else self.watch.saved.get(ident(node))
             records.append(functions.function_record(i, node, numbers, args, known, span, custom))
         return tuple(records)
 
@@ -264,7 +274,19 @@ def edges_of(call: Call, fn: Node | None) -> dict[int, int]:
         return {position: place for place, position in enumerate(tensors)}
     if fn.op.name != call.name.removesuffix("_"):
         return {}
-    return {0: 0} if fn.op.variadic else {position: position for position in range(fn.op.arity)}
+    return FIRST if fn.op.variadic else places(fn.op.arity)
+
+
+FIRST = {0: 0}
+_places: dict[int, dict[int, int]] = {}
+
+
+def places(count: int) -> dict[int, int]:
+    """Each of `count` operands has the edge of its own number."""
+    known = _places.get(count)
+    if known is None:
+        known = _places[count] = {position: position for position in range(count)}
+    return known
 
 
 def call_operands(call: Call, edges: Mapping[int, int] | None = None) -> Iterator[Operand]:
@@ -273,10 +295,14 @@ def call_operands(call: Call, edges: Mapping[int, int] | None = None) -> Iterato
     place = 0
     for position in operands.reading_order(call.name, call.args):
         value, name = call.args[position], names[position]
+        if type(value) is Tensor:  # by far the most of them
+            yield Operand(call.inputs[ident(value)].id, "", place, name, None if edges is None else edges.get(position))
+            place += 1
+            continue
         tensors = operands.tensors_in(value)
         first = None if edges is None else edges.get(position)
         for i, tensor in enumerate(tensors):
-            yield Operand(call.inputs[id(tensor)].id, "", place, name, None if first is None else first + i)
+            yield Operand(call.inputs[ident(tensor)].id, "", place, name, None if first is None else first + i)
             place += 1
         if tensors and operands.all_tensors(value):
             continue

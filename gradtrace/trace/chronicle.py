@@ -10,6 +10,7 @@ from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace import functions
 from gradtrace.trace.history import Call, Entry
+from gradtrace.trace.ident import ident
 from gradtrace.trace.labels import SourceText
 from gradtrace.trace.local import frozen
 from gradtrace.trace.record import BackwardStep, Begun, Change, Escape, FunctionRecord, HookRun, Pass, Value
@@ -34,7 +35,7 @@ class Chronicle:
         self.found = found
         self.records = records
         self.indices = [call.index for call in calls]
-        self.tensors = {id(entry.tensor): entry.id for entry in kept}
+        self.tensors = {ident(entry.tensor): entry.id for entry in kept}
 
     def told(self) -> tuple[Any, ...]:
         """The steps, passes, escapes, changes and beginnings of a Trace."""
@@ -53,14 +54,14 @@ class Chronicle:
     def tensor_of(self, node: Node, number: int) -> int | None:
         """The tensor that is output `number` of a node; an accumulator's leaf."""
         if isinstance(node, AccumulateGrad):
-            return self.tensors.get(id(node.variable))
-        index = self.found.ids.get(id(node))
+            return self.tensors.get(ident(node.variable))
+        index = self.found.ids.get(ident(node))
         outputs = () if index is None else self.records[index].outputs
         return outputs[min(number, len(outputs) - 1)] if outputs else None
 
     def is_shown(self, event: Event, turn: Turn) -> bool:
         """Whether a turn is one of the trace's: it ran, or autograd.grad asked for what gathered there."""
-        if id(turn.node) not in self.found.ids:
+        if ident(turn.node) not in self.found.ids:
             return False
         return turn.ran or (event.wanted is not None and any(node is turn.node for node, _ in event.wanted))
 
@@ -79,7 +80,7 @@ class Chronicle:
     def step(self, number: int, turn: Turn) -> BackwardStep:
         return BackwardStep(
             number,
-            self.found.ids[id(turn.node)],
+            self.found.ids[ident(turn.node)],
             turn.upstream,
             tuple(turn.sent),
             locals_of(turn),
@@ -94,8 +95,8 @@ class Chronicle:
         )
 
     def escape(self, how: str, tensor: Tensor, out: Any, at: int, origin: int) -> Escape:
-        result = None if out is None else self.tensors.get(id(out))
-        return Escape(how, self.tensors.get(id(tensor)), self.before(at), self.source.span(origin),
+        result = None if out is None else self.tensors.get(ident(out))
+        return Escape(how, self.tensors.get(ident(tensor)), self.before(at), self.source.span(origin),
                       self.source.excerpt(origin), result)
 
 
@@ -104,18 +105,18 @@ class Chronicle:
         storages: dict[int, list[int]] = {}
         grads: dict[int, list[int]] = {}
         for entry in self.kept:
-            own.setdefault(id(entry.tensor), []).append(entry.id)
-            storages.setdefault(id(storage_of(entry.tensor)), []).append(entry.id)
+            own.setdefault(ident(entry.tensor), []).append(entry.id)
+            storages.setdefault(ident(storage_of(entry.tensor)), []).append(entry.id)
             grad = None if entry.tensor._x is None else entry.tensor._x.grad
             if grad is not None:
-                grads.setdefault(id(storage_of(grad)), []).append(entry.id)
-                grads.setdefault(id(grad), []).append(entry.id)
+                grads.setdefault(ident(storage_of(grad)), []).append(entry.id)
+                grads.setdefault(ident(grad), []).append(entry.id)
         by_call = {index: i for i, index in enumerate(self.indices)}
         found = []
         for how, tensor, storage, at, turns, grad_enabled, origin in self.watch.changed:
-            known = grads.get(id(tensor)) or (None if storage is None else grads.get(id(storage)))
+            known = grads.get(ident(tensor)) or (None if storage is None else grads.get(ident(storage)))
             of_grad = known is not None or how in ("cleared", "assigned")
-            held = known or (None if storage is None else storages.get(id(storage))) or own.get(id(tensor), [])
+            held = known or (None if storage is None else storages.get(ident(storage))) or own.get(ident(tensor), [])
             if held:
                 found.append(Change(
                     how, tuple(held), of_grad, self.before(at), self.shown[turns], by_call.get(at), grad_enabled,
@@ -124,7 +125,7 @@ class Chronicle:
         return tuple(found)
 
     def begun(self) -> tuple[Begun, ...]:
-        found = [(self.tensors.get(id(leaf)), self.before(at), self.source.span(origin))
+        found = [(self.tensors.get(ident(leaf)), self.before(at), self.source.span(origin))
                  for leaf, at, origin in self.watch.leaves_begun]
         return tuple(Begun(i, after, span) for i, after, span in found if i is not None)
 

@@ -9,12 +9,13 @@ from gradtrace.annotations import Any, Iterable, NamedTuple
 from gradtrace.engine import Tensor
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.saved import SAVE
+from gradtrace.trace.ident import ident
 from gradtrace.trace.operands import constant_text
 from gradtrace.trace.record import FunctionEdge, FunctionRecord, Saved, Span
 
 
 class Graph(NamedTuple):
-    """The nodes of a graph in the order of their ids, and each node's id by `id(node)`."""
+    """The nodes of a graph in the order of their ids, and each node's id by `ident(node)`."""
 
     nodes: list[Node]
     ids: dict[int, int]
@@ -27,6 +28,8 @@ class Graph(NamedTuple):
 
 def display_name(node: Node) -> str:
     """ "MulBackward0", "AccumulateGrad": without PyTorch's namespace."""
+    if node.op is not None:  # an operator's node has its type's name
+        return type(node).__name__
     return node.name().rpartition("::")[2]
 
 
@@ -39,21 +42,21 @@ def walk(starts: Iterable[Node | None]) -> Graph:
     waiting = [node for node in starts if node is not None]
     while waiting:
         node = waiting.pop()
-        if id(node) in seen:
+        if ident(node) in seen:
             continue
-        seen[id(node)] = node
-        waiting.extend(after for after in node.next if after is not None and id(after) not in seen)
+        seen[ident(node)] = node
+        waiting.extend(after for after in node.next if after is not None and ident(after) not in seen)
     functions = sorted((n for n in seen.values() if not isinstance(n, AccumulateGrad)), key=lambda n: n.seq)
     ends: dict[int, Node] = {}
     for node in functions:
         for after in node.next:
             if isinstance(after, AccumulateGrad):
-                ends.setdefault(id(after), after)
+                ends.setdefault(ident(after), after)
     for node in seen.values():  # a leaf that is itself a root
         if isinstance(node, AccumulateGrad):
-            ends.setdefault(id(node), node)
+            ends.setdefault(ident(node), node)
     nodes = functions + list(ends.values())
-    return Graph(nodes, {id(node): i for i, node in enumerate(nodes)})
+    return Graph(nodes, {ident(node): i for i, node in enumerate(nodes)})
 
 
 def edges(found: Graph) -> tuple[FunctionEdge, ...]:
@@ -63,7 +66,7 @@ def edges(found: Graph) -> tuple[FunctionEdge, ...]:
         numbers = node.nrs or (0,) * len(node.next)
         for position, (after, number) in enumerate(zip(node.next, numbers, strict=False)):
             if after is not None:
-                result.append(FunctionEdge(source, found.ids[id(after)], position, number))
+                result.append(FunctionEdge(source, found.ids[ident(after)], position, number))
     return tuple(result)
 
 
@@ -77,8 +80,8 @@ def function_record(
     custom: Any = None,
 ) -> FunctionRecord:
     """One node as a record. `arguments` are those of the call that made it, where it was recorded; `ids` gives a
-    tensor's id by its `id()`; `custom` is what a Function of the program had saved, if that was noted."""
-    variable = ids.get(id(node.variable)) if isinstance(node, AccumulateGrad) else None
+    tensor's id by its `ident()`; `custom` is what a Function of the program had saved, if that was noted."""
+    variable = ids.get(ident(node.variable)) if isinstance(node, AccumulateGrad) else None
     saved = saved_values(node, outputs, arguments, ids, custom)
     freed = node.freed and (node.plan is None or node.plan.saves)
     return FunctionRecord(index, display_name(node), index, outputs, variable, saved, freed, span)
@@ -88,7 +91,7 @@ def saved_values(
     node: Node, outputs: tuple[int, ...], arguments: tuple[Any, ...] | None, ids: dict[int, int], custom: Any = None
 ) -> tuple[Saved, ...]:
     """What a node keeps for backward (or kept, if it is freed and the call was recorded)."""
-    if hasattr(node, "__dict__") and node.__dict__.get("_saved") is not None:
+    if node.op is None and hasattr(node, "__dict__") and node.__dict__.get("_saved") is not None:
         custom = node.__dict__["_saved"]
     if custom is not None:
         return tuple(_custom(i, item, outputs, ids) for i, item in enumerate(custom))
@@ -109,7 +112,7 @@ def _argument(name: str, value: Any, ids: dict[int, int]) -> list[Saved]:
     if isinstance(value, tuple):
         return [saved for i, item in enumerate(value) for saved in _argument(f"{name}[{i}]", item, ids)]
     if isinstance(value, Tensor):
-        known = ids.get(id(value))
+        known = ids.get(ident(value))
         return [Saved(name, known, "" if known is not None else f"tensor {tuple(value.shape)}")]
     return [] if value is None else [Saved(name, None, constant_text(value))]
 
@@ -119,6 +122,6 @@ def _custom(i: int, item: Any, outputs: tuple[int, ...], ids: dict[int, int]) ->
     name = f"saved_tensors[{i}]"
     if item.number is not None and 0 <= item.number < len(outputs):
         return Saved(name, outputs[item.number], "")
-    known = ids.get(id(item.tensor)) if item.tensor is not None else None
+    known = ids.get(ident(item.tensor)) if item.tensor is not None else None
     shape = () if item.raw is None else tuple(item.raw.shape)
     return Saved(name, known, "" if known is not None else f"tensor {shape}")

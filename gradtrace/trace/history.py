@@ -18,6 +18,7 @@ from gradtrace.engine import Tensor
 from gradtrace.engine.node import Node
 from gradtrace.engine.view_rules import known_grad_fn
 from gradtrace.trace import functions, operands
+from gradtrace.trace.ident import ident
 
 PLAIN = frozenset((Tensor, float, int, bool, str, type(None)))  # types of arguments that hold no array
 
@@ -33,7 +34,7 @@ class Call:
         self.origin = origin
         self.scope = scope
         self.index = index  # among the recorded calls
-        self.inputs: dict[int, Entry] = {}  # by id() of the tensor: the version that the call read
+        self.inputs: dict[int, Entry] = {}  # by ident() of the tensor: the version that the call read
         self.outputs: list[Entry] = []
 
 
@@ -62,18 +63,18 @@ class History:
         self.scopes = scopes  # for each record: where it was called, as far as that is known
         self.entries: list[Entry] = []
         self.calls: list[Call] = []
-        self.current: dict[int, Entry] = {}  # by id() of the tensor: its latest version
-        self.arrays: dict[int, Tensor] = {}  # by id() of its ndarray: the tensor
+        self.current: dict[int, Entry] = {}  # by ident() of the tensor: its latest version
+        self.arrays: dict[int, Tensor] = {}  # by ident() of its ndarray: the tensor
 
     def entry(self, tensor: Tensor) -> Entry:
         """The tensor's latest version, entered now if it is new."""
-        known = self.current.get(id(tensor))
+        known = self.current.get(ident(tensor))
         return known if known is not None else self._enter(tensor, None, 0)
 
     def _enter(self, tensor: Tensor, call: Call | None, version: int) -> Entry:
         entry = Entry(tensor, call, version)
         self.entries.append(entry)
-        self.current[id(tensor)] = entry
+        self.current[ident(tensor)] = entry
         if call is not None:
             call.outputs.append(entry)
         return entry
@@ -105,7 +106,7 @@ class History:
             if not used:
                 continue  # a tensor out of nothing (randn, ones): it is entered where it is used
             call = Call(name, args, origin, scope, index)
-            call.inputs = {id(tensor): self.entry(tensor) for tensor in used}
+            call.inputs = {ident(tensor): self.entry(tensor) for tensor in used}
             for tensor in made:
                 self._result(call, tensor)
             if call.outputs:
@@ -114,7 +115,7 @@ class History:
     def _note_array(self, tensor: Tensor) -> None:
         raw = tensor._data
         if type(raw) is not float and type(raw) is not bool:
-            self.arrays.setdefault(id(raw), tensor)
+            self.arrays.setdefault(ident(raw), tensor)
 
     def _with_tensors(self, args: Any) -> Any:
         """The arguments with tensors for those arrays (targets, indices, masks) that are a tensor's own data."""
@@ -122,10 +123,10 @@ class History:
             if PLAIN.issuperset(map(type, args)):
                 return args
             return tuple(self._with_tensors(arg) for arg in args)
-        return self.arrays.get(id(args), args) if type(args).__name__ == "ndarray" else args
+        return self.arrays.get(ident(args), args) if type(args).__name__ == "ndarray" else args
 
     def _result(self, call: Call, tensor: Tensor) -> None:
-        before = self.current.get(id(tensor))
+        before = self.current.get(ident(tensor))
         if before is None:
             self._enter(tensor, call, 0)
             return
@@ -135,7 +136,7 @@ class History:
         base = tensor._base
         if base is not None and base is not tensor and not (base.requires_grad and known_grad_fn(base) is None):
             under = self.entry(base)
-            call.inputs.setdefault(id(base), under)
+            call.inputs.setdefault(ident(base), under)
             self._next_version(call, under)
 
     def _next_version(self, call: Call, before: Entry) -> None:
@@ -155,10 +156,10 @@ class History:
         """An overwritten version's node is the first input of the node that replaced it."""
         after: dict[int, Entry] = {}
         for entry in reversed(self.entries):
-            later = after.get(id(entry.tensor))
+            later = after.get(ident(entry.tensor))
             if later is not None:
                 entry.fn = _function_before(later)
-            after[id(entry.tensor)] = entry
+            after[ident(entry.tensor)] = entry
 
 
 def node_of(tensor: Tensor) -> Node | None:
@@ -191,14 +192,14 @@ def bound_names(env: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
     seen: set[int] = set()
     for name, value in env.items():
         if isinstance(value, Tensor):
-            seen.add(id(value))
+            seen.add(ident(value))
             if not value.escaped:
                 yield name, value
         else:
             later += _held(name, value)
     for name, tensor in later:
-        if id(tensor) not in seen and not tensor.escaped:
-            seen.add(id(tensor))
+        if ident(tensor) not in seen and not tensor.escaped:
+            seen.add(ident(tensor))
             yield name, tensor
 
 
@@ -217,10 +218,11 @@ def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:
     seen: set[int] = set()
     while waiting:
         entry = waiting.pop()
-        if id(entry) in seen:
+        if ident(entry) in seen:
             continue
-        seen.add(id(entry))
+        seen.add(ident(entry))
         if entry.call is not None:
             waiting.extend(entry.call.inputs.values())
-    ends_of_graph = {id(leaf) for leaf in functions.walk(e.fn for e in history.entries if id(e) in seen).variables}
-    return [e for e in history.entries if id(e) in seen or id(e.tensor) in ends_of_graph]
+    found = functions.walk(e.fn for e in history.entries if ident(e) in seen)
+    ends_of_graph = {ident(leaf) for leaf in found.variables}
+    return [e for e in history.entries if ident(e) in seen or ident(e.tensor) in ends_of_graph]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Mapping, Sequence
 from gradtrace.lang import syntax as ast
+from gradtrace.trace.ident import ident
 from gradtrace.trace.operands import public_name
 from gradtrace.trace.record import Span
 
@@ -27,6 +28,7 @@ class SourceText:
         self.spans: Sequence[Any] = run.spans
         self._lines: list[bytes] = self.text.encode("utf-8", "replace").splitlines()
         self._known: dict[int, str] = {}
+        self._spans: dict[int, Span | None] = {}
 
     @property
     def last(self) -> str:
@@ -42,6 +44,11 @@ class SourceText:
 
     def span(self, origin: int) -> Span | None:
         """The stretch of source that `origin` stands for; None for 0."""
+        if origin not in self._spans:
+            self._spans[origin] = self._span(origin)
+        return self._spans[origin]
+
+    def _span(self, origin: int) -> Span | None:
         if not 0 < origin < len(self.spans):
             return None
         span = self.spans[origin]
@@ -88,16 +95,16 @@ def _label(entry: Entry, texts: dict[int, str], constants: dict[int, str]) -> st
     if entry.names:
         return entry.names[0]
     if entry.call is None:
-        return constants.get(id(entry), "constant")
+        return constants.get(ident(entry), "constant")
     # what no expression made is the derivative's own operation, under create_graph
-    return texts.get(id(entry.call), "") or public_name(entry.call.name)
+    return texts.get(ident(entry.call), "") or public_name(entry.call.name)
 
 
 def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:
     """An overwritten version is called after the tensor's last one."""
-    final = {id(entry.tensor): label for entry, label in zip(kept, labels, strict=True) if entry.last}
+    final = {ident(entry.tensor): label for entry, label in zip(kept, labels, strict=True) if entry.last}
     return [
-        label if entry.last else f"{final.get(id(entry.tensor), label)} (version {entry.version})"
+        label if entry.last else f"{final.get(ident(entry.tensor), label)} (version {entry.version})"
         for entry, label in zip(kept, labels, strict=True)
     ]
 
@@ -106,7 +113,7 @@ def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:
 
 
 def expression_texts(calls: Sequence[Call], source: SourceText) -> dict[int, str]:
-    """By id(call): the text that its result goes by.
+    """By ident(call): the text that its result goes by.
 
     Calls in a row with one origin are one expression, whose last call takes the text and whose others were steps
     within, or a loop over it, which shows in their names as a pattern that repeats.
@@ -121,7 +128,7 @@ def expression_texts(calls: Sequence[Call], source: SourceText) -> dict[int, str
         if text:
             every = period([call.name for call in calls[start:end]])
             for i, call in enumerate(calls[start:end], 1):
-                texts[id(call)] = f"{public_name(call.name)} in {text}" if i % every else text
+                texts[ident(call)] = f"{public_name(call.name)} in {text}" if i % every else text
         start = end
     return texts
 
@@ -141,14 +148,14 @@ def period(names: list[str]) -> int:
 def constant_texts(
     kept: Sequence[Entry], calls: Sequence[Call], texts: dict[int, str], source: SourceText, env: Mapping[str, Any]
 ) -> dict[int, str]:
-    """By id(entry): what unnamed tensors that no call made are called, after the operand they first stand for."""
-    wanted = {id(entry) for entry in kept if entry.call is None and not entry.names}
+    """By ident(entry): what unnamed tensors that no call made are called, after the operand they first stand for."""
+    wanted = {ident(entry) for entry in kept if entry.call is None and not entry.names}
     found: dict[int, str] = {}
     for call in calls if wanted else ():
         text = source.excerpt(call.origin)
-        used = [(i, call.inputs[id(value)]) for i, value in enumerate(call.args) if id(value) in call.inputs]
-        unknown = [(i, entry) for i, entry in used if id(entry) in wanted and id(entry) not in found]
-        if not unknown or texts.get(id(call)) != text:
+        used = [(i, call.inputs[ident(value)]) for i, value in enumerate(call.args) if ident(value) in call.inputs]
+        unknown = [(i, entry) for i, entry in used if ident(entry) in wanted and ident(entry) not in found]
+        if not unknown or texts.get(ident(call)) != text:
             continue
         written = operand_texts(text, env)
         if any(entry.names and (i >= len(written) or written[i] not in entry.names) for i, entry in used):
@@ -156,10 +163,10 @@ def constant_texts(
         for i, entry in unknown:
             # the 0.5 of dropout(x, 0.5) is not the mask that it multiplies by
             if i < len(written) and not (entry.tensor.ndim and is_number(written[i])):
-                found[id(entry)] = written[i]
+                found[ident(entry)] = written[i]
     for entry in kept:
-        if id(entry) in wanted and entry.tensor is source.root:  # "2+3" is a number, made a tensor afterwards
-            found.setdefault(id(entry), source.last)
+        if ident(entry) in wanted and entry.tensor is source.root:  # "2+3" is a number, made a tensor afterwards
+            found.setdefault(ident(entry), source.last)
     return {entry: text for entry, text in found.items() if text}
 
 

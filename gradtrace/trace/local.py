@@ -37,7 +37,7 @@ def local_derivatives(node: Node) -> list[Value | None]:
     shape = node.shape
     if node.op is None or node.is_accumulator or node.outputs != 1:
         return [None] * len(node.next)
-    single = all(size == 1 for size in shape)
+    single = not shape or all(size == 1 for size in shape)
     pointwise = is_pointwise(node)
     if not (single or pointwise):
         return [None] * len(node.next)
@@ -120,7 +120,17 @@ def frozen(raw: Any) -> Value:
     if kind is bool or kind is int:
         return Value((), "bool" if kind is bool else "int64", raw)
     if not raw.shape:
-        return Value((), raw.dtype.name, raw.item())
+        return Value((), name_of(raw.dtype), raw.item())
     copy = raw.copy()
     copy.flags.writeable = False
-    return Value(tuple(copy.shape), copy.dtype.name, copy)
+    return Value(tuple(copy.shape), name_of(copy.dtype), copy)
+
+
+NAMES: dict[Any, str] = {}  # numpy makes the name of a dtype anew each time, which takes longer than all else here
+
+
+def name_of(dtype: Any) -> str:
+    known = NAMES.get(dtype)
+    if known is None:
+        known = NAMES[dtype] = dtype.name
+    return known

@@ -6,7 +6,7 @@ the operator that the program wrote.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import Tensor
 from gradtrace.engine.op import records
 
@@ -76,12 +76,11 @@ def _parameters_of(name: str, count: int) -> tuple[tuple[str, ...], int]:
     return tuple(names), record.arity
 
 
-def reading_order(name: str, args: tuple[Any, ...]) -> list[int]:
+def reading_order(name: str, args: tuple[Any, ...]) -> Sequence[int]:
     """The arguments' positions as the source shows them."""
-    order = list(range(len(args)))
-    if name in REVERSED and len(order) >= 2:
-        order[0], order[1] = 1, 0
-    return order
+    if name not in REVERSED or len(args) < 2:
+        return range(len(args))
+    return [1, 0, *range(2, len(args))]
 
 
 def is_option(name: str, position: int, arity: int) -> bool:

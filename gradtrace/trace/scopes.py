@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterable, Mapping
 from gradtrace.engine.watch import Scope
+from gradtrace.trace.ident import ident
 from gradtrace.trace.labels import SourceText
 from gradtrace.trace.record import ScopeRecord
 
@@ -22,16 +23,16 @@ class Scopes:
         """The id of a scope's record; None outside of every scope."""
         if scope is None:
             return None
-        if id(scope) in self._ids:
-            return self._ids[id(scope)]
+        if ident(scope) in self._ids:
+            return self._ids[ident(scope)]
         chain = []
         at: Scope | None = scope
-        while at is not None and id(at) not in self._ids:
+        while at is not None and ident(at) not in self._ids:
             chain.append(at)
             at = at.parent
-        outer = None if at is None else self._ids[id(at)]
+        outer = None if at is None else self._ids[ident(at)]
         for one in reversed(chain):
-            outer = self._ids[id(one)] = outer if self._is_idle(one) else self._add(one, outer)
+            outer = self._ids[ident(one)] = outer if self._is_idle(one) else self._add(one, outer)
         return outer
 
     def _is_idle(self, scope: Scope) -> bool:
@@ -61,8 +62,8 @@ class Scopes:
         if self._paths is None:
             self._paths = {}
             for path, found in modules_in(self.env):
-                self._paths.setdefault(id(found), path)
-        return self._paths.get(id(module), "")
+                self._paths.setdefault(ident(found), path)
+        return self._paths.get(ident(module), "")
 
 
 def modules_in(env: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:

@@ -14,6 +14,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.trace.ident import ident
 from gradtrace.trace.local import frozen, jacobians, local_derivatives
 from gradtrace.trace.record import Value
 
@@ -77,7 +78,8 @@ class Turn:
 class Watch:
     """The events of a run. `calls` says of each recorded operator call whether grad mode was on."""
 
-    def __init__(self, jacobians: bool = False) -> None:
+    def __init__(self, jacobians: bool = False, slopes: bool = True) -> None:
+        self.slopes = slopes  # whether to note local derivatives
         self.jacobians = jacobians  # whether to note the matrix of every step whose local derivative is one
         self.grad_modes: list[bool] = []
         self.notes: list[Value | None] = []  # by call: its result as it was then
@@ -86,7 +88,7 @@ class Watch:
         self.leaves_begun: list[tuple[Tensor, int, int]] = []
         self.turns = 0  # of all passes
         self.changed: list[tuple[str, Tensor, Any, int, int, bool, int]] = []
-        self.saved: dict[int, Any] = {}  # by id(node): what a Function of the program saves, which a release drops
+        self.saved: dict[int, Any] = {}  # by ident(node): what a Function of the program saves, which a release drops
         self._room = NOTED
         self._open: list[Event] = []  # more than one where a hook calls backward itself
 
@@ -169,11 +171,12 @@ class Watch:
         if isinstance(node, AccumulateGrad):
             turn.before = grad_of(node.variable)
         elif not node.freed:
-            turn.locals = local_derivatives(node)
+            if self.slopes:
+                turn.locals = local_derivatives(node)
             if self.jacobians:
                 turn.matrices = self._matrices(node, turn.locals)
-            if hasattr(node, "__dict__") and node.__dict__.get("_saved"):
-                self.saved[id(node)] = node.__dict__["_saved"]
+            if node.op is None and hasattr(node, "__dict__") and node.__dict__.get("_saved"):
+                self.saved[ident(node)] = node.__dict__["_saved"]
 
     def _matrices(self, node: Node, known: list[Value | None]) -> list[Value | None]:
         """The matrix of each edge that has no plain local derivative."""

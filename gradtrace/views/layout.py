@@ -100,7 +100,8 @@ def single(columns: list[Column], options: Options) -> list[str]:
 
 
 def aligned(column: Column) -> Column:
-    return Column(column.title, [Cell(cell.text, cell.style, column.right) for cell in column.cells])
+    right = column.right
+    return Column(column.title, [Cell(cell.text, cell.style, right) for cell in column.cells])
 
 
 def header(columns: list[Column], widths: list[int], options: Options) -> list[str]:
@@ -109,7 +110,8 @@ def header(columns: list[Column], widths: list[int], options: Options) -> list[s
     height = max(map(len, titles))
     filled = [[""] * (height - len(title)) + title for title in titles]
     rows = zip(*filled, strict=True)
-    return [line([Cell(part, "bold", c.right) for part, c in zip(row, columns, strict=True)], widths, options)
+    sides = [c.right for c in columns]
+    return [line([Cell(part, "bold", right) for part, right in zip(row, sides, strict=True)], widths, options)
             for row in rows]
 
 

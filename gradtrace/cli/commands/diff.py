@@ -71,7 +71,7 @@ def fitting(program: Program, inputs: options.Inputs) -> options.Inputs:
 def recorded(program: Program, inputs: options.Inputs, how: options.Backward, budget: Any) -> Trace:
     from gradtrace.cli import session
 
-    return session.record(program, inputs, how, budget, watched=True, everything=True)
+    return session.record(program, inputs, how, budget, watched=True, everything=True, slopes=False)
 
 
 def draw(text: str, name: str) -> None:

@@ -31,8 +31,9 @@ def stats(program: Program, format: str, color: str | None, all: bool, anomaly: 
     from gradtrace.views import stats as view
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    trace = session.record(program, inputs, how, options.budget(flags), watched=True, everything=True)
-    found = analysis.stats(trace)
+    trace = session.record(program, inputs, how, options.budget(flags), watched=True, everything=True, slopes=False)
+    with session.uncollected():
+        found = analysis.stats(trace)
     if format == "table":
         output.write(view.text(found, screen.options(color, all), anomaly))
     else:

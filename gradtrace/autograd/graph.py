@@ -88,26 +88,28 @@ class allow_mutation_on_saved_tensors:
     Both directions must run inside. Each saved tensor is copied (PyTorch copies those that change).
     """
 
-    _entered: Any = None  # the one that is in force
-
     def __init__(self) -> None:
         self._hooks = saved_tensors_hooks(lambda tensor: tensor.detach().clone(), self._unpack)
 
     def _unpack(self, copy: Tensor) -> Tensor:
-        if allow_mutation_on_saved_tensors._entered is not self:
+        if self not in entered():
             raise AssertionError(OUTSIDE_MESSAGE)
         return copy
 
     def __enter__(self) -> allow_mutation_on_saved_tensors:
-        if allow_mutation_on_saved_tensors._entered is not None:
+        if entered():
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         self._hooks.__enter__()
-        allow_mutation_on_saved_tensors._entered = self
         return self
 
     def __exit__(self, *exc: object) -> None:
-        allow_mutation_on_saved_tensors._entered = None
         self._hooks.__exit__(*exc)
+
+
+def entered() -> list[Any]:
+    """The contexts for mutation that are in force."""
+    owners = [getattr(unpack, "__self__", None) for _, unpack in state.saved_hooks]
+    return [owner for owner in owners if isinstance(owner, allow_mutation_on_saved_tensors)]
 
 
 class MultiHandle(RemovableHandle):

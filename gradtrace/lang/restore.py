@@ -10,7 +10,7 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.state import state
 
 MODES = ("grad_enabled", "inference", "origin", "recorder", "scope", "watcher", "planner", "anomaly",
-         "anomaly_check_nan", "levels", "batching", "forward", "spend")
+         "anomaly_check_nan", "levels", "batching", "forward", "spend", "saved_hooks", "no_saved_hooks", "running")
 
 
 class restored:

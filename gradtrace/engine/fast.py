@@ -8,13 +8,14 @@ to the record itself. They hold no rule: kernels, plans and node classes are the
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
+from gradtrace.engine.hot import hot, no_kernel
 from gradtrace.engine.node import accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, Op, records
 from gradtrace.engine.saved import SAVE, note_versions
+from gradtrace.engine.spec import FLOAT, spec_of
 from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor, normalise
+from gradtrace.engine.tensor import Tensor, blank, normalise
 
-new = object.__new__
 PYTHON = (float, bool)
 
 
@@ -31,6 +32,20 @@ def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The call of a one-operand pointwise record; `general` is the function for whatever is not common."""
     if needs_the_record(record):
         return general
+    common = any_unary(record, general)
+    return hot(record, common) if record.derivatives else common
+
+
+def binary(record: Op) -> Callable[[Any, Any], Any]:
+    """The call of a two-operand pointwise record: of a tensor, and a tensor or a number (else NotImplemented)."""
+    if needs_the_record(record):
+        return lambda a, b: record(a, b) if isinstance(b, (Tensor, float, int)) else NotImplemented
+    common = any_binary(record)
+    return hot(record, common) if len(record.derivatives) == 2 else common
+
+
+def any_unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same for operands of any kind."""
     scalar = record.scalar or no_kernel
     differentiable = bool(record.derivatives)
     plan = record.plan(1) if differentiable else None
@@ -56,17 +71,20 @@ def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
             return general(input)
         if type(z) is not type(x) and type(z) is not bool:
             z = normalise(z)
-        out: Any = new(Tensor)
+        out: Any = blank()
         out._data = z
         out._nr = 0
         out._x = None
+        spec = spec_of(z)
+        out._spec = spec if differentiable and (spec.shape or spec is FLOAT) else None
+        settle(input)
         if not input._req or not differentiable or not state.grad_enabled:
             out._fn = None
             out._req = False
             return out
         if kind is None:
             kind = record.node_type()
-        out._fn = node = new(kind)
+        out._fn = node = kind()
         out._req = True
         node.a = input if keeps else None
         node.b = node.nb = node.nrs = node.rare = None
@@ -74,12 +92,7 @@ def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
         if input._nr:
             node.nrs = (input._nr,)
         node.plan = plan
-        if type(z) is float:
-            node.shape = ()
-            node.dtype = None
-        else:
-            node.shape = z.shape
-            node.dtype = z.dtype
+        node.spec = spec
         node.out = z if keeps_out else None
         node.seq = state.seq = state.seq + 1
         node.origin = state.origin
@@ -90,10 +103,8 @@ def unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return call
 
 
-def binary(record: Op) -> Callable[[Any, Any], Any]:
-    """The call of a two-operand pointwise record: of a tensor, and a tensor or a number (else NotImplemented)."""
-    if needs_the_record(record):
-        return lambda a, b: record(a, b) if isinstance(b, (Tensor, float, int)) else NotImplemented
+def any_binary(record: Op) -> Callable[[Any, Any], Any]:
+    """The same for operands of any kind and shape."""
     scalar, general = record.scalar or no_kernel, record.__call__
     differentiable = bool(record.derivatives)
     plans: list[Any] = [None] * 16
@@ -134,10 +145,15 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
             return general(a, b)
         if type(z) is not type(x) and type(z) is not bool:
             z = normalise(z)
-        out: Any = new(Tensor)
+        out: Any = blank()
         out._data = z
         out._nr = 0
         out._x = None
+        spec = spec_of(z)
+        out._spec = spec if differentiable and (spec.shape or spec is FLOAT) else None
+        settle(a)
+        if kind_of_b is Tensor:
+            settle(b)
         if not mask or not differentiable or not state.grad_enabled:
             out._fn = None
             out._req = False
@@ -146,7 +162,7 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
         if plan is None:
             plan = plans[mask] = record.plan(mask & 3)
             kind = record.node_type()
-        out._fn = node = new(kind)
+        out._fn = node = kind()
         out._req = True
         node.nrs = node.rare = None
         if mask & 1:
@@ -166,12 +182,7 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
         elif a._nr or b._nr:
             node.nrs = (a._nr, b._nr)
         node.plan = plan
-        if type(z) is float:
-            node.shape = ()
-            node.dtype = None
-        else:
-            node.shape = z.shape
-            node.dtype = z.dtype
+        node.spec = spec
         node.out = z if plan.save_out else None
         node.seq = state.seq = state.seq + 1
         node.origin = state.origin
@@ -182,5 +193,12 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
     return call
 
 
-def no_kernel(*operands: float) -> float:
-    raise ValueError("this operator has no kernel for floats")
+def settle(tensor: Tensor) -> None:
+    """Puts an operand on the common path of `hot.py` if nothing is against it."""
+    if tensor._spec is not None or type(tensor) is not Tensor or tensor._nr:
+        return
+    extra, fn, raw = tensor._x, tensor._fn, tensor._data
+    if (extra is not None and (extra.counter is not None or extra.odd)) or (fn is not None and fn.outputs != 1):
+        return
+    if type(raw) is float or raw.ndim:
+        tensor._spec = spec_of(raw)

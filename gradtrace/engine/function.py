@@ -12,6 +12,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.node import FREED, FREED_MESSAGE, Node
 from gradtrace.engine.op import records
 from gradtrace.engine.saved import layout, source_node
+from gradtrace.engine.spec import spec
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 
@@ -87,7 +88,7 @@ class Saved:
 
 
 ENGINE_NAMES = frozenset(Node.__slots__) | {
-    "args", "freed", "hooks", "is_accumulator", "narrow", "next", "op", "outputs",
+    "args", "dtype", "freed", "hooks", "is_accumulator", "narrow", "next", "op", "outputs", "shape",
 }
 # The dtype of an output that is no tensor: backward gets None for it.
 NO_TENSOR = "no tensor"
@@ -267,7 +268,8 @@ class Function(metaclass=FunctionMeta):
             if batched is not NotImplemented:
                 return batched
         state.user_code = True
-        ctx = cls._backward_cls((), None, (), None, None, [], [], None)
+        ctx = cls._backward_cls()
+        ctx.fill((), None, (), None, None, spec([], []), None)
         flags = [isinstance(a, Tensor) for a in args]
         ctx.needs_input_grad = tuple(f and a.requires_grad for a, f in zip(args, flags, strict=True))
         ctx.__dict__["_is_tensor"] = flags
@@ -352,8 +354,8 @@ class Function(metaclass=FunctionMeta):
                         "a leaf Variable that requires grad has been used in an in-place operation."
                     )
                 repoint(o, ctx)
-            o._fn, o._nr, o._req = ctx, number, True
-        ctx.shape, ctx.dtype = shapes, dtypes_
+            o._fn, o._nr, o._req, o._spec = ctx, number, True, None
+        ctx.spec = spec(shapes, dtypes_)
         # Several outputs are told apart by their number, so the gradient of even one comes in as a dict.
         ctx.__dict__["_outputs"] = len(shapes) if len(shapes) != 1 else 0
 

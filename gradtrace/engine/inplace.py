@@ -19,6 +19,7 @@ from gradtrace.engine.node import Node
 from gradtrace.engine.op import Op, d, op, records
 from gradtrace.engine.overlap import refuse_overlap, repeats
 from gradtrace.engine.saved import SAVE, layout, source_node
+from gradtrace.engine.spec import spec_of
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge, hooks_into_ops
 from gradtrace.engine.view_rules import DIRECT, refuse_change
@@ -66,8 +67,8 @@ class CopySlices(Node):
     __slots__ = ("inner",)
 
     def __init__(self, base: Tensor, index: Any, inner: Node) -> None:
-        shape, dtype = layout(base._data)
-        super().__init__((index,), None, (gradient_edge(base), *inner.next[1:]), None, None, shape, dtype, None)
+        edges = (gradient_edge(base), *inner.next[1:])
+        self.fill((index,), None, edges, None, None, spec_of(base._data), None)
         self.inner = inner
         if inner.nrs is not None or base._nr:
             self.nrs = (base._nr, *(inner.nrs or (0,) * len(inner.next))[1:])

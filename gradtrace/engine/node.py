@@ -14,6 +14,7 @@ import weakref
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
 from gradtrace.engine import dtypes
+from gradtrace.engine.spec import Spec, spec_of
 from gradtrace.engine.state import state
 
 if TYPE_CHECKING:
@@ -27,8 +28,17 @@ FREED_MESSAGE = (
 )
 
 ACCUMULATE_FIRST = 1 << 62
+
+
+class Freed(tuple[str, ...]):
+    """Looks like a saved argument that is off the common path."""
+
+    __slots__ = ()
+    _spec = None
+
+
 # What stands where a node's saved values were.
-FREED = ("freed",)
+FREED = Freed(("freed",))
 
 
 class Meta(NamedTuple):
@@ -137,40 +147,63 @@ class Node:
     There are as many nodes as operations, so they are small. Of an operator whose only arguments are one or two
     tensors (`narrow`) these stand in `a` and `b`, and the nodes that get their gradients in `na` and `nb`; of any
     other, `a` and `na` hold tuples.
-    `args` and `next` give tuples in either case. `shape` and `dtype` describe the output (lists of them when the
-    operator has several outputs); a dtype of None stands for a Python float. `out` is the saved result, if the rule
+    `args` and `next` give tuples in either case. `spec` describes the output: `shape` and `dtype` (lists of them when
+    the operator has several outputs; a dtype of None stands for a Python float). `out` is the saved result, if the rule
     needs it.
     """
 
-    __slots__ = ("__weakref__", "a", "b", "dtype", "na", "nb", "nrs", "origin", "out", "plan", "rare", "seq", "shape")
+    __slots__ = ("__weakref__", "a", "b", "na", "nb", "nrs", "origin", "out", "plan", "rare", "seq", "spec")
 
     op: Any = None
     outputs = 1
     narrow = 0
     is_accumulator = False
 
-    def __init__(self, a: Any, b: Any, na: Any, nb: Any, plan: Any, shape: Any, dtype: Any, out: Any) -> None:
+    a: Any
+    b: Any
+    na: Any
+    nb: Any
+    nrs: tuple[int, ...] | None
+    plan: Any
+    spec: Spec
+    out: Any
+    seq: int
+    origin: int
+    rare: Rare | None
+
+    def fill(self, a: Any, b: Any, na: Any, nb: Any, plan: Any, spec: Spec, out: Any) -> None:
+        """Sets every field. The class has no `__init__`, for a class without one makes its objects faster."""
         self.a = a
         self.b = b
         self.na = na
         self.nb = nb
-        self.nrs: tuple[int, ...] | None = None
+        self.nrs = None
         self.plan = plan
-        self.shape = shape
-        self.dtype = dtype
+        self.spec = spec
         self.out = out
         self.seq = state.seq = state.seq + 1
         self.origin = state.origin
-        self.rare: Rare | None = None
+        self.rare = None
 
     @classmethod
-    def make(cls, args: tuple[Any, ...], next_: tuple[Any, ...], plan: Any, shape: Any, dtype: Any, out: Any) -> Node:
+    def make(cls, args: tuple[Any, ...], next_: tuple[Any, ...], plan: Any, spec: Spec, out: Any) -> Node:
         """A node from tuples of arguments and of the nodes that get their gradients."""
+        node = cls()
         if not cls.narrow:
-            return cls(args, None, next_, None, plan, shape, dtype, out)
-        if cls.narrow == 1:
-            return cls(args[0], None, next_[0], None, plan, shape, dtype, out)
-        return cls(args[0], args[1], next_[0], next_[1], plan, shape, dtype, out)
+            node.fill(args, None, next_, None, plan, spec, out)
+        elif cls.narrow == 1:
+            node.fill(args[0], None, next_[0], None, plan, spec, out)
+        else:
+            node.fill(args[0], args[1], next_[0], next_[1], plan, spec, out)
+        return node
+
+    @property
+    def shape(self) -> Any:
+        return self.spec.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.spec.dtype
 
     @property
     def args(self) -> tuple[Any, ...]:
@@ -252,16 +285,16 @@ class Node:
 class AccumulateGrad(Node):
     """The end of a path: adds what arrives to `variable.grad`."""
 
-    __slots__ = ("variable",)
+    __slots__ = ("gathered", "owned", "variable")
 
     is_accumulator = True
 
     def __init__(self, variable: Tensor) -> None:
-        raw = variable._data
-        scalar = type(raw) is float
-        super().__init__((), None, (), None, None, () if scalar else raw.shape, None if scalar else raw.dtype, None)
+        self.fill((), None, (), None, None, spec_of(variable._data), None)
         self.seq = ACCUMULATE_FIRST
         self.variable = variable
+        self.gathered: Any = None  # during a sweep: what has arrived so far,
+        self.owned = False  # and whether that is an array of the sweep's own
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"

@@ -33,6 +33,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.node import AccumulateGrad, Meta, Node, UndefinedGrad
 from gradtrace.engine.promote import promote
 from gradtrace.engine.saved import DROP, META, SAVE, keep, layout, mark_view, note_versions, source_node
+from gradtrace.engine.spec import spec
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, normalise
 
@@ -64,7 +65,7 @@ def d(needs: str, rule: Rule, traced: Rule | None = None) -> Derivative:
 class Plan:
     """What a node keeps and which rules it runs, for one set of arguments that require grad."""
 
-    __slots__ = ("actions", "keeps", "quick", "rules", "save_out", "saves", "traced_rules", "which_out")
+    __slots__ = ("actions", "keeps", "kind", "quick", "rules", "save_out", "saves", "step", "traced_rules", "which_out")
 
     def __init__(
         self,
@@ -84,6 +85,11 @@ class Plan:
         self.saves = saves
         self.rules = rules
         self.traced_rules = traced_rules
+        self.kind = 0  # of a plan of the common path (hot.py): which edges its `step` has a gradient for
+        self.step: Any = None
+
+    def copy(self) -> Plan:
+        return Plan(self.actions, self.save_out, self.which_out, self.saves, self.rules, self.traced_rules, self.quick)
 
 
 class Op:
@@ -318,12 +324,11 @@ class Op:
                 next_.append(None)
         plan = self._plans.get(mask) or self.plan(mask)
         kept = keep(args, plan.actions, self.variadic)
-        shape, dtype = layout(raw)
         out = raw if plan.save_out else None
         if plan.which_out is not None:
             out = tuple(r if i in plan.which_out else None for i, r in enumerate(raw))
         kind = self._node_types.get(name or self.node_name or "") or self.node_type(name)
-        node = kind.make(kept, tuple(next_), plan, shape, dtype, out)
+        node = kind.make(kept, tuple(next_), plan, spec(*layout(raw)), out)
         if numbered:
             node.nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
         if plan.saves:

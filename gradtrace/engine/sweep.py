@@ -3,6 +3,9 @@
 `execute` keeps PyTorch's order exactly, for hooks show it. Here nothing of the program runs in between, so the order
 shows only in the order of sums, and any that takes the newest node first has the same. That needs no counting of
 dependencies beforehand: whoever still has to send a gradient to a node is newer than it. A chain needs no heap either.
+
+Nodes made by `hot.py` have a plan with a `step`, which gives the gradients for their edges in the shape and dtype that
+these have; for all others the rules are called here, or by `execute`, and the results brought into form.
 """
 
 from __future__ import annotations
@@ -14,131 +17,197 @@ from gradtrace.annotations import Any
 from gradtrace.engine.arrive import add_to_grad, conform
 from gradtrace.engine.call_hooks import tensor_hooks
 from gradtrace.engine.execute import apply, check_versions
+from gradtrace.engine.hot import BOTH, FIRST, Unusual
 from gradtrace.engine.namespace import ARRAY, SCALAR
-from gradtrace.engine.node import FREED, FREED_MESSAGE, Node
+from gradtrace.engine.node import FREED, FREED_MESSAGE, AccumulateGrad, Node
 from gradtrace.engine.op import FLOAT_TRAPS
 from gradtrace.engine.tensor import Tensor
 
-Heap = list[tuple[int, Node]]
+TRAPS = (*FLOAT_TRAPS, Unusual)
+
+
+class Sweep:
+    """What one pass has to do still: the nodes that have a gradient, newest first, and the leaves that have one."""
+
+    __slots__ = ("heap", "keep", "leaves", "ndarray", "pending")
+
+    def __init__(self, keep: bool) -> None:
+        self.heap: list[tuple[int, Node]] = []
+        self.pending: dict[Node, Any] = {}
+        self.leaves: list[AccumulateGrad] = []
+        self.keep = keep
+        numpy = sys.modules.get("numpy")
+        self.ndarray = None if numpy is None else numpy.ndarray
+
+    def gather(self, leaf: Any, value: Any) -> None:
+        """Adds `value` to what has arrived at a leaf."""
+        have = leaf.gathered
+        if have is None:
+            leaf.gathered = value
+            leaf.owned = False
+            self.leaves.append(leaf)
+        elif leaf.owned:
+            have += value
+            leaf.gathered = have
+        else:
+            leaf.gathered = have + value
+            leaf.owned = True
+
+    def receive(self, node: Node, number: int, value: Any) -> None:
+        """Adds `value` to the gradient that is gathering for output `number` of `node`."""
+        if node.is_accumulator:
+            self.gather(node, value)
+            return
+        pending = self.pending
+        new = node not in pending
+        if node.outputs != 1:
+            slots = pending.setdefault(node, {})
+            slots[number] = value if slots.get(number) is None else slots[number] + value
+        else:
+            pending[node] = value if new else pending[node] + value
+        if new:
+            heappush(self.heap, (-node.seq, node))
+
+    def follow(self, node: Any, g: Any) -> None:
+        """Runs `node`, and then the newest node that has a gradient, until none has one.
+
+        After an error the first in `heap` is the node that failed.
+        """
+        heap, pending, gather = self.heap, self.pending, self.gather
+        try:
+            while True:
+                try:
+                    plan = node.plan
+                    while plan is not None and plan.kind and node.rare is None:
+                        kind = plan.kind
+                        if kind == BOTH:
+                            value, second = plan.step(node, g)
+                            target, other = node.na, node.nb
+                        else:
+                            value = plan.step(node, g)
+                            target = node.na if kind == FIRST else node.nb
+                            other = None
+                        if plan.saves and not self.keep:
+                            node.a = FREED
+                            node.b = node.out = None
+                        if type(target) is AccumulateGrad:
+                            if target.spec is not node.spec:
+                                value = conform(value, target, 0, node, 0)
+                            gather(target, value)
+                            target = None
+                        if other is not None:
+                            if type(other) is AccumulateGrad:
+                                if other.spec is not node.spec:
+                                    second = conform(second, other, 0, node, 1)
+                                gather(other, second)
+                            elif target is None:
+                                target, value = other, second
+                            elif target is not other:
+                                self.receive(other, 0, second)
+                            elif target in pending:
+                                pending[target] = pending[target] + value
+                                value = second
+                            else:
+                                value = value + second
+                        if target is None:
+                            if not heap:
+                                return
+                            node = heappop(heap)[1]
+                            g = pending.pop(node)
+                        elif not heap:
+                            node, g = target, value
+                        elif target in pending:
+                            pending[target] = pending[target] + value
+                            node = heappop(heap)[1]
+                            g = pending.pop(node)
+                        elif heap[0][0] < -target.seq:  # another one is newer
+                            pending[target] = value
+                            node = heappushpop(heap, (-target.seq, target))[1]
+                            g = pending.pop(node)
+                        else:
+                            node, g = target, value
+                        plan = node.plan
+                except TRAPS:
+                    plan = None
+                self.run(node, g)
+                if not heap:
+                    return
+                node = heappop(heap)[1]
+                g = pending.pop(node)
+        except BaseException:
+            heap.insert(0, (-node.seq, node))
+            raise
+
+    def run(self, node: Any, g: Any) -> None:
+        """Runs a node of any kind."""
+        plan = node.plan
+        if plan is not None and plan.quick and not plan.kind and node.rare is None:
+            results = self.run_rules(node, g)
+        else:
+            if node.hooks is not None:
+                g = tensor_hooks(node, g)  # retain_grad is the only one here
+            results = apply(node, g)
+        if not self.keep:
+            node.release()
+        ndarray = self.ndarray
+        for i, target in enumerate(node.next):
+            value = results[i]
+            if target is None or value is None:
+                continue
+            number = 0 if node.nrs is None else node.nrs[i]
+            spec = target.spec
+            if type(value) is not ndarray or value.dtype is not spec.dtype or value.shape != spec.shape:
+                value = conform(value, target, number, node, i)
+            self.receive(target, number, value)
+
+    def run_rules(self, node: Any, g: Any) -> list[Any]:
+        """The rules of a node of one or two operands that has a kernel for floats."""
+        plan, two = node.plan, node.narrow == 2
+        a, b, out = node.a, node.b if two else None, node.out
+        if plan.saves:
+            if a is FREED:
+                raise RuntimeError(FREED_MESSAGE)
+            if isinstance(a, Tensor):
+                if a._x is not None:
+                    check_versions(node)
+                a = a._data
+            if isinstance(b, Tensor):
+                if b._x is not None:
+                    check_versions(node)
+                b = b._data
+        xp = SCALAR if type(g) is float else ARRAY
+        results: list[Any] = [None, None]
+        for i, rule in plan.rules:
+            if (node.nb if i else node.na) is not None:  # None: of a view made under no_grad
+                try:
+                    results[i] = rule(xp, g, out, a, b) if two else rule(xp, g, out, a)
+                except FLOAT_TRAPS:
+                    results[i] = apply(node, g)[i]
+        return results
 
 
 def sweep(roots: list[tuple[Node, int, Any]], keep: bool) -> None:
     """Sends the roots' gradients back and adds what arrives to the leaves."""
-    heap: Heap = []
-    pending: dict[Node, Any] = {}
-    leaves: dict[Node, Any] = {}
+    now = Sweep(keep)
     try:
         for root, number, gradient in roots:
-            receive(heap, pending, leaves, root, number, conform(gradient, root, number, None, 0))
+            now.receive(root, number, conform(gradient, root, number, None, 0))
         gradient = None
-        while heap:
-            node = heappop(heap)[1]
-            follow(heap, pending, leaves, node, pending.pop(node), keep)
+        if now.heap:
+            node = heappop(now.heap)[1]
+            now.follow(node, now.pending.pop(node))
     except BaseException:
-        drop_unfinished(leaves, roots, heap[0][1].seq if heap else 0)
+        drop_unfinished(roots, now.heap[0][1].seq if now.heap else 0)
         raise
     finally:
-        while leaves:
-            leaf, gradient = leaves.popitem()
-            add_to_grad(leaf.variable, gradient, holders=1)
+        while now.leaves:
+            leaf = now.leaves.pop()
+            gradient, leaf.gathered = leaf.gathered, None
+            if gradient is not None:
+                add_to_grad(leaf.variable, gradient, holders=1)
 
 
-def receive(heap: Heap, pending: dict[Node, Any], leaves: dict[Node, Any], node: Node, number: int, value: Any) -> None:
-    """Adds `value` to the gradient that is gathering for output `number` of `node`."""
-    if node.is_accumulator:
-        have = leaves.get(node)
-        leaves[node] = value if have is None else have + value
-        return
-    new = node not in pending
-    if node.outputs != 1:
-        slots = pending.setdefault(node, {})
-        slots[number] = value if slots.get(number) is None else slots[number] + value
-    else:
-        pending[node] = value if new else pending[node] + value
-    if new:
-        heappush(heap, (-node.seq, node))
-
-
-def follow(heap: Heap, pending: dict[Node, Any], leaves: dict[Node, Any], node: Any, g: Any, keep: bool) -> None:
-    """Runs `node`, and then the newest node that has a gradient as long as the last one run gave it one.
-
-    After an error the first in `heap` is the node that failed.
-    """
-    numpy = sys.modules.get("numpy")
-    ndarray = None if numpy is None else numpy.ndarray
-    try:
-        while True:
-            plan = node.plan
-            if plan is None or not plan.quick or node.rare is not None:
-                run_any(heap, pending, leaves, node, g, keep)
-                return
-            a, b, out = node.a, node.b, node.out
-            if plan.saves:
-                if a is FREED:
-                    raise RuntimeError(FREED_MESSAGE)
-                if isinstance(a, Tensor):
-                    if a._x is not None:
-                        check_versions(node)
-                    a = a._data
-                if isinstance(b, Tensor):
-                    if b._x is not None:
-                        check_versions(node)
-                    b = b._data
-            xp = SCALAR if type(g) is float else ARRAY
-            candidate: Any = None
-            sent: Any = None
-            for i, rule in plan.rules:
-                target = node.nb if i else node.na
-                if target is None:  # of a view made under no_grad
-                    continue
-                try:
-                    value = rule(xp, g, out, a, b) if node.narrow == 2 else rule(xp, g, out, a)
-                except FLOAT_TRAPS:
-                    value = apply(node, g)[i]
-                if type(value) is float:
-                    if target.dtype is not None:
-                        value = conform(value, target, 0 if node.nrs is None else node.nrs[i], node, i)
-                elif type(value) is not ndarray or value.dtype is not target.dtype or value.shape != target.shape:
-                    value = conform(value, target, 0 if node.nrs is None else node.nrs[i], node, i)
-                if target.is_accumulator:
-                    have = leaves.get(target)
-                    leaves[target] = value if have is None else have + value
-                elif target is candidate:
-                    sent = sent + value
-                elif candidate is None and target.outputs == 1 and target not in pending:
-                    candidate, sent = target, value
-                else:
-                    receive(heap, pending, leaves, target, 0 if node.nrs is None else node.nrs[i], value)
-            if plan.saves and not keep:
-                node.a = FREED
-                node.b = node.out = None
-            if candidate is None:
-                return
-            if heap and heap[0][0] < -candidate.seq:  # another one is newer
-                pending[candidate] = sent
-                node = heappushpop(heap, (-candidate.seq, candidate))[1]
-                g = pending.pop(node)
-            else:
-                node, g = candidate, sent
-    except BaseException:
-        heap.insert(0, (-node.seq, node))
-        raise
-
-
-def run_any(heap: Heap, pending: dict[Node, Any], leaves: dict[Node, Any], node: Node, g: Any, keep: bool) -> None:
-    """Runs a node of any kind."""
-    if node.hooks is not None:
-        g = tensor_hooks(node, g)  # retain_grad is the only one here
-    results = apply(node, g)
-    if not keep:
-        node.release()
-    for i, target in enumerate(node.next):
-        if target is not None and results[i] is not None:
-            number = 0 if node.nrs is None else node.nrs[i]
-            receive(heap, pending, leaves, target, number, conform(results[i], target, number, node, i))
-
-
-def drop_unfinished(leaves: dict[Node, Any], roots: list[tuple[Node, int, Any]], failed: int) -> None:
+def drop_unfinished(roots: list[tuple[Node, int, Any]], failed: int) -> None:
     """After an error: forgets the leaves that nodes not run would have given more; PyTorch had not come to them."""
     seen = {root for root, _, _ in roots}
     stack = list(seen)
@@ -147,8 +216,8 @@ def drop_unfinished(leaves: dict[Node, Any], roots: list[tuple[Node, int, Any]],
         for target in node.next:
             if target is None:
                 continue
-            if node.seq <= failed:
-                leaves.pop(target, None)
+            if node.seq <= failed and target.is_accumulator:
+                target.gathered = None
             if target not in seen:
                 seen.add(target)
                 stack.append(target)

@@ -16,6 +16,7 @@ from gradtrace.engine.describe import Described
 from gradtrace.engine.extra import Counter, Extra, View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Node, RemovableHandle, accumulator, add_hook
+from gradtrace.engine.spec import Spec, spec_of
 from gradtrace.engine.state import state
 from gradtrace.engine.view_rules import INDIRECT, refuse_change
 
@@ -39,7 +40,16 @@ DETACH_HINT = (
 
 
 class TensorType(type):
-    """Finds methods on the class too (`Tensor.softmax`), loading the family that has them; prints as PyTorch's."""
+    """Finds methods on the class too (`Tensor.softmax`), loading the family that has them; prints as PyTorch's.
+
+    `Tensor(...)` is PyTorch's legacy constructor. It stands here, for a class without `__init__` makes its own objects
+    faster: see `blank`.
+    """
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls.__init__ is not object.__init__:  # type: ignore[misc]
+            return super().__call__(*args, **kwargs)
+        return cls._wrap(factory("legacy_tensor")(*args, **kwargs)._data)  # type: ignore[attr-defined]
 
     def __repr__(cls) -> str:
         if not cls.__module__.startswith("gradtrace."):
@@ -57,12 +67,13 @@ class TensorType(type):
 class Tensor(Described, metaclass=TensorType):
     """A multi-dimensional array that records its history (https://pytorch.org/docs/stable/tensors.html)."""
 
-    __slots__ = ("__weakref__", "_data", "_fn", "_nr", "_req", "_x")
+    __slots__ = ("__weakref__", "_data", "_fn", "_nr", "_req", "_spec", "_x")
 
     _data: Any
     _fn: Node | None
     _nr: int
     _req: bool
+    _spec: Spec | None
     _x: Extra | None
     escaped = False  # of a vmap's sample: whether that vmap is over, and there is nothing left to read
 
@@ -75,10 +86,6 @@ class Tensor(Described, metaclass=TensorType):
 
         def __neg__(self) -> Tensor: ...
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        fresh = factory("legacy_tensor")(*args, **kwargs)
-        self._data, self._fn, self._nr, self._req, self._x = fresh._data, None, 0, False, None
-
     @classmethod
     def _wrap(cls, raw: Any) -> Tensor:
         """A new tensor without history around raw data (numpy scalars are normalised)."""
@@ -87,6 +94,7 @@ class Tensor(Described, metaclass=TensorType):
         t._fn = None
         t._nr = 0
         t._req = False
+        t._spec = None
         t._x = None
         if state.marks:
             extra = t.extra()
@@ -113,6 +121,7 @@ class Tensor(Described, metaclass=TensorType):
         kind = type(raw)
         if kind is float or kind is bool:
             raw = self._data = np.array(raw)
+            self._spec = None
             if self._fn is not None and self._fn.out is not None and self._fn.outputs == 1:
                 self._fn.out = raw
         return raw
@@ -131,6 +140,7 @@ class Tensor(Described, metaclass=TensorType):
         extra = self.extra()
         if extra.counter is None:
             extra.counter = Counter()
+            self._spec = None
             fn = self._fn
             if fn is not None and fn.out is not None and (fn.outputs == 1 or fn.out[self._nr] is not None):
                 rare = fn.ensure_rare()
@@ -323,10 +333,10 @@ class Tensor(Described, metaclass=TensorType):
             )
         if state.watcher is not None:
             state.watcher.changes("data", self)
-        self._data = value.shared()
+        self._data, self._spec = value.shared(), None
         node = self._x.accumulator() if self._x is not None and self._x.accumulator is not None else None
         if node is not None:
-            node.shape, node.dtype = self._data.shape, self._data.dtype
+            node.spec = spec_of(self._data)
 
     def backward(
         self,
@@ -475,6 +485,9 @@ class Tensor(Described, metaclass=TensorType):
             copy.extra().grad = self._x.grad.__deepcopy__(memo)
         return copy
 
+
+# Makes a Tensor with every field unset: what `object.__new__` does, by a shorter way.
+blank: Callable[[], Any] = type.__call__.__get__(Tensor)
 
 # What `ops` fills in: the engine must not import it.
 hooks_into_ops: dict[str, Callable[..., Any]] = {}

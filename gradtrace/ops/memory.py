@@ -135,7 +135,7 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
     input.counter().n += 1
     if out._fn is not None:
         kind = as_strided_record.node_type("AsStridedBackward1")
-        node = kind.make(out._fn.args, out._fn.next, out._fn.plan, out._fn.shape, out._fn.dtype, None)
+        node = kind.make(out._fn.args, out._fn.next, out._fn.plan, out._fn.spec, None)
         node.nrs = out._fn.nrs
         repoint(input, node)
     return input

@@ -89,9 +89,7 @@ def tanh_slope(g: Any, result: Any) -> Any:
 
 
 tanh = op("tanh(self)", once("tanh"), scalar=math.tanh, node="TanhBackward0", **FLOAT,
-          self=d("out", lambda xp, g, out, self: (
-             tanh_slope(g, out) if type(g) is float or g.dtype.itemsize == 8 else xp.tanh_backward(g, out)),
-                lambda xp, g, out, self: xp.tanh_backward(g, out)))
+          self=d("out", lambda xp, g, out, self: xp.tanh_backward(g, out)))
 tanh_backward = op("tanh_backward(g, result)",
                    lambda g, result: tanh_slope(g, result) if result.dtype.itemsize == 8 else g * multiply_add(
                        np.ones((), result.dtype), -result, result),

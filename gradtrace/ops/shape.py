@@ -339,6 +339,7 @@ def detach_(self: Tensor) -> Tensor:
         state.watcher.escapes("detach_", self, self)
     if self._fn is not None:
         self.extra().detached = state.seq
+        self._spec = None
     self._fn, self._nr, self._req = None, 0, False
     return self
 
@@ -388,7 +389,7 @@ def _inplace_view(function: Any, node: str) -> Any:
         self.counter().n += 1
         if out._fn is not None:
             kind = out._fn.op.node_type(node)
-            renamed = kind.make(out._fn.args, out._fn.next, out._fn.plan, out._fn.shape, out._fn.dtype, None)
+            renamed = kind.make(out._fn.args, out._fn.next, out._fn.plan, out._fn.spec, None)
             renamed.nrs = out._fn.nrs
             repoint(self, renamed)
             if self._x is not None and self._x.view is not None:

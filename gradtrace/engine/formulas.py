@@ -108,7 +108,7 @@ class Names:
 
 
 def formula(rule: Callable[..., Any], names: tuple[str, ...], floats: bool) -> Term | None:
-    """The rule of (g, out, *names) as a term; None where it has none. `floats`: on Python floats, else on float64 arrays."""
+    """The rule of (g, out, *names) as a term; None where it has none. `floats`: on Python's, else on float64 arrays."""
     dtype = None if floats else np.dtype(np.float64)
     try:
         found = rule(Names(floats), *(Term(name, (), dtype) for name in ("g", "out", *names)))

@@ -3,8 +3,9 @@
 `fast.py` has what is common to all of them and can do every case; this is the case in which both operands are of one
 Spec (two floats, two arrays of one shape and dtype), or one of them is a number, and nothing special is on. Its
 function is made from a text: the record's kernel stands in it by name or sign, and the steps of backward are the
-record's own rules, as `formulas.py` tells them. No rule is written here. A text is compiled only after `OFTEN` calls, so
-that a short program does not wait for it; it then takes the place of the function's code, which keeps its identity.
+record's own rules, as `formulas.py` tells them. No rule is written here. A text is compiled only after `OFTEN` calls,
+so that a short program does not wait for it; it then takes the place of the function's code. The function, which a
+program may hold, stays the same.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, blank
 
 OFTEN = 50
-Function = type(lambda: None)
+Function: Any = type(lambda: None)
 SIGNS = {py.add: "+", py.sub: "-", py.mul: "*", py.truediv: "/"}
 # Which edges a step gives a gradient for; 0 is no plan of this module's.
 FIRST, SECOND, BOTH = 1, 2, 3
@@ -32,9 +33,9 @@ class Unusual(Exception):
 
 
 # What the next two functions find among the names of each record's own copy of them.
-common: Callable[..., Any]
-heat: Callable[[], None]
-left: int
+common: Any = None
+heat: Any = None
+left = OFTEN
 
 
 def waiting_unary(input: Any) -> Any:
@@ -62,7 +63,8 @@ def hot(record: Op, common: Callable[..., Any]) -> Any:
     def heat() -> None:
         names.update(
             blank=blank, state=state, FLOAT=FLOAT, TRAPS=FLOAT_TRAPS, Tensor=Tensor, Node=record.node_type(),
-            scalar=record.scalar or no_kernel, wide=record.wide, kernel=record.kernel, accumulator=accumulator, fits=fits,
+            scalar=record.scalar or no_kernel, wide=record.wide, kernel=record.kernel, fits=fits,
+            accumulator=accumulator,
             on_floats=Plans(record, "float"), on_wide=Plans(record, "wide"), on_others=Plans(record, "other"),
         )
         text = unary_text(record) if record.arity == 1 else binary_text(record)
@@ -218,7 +220,7 @@ def fits(z: Any, spec: Any) -> bool:
 
 
 class Plans(dict[int, Plan]):
-    """The plans of a record by which operands require grad: 1, 2, 3 (both), or 4 (the first, the second is a number)."""
+    """A record's plans by which operands require grad: 1, 2, 3 (both), or 4 (the first, the second is a number)."""
 
     def __init__(self, record: Op, data: str) -> None:
         self.record = record
@@ -234,7 +236,7 @@ class Plans(dict[int, Plan]):
 
 
 def step(record: Op, plan: Plan, mask: int, data: str) -> Callable[..., Any]:
-    """step(node, g): the gradients for the node's edges, one or two; Unusual where the saved values need a closer look."""
+    """step(node, g): the gradients for the node's one or two edges; Unusual where saved values need a closer look."""
     floats = data == "float"
     values: dict[str, Any] = {"Unusual": Unusual}
     names = ("x", "y")[: record.arity]

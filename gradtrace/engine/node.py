@@ -269,15 +269,6 @@ class Node:
             self.a = FREED
             self.b = self.out = None
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_") and self.op is not None:
-            return self.op.saved_attribute(self, name[len("_saved_"):])
-        if name.startswith("_raw_saved_") and self.op is not None:
-            from gradtrace.engine.saved_hooks import raw_saved
-
-            return raw_saved(self, name[len("_raw_saved_"):])
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 

@@ -177,7 +177,8 @@ class Op:
             base: type[Node] = UndefinedGrad if self.undefined else Node
             shown = "NotImplemented" if self.undefined else key or self.name.title() + "Backward0"
             narrow = 0 if self.undefined or self.variadic or self.plain_names or self.arity > 2 else self.arity
-            fields = {"__slots__": (), "op": self, "outputs": self.outputs, "narrow": narrow}
+            fields: dict[str, Any] = {"__slots__": (), "op": self, "outputs": self.outputs, "narrow": narrow}
+            fields.update(saved_properties(self))
             if "::" in shown:
                 fields["name"] = lambda node: shown
             found = self._node_types[key] = type(shown.rpartition("::")[2], (base,), fields)
@@ -385,6 +386,21 @@ class Op:
             is_number = names.index(name) < self.arity and isinstance(kept, (int, float))
             return Tensor._wrap(np.asarray(kept)) if is_number else kept
         raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
+
+
+def saved_properties(record: Op) -> dict[str, property]:
+    """`_saved_NAME` and `_raw_saved_NAME` of a record's nodes. (A `__getattr__` would make every attribute slow.)"""
+    found = {}
+    for name in (n.lstrip("*") for n in (*record.tensor_names, *record.plain_names, "result", "out")):
+        found[f"_saved_{name}"] = property(lambda node, name=name: record.saved_attribute(node, name))
+        found[f"_raw_saved_{name}"] = property(lambda node, name=name: raw_saved(node, name))
+    return found
+
+
+def raw_saved(node: Node, name: str) -> Any:
+    from gradtrace.engine import saved_hooks
+
+    return saved_hooks.raw_saved(node, name)
 
 
 def kind_of(raw: Any) -> str:

@@ -1,8 +1,8 @@
 """What raw data is made of: its shape and dtype, one object for each pair, so that a look at two objects compares both.
 
-A node has the Spec of its result; a tensor has one only while it is on the common path of operators (`hot.py`): a float,
-or an array of floats with at least one dim, no view, never changed in place, the only result of its node. Whatever
-takes a tensor off that path sets `_spec` to None, and the slower ways, which look at everything, take over.
+A node has the Spec of its result; a tensor has one only while it is on the common path of operators (`hot.py`): a
+float, or an array of floats with at least one dim, no view, never changed in place, the only result of its node.
+Whatever takes a tensor off that path sets `_spec` to None, and the slower ways, which look at everything, take over.
 """
 
 from __future__ import annotations

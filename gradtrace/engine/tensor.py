@@ -39,8 +39,23 @@ DETACH_HINT = (
 )
 
 
+class Later:
+    """Stands for a method that lives in an operator family not loaded yet, which its first use loads.
+
+    A `__getattr__` would do the same, but a class that has one makes each look at an attribute of its objects slow.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return hooks_into_ops["method"](self.name).__get__(instance, owner)
+
+
 class TensorType(type):
-    """Finds methods on the class too (`Tensor.softmax`), loading the family that has them; prints as PyTorch's.
+    """Prints as PyTorch's.
 
     `Tensor(...)` is PyTorch's legacy constructor. It stands here, for a class without `__init__` makes its own objects
     faster: see `blank`.
@@ -49,19 +64,17 @@ class TensorType(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls.__init__ is not object.__init__:  # type: ignore[misc]
             return super().__call__(*args, **kwargs)
-        return cls._wrap(factory("legacy_tensor")(*args, **kwargs)._data)  # type: ignore[attr-defined]
+        return cls._wrap(factory("legacy_tensor")(*args, **kwargs)._data)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> Any: ...
 
     def __repr__(cls) -> str:
         if not cls.__module__.startswith("gradtrace."):
             return super().__repr__()
         home = "torch.nn.parameter" if cls.__module__.startswith("gradtrace.nn.") else "torch"
         return f"<class '{home}.{cls.__qualname__}'>"
-
-    def __getattr__(cls, name: str) -> Any:
-        method = resolve_method(name)
-        if method is None:
-            raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
-        return method
 
 
 class Tensor(Described, metaclass=TensorType):
@@ -85,6 +98,8 @@ class Tensor(Described, metaclass=TensorType):
         __pow__ = __rpow__ = __gt__ = __ge__ = __lt__ = __le__ = _operator
 
         def __neg__(self) -> Tensor: ...
+
+        def __getattr__(self, name: str) -> Any: ...
 
     @classmethod
     def _wrap(cls, raw: Any) -> Tensor:
@@ -448,12 +463,6 @@ class Tensor(Described, metaclass=TensorType):
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
-    def __getattr__(self, name: str) -> Any:
-        method = resolve_method(name)
-        if method is None:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        return method.__get__(self, type(self))
-
     # Python looks these up on the class, past __getattr__: so they stand here and call what `ops` brings.
 
     def __getitem__(self, key: Any) -> Tensor:
@@ -495,13 +504,6 @@ hooks_into_ops: dict[str, Callable[..., Any]] = {}
 
 def factory(name: str) -> Callable[..., Any]:
     return hooks_into_ops[name]
-
-
-def resolve_method(name: str) -> Any:
-    """A Tensor method that lives in an operator family not loaded yet, or None."""
-    if name.startswith("__") or "resolve" not in hooks_into_ops:
-        return None
-    return hooks_into_ops["resolve"](name)
 
 
 def normalise(raw: Any) -> Any:

@@ -32,6 +32,8 @@ HARMLESS = words("""__future__ _bisect _datetime _heapq _operator _random _stati
     typing unicodedata warnings weakref zlib contextlib dis opcode _opcode token tokenize _tokenize
     graphlib hashlib _hashlib _blake2 _sha2 _sha512 _sha3 _md5 _sha1 _sha256 base64 binascii""")
 PACKAGES = frozenset(("gradtrace", "numpy", "encodings"))
+# Modules that run code of their own making: a record's class, made faster; the common call of an operator.
+MAKERS = frozenset(("gradtrace.annotations", "gradtrace.engine.hot"))
 PATIENCE = 1000  # frames that are looked through for an import under way
 
 
@@ -84,8 +86,8 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         return
     if event == "open" and _own_data(*args):
         return
-    if event == "exec" and sys._getframe(1).f_globals is sys.modules["gradtrace.annotations"].__dict__:
-        return  # a record's class, made faster
+    if event == "exec" and _is_maker(sys._getframe(1).f_globals):
+        return
     if event == "resource.setrlimit" and args[0] == sys.modules["resource"].RLIMIT_STACK:
         return  # a run within a run makes room for its own calls
     if not _importing():
@@ -103,6 +105,11 @@ def _own_data(path: object, mode: object, flags: object = 0) -> bool:
     """Whether a file of the package is opened for reading."""
     reads = isinstance(flags, int) and flags & 3 == 0 and (mode is None or mode in ("r", "rb", "rt"))
     return reads and isinstance(path, str) and path.startswith(_state.home) and ".." not in path
+
+
+def _is_maker(names: dict[str, Any]) -> bool:
+    """Whether these are the globals of a module of MAKERS, and not of something that has only taken its name."""
+    return any(names is vars(sys.modules[maker]) for maker in MAKERS if maker in sys.modules)
 
 
 def _importing() -> bool:

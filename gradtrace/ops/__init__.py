@@ -11,7 +11,7 @@ from importlib import import_module
 from gradtrace.annotations import Any
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor, hooks_into_ops
+from gradtrace.engine.tensor import Later, Tensor, hooks_into_ops
 from gradtrace.ops import (  # noqa: F401 - some register their operators
     api,
     arithmetic,
@@ -59,8 +59,11 @@ def find(table: Any, name: str) -> Any:
     return table.get(name)
 
 
-def _resolve(name: str) -> Any:
-    return find(Tensor.__dict__, name)
+def _method(name: str) -> Any:
+    """A method of Tensor that waits for its family."""
+    for family in families.of(name):
+        import_module(f"gradtrace.ops.{family}")
+    return Tensor.__dict__[name]
 
 
 def _getitem(self: Tensor, key: Any) -> Any:
@@ -78,5 +81,8 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
 
 hooks_into_ops["getitem"] = _getitem
 hooks_into_ops["setitem"] = _setitem
-hooks_into_ops["resolve"] = _resolve
+hooks_into_ops["method"] = _method
 hooks_into_ops["load"] = load_record
+for _name in families.METHODS.split():
+    if _name not in Tensor.__dict__:
+        setattr(Tensor, _name, Later(_name))

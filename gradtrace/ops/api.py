@@ -10,7 +10,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine import fast
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.op import Op
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.tensor import Later, Tensor
 from gradtrace.ops.sample_wise import SAMPLE_WISE, sample_wise
 
 functions: dict[str, Any] = {}  # torch.NAME
@@ -43,7 +43,7 @@ def expose(function: Any, *names: str, forms: str = "fm", record: Op | None = No
         for form in forms:
             if form in tables:
                 tables[form][name] = function
-        if "m" in forms and name not in Tensor.__dict__:
+        if "m" in forms and isinstance(Tensor.__dict__.get(name), (type(None), Later)):
             setattr(Tensor, name, function)
         catalogue[name] = (forms, record.name if record is not None else "")
     return function

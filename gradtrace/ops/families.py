@@ -1,10 +1,15 @@
 """Which family of operators has a name, so that looking a name up loads that family and no other.
 
-The table below is written by `python -m gradtrace.ops.families`, from what the families register; run it after adding
+`FAMILIES` has the public names and those of records, `METHODS` what the families put on Tensor. Both are written by
+`python -m gradtrace.ops.families`, from what the families register; run it after adding
 an operator. A name that is not in the table is looked for in every family, which is slow but right.
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+
+from gradtrace.annotations import Iterable
 
 _known: dict[str, list[str]] = {}
 
@@ -40,9 +45,19 @@ def registered() -> dict[str, list[str]]:
     for table in ("functions", "methods", "functional", "linalg", "special"):
         setattr(ops.api, table, Table(getattr(ops.api, table)))
     op.records = Table(op.records)  # type: ignore[assignment]
-    ops.load()
+    for family in ops.LATER:
+        before = on_tensor()
+        import_module(f"gradtrace.ops.{family}")
+        names.setdefault(family, set()).update((on_tensor() - before).difference(*names.values()))
     order = [*ops.LATER, *sorted({*names} - {*ops.LATER})]
     return {family: sorted(names[family]) for family in order if family in names}
+
+
+def on_tensor() -> set[str]:
+    """The names of Tensor's attributes that are not waiting for their family."""
+    from gradtrace.engine.tensor import Later, Tensor
+
+    return {name for name, value in vars(Tensor).items() if not isinstance(value, Later)}
 
 
 def write() -> None:
@@ -50,20 +65,23 @@ def write() -> None:
     from pathlib import Path
     from textwrap import fill
 
+    def block(names: Iterable[str], indent: str) -> str:
+        return fill(" ".join(names), 112, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+
     path = Path(__file__)
     head, mark, _ = path.read_text().partition("\nFAMILIES = {\n")
-    lines = []
-    for family, names in registered().items():
-        text = fill(" ".join(names), 112, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False)
-        lines.append(f'    "{family}": """\n{text}\n    """,\n')
-    path.write_text(f"{head}{mark}{''.join(lines)}}}\n\nif __name__ == \"__main__\":\n    write()\n")
+    at_once = on_tensor()
+    lines = [f'    "{family}": """\n{block(names, " " * 8)}\n    """,\n' for family, names in registered().items()]
+    methods = f'METHODS = """\n{block(sorted(on_tensor() - at_once), "    ")}\n"""'
+    end = 'if __name__ == "__main__":\n    write()\n'
+    path.write_text(f"{head}{mark}{''.join(lines)}}}\n\n{methods}\n\n{end}")
 
 
 FAMILIES = {
     "shape": """
-        alias clone contiguous detach expand flatten moveaxis movedim permute ravel reshape reshape_alias
-        reshape_as squeeze squeeze_all squeeze_dim squeeze_dims sum_to swapaxes swapdims t transpose unflatten
-        unsafe_view unsqueeze view view_as
+        H T alias clone contiguous detach detach_ expand flatten mH mT moveaxis movedim permute ravel reshape
+        reshape_alias reshape_as squeeze squeeze_ squeeze_all squeeze_dim squeeze_dims sum_to swapaxes swapaxes_
+        swapdims swapdims_ t t_ transpose transpose_ unflatten unsafe_view unsqueeze unsqueeze_ view view_as
     """,
     "expansion": """
         atleast_1d atleast_2d broadcast_shapes broadcast_tensors broadcast_to expand expand_as
@@ -106,7 +124,7 @@ FAMILIES = {
         nanmedian nanmedian_dim pick place place_chosen
     """,
     "matrix": """
-        addbmm addmm addmv addr baddbmm bmm dot linear matmul mm mv vdot
+        addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_ bmm dot linear matmul mm mv vdot
     """,
     "activation": """
         celu celu_ elu elu_ gelu glu hardshrink hardsigmoid hardswish hardtanh hardtanh_ leaky_relu leaky_relu_
@@ -140,7 +158,8 @@ FAMILIES = {
     """,
     "distance": """
         bilinear bilinear_rows cosine_embedding_loss cosine_similarity norm_of normalize outer_sum
-        pairwise_distance pdist pdist_backward trilinear triplet_margin_loss triplet_margin_with_distance_loss
+        pairwise_distance pdist pdist_backward renorm_ trilinear triplet_margin_loss
+        triplet_margin_with_distance_loss
     """,
     "margin": """
         hinge_embedding_loss margin_ranking_loss multi_margin_loss multi_margin_loss_backward
@@ -168,7 +187,7 @@ FAMILIES = {
         set_rng_state uniform_
     """,
     "cumulative": """
-        cumprod cumsum cumulative_trapezoid diff gradient logcumsumexp shift trapezoid trapz
+        cumprod cumprod_ cumsum cumsum_ cumulative_trapezoid diff gradient logcumsumexp shift trapezoid trapz
     """,
     "norms": """
         dist matrix_norm norm renorm vector_norm
@@ -177,7 +196,8 @@ FAMILIES = {
         corrcoef cov nanquantile quantile
     """,
     "products": """
-        addcdiv addcmul cdist cdist_backward cross ger inner kron lerp lerp_scalar outer tensordot
+        addcdiv addcdiv_ addcmul addcmul_ cdist cdist_backward cross ger inner kron lerp lerp_ lerp_scalar outer
+        tensordot
     """,
     "einsum": """
         einsum
@@ -297,6 +317,32 @@ FAMILIES = {
         point
     """,
 }
+
+METHODS = """
+    H T addbmm addbmm_ addcdiv addcdiv_ addcmul addcmul_ addmm addmm_ addmv addmv_ addr addr_ all allclose amax
+    amin aminmax any argmax argmin argsort argwhere as_strided as_strided_ baddbmm baddbmm_ bernoulli bernoulli_
+    bincount bmm bool broadcast_to byte cauchy_ char cholesky cholesky_inverse cholesky_solve chunk clone
+    contiguous copy_ copysign copysign_ corrcoef count_nonzero cov cpu cross cuda cummax cummin cumprod cumprod_
+    cumsum cumsum_ data_ptr deg2rad deg2rad_ det detach detach_ diag diag_embed diagflat diagonal
+    diagonal_scatter diff digamma digamma_ dist dot double dsplit equal erf erf_ erfc erfc_ erfinv erfinv_
+    expand expand_as exponential_ fill_ fill_diagonal_ flatten flip fliplr flipud float float_power float_power_
+    frexp gather gcd gcd_ ger half hardshrink heaviside heaviside_ histc histogram hsplit hypot hypot_ i0 i0_
+    igamma igamma_ igammac igammac_ index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_put
+    index_put_ index_reduce index_reduce_ index_select inner int inverse is_nonzero is_same_size is_set_to
+    isclose kron kthvalue lcm lcm_ ldexp ldexp_ lerp lerp_ lgamma lgamma_ log_normal_ log_softmax logaddexp
+    logaddexp2 logcumsumexp logdet logit logit_ logsumexp long lu lu_solve mH mT masked_fill masked_fill_
+    masked_scatter masked_scatter_ masked_select matmul matrix_exp matrix_power max mean median min mm mode
+    moveaxis movedim msort multinomial mv mvlgamma mvlgamma_ nanmean nanmedian nanquantile nansum narrow
+    nextafter nextafter_ nonzero nonzero_static norm normal_ orgqr outer permute pinverse polygamma polygamma_
+    positive prelu prod put put_ qr quantile rad2deg rad2deg_ random_ ravel renorm renorm_ repeat
+    repeat_interleave reshape reshape_as resize resize_ resize_as_ roll rot90 scatter scatter_ scatter_add
+    scatter_add_ scatter_reduce scatter_reduce_ select select_scatter set_ short sinc sinc_ slice_scatter
+    slogdet softmax sort split split_with_sizes squeeze squeeze_ std storage storage_offset sum sum_to_size svd
+    swapaxes swapaxes_ swapdims swapdims_ t t_ take take_along_dim tensor_split tile to topk trace transpose
+    transpose_ triangular_solve tril tril_ triu triu_ type type_as unbind unflatten unfold uniform_ unique
+    unique_consecutive unsqueeze unsqueeze_ untyped_storage var vdot view view_as vsplit where xlogy xlogy_
+    zero_
+"""
 
 if __name__ == "__main__":
     write()

@@ -268,8 +268,7 @@ class Function(metaclass=FunctionMeta):
             if batched is not NotImplemented:
                 return batched
         state.user_code = True
-        ctx = cls._backward_cls()
-        ctx.fill((), None, (), None, None, spec([], []), None)
+        ctx = cls.context()
         flags = [isinstance(a, Tensor) for a in args]
         ctx.needs_input_grad = tuple(f and a.requires_grad for a, f in zip(args, flags, strict=True))
         ctx.__dict__["_is_tensor"] = flags
@@ -289,6 +288,13 @@ class Function(metaclass=FunctionMeta):
         if forward is not None:
             forward.push_function(cls, ctx, args, result)
         return result
+
+    @classmethod
+    def context(cls) -> BackwardCFunction:
+        """A new ctx, which is the node too."""
+        ctx = cls._backward_cls()
+        ctx.fill((), None, (), None, None, spec([], []), None)
+        return ctx
 
     @classmethod
     def _run_forward(cls, ctx: BackwardCFunction, args: tuple[Any, ...]) -> Any:

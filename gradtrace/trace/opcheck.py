@@ -65,7 +65,7 @@ def forward_of(node: Any, name: str, args: tuple[Any, ...]) -> Callable[[tuple[A
         return None
 
     def again(changed: tuple[Any, ...]) -> Any:
-        ctx = function._backward_cls((), None, (), None, None, [], [], None)
+        ctx = function.context()
         ctx.needs_input_grad = node.needs_input_grad
         return function._run_forward(ctx, changed)
 

@@ -392,15 +392,22 @@ def saved_properties(record: Op) -> dict[str, property]:
     """`_saved_NAME` and `_raw_saved_NAME` of a record's nodes. (A `__getattr__` would make every attribute slow.)"""
     found = {}
     for name in (n.lstrip("*") for n in (*record.tensor_names, *record.plain_names, "result", "out")):
-        found[f"_saved_{name}"] = property(lambda node, name=name: record.saved_attribute(node, name))
-        found[f"_raw_saved_{name}"] = property(lambda node, name=name: raw_saved(node, name))
+        found[f"_saved_{name}"] = saved_property(name)
+        found[f"_raw_saved_{name}"] = raw_saved_property(name)
     return found
 
 
-def raw_saved(node: Node, name: str) -> Any:
-    from gradtrace.engine import saved_hooks
+def saved_property(name: str) -> property:
+    return property(lambda node: node.op.saved_attribute(node, name))
 
-    return saved_hooks.raw_saved(node, name)
+
+def raw_saved_property(name: str) -> property:
+    def read(node: Node) -> Any:
+        from gradtrace.engine.saved_hooks import raw_saved
+
+        return raw_saved(node, name)
+
+    return property(read)
 
 
 def kind_of(raw: Any) -> str:

@@ -23,6 +23,7 @@ from gradtrace.engine.spec import spec_of
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge, hooks_into_ops
 from gradtrace.engine.view_rules import DIRECT, refuse_change
+from gradtrace.engine.window import window
 
 LEAF_MESSAGE = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_OF_LEAF_MESSAGE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
@@ -251,11 +252,10 @@ def flat_index(base: Tensor, view: Tensor) -> Any:
     low, high = np.lib.array_utils.byte_bounds(whole)
     unit = whole.itemsize
     cells = np.full((high - low) // unit, -1, dtype=np.int64)
-    strided = np.lib.stride_tricks.as_strided
 
     def on_cells(array: Any) -> Any:
         start = (array.__array_interface__["data"][0] - low) // unit
-        return strided(cells[start:], array.shape, tuple(s // unit * 8 for s in array.strides))
+        return window(cells, array.shape, tuple(s // unit for s in array.strides), start)
 
     on_cells(whole)[...] = np.arange(whole.size, dtype=np.int64).reshape(whole.shape)
     return on_cells(part).copy()

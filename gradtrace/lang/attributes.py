@@ -108,7 +108,7 @@ class Gate:
     def rule_for_own(self, kind: type) -> Rule:
         """A class of the program: all but what its library bases keep to themselves."""
         hidden = {n for c in kind.__mro__ if c not in self.own and c is not object for n in vars(c) if n[:1] == "_"}
-        hidden -= OPEN_PRIVATE
+        hidden = hidden - OPEN_PRIVATE | (OBJECTS if issubclass(kind, BaseException) else set())
         plain = all(c in self.own or c is object for c in kind.__mro__)
 
         def rule(value: Any, name: str) -> bool:

@@ -166,6 +166,8 @@ def import_from(module: str, name: str, modules: Modules) -> Any:
     if module == "__future__":
         return None
     try:
+        if name.startswith("_") and name != "__version__":
+            raise AttributeError(name)  # what a namespace is made of, not what it offers
         return getattr(namespace(found, modules), name)
     except AttributeError:
         error = ImportError(f"cannot import name '{name}' from '{module}'", name=name)

@@ -68,6 +68,19 @@ class Strings:
         strings, read = self, self.read
 
         class Gated(string.Formatter):
+            count = 0  # of fields without a number; Python's own Formatter does not count those like {.shape}
+            manual = False
+
+            def parse(self, format_string: Any) -> Any:
+                for literal, field, spec, conversion in super().parse(format_string):
+                    if field is not None and field[:1] in ("", ".", "["):
+                        field, self.count = f"{self.count}{field}", self.count + 1
+                    else:
+                        self.manual |= field is not None and field[:1].isdigit()
+                    if self.manual and self.count:
+                        raise ValueError("cannot mix manual field specification and automatic field numbering")
+                    yield literal, field, spec, conversion
+
             def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
                 first, rest = _string.formatter_field_name_split(field_name)
                 value = self.get_value(first, args, kwargs)

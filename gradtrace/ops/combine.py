@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations as choose
 from itertools import combinations_with_replacement
+from operator import index
 
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
@@ -41,8 +42,10 @@ unfold_place = op("unfold_place(self; shape, dim, size, step)", windows_back, no
 @public("unfold", forms="m")
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` along a dim, `step` apart, as a view with a new last dim (torch.Tensor.unfold)."""
-    dim = check_dim(dimension, self.ndim)
+    dim, size, step = check_dim(dimension, self.ndim), index(size), index(step)
     n = self.shape[dim] if self.ndim else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
     if size > n:
         raise RuntimeError(f"maximum size for tensor at dimension {dimension} is {n} but size is {size}")
     if step <= 0:

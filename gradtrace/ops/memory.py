@@ -5,12 +5,15 @@ The storage of a tensor is the array that owns its memory. Offsets and strides c
 
 from __future__ import annotations
 
+from operator import index
+
 from gradtrace.annotations import Any, Iterator
 from gradtrace.engine.inplace import refuse_untrackable, repoint
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.window import extent, window
 from gradtrace.ops.api import public, sizes
 
 RESIZE_MESSAGE = (
@@ -56,12 +59,8 @@ def steps_of(raw: Any) -> tuple[int, ...]:
     return tuple(s // raw.itemsize for s in raw.strides)
 
 
-def windowed(storage: Any, size: Any, stride: Any, offset: int) -> Any:
-    return np.lib.stride_tricks.as_strided(storage[offset:], size, [s * storage.itemsize for s in stride])
-
-
 def strided_kernel(a: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
-    return windowed(storage_of(a), size, stride, offset)
+    return window(storage_of(a), size, stride, offset)
 
 
 def positions(size: Any, stride: Any, offset: int, layout: Any) -> Any:
@@ -69,8 +68,8 @@ def positions(size: Any, stride: Any, offset: int, layout: Any) -> Any:
     n = int(np.prod(layout[0], dtype=np.int64))
     cells = np.full(layout[3], n, np.int64)
     if n:
-        windowed(cells, *layout[:3])[...] = np.arange(n).reshape(layout[0])
-    return windowed(cells, size, stride, offset).copy()
+        window(cells, *layout[:3])[...] = np.arange(n).reshape(layout[0])
+    return window(cells, size, stride, offset).copy()
 
 
 def put_back(g: Any, where: Any, shape: Any) -> Any:
@@ -100,9 +99,10 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
     `storage_offset` is the input's own where it is not given.
     """
+    size, stride = tuple(map(index, size)), tuple(map(index, stride))
+    offset = None if storage_offset is None else index(storage_offset)
     raw = input.shared()
-    size, stride = tuple(size), tuple(stride)
-    offset = offset_of(raw) if storage_offset is None else storage_offset
+    offset = offset_of(raw) if offset is None else offset
     check_window(raw, size, stride, offset)
     layout = (raw.shape, steps_of(raw), offset_of(raw), storage_of(raw).size)
     return as_strided_record(input, size, stride, offset, layout)
@@ -115,14 +115,7 @@ def check_window(raw: Any, size: Any, stride: Any, offset: int) -> None:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    needed = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1 if all(size) else 0
-    have = storage_of(raw).size
-    if needed > have:
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
-            f"{raw.itemsize} requiring a storage size of {needed * raw.itemsize} are out of bounds for storage of size "
-            f"{have * raw.itemsize}"
-        )
+    window(storage_of(raw), size, stride, offset)
 
 
 @public("as_strided_")
@@ -274,11 +267,25 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
                 f"Could not set tensor of type {other.c_name} to a tensor of type {self.dtype.c_name}"
             )
     if size is not None:
-        size = tuple(size)
-        raw = windowed(storage_of(raw), size, stride or contiguous_steps(size), storage_offset)
+        raw = placed(storage_of(raw), tuple(map(index, size)), stride, index(storage_offset))
     self._data = raw
     self.counter().n += 1
     return self
+
+
+def placed(cells: Any, size: tuple[int, ...], stride: Any, offset: int) -> Any:
+    """A view of the cells, or of as many more as it needs: where PyTorch makes it larger, it is another here."""
+    steps = contiguous_steps(size) if stride is None else tuple(map(index, stride))
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    if len(size) != len(steps):
+        raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(steps)})")
+    if min((*size, *steps), default=0) < 0:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(steps)}")
+    missing = extent(size, steps, offset) - cells.size
+    if missing > 0:
+        cells = np.append(cells, np.zeros(missing, cells.dtype))
+    return window(cells, size, steps, offset)
 
 
 def contiguous_steps(size: tuple[int, ...]) -> tuple[int, ...]:

@@ -80,15 +80,16 @@ class Emitter:
         early = kernels.reads_once(calls) and all(not isinstance(o, ast.Call) for o in operands.values())
         if early:
             self.release(dying)
-        name = self.place(out)
+        places = {mark: self.place(n) for mark, n in zip((kernels.OUT, kernels.SECOND), step.out, strict=False)}
         if not early:
             self.release(dying)
         for function, args in calls:
             if function is kernels.copied:  # a kernel expects arrays, where a ufunc takes numbers too
                 operands = {n: self.as_array(n, o) for n, o in operands.items()}
-            given = [ast.Name(name, ast.Load()) if a is kernels.OUT else self.expression(a, operands) for a in args]
+            given = [ast.Name(places[a], ast.Load()) if type(a) is kernels.Out else self.expression(a, operands)
+                     for a in args]
             self.body.append(ast.Expr(self.call(function, given)))
-        self.names[out] = name
+        self.names.update(zip(step.out, places.values(), strict=True))
 
     def whole(self, position: int, step: Step) -> None:
         """A step that is not elementwise: its results are arrays of their own."""

@@ -2,8 +2,8 @@
 
     instructions(step, plan)   the calls of an elementwise step, each writing OUT; None for any other step
 
-A call is (function, arguments): a Ref, OUT (the buffer that the step's result is to be in), or a constant. The numbers
-are those of the operator's own kernel, to the last bit: a rewrite stands here only if it gives the same.
+A call is (function, arguments): a Ref, OUT (the buffer that the step's result is to be in; SECOND for another), or a
+constant. The numbers are those of the operator's own kernel, to the last bit: a rewrite stands here only if it gives the same.
 """
 
 from __future__ import annotations
@@ -14,19 +14,23 @@ from typing import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
 from gradtrace.lang.words import words
+from gradtrace.static.pairs import ERF_AND_BELL
 from gradtrace.static.plan import Plan, Step, refs
 
 Call = tuple[Any, tuple[Any, ...]]
 
 
 class Out:
-    """Stands for the buffer of the result."""
+    """Stands for the buffer of a result."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def __repr__(self) -> str:
-        return "OUT"
+        return self.name
 
 
-OUT = Out()
+OUT, SECOND = Out("OUT"), Out("SECOND")
 # Elementwise operators whose own kernel is run, and its result copied: no call here could drift from it.
 KERNELS = words("""
     add_scaled addcdiv addcmul celu clamp clamp_max clamp_max_tensor clamp_min clamp_min_tensor clamp_tensor digamma
@@ -57,11 +61,11 @@ def ufunc_of(name: str) -> Any:
 
 def instructions(step: Step, plan: Plan) -> list[Call] | None:
     """The calls of an elementwise step; None for one that is not."""
-    if len(step.out) != 1:
-        return None
     made = TABLE.get(step.op)
     if made is not None:
         return made(plan, *step.args)
+    if len(step.out) != 1:
+        return None
     ufunc = ufunc_of(step.op)
     if ufunc is not None:
         return [(ufunc, (*step.args[: ufunc.nin], OUT))]
@@ -86,10 +90,10 @@ def where_into(condition: Any, a: Any, b: Any, out: Any) -> None:
     np.copyto(out, a, where=condition)
 
 
-def erf_into(x: Any, out: Any) -> None:
+def erf_into(x: Any, out: Any, bell: Any = None) -> None:
     from gradtrace.ops import special_kernels
 
-    special_kernels.erf(x, out)
+    special_kernels.erf(x, out, bell)
 
 
 def cast_into(a: Any, out: Any) -> None:
@@ -116,6 +120,7 @@ TABLE: dict[str, Any] = {
     "rsqrt": lambda plan, a: [(np.sqrt, (a, OUT)), (np.divide, (1, OUT, OUT))],
     "where": lambda plan, c, a, b: [(where_into, (c, a, b, OUT))],
     "erf": lambda plan, a: [(erf_into, (a, OUT))],
+    ERF_AND_BELL: lambda plan, a: [(erf_into, (a, OUT, SECOND))],
     "cast": lambda plan, a, dtype: [(cast_into, (a, OUT))],
 }
 

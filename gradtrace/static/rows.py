@@ -10,7 +10,9 @@ import math
 from typing import Any
 
 from gradtrace.engine.lazy import np
+from gradtrace.ops.special_kernels import CHUNK
 from gradtrace.static.emit import emit
+from gradtrace.static.pairs import paired
 from gradtrace.static.plan import Plan
 
 CACHE = 2 << 20  # bytes that the buffers of a block take at most
@@ -22,7 +24,7 @@ class RowProgram:
 
     def __init__(self, plan: Plan, rowwise: tuple[int, ...], outputs: tuple[int, ...], block: int = 0) -> None:
         self.plan = plan
-        self.emitted = emit(plan, rowwise, outputs)
+        self.emitted = emit(paired(plan), rowwise, outputs)
         self.widest = max([math.prod(v.shape) for v in plan.values] or [1])
         self.block = block or self.best_block()
         self.built = 1
@@ -33,7 +35,8 @@ class RowProgram:
         bytes_of_row = sum(math.prod(shape) * np.dtype(kind).itemsize for kind, shape in self.emitted.buffers)
         elements = CACHE // max(bytes_of_row, 8)
         rows = max(SMALLEST // max(self.widest, 1), min(elements, LARGEST // max(self.widest, 1)))
-        return max(1, rows if rows < 1024 else rows // 1024 * 1024)
+        step = next((n for n in (CHUNK, 1024) if rows >= n), 1)  # erf goes by whole chunks of its own
+        return max(1, rows // step * step)
 
     def buffers(self) -> list[Any]:
         return [np.empty((self.block, *shape), kind) for kind, shape in self.emitted.buffers]

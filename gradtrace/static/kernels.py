@@ -3,7 +3,8 @@
     instructions(step, plan)   the calls of an elementwise step, each writing OUT; None for any other step
 
 A call is (function, arguments): a Ref, OUT (the buffer that the step's result is to be in; SECOND for another), or a
-constant. The numbers are those of the operator's own kernel, to the last bit: a rewrite stands here only if it gives the same.
+constant. The numbers are those of the operator's own kernel, to the last bit: a rewrite stands here only if it gives
+the same.
 """
 
 from __future__ import annotations

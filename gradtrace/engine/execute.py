@@ -251,15 +251,21 @@ def run_rules(node: Node, gradient: Any) -> Any:
             return call_rules(node, TRACED, gradient, saved_result(node, out), kept)
         finally:
             state.in_rule = before
-    args = tuple([raw_nested(a) for a in kept])
+    args: Any = [a._data if isinstance(a, Tensor) else raw_nested(a) for a in kept]
     if node.op.scalar is not None:
         try:
             return call_rules(node, SCALAR if type(gradient) is float else ARRAY, gradient, out, args)
         except FLOAT_TRAPS:
             pass
     # Python's floats raise where IEEE has inf or nan, and have no shape; numpy's do.
-    args = tuple(ieee(a) if i < node.op.arity else a for i, a in enumerate(args))
-    return call_rules(node, ARRAY, ieee(gradient), ieee(out), args)
+    for i in range(min(node.op.arity, len(args))):
+        if type(args[i]) in FLOATS:
+            args[i] = ieee(args[i])
+    out = ieee(out) if type(out) in FLOATS else out
+    return call_rules(node, ARRAY, ieee(gradient) if type(gradient) in FLOATS else gradient, out, args)
+
+
+FLOATS = (float, tuple)  # what may be a float or hold one
 
 
 def ieee(value: Any) -> Any:
@@ -275,7 +281,7 @@ def raw_nested(value: Any) -> Any:
     return tuple(raw_nested(v) for v in value) if type(value) is tuple else value
 
 
-def call_rules(node: Node, xp: Any, gradient: Any, out: Any, args: tuple[Any, ...]) -> Any:
+def call_rules(node: Node, xp: Any, gradient: Any, out: Any, args: Any) -> Any:
     record = node.op
     if record.joint is not None:
         asked = tuple(target is not None for target in node.next)

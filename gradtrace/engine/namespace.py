@@ -51,7 +51,14 @@ class _Array(_Namespace):
 
             return on_mixed
 
+        operands = range(arity)
+
         def on_arrays(*args: Any) -> Any:
+            for i in operands:
+                if type(args[i]) is not np.ndarray:
+                    break
+            else:
+                return kernel(*args)
             return kernel(*(np.asarray(a) if i < arity and a is not None else a for i, a in enumerate(args)))
 
         return on_arrays

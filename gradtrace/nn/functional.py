@@ -11,6 +11,7 @@ def __getattr__(name: str) -> Any:
     found = None if name.startswith("__") else ops.find(ops.api.functional, name)
     if found is None:
         raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}'")
+    globals()[name] = found  # the next time Python finds it without asking here
     return found
 
 

@@ -124,6 +124,11 @@ def check_expand(a: Any, shape: Any) -> None:
 
 
 def addmm_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+    if input.ndim == 1 and a.ndim == b.ndim == 2 and beta == alpha == 1 and a.dtype is b.dtype is input.dtype and (
+        a.shape[1] == b.shape[0] and input.shape[0] == b.shape[1] and a.dtype.kind == "f" and a.size and b.size
+    ):  # a linear layer: nothing to object to
+        out = product(a, b)
+        return np.add(out, input, out)
     if input.dtype != b.dtype:
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {type_name(input)} and {type_name(b)}")
     for one, name in ((a, "mat1"), (b, "mat2")):

@@ -110,11 +110,11 @@ sigmoid_backward = op("sigmoid_backward(g, result)", lambda g, result: g * (1 - 
                       scalar=lambda g, result: g * (1 - result) * result, node="SigmoidBackwardBackward0",
                       g=d("result", lambda xp, gg, out, g, result: xp.sigmoid_backward(gg, result)),
                       result=d("g result", lambda xp, gg, out, g, result: gg * g * (-2 * result + 1)))
-relu = op("relu(self)", lambda x: np.where(x < 0, np.zeros_like(x), x), scalar=scalars.relu, node="ReluBackward0",
+relu = op("relu(self)", lambda x: relu_kernel(x), scalar=scalars.relu, node="ReluBackward0",
           lacks=("b", "Boolean inputs not supported for relu"),
           self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)))
 # An operator of its own, as in PyTorch: its result requires grad because relu's does, though that gradient is 0.
-relu_grad = op("relu_grad(g, result)", lambda g, result: np.where(result <= 0, np.zeros_like(g), g),
+relu_grad = op("relu_grad(g, result)", lambda g, result: np.where(result <= 0, g.dtype.type(0), g),
                scalar=lambda g, result: 0.0 if result <= 0 else g, node="ThresholdBackwardBackward0",
                g=d("result", lambda xp, gg, out, g, result: xp.relu_grad(gg, result)), result=d("", zero))
 floor = op("floor(self)", "floor", scalar=scalars.floor, node="FloorBackward0",
@@ -163,6 +163,11 @@ isfinite = op("isfinite(self)", "isfinite", scalar=math.isfinite)
 isposinf = op("isposinf(self)", "isposinf", scalar=lambda x: x == math.inf)
 isneginf = op("isneginf(self)", "isneginf", scalar=lambda x: x == -math.inf)
 signbit = op("signbit(self)", "signbit", scalar=lambda x: math.copysign(1.0, x) < 0)
+
+
+def relu_kernel(x: Any) -> Any:
+    """Of equal zeros np.maximum gives the second, so -0.0 stays; in half precision it does not."""
+    return np.maximum(0, x) if x.dtype.itemsize > 2 else np.where(x < 0, np.zeros_like(x), x)
 
 
 def inverse_square(xp: Any, self: Any, other: Any) -> Any:

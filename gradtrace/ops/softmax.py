@@ -13,6 +13,9 @@ from gradtrace.ops.create import cast
 from gradtrace.ops.reduce import add_up, fold, spread
 
 
+exp, log = once("exp"), once("log")
+
+
 def log_sum_exp(a: Any, dims: Any, keepdim: bool) -> Any:
     a = np.asarray(a)
     if not a.size:
@@ -35,8 +38,8 @@ def softmax_kernel(a: Any, dims: Any) -> Any:
 def log_softmax_kernel(a: Any, dims: Any) -> Any:
     if not a.size:
         return a.copy()
-    out = a - fold("maximum", a, dims, True)
-    out -= once("log")(fold("add", once("exp")(np.asarray(out)), dims, True))
+    out = a - np.maximum.reduce(a, dims, keepdims=True)
+    out -= log(np.add.reduce(exp(np.asarray(out)), dims, keepdims=True))
     return out
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
-from gradtrace.engine.rounding import blend, multiply_add
+from gradtrace.engine.rounding import LARGE, blend, multiply_add
 from gradtrace.engine.state import state as modes
 from gradtrace.engine.tensor import Tensor
 
@@ -70,7 +70,10 @@ def advance(state: dict[str, Any]) -> float:
 
 def follow(array: Array, rate: Any, direction: Array) -> None:
     """array -= rate * direction, in place."""
-    array[...] = multiply_add(array, -float(rate), direction)
+    if array.size > LARGE:
+        np.subtract(array, float(rate) * direction, out=array)
+    else:
+        array[...] = multiply_add(array, -float(rate), direction)
 
 
 def scalar(value: Any) -> Any:

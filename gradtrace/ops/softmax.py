@@ -12,7 +12,6 @@ from gradtrace.ops.arguments import one_dim, some_dims, torch_function
 from gradtrace.ops.create import cast
 from gradtrace.ops.reduce import add_up, fold, spread
 
-
 exp, log = once("exp"), once("log")
 
 

@@ -87,6 +87,11 @@ ROWS: dict[str, tuple[str, str, str]] = {
             "import torch\nclass Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
             "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 200\n"
             "w = torch.tensor(3., requires_grad=True)\nDouble.forward(None, w).backward()\n"),
+    "G1": (
+        "Building and computing at once: at the prompt every line shows its value and its node.",
+        "gradtrace repl",
+        "w: leaf = 1.0\nx: data = 2\ny = (x + w) * (w + 1)\ny\ny.backward()\nw.grad\n:graph\n",
+    ),
     "G3 D5": (
         "backward destroys the graph: a second one fails, and why.",
         "gradtrace why -",

@@ -37,7 +37,8 @@ class Facts:
         self.trace = trace
         self.text = places.Text(trace.source_text)
         self.flow = flow.Flow(trace)
-        self.storing = [one for one in trace.passes if one.stores]
+        storing = [one for one in trace.passes if one.stores]
+        self.storing = [one for one in storing if not one.error] or storing  # one that failed left nothing
         self.visits: dict[int, list[BackwardStep]] = {}
         for step in trace.steps:
             self.visits.setdefault(step.function, []).append(step)

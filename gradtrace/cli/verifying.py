@@ -6,12 +6,13 @@ import ast
 import io
 import re
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradtrace.analysis import notes, outputs
 from gradtrace.analysis.notes import Cell
 from gradtrace.cli import guard, session
 from gradtrace.errors import BudgetError, GradtraceError, LanguageError, WallError
+from gradtrace.lang.dialogue import Dialogue
 from gradtrace.limits import Budget
 
 DRAWS = re.compile(
@@ -38,13 +39,8 @@ class Notebook:
     """The namespace that all cells share."""
 
     def __init__(self, name: str, budget: Budget) -> None:
-        self.name = name
-        self.budget = budget
-        self.variables: dict[str, Any] = {}
-        self.classes: set[type] = set()
-        self.imported = False
+        self.talk = Dialogue(name, budget, host=session.host)
         self.draws = False
-        self.kept: Any = None
 
     def check(self, cell: Cell) -> Checked:
         """Runs a cell and compares what it printed."""
@@ -69,27 +65,12 @@ class Notebook:
 
     def run(self, cell: Cell) -> tuple[str, GradtraceError | None]:
         """What a cell prints, the value of its last expression included; and its error."""
-        from gradtrace import lang
-        from gradtrace.lang import restore
-        from gradtrace.lang.run import Namespace
-
         out = io.StringIO()
         try:
-            program = lang.parse(displayed(cell.code), name=self.name, budget=self.budget)
-            self.imported = self.imported or program.imports_torch
-            program = program._replace(imports_torch=self.imported)
-            if self.kept is not None:
-                restore.put_random_state(self.kept[0])
-                restore.put_print_options(self.kept[1])
-
-            def keep(run: Any) -> None:
-                self.kept = restore.random_state(), restore.print_options()
-
+            program = self.talk.parse(displayed(cell.code))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                lang.run(program, within=Namespace(self.variables, self.classes), budget=self.budget, stdout=out,
-                         stderr=io.StringIO(), then=keep, dtype="float32" if self.imported else "float64",
-                         host=session.host)
+                self.talk.run(program, stdout=out, stderr=io.StringIO())
         except GradtraceError as error:
             return out.getvalue(), error
         return out.getvalue(), None

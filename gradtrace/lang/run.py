@@ -38,17 +38,28 @@ class Run(NamedTuple):
     scopes: list[Any] = []  # for each record: the innermost Scope that it was called in, or None
 
 
+class Past(NamedTuple):
+    """What earlier programs recorded, to which later ones add, as if they were one."""
+
+    records: list[Any]
+    scopes: list[Any]
+    spans: list[Span]
+
+
 class Namespace(NamedTuple):
     """What several programs have in common that run one after the other, as the cells of a notebook."""
 
     variables: dict[str, Any]
     classes: set[type]  # those that they have defined
+    past: Past | None = None
+    leave: Callable[[], None] | None = None  # called when a program has ended, before what it changed is put back
 
 
 def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Budget | None = None, stdout: Any = None,
         stderr: Any = None, record: bool = False, outputs: Any = (), dtype: Any = None, watcher: Any = None,
         planner: Any = None, within: Namespace | None = None,
-        then: Callable[[Run], None] | None = None, host: Any = None) -> Run:
+        then: Callable[[Run], None] | None = None, host: Any = None,
+        show: Callable[[Any, str], None] | None = None) -> Run:
     """Runs a program. ProgramError for what it raises, LanguageError for what the language lacks, BudgetError.
 
     `dtype` is the default dtype of the run, by name or object; None: float64 without imports, else float32.
@@ -57,15 +68,19 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     lose. `then` gets the run before what held during it (dtype, limits, places of errors) ends: backward may call code
     of the program. SystemExit if it asks for a status other than 0.
     `host` makes the modules of `lang/hosted.py`.
-    `within` is a namespace to go on with. With `record` an error has what was done until then in `run`.
+    `within` is a namespace to go on with; `show` gets what each expression statement comes to, and its repr. With
+    `record` an error has what was done until then in `run`.
     """
     env = dict(inputs or {}) if within is None else within.variables
-    records: list[Any] = []
-    scopes: list[Any] = []
+    past = None if within is None else within.past
+    records: list[Any] = [] if past is None else past.records
+    scopes: list[Any] = [] if past is None else past.scopes
     meter = Meter(budget or Budget())
     machine = machine_for(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host)
     if within is not None:
         machine.gate.own = within.classes
+    if past is not None:
+        machine.spans = past.spans
     watch = watched(meter, lambda: machine.place(state.origin))
     with restored(), deep(meter.deepest), watch, wall.raised():
         dtypes.set_default_dtype(default_dtype(program, dtype))
@@ -74,11 +89,14 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
         state.spend = meter.compute
         state.scope, state.watcher, machine.recording, state.planner = None, watcher, record, planner
         try:
-            last = execute(machine, program.tree)
+            last = execute(machine, program.tree, show)
         except GradtraceError as error:
             if record:
                 error.run = Run(program, env, None, (), records, machine.spans, dict(inputs or {}), scopes)
             raise
+        finally:
+            if within is not None and within.leave is not None:
+                within.leave()
         chosen = tuple((name, chosen_output(env, name)) for name in outputs)
         root = last if last is not None else assigned_root(program.tree, env)
         done = Run(program, env, root, chosen, records, machine.spans, dict(inputs or {}), scopes)
@@ -107,7 +125,7 @@ def default_dtype(program: Program, dtype: Any) -> Any:
     return dtypes.BY_NAME[dtype] if isinstance(dtype, str) else dtype
 
 
-def execute(machine: Machine, tree: ast.Module) -> Any:
+def execute(machine: Machine, tree: ast.Module, show: Callable[[Any, str], None] | None = None) -> Any:
     """Runs the statements; returns the value of the last expression among them that is a result, or None."""
     unit = Unit(machine, machine.module)
     statements = compiled(tree, unit)
@@ -117,6 +135,8 @@ def execute(machine: Machine, tree: ast.Module) -> Any:
             value = code(machine.env)
             if is_expression and is_result(value):
                 last = value
+            if is_expression and show is not None and value is not None:
+                show(value, machine.offered("repr")(value))
     return last
 
 

@@ -14,6 +14,7 @@ COMMANDS = {
     "map": "Value and gradients for every row of a table.",
     "ops": "What an operator does: forms, grad_fn, derivatives, kinks, an example.",
     "paths": "The chain rule path by path: local derivatives, products and their sum.",
+    "repl": "A prompt: statements as they are typed, and questions about them.",
     "stats": "Norms, zeros, NaN; vanishing gradients; memory; levels; what is computed twice.",
     "trace": "Every step, forward and backward, in the order in which it happened.",
     "verify": "Notes that check themselves: their cells run, their records compared.",

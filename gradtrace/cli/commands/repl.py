@@ -1,0 +1,65 @@
+"""`gradtrace repl`: expressions and statements as they are typed, and questions about what they did."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from gradtrace.cli import options, report
+from gradtrace.cli.clicked import SectionOption
+from gradtrace.cli.command import ToolOption
+from gradtrace.cli.exits import Exit
+
+HELP = """Run what is typed, a statement at a time, in one session under the limits, and print what it comes to with its
+flags. A line that begins with a colon asks: :why NAME, :grad, :graph, :trace, :vars, :paths; :help lists them. An error
+is told with its place, and the session goes on.
+
+Input may be a pipe: a script runs as if typed, without prompts, and the exit code is 1 if any of it failed. History is
+kept in memory alone, unless --history names a file.
+
+\b
+Examples:
+  gradtrace repl
+  gradtrace repl --history ~/.gradtrace_history
+  printf 'w: leaf = 1.0\\ny = (2 + w) * (w + 1)\\ny\\ny.backward()\\nw.grad\\n:why w\\n' | gradtrace repl"""
+
+WELCOME = "gradtrace {version}. :help tells what can be asked, Ctrl-D leaves."
+
+
+def repl(color: str | None, dtype: str | None, seed: int | None, history: str | None, **flags: Any) -> int:
+    import gradtrace
+    import gradtrace.ops.random
+    from gradtrace.cli import colour, guard, prompt
+    from gradtrace.cli.repl import Repl
+
+    guard.contain()
+    if seed is not None:
+        gradtrace.manual_seed(seed)
+    session = Repl(options.budget(flags), dtype, report.Settings.of(sys.argv)._replace(color=color))
+    if not colour.is_terminal(sys.stdin):
+        status = session.serve(prompt.piped(sys.stdin))
+        return status or (Exit.FAILED if session.failed else Exit.OK)
+    terminal = prompt.Terminal(session.known_names, history)
+    report.write(WELCOME.format(version=gradtrace.__version__))
+    try:
+        return session.serve(terminal.entries())
+    finally:
+        terminal.close()
+
+
+command = click.Command(
+    "repl",
+    callback=repl,
+    params=[*map(SectionOption, [
+        ToolOption(["--dtype"], choices=options.DTYPES, metavar="|".join(options.DTYPES), section="Session",
+                   help="Default: float64, or float32 once torch was imported."),
+        ToolOption(["--seed"], type=int, metavar="N", section="Session", help="Seed of random numbers."),
+        ToolOption(["--history"], metavar="FILE", section="Session",
+                   help="Read earlier entries from there, and keep these there. Default: in memory alone."),
+        *options.limits(),
+        *options.common(),
+    ])],
+    help=HELP,
+)

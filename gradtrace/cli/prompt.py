@@ -1,0 +1,106 @@
+"""Where the entries of `gradtrace repl` come from: a person at a terminal, or a pipe.
+
+An entry is a statement, of one or more lines, or a line that begins with a colon. At a terminal a compound statement
+ends at an empty line, as Python's own prompt has it; in a pipe at the next statement, so that a script with empty lines
+in its functions runs as it is.
+"""
+
+from __future__ import annotations
+
+import codeop
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+FIRST, MORE = ">>> ", "... "
+GOES_ON = re.compile(r"\s|(else|elif|except|finally)\b|#")  # how a line begins that belongs to the statement above
+HISTORY = 10_000  # entries of a history file
+WORD_ENDS = " \t\n\"\\'`@$><=;|&{}()[]+-*/%,~^!"
+
+
+def is_complete(text: str) -> bool:
+    """Whether nothing more is needed: it is a statement, or so wrong that more lines would not mend it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return codeop.compile_command(text, symbol="single") is not None
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
+        return True
+
+
+def piped(stream: Any) -> Iterator[str]:
+    """The entries of a stream of lines."""
+    entry: list[str] = []
+    for line in stream:
+        line = line.rstrip("\n")
+        if entry and line.strip() and not GOES_ON.match(line) and is_complete("\n".join([*entry, ""])):
+            yield "\n".join(entry)
+            entry = []
+        if entry or line.strip():
+            entry.append(line)
+        if len(entry) == 1 and (is_meta(line) or is_complete(line)):
+            yield line
+            entry = []
+    if entry:
+        yield "\n".join(entry)
+
+
+def is_meta(line: str) -> bool:
+    return line.lstrip().startswith(":")
+
+
+class Terminal:
+    """The entries that a person types, with line editing, history and completion by readline where there is one."""
+
+    def __init__(self, names: Callable[[], list[str]], history: str | None) -> None:
+        self.names = names
+        self.history = history
+        self.readline = load()
+        if self.readline is not None:
+            self.readline.set_completer(self.complete)
+            self.readline.set_completer_delims(WORD_ENDS)
+            self.readline.parse_and_bind("tab: complete")
+            self.readline.set_auto_history(True)
+            if history is not None and os.path.exists(history):
+                self.readline.read_history_file(history)
+
+    def complete(self, text: str, number: int) -> str | None:
+        """readline's question: the number-th name that begins so."""
+        if not text.strip():
+            return "    " if number == 0 else None
+        found = [name for name in self.names() if name.startswith(text)]
+        return found[number] if number < len(found) else None
+
+    def entries(self) -> Iterator[str]:
+        """Until the end of input (Ctrl-D). Ctrl-C drops what was typed of an entry."""
+        while True:
+            try:
+                yield self.entry()
+            except KeyboardInterrupt:
+                sys.stdout.write("\n")
+            except EOFError:
+                sys.stdout.write("\n")
+                return
+
+    def entry(self) -> str:
+        lines = [input(FIRST)]
+        while not is_meta(lines[0]) and lines[0].strip() and not is_complete("\n".join(lines)):
+            lines.append(input(MORE))
+        return "\n".join(lines)
+
+    def close(self) -> None:
+        if self.readline is not None and self.history is not None:
+            self.readline.set_history_length(HISTORY)
+            self.readline.write_history_file(self.history)
+
+
+def load() -> Any:
+    """The readline module, or None where Python has none."""
+    try:
+        import readline
+    except ImportError:
+        return None
+    return readline

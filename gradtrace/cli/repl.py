@@ -1,0 +1,136 @@
+"""The loop of `gradtrace repl`: each entry runs in one namespace, under the limits, and is recorded with all before it.
+
+What an entry comes to is printed as Python's prompt does; a line that begins with a colon asks about the whole session,
+answered by the analyses and views of the other commands.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from gradtrace.cli import output, report, session
+from gradtrace.engine import Tensor
+from gradtrace.errors import GradtraceError
+from gradtrace.lang.dialogue import Dialogue
+from gradtrace.lang.parse import Program
+from gradtrace.lang.run import Run
+from gradtrace.limits import Budget
+from gradtrace.trace.record import Trace
+from gradtrace.trace.steps import Watch
+
+NAME = "repl"
+FIELDS = ("backward()", "detach()", "dtype", "grad", "grad_fn", "is_leaf", "requires_grad", "retain_grad()", "shape")
+GOODBYE = ("exit", "quit", "exit()", "quit()")
+
+
+class Repl:
+    """A session. `failed` says whether any entry ended in an error."""
+
+    def __init__(self, budget: Budget, dtype: str | None, settings: report.Settings) -> None:
+        self.talk = Dialogue(NAME, budget, record=True, watcher=Watch(), dtype=dtype, host=session.host)
+        self.settings = settings
+        self.tables = False  # whether each entry's table follows it
+        self.failed = False
+        self.last: Tensor | None = None  # the last tensor that an entry came to or assigned
+        self.source: Any = None
+
+    def serve(self, entries: Iterable[str]) -> int:
+        """Runs the entries; returns the exit code that the program asked for, else 0."""
+        for entry in entries:
+            text = entry.strip()
+            if text in GOODBYE or text in (":quit", ":q"):
+                break
+            try:
+                self.obey(text, entry)
+            except SystemExit as end:
+                return end.code if isinstance(end.code, int) else 1
+            except KeyboardInterrupt:
+                self.interrupted()
+            except (GradtraceError, MemoryError) as error:
+                self.failed = True
+                sys.stdout.flush()
+                report.show(error, self.settings)
+        return 0
+
+    def obey(self, text: str, entry: str) -> None:
+        from gradtrace.cli import repl_commands
+
+        if text.startswith(":"):
+            repl_commands.run(self, text)
+        elif text:
+            self.run(entry)
+            if self.tables and self.talk.past.records:
+                repl_commands.variables(self, "")
+
+    def run(self, entry: str) -> None:
+        """Runs a statement, and prints what it comes to."""
+        program = self.talk.parse(entry + "\n")
+        self.declare(program)
+        self.source = program.source
+
+        def told(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+            report.write(f"{NAME}: {category.__name__}: {message}")
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)
+            warnings.showwarning = told
+            try:
+                done = self.talk.run(program, stdout=sys.stdout, stderr=sys.stderr, show=self.show)
+            finally:
+                sys.stdout.flush()
+        self.last = done.root if isinstance(done.root, Tensor) else self.last
+
+    def declare(self, program: Program) -> None:
+        """`w: leaf = 1.0` and `x: data = [1, 2]` make variables, as they do in an expression file."""
+        from gradtrace.cli import values
+
+        dtype = self.talk.default_dtype
+        for given in program.inputs:
+            if given.kind == "free" or given.default is None:
+                continue
+            tensor = values.tensor(session.default(program, given, dtype), dtype, floating=given.kind == "leaf")
+            self.talk.variables[given.name] = tensor.requires_grad_() if given.kind == "leaf" else tensor
+
+    def show(self, value: Any, text: str) -> None:
+        self.talk.variables["_"] = value
+        output.write(text + "\n")
+
+    def known_names(self) -> list[str]:
+        """What Tab completes: commands, variables, the language's names."""
+        from gradtrace.cli.repl_commands import COMMANDS
+        from gradtrace.lang.builtins import NAMES
+        from gradtrace.lang.names import MATHEMATICS
+
+        commands = [f":{name}" for name in COMMANDS]
+        fields = [f"{name}.{field}" for name, value in self.talk.variables.items() if isinstance(value, Tensor)
+                  for field in FIELDS]
+        offered = NAMES if self.talk.imports_torch else {*NAMES, *MATHEMATICS}
+        return sorted({*commands, *self.talk.variables, *fields, *offered})
+
+    def interrupted(self) -> None:
+        """Ctrl-C while an entry ran: what was noted of its last operation may be half of it."""
+        report.write("interrupted")
+        watch, past = self.talk.watcher, self.talk.past
+        whole = min(map(len, (past.records, past.scopes, watch.grad_modes, watch.notes)))
+        for notes in (past.records, past.scopes, watch.grad_modes, watch.notes):
+            del notes[whole:]
+
+    def forget(self) -> None:
+        """What was recorded goes; variables stay."""
+        self.talk.forget()
+        self.talk.watcher = Watch()
+
+    def trace(self) -> Trace:
+        """Everything so far, as the trace of one program."""
+        from gradtrace.trace.capture import capture
+
+        past, variables = self.talk.past, self.talk.variables
+        named = {name: value for name, value in variables.items() if name != "_"}
+        program = Program(self.source, None, (), self.talk.imports_torch, None)  # type: ignore[arg-type]
+        run = Run(program, named, self.last, (), past.records, past.spans, {}, past.scopes)
+        roots = [] if self.last is None else [self.last]
+        with session.uncollected():
+            return capture(run, roots, everything=True, watch=self.talk.watcher)

@@ -1,0 +1,160 @@
+"""What can be asked at the prompt of `gradtrace repl` with a colon, answered by the commands' analyses and views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gradtrace.cli import output, screen
+from gradtrace.errors import UsageError
+from gradtrace.trace.record import Trace
+
+if TYPE_CHECKING:
+    from gradtrace.cli.repl import Repl
+
+Command = Callable[["Repl", str], None]
+
+
+def run(repl: Repl, line: str) -> None:
+    """Does what a line such as ":why w" says. UsageError for one that is not known."""
+    name, _, rest = line[1:].strip().partition(" ")
+    found = [key for key in COMMANDS if key.startswith(name)] if name else []
+    if name not in COMMANDS and len(found) != 1:
+        from gradtrace.views.pick import close
+
+        raise UsageError(f"no command ':{name}'", close(name, COMMANDS) or ":help lists them")
+    command, _ = COMMANDS[name if name in COMMANDS else found[0]]
+    command(repl, rest.strip())
+
+
+def help(repl: Repl, rest: str) -> None:
+    width = max(len(name) for name in SHOWN)
+    lines = [f"  {name.ljust(width)}  {said}" for name, said in SHOWN.items()]
+    output.write("\n".join([INTRODUCTION, "", *lines, ""]))
+
+
+def recorded(repl: Repl) -> Trace:
+    """The trace, which must hold something."""
+    found = repl.trace() if repl.source is not None else None
+    if found is None or not found.tensors:
+        raise UsageError("there is no tensor yet", "for instance: w: leaf = 1.0")
+    return found
+
+
+def variables(repl: Repl, rest: str) -> None:
+    """The table of `gradtrace eval`: the tensors that variables hold."""
+    from gradtrace.views.table import render
+
+    trace = recorded(repl)
+    kept = trace if rest == "all" else trace._replace(tensors=tuple(t for t in trace.tensors if t.name is not None))
+    output.write(render(kept, screen.options(repl.settings.color, rest == "all")))
+
+
+def gradients(repl: Repl, rest: str) -> None:
+    """The gradients of the leaves, or of those named."""
+    from gradtrace.views import numbers, pick
+
+    trace = recorded(repl)
+    names = rest.replace(",", " ").split()
+    chosen = [pick.tensor(trace, name.removesuffix(".grad"), ":grad") for name in names] or [
+        t for t in trace.tensors if t.is_leaf and t.requires_grad]
+    if not chosen:
+        output.write("no leaf requires grad\n")
+    for t in chosen:
+        text = f"None ({t.grad_note})" if t.grad is None else numbers.short(t.grad)
+        output.write(f"{t.label}.grad = {text}\n")
+
+
+def why(repl: Repl, rest: str) -> None:
+    from gradtrace.analysis.answer import Facts
+    from gradtrace.analysis.why import explain
+    from gradtrace.views import pick
+    from gradtrace.views import why as view
+
+    trace = recorded(repl)
+    names = rest.replace(",", " ").split()
+    wanted = [pick.tensor(trace, name.removesuffix(".grad"), ":why") for name in names] or [
+        t for t in trace.named if t.name != "_"]
+    facts = Facts(trace)
+    answers = [explain(facts, record) for record in wanted]
+    output.write((view.text if names else view.overview)(answers, screen.options(repl.settings.color)))
+
+
+def graph(repl: Repl, rest: str) -> None:
+    """The tree, or a drawing in the file named."""
+    from gradtrace.views import dot, model, render, tree
+    from gradtrace.views.fold import fold
+
+    trace = recorded(repl)
+    suffix = render.suffix_of(rest) if rest else ""
+    drawn = model.model(trace, "data", fold(trace))
+    if rest:
+        from gradtrace.views import files
+
+        files.write_output(rest, render.render(drawn, dot.Options(), suffix, None))
+        output.write(f"written: {rest}\n")
+        return
+    look = screen.options(repl.settings.color)
+    output.write(tree.render(drawn, tree.Options(look.width, look.color, look.ascii)))
+
+
+def trace(repl: Repl, rest: str) -> None:
+    from gradtrace.analysis import steps
+    from gradtrace.views import pick
+    from gradtrace.views import steps as view
+
+    found = recorded(repl)
+    listed = steps.steps(found)
+    names = rest.replace(",", " ").split()
+    if names:
+        listed = steps.follow(found, listed, {pick.tensor(found, name, ":trace").id for name in names})
+    for part in view.table(listed, screen.options(repl.settings.color)):
+        output.write(part)
+
+
+def paths(repl: Repl, rest: str) -> None:
+    from gradtrace.analysis import paths as analysis
+    from gradtrace.views import paths as view
+    from gradtrace.views import pick
+
+    run = recorded(repl)
+    names = rest.replace(",", " ").split()
+    ends = [pick.tensor(run, name, ":paths") for name in names] or analysis.leaves(run)
+    output.write(view.table([analysis.paths(run, None, leaf, 100) for leaf in ends],
+                            screen.options(repl.settings.color)))
+
+
+def table(repl: Repl, rest: str) -> None:
+    if rest not in ("", "on", "off"):
+        raise UsageError(f":table takes on or off, not '{rest}'", ":table alone changes it")
+    repl.tables = not repl.tables if not rest else rest == "on"
+    output.write(f"tables after each entry: {'on' if repl.tables else 'off'}\n")
+
+
+def forget(repl: Repl, rest: str) -> None:
+    repl.forget()
+    output.write("what was recorded is forgotten; variables stay\n")
+
+
+def quit(repl: Repl, rest: str) -> None:
+    """The loop ends itself; this is for the list."""
+
+
+INTRODUCTION = """Statements and expressions run as they are typed, in one session.
+w: leaf = 1.0 makes a leaf that requires grad, x: data = [1, 2] one that does
+not; import torch brings PyTorch's names and its float32."""
+
+# name: what it does, and how it is shown by :help
+COMMANDS: dict[str, tuple[Command, tuple[str, str]]] = {
+    "vars": (variables, (":vars [all]", "the tensors: value, gradient, leaf status, grad_fn")),
+    "grad": (gradients, (":grad [NAME...]", "gradients, of the leaves or of those named")),
+    "why": (why, (":why [NAME...]", "why a gradient is None, zero or what it is")),
+    "graph": (graph, (":graph [FILE]", "the graph as a tree, or drawn: g.svg, g.png, g.html")),
+    "trace": (trace, (":trace [NAME...]", "every step so far, forward and backward")),
+    "paths": (paths, (":paths [NAME...]", "the chain rule path by path, from the last result")),
+    "table": (table, (":table [on|off]", "show :vars after each entry")),
+    "forget": (forget, (":forget", "drop what was recorded; variables stay")),
+    "help": (help, (":help", "this list")),
+    "quit": (quit, (":quit", "leave; so do exit() and Ctrl-D")),
+}
+SHOWN = dict(shown for _, shown in COMMANDS.values())

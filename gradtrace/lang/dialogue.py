@@ -1,0 +1,70 @@
+"""Programs that run one after the other in one namespace: the cells of a notebook, the entries of a person at a prompt.
+
+    talk = Dialogue("note.md", budget)
+    run = talk.run("import torch", stdout=out)
+
+What a program changes for the process (seed, print options) holds for the next one, and is put back after each.
+With `record` the operators of all are kept as those of one program, whose text is all of theirs.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.lang import restore
+from gradtrace.lang.parse import Program, parse
+from gradtrace.lang.run import Namespace, Past, Run, run
+from gradtrace.lang.source import Source, Span
+from gradtrace.limits import Budget
+
+
+class Dialogue:
+    """`record` and `watcher` as for `lang.run`; `dtype` None is float64, or float32 once torch was imported."""
+
+    def __init__(self, name: str, budget: Budget, *, record: bool = False, watcher: Any = None, dtype: Any = None,
+                 host: Any = None) -> None:
+        self.name = name
+        self.budget = budget
+        self.record = record
+        self.watcher = watcher
+        self.dtype = dtype
+        self.host = host
+        self.variables: dict[str, Any] = {}
+        self.classes: set[type] = set()
+        self.imports_torch = False
+        self.text = ""  # of all that ran
+        self.past = Past([], [], [Span(0, 0, 0, 0)])
+        self.kept: Any = None
+
+    @property
+    def default_dtype(self) -> str:
+        return self.dtype or ("float32" if self.imports_torch else "float64")
+
+    def parse(self, text: str) -> Program:
+        """Reads the next program; its lines count on from the last one's. ParseError, UnsupportedError as `parse`."""
+        if self.record:
+            budget = self.budget._replace(source_bytes=self.budget.source_bytes + self.text.count("\n"))
+            program = parse("\n" * self.text.count("\n") + text, self.name, budget)
+            program = program._replace(source=Source.of(self.name, self.text + text))
+        else:
+            program = parse(text, self.name, self.budget)
+        self.imports_torch = self.imports_torch or program.imports_torch
+        return program._replace(imports_torch=self.imports_torch)
+
+    def run(self, program: Program, *, stdout: Any, stderr: Any, show: Callable[[Any, str], None] | None = None) -> Run:
+        """Runs it, with whatever `lang.run` raises; `show` gets the value and the text of each expression statement."""
+        if self.record:
+            self.text = program.source.text.rstrip("\n") + "\n"
+        if self.kept is not None:
+            restore.put_random_state(self.kept[0])
+            restore.put_print_options(self.kept[1])
+        namespace = Namespace(self.variables, self.classes, self.past if self.record else None, self._keep)
+        return run(program, within=namespace, budget=self.budget, stdout=stdout, stderr=stderr, show=show,
+                   dtype=self.default_dtype, record=self.record, watcher=self.watcher, host=self.host)
+
+    def _keep(self) -> None:
+        self.kept = restore.random_state(), restore.print_options()
+
+    def forget(self) -> None:
+        """Drops what was recorded; variables keep their values."""
+        self.past.records.clear()
+        self.past.scopes.clear()

@@ -1,0 +1,243 @@
+"""`gradtrace repl`: as a process on a pipe, and at a terminal of its own."""
+
+import os
+import pty
+import re
+import select
+import signal
+import sys
+import time
+
+import pytest
+
+NOTES = "w: leaf = 1.0\nx: data = 2\ny = (x + w) * (w + 1)\n"
+
+
+@pytest.fixture
+def talk(process):
+    """talk(lines, ...) -> (exit code, stdout, stderr) of a session on a pipe."""
+
+    def run(text, *args):
+        done = process("repl", *args, input=text)
+        assert "Traceback" not in done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+def test_the_notes_example(talk):
+    assert talk(NOTES + "y\ny.backward()\nw.grad\nw\nx.grad\n") == (
+        0, "tensor(6., grad_fn=<MulBackward0>)\ntensor(5.)\ntensor(1., requires_grad=True)\n", "")
+
+
+def test_pytorchs_names_and_flags(talk):
+    code, out, err = talk("import torch\nt = torch.ones(2, requires_grad=True)\nt\ns = (t * t).sum()\ns\ns.backward()\n"
+                          "t.grad\nt.detach()\n_.requires_grad\n1 + 1\n'text'\nNone\n")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == ["tensor([1., 1.], requires_grad=True)", "tensor(2., grad_fn=<SumBackward0>)",
+                                "tensor([2., 2.])", "tensor([1., 1.])", "False", "2", "'text'"]
+
+
+def test_a_script_with_empty_lines_runs_as_it_is(talk):
+    script = """\
+import torch
+
+class Double(torch.autograd.Function):
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+
+        return g * 2
+
+def f(x):
+    if x > 0:
+        return Double.apply(x)
+
+    else:
+        return x
+
+w = torch.tensor(3., requires_grad=True)
+for i in range(2):
+
+    f(w).backward()
+w.grad
+text = '''two
+
+lines'''
+len(text)
+"""
+    assert talk(script) == (0, "tensor(4.)\n10\n", "")
+
+
+def test_an_error_is_told_with_its_place_and_the_session_goes_on(talk):
+    code, out, err = talk("a = 1\nb = nope + a\nb +\nimport os\na\ndef f(x):\n    return x / 0\nf(a)\n'on'\n")
+    assert (code, out) == (1, "1\n'on'\n")
+    lines = err.splitlines()
+    assert lines[0].startswith("repl:2:5: name 'nope' is not defined") and lines[2] == "        ^~~~"
+    assert "repl:3:4: syntax error" in err and "'os'" in err
+    assert "ZeroDivisionError: division by zero" in err and "    return x / 0" in err  # the line of an earlier entry
+
+
+def test_what_is_asked_with_a_colon(talk):
+    code, out, err = talk(NOTES + "y.backward()\n:grad\n:grad x\n:why w\n:why\n:vars\n:graph\n:trace w\n:paths w\n")
+    assert (code, err) == (0, "")
+    assert "w.grad = 5\n" in out and "x.grad = None (requires_grad is False)\n" in out
+    assert "w.grad is 5, from backward on line 4.\n\n  line 1  w: leaf = 1.0\n" in out
+    assert "x.grad is None: it is a leaf that was made without requires_grad=True.\n" in out
+    assert re.search(r"^y +6 +\(\) +float64 +False +True +MulBackward0 +None", out, re.M)
+    assert "├─ x + w   3   AddBackward0" in out and "      sum: 3 + 2, from w + 1, x + w\n" in out
+    assert "w.grad = 2*1 + 3*1 = 5\n" in out
+
+
+def test_why_backward_fails(talk):
+    code, out, err = talk(NOTES + "y.backward()\ny.backward()\n:why w\n")
+    assert code == 1 and "Trying to backward through the graph a second time" in err
+    assert "w.grad is 5, from backward on line 4." in out
+
+
+def test_a_drawing(talk, here):
+    assert talk(NOTES + ":graph g.svg\n")[1] == "written: g.svg\n"
+    assert "</svg>" in (here / "g.svg").read_text()
+    assert "end it in" in talk(NOTES + ":graph g.what\n")[2]
+
+
+def test_tables_after_each_entry(talk):
+    code, out, _ = talk(":table\nw: leaf = 1.0\ny = w * 2\n:table off\ny = y + 1\n:table maybe\n")
+    assert code == 1 and out.count("MulBackward0") == 1 and "tables after each entry: off" in out
+
+
+def test_forgetting(talk):
+    code, out, err = talk(NOTES + ":forget\nz = y * 2\nz.backward()\nw.grad\n:trace\n:why w\n")
+    assert (code, err) == (0, "") and "tensor(10.)" in out
+    assert "x + w  " not in out.split("backward 1")[0] and "w.grad is 10" in out
+
+
+def test_what_is_asked_of_nothing_or_wrongly(talk):
+    code, _, err = talk(":why\n:nothing\n:why nobody\n:t\n")
+    assert code == 1 and len(err.splitlines()) == 4
+    assert "there is no tensor yet; for instance: w: leaf = 1.0" in err and "no command ':nothing'" in err
+
+
+def test_help_and_the_ways_out(talk):
+    assert all(f"  :{name}" in talk(":help\n")[1] for name in ("why", "graph", "trace", "grad", "vars", "quit"))
+    for leave in (":quit", ":q", "exit()", "quit", "import sys\nsys.exit(0)\n:quit"):
+        assert talk(f"1\n{leave}\n2\n")[:2] == (0, "1\n")
+    assert talk("raise SystemExit(3)\n2\n")[:2] == (3, "")
+
+
+def test_seeds_limits_and_dtypes(talk):
+    assert talk("randn(2)\n", "--seed", "1") == talk("randn(2)\n", "--seed", "1")
+    assert talk("randn(2)\n", "--seed", "1") != talk("randn(2)\n", "--seed", "2")
+    assert talk("x: leaf = 1\nx / 3\n", "--dtype", "float32")[1] == "tensor(0.3333, grad_fn=<DivBackward0>)\n"
+    code, out, err = talk("for i in range(1000): 1\n1 + 1\n", "--max-steps", "100")
+    assert (code, out) == (1, "2\n") and "--max-steps" in err
+    assert "'open' is not offered" in talk("open('x')\n")[2]
+
+
+# ---- at a terminal
+
+
+class Terminal:
+    """`gradtrace repl` on a pseudo-terminal: `say` types a line, `until` waits for a text."""
+
+    def __init__(self, *args, env):
+        pid, self.fd = pty.fork()
+        if not pid:
+            os.execve(sys.executable, [sys.executable, "-m", "gradtrace", "repl", *args], env)
+        self.pid, self.seen = pid, ""
+
+    def say(self, text):
+        os.write(self.fd, text.encode())
+
+    def until(self, text):
+        deadline = time.monotonic() + 60
+        start = len(self.seen)
+        while text not in self.seen[start:]:
+            assert time.monotonic() < deadline, self.seen
+            if select.select([self.fd], [], [], 1)[0]:
+                try:
+                    self.seen += os.read(self.fd, 4096).decode()
+                except OSError:
+                    break
+        return self.seen[start:]
+
+    def end(self):
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@pytest.fixture
+def terminal(here, clean):
+    pytest.importorskip("readline")
+    started = []
+
+    def begin(*args):
+        started.append(Terminal(*args, env=clean(TERM="dumb", COLUMNS="100")))
+        started[-1].until(">>> ")
+        return started[-1]
+
+    yield begin
+    for one in started:
+        try:
+            os.kill(one.pid, signal.SIGKILL)
+            os.waitpid(one.pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass
+
+
+def test_prompts_continuation_and_ctrl_d(terminal):
+    t = terminal()
+    t.say("w: leaf = 1.0\n")
+    t.until(">>> ")
+    t.say("w * 3\n")
+    assert "tensor(3., grad_fn=<MulBackward0>)" in t.until("\r\n>>> ")
+    t.say("for i in range(2):\n")
+    t.until("... ")
+    t.say("    print(i + 40)\n")
+    t.until("... ")
+    t.say("\n")
+    assert "40\r\n41\r\n" in t.until(">>> ")
+    t.say("\x04")
+    t.until("\r\n")
+    assert t.end() == 0
+
+
+def test_ctrl_c_drops_what_is_typed_and_stops_what_runs(terminal):
+    t = terminal()
+    t.say("half a line")
+    t.until("half a line")
+    t.say("\x03")
+    t.until(">>> ")
+    t.say("x = 0\n")
+    t.until(">>> ")
+    t.say("while True: x = x + 1\n")
+    t.until("... ")
+    t.say("\n")
+    t.until("\r\n")
+    time.sleep(0.5)
+    t.say("\x03")
+    assert "interrupted" in t.until(">>> ")
+    t.say("x > 0\n")
+    assert "True" in t.until("\r\n>>> ")
+    t.say(":q\n")
+    t.until("\r\n")
+    assert t.end() == 0
+
+
+def test_history_completion_and_the_file_of_history(terminal, here):
+    t = terminal("--history", "past")
+    t.say("long_name = 5\n")
+    t.until(">>> ")
+    t.say("long_\t + 1\n")
+    assert "6" in t.until("\r\n>>> ")
+    t.say("\x1b[A\n" if os.environ.get("TERM") else "\x10\n")
+    assert "6" in t.until("\r\n>>> ")
+    t.say("exit()\n")
+    t.until("\r\n")
+    assert t.end() == 0
+    assert "long_name = 5" in (here / "past").read_text()
+    assert not (here / "nothing").exists()

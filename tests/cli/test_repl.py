@@ -160,14 +160,19 @@ class Terminal:
             assert time.monotonic() < deadline, self.seen
             if select.select([self.fd], [], [], 1)[0]:
                 try:
-                    self.seen += os.read(self.fd, 4096).decode()
+                    found = os.read(self.fd, 4096).decode()
                 except OSError:
+                    found = ""
+                if not found:
                     break
+                self.seen += found
         return self.seen[start:]
 
     def end(self):
+        self.until("\0")  # to the end of its output
+        status = os.waitpid(self.pid, 0)[1]
         os.close(self.fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return os.waitstatus_to_exitcode(status)
 
 
 @pytest.fixture

@@ -118,6 +118,11 @@ ROWS: dict[str, tuple[str, str, str]] = {
         f"gradtrace verify {NOTES}/note_1_graph_and_dynamic_graph.txt",
         "",
     ),
+    "I7": (
+        "Cells out of order and run twice: the fifth note. Its TensorBoard cell runs with --allow-write data.",
+        f"gradtrace verify {NOTES}/note_5_function_hooks_tensorboard.txt",
+        "",
+    ),
     "I2 I3": (
         "Markdown with front matter and fenced cells: the fourth note.",
         f"gradtrace verify {NOTES}/note_4_blog_graph_static_vs_dynamic.txt",

@@ -18,11 +18,14 @@ from gradtrace.limits import Budget
 DRAWS = re.compile(
     r"\b(randn?|rand_like|randn_like|randint|randperm|normal|bernoulli|multinomial|dropout|Linear|Conv\w*)\b"
 )
-RAN, FAILED, SKIPPED, REFUSED = "no record", "failed", "not run", "refused"
+RAN, FAILED, SKIPPED, REFUSED, TWICE = "no record", "failed", "not run", "refused", "run twice"
+AGREES = (outputs.SAME, outputs.ADDRESSES, outputs.VERSION)
+NUMBERED = re.compile(r"In \[(\d+)\]")
 
 
 class Checked(NamedTuple):
-    """One cell: the verdict of `outputs`, or "no record", "failed", "not run", "refused" (by language or wall)."""
+    """One cell: the verdict of `outputs`, or "no record", "failed", "not run", "refused" (by language or wall),
+    or "run twice": the record is what the cell prints when it is run once more, and the numbers say that it was."""
 
     cell: Cell
     verdict: str
@@ -41,8 +44,29 @@ class Notebook:
     def __init__(self, name: str, budget: Budget) -> None:
         self.talk = Dialogue(name, budget, host=session.host)
         self.draws = False
+        self.numbers: set[int] = set()  # of the cells so far
 
     def check(self, cell: Cell) -> Checked:
+        """Runs a cell, and once more if its record is of that."""
+        found = self.check_once(cell)
+        if found.verdict == outputs.DIFFERS and outputs.error_of(outputs.normal(cell.record or "")):
+            missing = self.number_before(cell)
+            again = self.check_once(cell) if missing else None
+            if again is not None and again.verdict in AGREES:
+                why = f"there is no In [{missing}]: it was run twice, and its record is of the second time"
+                found = again._replace(verdict=TWICE, detail="; ".join(filter(None, (why, again.detail))))
+        number = NUMBERED.match(cell.label)
+        if number:
+            self.numbers.add(int(number[1]))
+        return found
+
+    def number_before(self, cell: Cell) -> int:
+        """The number before a cell's if no cell so far has it: it was taken by a run whose output is gone; else 0."""
+        number = NUMBERED.match(cell.label)
+        before = int(number[1]) - 1 if number else 0
+        return before if before not in self.numbers else 0
+
+    def check_once(self, cell: Cell) -> Checked:
         """Runs a cell and compares what it printed."""
         if cell.skipped:
             return Checked(cell, SKIPPED, cell.skipped, "")
@@ -108,7 +132,7 @@ def verify(name: str, text: str, budget: Budget) -> list[Checked]:
 
 def updated(name: str, text: str, found: list[Checked]) -> str:
     """The document with every record that is no longer what the cell prints replaced by what it prints."""
-    stale = [c for c in found if c.cell.record is not None and c.verdict not in (outputs.SAME, REFUSED, SKIPPED)]
+    stale = [c for c in found if c.cell.record is not None and c.verdict not in (outputs.SAME, REFUSED, SKIPPED, TWICE)]
     if name.endswith(".ipynb"):
         return notes.updated_json(text, {c.cell.line: c.printed for c in stale}) if stale else text
     return notes.updated_text(text, [(c.cell, c.printed) for c in stale])

@@ -1,7 +1,8 @@
 """A note's cells and whether they print what is recorded.
 
 The JSON document has `schema` "gradtrace/verify", `version`, file, passed, counts by verdict, and `cells` [{label,
-line, verdict, detail, recorded, printed}]. Verdicts: "same", "addresses", "random", "version" (all fine), "no record",
+line, verdict, detail, recorded, printed}]. Verdicts: "same", "addresses", "random", "version", "run twice" (all fine),
+"no record",
 "not run", and "differs", "failed", "refused".
 """
 
@@ -16,8 +17,8 @@ from gradtrace.views.layout import Cell, Column, Options, paint
 
 SCHEMA, VERSION = "gradtrace/verify", 1
 COLUMNS = ("cell", "line", "verdict", "detail")
-STYLES = {"same": "green", "addresses": "green", "random": "green", "version": "yellow", "no record": "dim",
-          "not run": "dim", "differs": "red", "failed": "red", "refused": "red"}
+STYLES = {"same": "green", "addresses": "green", "random": "green", "version": "yellow", "run twice": "yellow",
+          "no record": "dim", "not run": "dim", "differs": "red", "failed": "red", "refused": "red"}
 
 
 def text(name: str, found: Sequence[Any], options: Options) -> str:
@@ -32,7 +33,7 @@ def lines(name: str, found: Sequence[Any], options: Options) -> Iterator[str]:
         grid.column("detail", [Cell(visible(c.detail)) for c in found]),
     ], options, {"detail": 20})
     for c in found:
-        if not c.passed or c.verdict == "version":
+        if not c.passed or c.verdict in ("version", "run twice"):
             yield ""
             yield paint(f"{c.cell.label}: {c.verdict}", "bold", options)
             yield from wrap(visible(c.detail), options.width or 100)
@@ -41,6 +42,9 @@ def lines(name: str, found: Sequence[Any], options: Options) -> Iterator[str]:
     yield ""
     counts = tally(found)
     yield f"{visible(name)}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    versions = counts.get("version", 0)
+    if versions and all(c.passed for c in found):
+        yield f"nothing differs but what today's PyTorch writes otherwise ({versions}; --strict counts it)"
 
 
 def shown(title: str, content: str | None, options: Options) -> Iterator[str]:

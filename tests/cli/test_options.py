@@ -192,6 +192,7 @@ OWN = {
     "verify": {
         "--format": (("note.md",), ("--format", "json")),
         "--update": (("note.md",), ("--update",)),
+        "--strict": (("old.txt",), ("--strict",)),
     },
 }
 WITHOUT_INPUTS = ("ops", "verify", "completion")
@@ -210,6 +211,8 @@ def compare(gt, here):
     (here / "p.json").write_text('{"w": 3}')
     (here / "t.csv").write_text("x\n0.1\n2\n")
     (here / "bad.csv").write_text("x\n1\nnone\n")
+    (here / "old.txt").write_text("In [1]:\nimport torch\nprint(torch.ones(1, requires_grad=True) * 2)\n\n"
+                                  "tensor([2.], grad_fn=<MulBackward>)\n")
     (here / "note.md").write_text("```python\nprint(1)\n```\nIt prints\n```\n2\n```\n")
 
     def check(args, added):

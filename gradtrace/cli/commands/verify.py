@@ -15,7 +15,8 @@ HELP = """Run the cells of a note in the order of the file, in one namespace, an
 recorded there. FILE is a notebook (.ipynb), text with In [n]: cells, or Markdown with fenced python code and results.
 
 Addresses may differ; so may random numbers, and what another version of PyTorch writes otherwise: that is told. The
-exit code is 1 if anything else differs or fails.
+exit code is 1 if anything else differs or fails; with --strict, also if PyTorch writes it otherwise today. A cell whose
+record is an error that only a second run gives, and whose number says that there was one, is run twice.
 
 \b
 Examples:
@@ -26,7 +27,8 @@ Examples:
 FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 
-def verify(file: str, format: str, color: str | None, update: bool, **flags: Any) -> int:
+def verify(file: str, format: str, color: str | None, update: bool, strict: bool, **flags: Any) -> int:
+    from gradtrace.analysis import outputs
     from gradtrace.cli import verifying
     from gradtrace.views import verify as view
 
@@ -41,7 +43,8 @@ def verify(file: str, format: str, color: str | None, update: bool, **flags: Any
     output.write(
         view.text(name, found, screen.options(color)) if format == "table" else view.render(name, found, format)
     )
-    return Exit.OK if all(c.passed for c in found) or update else Exit.FAILED
+    passed = all(c.passed and not (strict and c.verdict == outputs.VERSION) for c in found)
+    return Exit.OK if passed or update else Exit.FAILED
 
 
 command = click.Command(
@@ -51,6 +54,8 @@ command = click.Command(
         click.Argument(["file"]),
         *map(SectionOption, [
             ToolOption(["--update"], is_flag=True, section="Output", help="Rewrite the records that differ."),
+            ToolOption(["--strict"], is_flag=True, section="Output",
+                       help="Fail also what another version of PyTorch wrote otherwise."),
             *options.format(FORMATS),
             *options.limits(),
             *options.common(),

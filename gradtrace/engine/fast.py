@@ -12,7 +12,7 @@ from gradtrace.engine.hot import hot, no_kernel
 from gradtrace.engine.node import accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, Op, records
 from gradtrace.engine.saved import SAVE, note_versions
-from gradtrace.engine.spec import FLOAT, spec_of
+from gradtrace.engine.spec import LARGE, spec_of
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, blank, normalise
 
@@ -51,6 +51,7 @@ def any_unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]
     plan = record.plan(1) if differentiable else None
     keeps = plan is not None and plan.actions[0] == SAVE
     keeps_out = plan is not None and plan.save_out
+    with_slope = differentiable and getattr(record._kernel, "by_blocks", False)
     kind: Any = None
 
     def call(input: Any) -> Any:
@@ -60,13 +61,19 @@ def any_unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]
         x, extra = input._data, input._x
         if extra is not None and extra.odd:
             return general(input)
+        slope = None
         if type(x) is float:
             try:
                 z: Any = scalar(x)
             except FLOAT_TRAPS:
                 return general(input)
         elif type(x) is not bool and x.dtype.kind == "f":
-            z = record.wide(x) if x.dtype.itemsize == 8 else record.kernel(x)
+            if with_slope and x.size >= LARGE and x.dtype.itemsize == 8 and input._req and state.grad_enabled:
+                from gradtrace.engine.trigonometry import with_derivative
+
+                z, slope = with_derivative(record.name, x)
+            else:
+                z = record.kernel(x) if x.size >= LARGE or x.dtype.itemsize != 8 else record.wide(x)
         else:
             return general(input)
         if type(z) is not type(x) and type(z) is not bool:
@@ -76,7 +83,7 @@ def any_unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]
         out._nr = 0
         out._x = None
         spec = spec_of(z)
-        out._spec = spec if differentiable and (spec.shape or spec is FLOAT) else None
+        out._spec = spec if differentiable and spec.common else None
         settle(input)
         if not input._req or not differentiable or not state.grad_enabled:
             out._fn = None
@@ -87,7 +94,8 @@ def any_unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]
         out._fn = node = kind()
         out._req = True
         node.a = input if keeps else None
-        node.b = node.nb = node.nrs = node.rare = None
+        node.b = slope  # of no meaning but to `blocks.py`
+        node.nb = node.nrs = node.rare = None
         node.na = input._fn or accumulator(input)
         if input._nr:
             node.nrs = (input._nr,)
@@ -150,7 +158,7 @@ def any_binary(record: Op) -> Callable[[Any, Any], Any]:
         out._nr = 0
         out._x = None
         spec = spec_of(z)
-        out._spec = spec if differentiable and (spec.shape or spec is FLOAT) else None
+        out._spec = spec if differentiable and spec.common else None
         settle(a)
         if kind_of_b is Tensor:
             settle(b)
@@ -200,5 +208,6 @@ def settle(tensor: Tensor) -> None:
     extra, fn, raw = tensor._x, tensor._fn, tensor._data
     if (extra is not None and (extra.counter is not None or extra.odd)) or (fn is not None and fn.outputs != 1):
         return
-    if type(raw) is float or raw.ndim:
-        tensor._spec = spec_of(raw)
+    spec = spec_of(raw)
+    if spec.common:
+        tensor._spec = spec

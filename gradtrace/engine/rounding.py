@@ -8,6 +8,7 @@ numbers nobody reads, are rounded twice.
 from __future__ import annotations
 
 from gradtrace.annotations import Any
+from gradtrace.engine import spec
 from gradtrace.engine.lazy import np
 
 LARGE = 2048  # elements
@@ -36,10 +37,11 @@ def blend(start: Any, end: Any, weight: Any) -> Any:
     return np.where(near, multiply_add(start, weight, away), multiply_add(end, away, weight - 1))
 
 
-def once(name: str) -> Any:
+def once(name: str, by_blocks: bool = False) -> Any:
     """The kernel of numpy's function `name`, in float32 worked out in float64: PyTorch's are nearly always exact.
 
-    What the kernel stands for otherwise is its attribute `ufunc`, for who runs it block by block.
+    What the kernel stands for otherwise is its attribute `ufunc`, for who runs it block by block. `by_blocks`: for large
+    float64 arrays `trigonometry.py` has it.
     """
 
     function: Any = None
@@ -50,8 +52,13 @@ def once(name: str) -> Any:
             function = getattr(np, name)
         if x.dtype.itemsize == 4 and x.size <= LARGE and x.dtype.kind == "f":
             return function(x, dtype=np.float64).astype(np.float32)
+        if by_blocks and x.size >= spec.LARGE and x.dtype.itemsize == 8 and x.dtype.kind == "f":
+            from gradtrace.engine import trigonometry
+
+            return getattr(trigonometry, name)(x)
         return function(x)
 
+    kernel.by_blocks = by_blocks  # type: ignore[attr-defined]
     kernel.ufunc = name  # type: ignore[attr-defined]
     return kernel
 

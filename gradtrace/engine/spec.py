@@ -10,18 +10,28 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 
+LARGE = 1 << 16  # elements of an array for which backward goes by blocks (`blocks.py`)
 MANY = 4096  # specs, or numbers of one spec; beyond it what is known is forgotten, which costs time only
+
+
+def count(shape: tuple[int, ...]) -> int:
+    n = 1
+    for size in shape:
+        n *= size
+    return n
 
 
 class Spec:
     """A shape and a numpy dtype (None: a Python float), or lists of them for several results."""
 
-    __slots__ = ("dtype", "numbers", "shape", "wide")
+    __slots__ = ("common", "dtype", "numbers", "shape", "wide")
 
     def __init__(self, shape: Any, dtype: Any) -> None:
         self.shape = shape
         self.dtype = dtype
         self.wide = type(shape) is tuple and dtype is not None and dtype == np.float64
+        # Whether tensors like it are on the common path: a 0-d array is not, and a large one has a way of its own.
+        self.common = dtype is None or (type(shape) is tuple and 0 < len(shape) and count(shape) < LARGE)
         self.numbers: dict[Any, Any] = {}  # Python numbers as 0-d arrays: numpy is slow to convert one each time
 
     def number(self, value: Any) -> Any:

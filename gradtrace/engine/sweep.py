@@ -21,6 +21,7 @@ from gradtrace.engine.hot import BOTH, FIRST, Unusual
 from gradtrace.engine.namespace import ARRAY, SCALAR
 from gradtrace.engine.node import FREED, FREED_MESSAGE, AccumulateGrad, Node
 from gradtrace.engine.op import FLOAT_TRAPS
+from gradtrace.engine.spec import LARGE
 from gradtrace.engine.tensor import Tensor
 
 TRAPS = (*FLOAT_TRAPS, Unusual)
@@ -141,6 +142,11 @@ class Sweep:
     def run(self, node: Any, g: Any) -> None:
         """Runs a node of any kind."""
         plan = node.plan
+        if type(g) is self.ndarray and g.size >= LARGE:
+            from gradtrace.engine.blocks import run_stretch
+
+            if run_stretch(self, node, g):
+                return
         if plan is not None and plan.quick and not plan.kind and node.rare is None:
             results = self.run_rules(node, g)
         else:

@@ -63,9 +63,9 @@ rsqrt = op("rsqrt(self)", lambda x: 1 / np.sqrt(x), scalar=scalars.rsqrt, node="
 reciprocal = op("reciprocal(self)", lambda x: np.divide(1, x), scalar=scalars.reciprocal,
                 node="ReciprocalBackward0", **FLOAT,
                 self=d("out", lambda xp, g, out, self: -g * (out * out)))
-sin = op("sin(self)", once("sin"), scalar=math.sin, node="SinBackward0", **FLOAT,
+sin = op("sin(self)", once("sin", by_blocks=True), scalar=math.sin, node="SinBackward0", **FLOAT,
          self=d("self", lambda xp, g, out, self: g * xp.cos(self)))
-cos = op("cos(self)", once("cos"), scalar=math.cos, node="CosBackward0", **FLOAT,
+cos = op("cos(self)", once("cos", by_blocks=True), scalar=math.cos, node="CosBackward0", **FLOAT,
          self=d("self", lambda xp, g, out, self: g * -xp.sin(self)))
 tan = op("tan(self)", once("tan"), scalar=math.tan, node="TanBackward0", **FLOAT,
          self=d("out", lambda xp, g, out, self: g * (1 + xp.pow_scalar(out, 2))))

@@ -107,7 +107,9 @@ def stretch(now: Sweep, first: Node) -> list[Node]:
 def fits(node: Node, first: Node) -> bool:
     """Whether a node is an elementwise operation on arrays like that of `first`, which lie in one piece."""
     plan = node.plan
-    if plan is None or node.rare is not None or node.outputs != 1 or node.op.scalar is None or node.op.joint is not None:
+    if plan is None or node.rare is not None or node.outputs != 1:
+        return False
+    if node.op.scalar is None or node.op.joint is not None:
         return False
     if node.shape != first.shape or node.dtype is not first.dtype or node.freed or not plan.rules:
         return False

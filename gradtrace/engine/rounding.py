@@ -40,8 +40,8 @@ def blend(start: Any, end: Any, weight: Any) -> Any:
 def once(name: str, by_blocks: bool = False) -> Any:
     """The kernel of numpy's function `name`, in float32 worked out in float64: PyTorch's are nearly always exact.
 
-    What the kernel stands for otherwise is its attribute `ufunc`, for who runs it block by block. `by_blocks`: for large
-    float64 arrays `trigonometry.py` has it.
+    What the kernel stands for otherwise is its attribute `ufunc`, for who runs it block by block. With `by_blocks`
+    `trigonometry.py` has it for large float64 arrays.
     """
 
     function: Any = None

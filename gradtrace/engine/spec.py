@@ -31,7 +31,7 @@ class Spec:
         self.dtype = dtype
         self.wide = type(shape) is tuple and dtype is not None and dtype == np.float64
         # Whether tensors like it are on the common path: a 0-d array is not, and a large one has a way of its own.
-        self.common = dtype is None or (type(shape) is tuple and 0 < len(shape) and count(shape) < LARGE)
+        self.common = dtype is None or (type(shape) is tuple and len(shape) > 0 and count(shape) < LARGE)
         self.numbers: dict[Any, Any] = {}  # Python numbers as 0-d arrays: numpy is slow to convert one each time
 
     def number(self, value: Any) -> Any:

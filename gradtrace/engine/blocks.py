@@ -56,7 +56,7 @@ class Exit(NamedTuple):
     target: Node
     number: int
     source: Node
-    index: int
+    edge: int
     whole: Any  # they are put together there
     have: Any  # what had arrived before
 
@@ -179,8 +179,8 @@ def exit_to(now: Sweep, target: Node, source: Node, index: int, exits: list[Exit
 def run_blocks(steps: list[Step], have: list[Any], whole: list[Any], g: Any) -> None:
     size, dtype = g.size, g.dtype
     whole = [array.reshape(-1) for array in whole]
-    everywhere = g.reshape(-1)[:1] if not any(g.strides) else None  # one number expanded, as from a sum
-    incoming = None if everywhere is not None else np.ascontiguousarray(g).reshape(-1)
+    expanded = not any(g.strides)  # one number for all, as from a sum
+    incoming = g.reshape(-1)[:1] if expanded else np.ascontiguousarray(g).reshape(-1)
     count = -(-size // BLOCK)
     members = len(steps)
     for k in range(count):
@@ -189,7 +189,7 @@ def run_blocks(steps: list[Step], have: list[Any], whole: list[Any], g: Any) -> 
         values: list[Any] = [None] * (members + len(whole))
         for i, before in enumerate(have):
             values[members + i] = None if before is None else before[here]
-        values[0] = np.broadcast_to(everywhere, (length,)) if incoming is None else incoming[here]
+        values[0] = np.broadcast_to(incoming, (length,)) if expanded else incoming[here]
         for i, step in enumerate(steps):
             args = step.args
             if step.sliced:
@@ -214,7 +214,7 @@ def hand_over(now: Sweep, exit: Exit) -> None:
     target, value = exit.target, exit.whole
     if exit.have is None:
         if target.outputs != 1 or value.shape != target.shape or value.dtype is not target.dtype:
-            value = conform(value, target, exit.number, exit.source, exit.index)
+            value = conform(value, target, exit.number, exit.source, exit.edge)
         now.receive(target, exit.number, value)
     elif target.is_accumulator:
         target.gathered, target.owned = value, True  # type: ignore[attr-defined]

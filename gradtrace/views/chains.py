@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from gradtrace.annotations import Any, Iterable, NamedTuple, Sequence
 from gradtrace.trace.record import Trace
-from gradtrace.views.fold import LINES, LONGEST, SERIES, Fold, Group
+from gradtrace.views.fold import FITS, LINES, LONGEST, SERIES, Fold, Group
 
 PERIOD = 500  # operations of the longest block whose repetition is looked for
 NAMED = 3  # operations that a box of no pattern names
@@ -48,6 +48,29 @@ def taken_together(trace: Trace, found: Fold, lines: Sequence[range] = ()) -> Fo
             for index in part:
                 member[index] = chain.id
     return found._replace(groups=tuple(groups), member=tuple(member))
+
+
+def opened(trace: Trace, found: Fold, group: Group) -> Fold:
+    """The same fold with one chain open: its operations, its first copy, or shorter runs of a long one."""
+    member, groups = list(found.member), list(found.groups)
+    ids = list(group.operations)
+    size = max(2, -(-len(ids) // (LONGEST // 2)))
+    if group.copies > 1:
+        first = len(ids) // group.copies
+        parts = [Stretch(first, len(ids) - first, group.copies - 1)]
+    elif len(ids) > FITS + LONGEST * 2:
+        parts = stretches([trace.operations[i].name for i in ids], size)
+    else:
+        parts = []
+    for index in ids:
+        member[index] = None
+    made = [chain_of(trace, 0, ids[p.start : p.start + p.length], p.copies, group.scope) for p in parts]
+    others = [g for g in groups if g.id != group.id] + made
+    numbered = [g._replace(id=i) for i, g in enumerate(others)]
+    for one in numbered:
+        for index in one.operations:
+            member[index] = one.id
+    return found._replace(groups=tuple(numbered), member=tuple(member))
 
 
 def loose(trace: Trace, found: Fold, lines: Sequence[range]) -> list[tuple[int | None, list[int]]]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 DIRECTIONS = {"right": "LR", "down": "TB"}
 DEEPEST = 6  # frames of open scopes within one another
 LARGE, HUB = 300, 6  # nodes of a large graph; edges of a leaf that are too many there
+HUGE = 800  # nodes from which on a layout as it comes is good enough
 COLORS = ("role", "grad-norm")
 
 
@@ -99,7 +100,7 @@ class Canvas:
         if scope.detail and scope.detail != scope.name:
             title += font("&#160; " + text(scope.detail), size=SMALL_SIZE, color=self.theme.faint)
         settings = {"label": f"<{title}>", "labeljust": "l", "style": "rounded,dashed", "color": self.theme.scope,
-                    "margin": "10"}
+                    "margin": "10", "id": f"s{index}"}
         return Digraph(name=f"cluster_s{index}", graph_attr=settings)
 
     @property
@@ -157,6 +158,8 @@ def text_of(drawn: Model, options: Options) -> str:
 
     theme = THEMES[options.theme]
     graph = canvas(theme, DIRECTIONS[options.direction])
+    if len(drawn.nodes) > HUGE:  # the last per cent of shortness takes most of the time
+        graph.attr(nslimit="0.5", nslimit1="1")
     flowed = flow.gradients(drawn.trace)
     board = Canvas(graph, drawn, theme, frames=not options.levels)  # Graphviz crashes on a level through frames
     draw = dot_autograd.draw if options.style == "autograd" else dot_data.draw

@@ -1,7 +1,7 @@
 """A run as one HTML file that needs nothing else: the drawing to move about in, and a player of what happened.
 
-The drawings are Graphviz's SVG, one for each depth of folding that fits, drawn beforehand; they stand in `<template>`s
-until they are shown. What the script (page_files/page.js) knows comes as one JSON document. Nothing is fetched: the
+The drawings are Graphviz's SVG, drawn beforehand (`page_views.py` says which); they stand in `<template>`s until they
+are shown. What the script (page_files/page.js) knows comes as one JSON document. Nothing is fetched: the
 page's own policy forbids it.
 """
 
@@ -14,11 +14,11 @@ from html import escape
 
 from gradtrace.annotations import Any
 from gradtrace.trace.record import FunctionEdge, Trace
-from gradtrace.views import flow, image, nodes, numbers
+from gradtrace.views import flow, image, nodes, numbers, page_views
 from gradtrace.views.dot import Options, text_of
-from gradtrace.views.fold import EVERYTHING, FITS, Fold, fold
 from gradtrace.views.labels import visible
-from gradtrace.views.model import Model, model
+from gradtrace.views.model import Model
+from gradtrace.views.page_views import View, views_of
 from gradtrace.views.story import story
 from gradtrace.views.style import THEMES
 
@@ -29,9 +29,8 @@ PLAYED = 5_000  # operations up to which the page has the player
 def page(drawn: Model, options: Options) -> str:
     """The page of a model. The run should have been watched: else there is no backward to play."""
     trace = drawn.trace
-    views = views_of(drawn)
-    start = next(i for i, (_, view) in enumerate(views) if view is drawn)
-    pictures = [svg(view, options) for _, view in views]
+    views, start = views_of(drawn)
+    pictures = drawings(views, options)
     title = f"{trace.source_name} – gradtrace"
     templates = "\n".join(f'<template id="view{i}">{picture}</template>' for i, picture in enumerate(pictures))
     return "\n".join([
@@ -55,33 +54,13 @@ def own_file(name: str) -> str:
         return file.read()
 
 
-def views_of(drawn: Model) -> list[tuple[str, Model]]:
-    """The model itself, then those of the other depths that fit, each named."""
-    trace, style = drawn.trace, drawn.style
-    known = {drawn.fold.member}
-    found = [(name_of(drawn.fold), drawn)]
-    deepest = 0
-    levels: list[int] = []
-    for scope in trace.scopes:  # a parent's id is always lower
-        levels.append(0 if scope.parent is None else levels[scope.parent] + 1)
-        deepest = max(deepest, levels[-1] + 1)
-    for depth in [*range(deepest), EVERYTHING]:
-        other = fold(trace, depth)
-        if other.member not in known and other.shown <= FITS:
-            known.add(other.member)
-            found.append((name_of(other), model(trace, style, other)))
-    return sorted(found, key=lambda view: view[1].fold.shown)
+def drawings(views: list[View], options: Options) -> list[str]:
+    """Each view's drawing as an element for the page: without prolog, as large as its place, with our ids."""
+    texts = [text_of(view.model, options._replace(theme="light")) for view in views]
+    return [element(picture.decode()) for picture in image.render_many(texts, "svg")]
 
 
-def name_of(folded: Fold) -> str:
-    if not folded.groups:
-        return "everything"
-    return f"depth {folded.depth}" if folded.depth < EVERYTHING else f"{len(folded.groups)} folded"
-
-
-def svg(drawn: Model, options: Options) -> str:
-    """The drawing as an element for the page: without prolog, as large as its place, with our ids."""
-    text = image.render(text_of(drawn, options._replace(theme="light")), "svg").decode()
+def element(text: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r'<svg width="[^"]*" height="[^"]*"', '<svg role="group"', text, count=1)
     return re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
@@ -116,25 +95,35 @@ def colour_pairs(light: Any, dark: Any) -> list[tuple[str, str]]:
 # ---- what the script knows
 
 
-def document(trace: Trace, views: list[tuple[str, Model]], start: int) -> dict[str, Any]:
+def document(trace: Trace, views: list[View], start: int) -> dict[str, Any]:
     known = flow.derivatives(trace)
     played = len(trace.operations) <= PLAYED
     return {
         "source": {"name": trace.source_name, "text": trace.source_text},
-        "style": views[0][1].style,
+        "style": views[start].model.style,
         "start": start,
         "views": [
             {
-                "name": name,
-                "nodes": nodes.facts_of(view),
-                "edges": [nodes.edge_facts(view, edge, known) for edge in view.edges],
-                "groups": [group.operations for group in view.groups] if played else [],
+                "name": view.name,
+                "nodes": placed(view.model),
+                "edges": [nodes.edge_facts(view.model, edge, known) for edge in view.model.edges],
+                "groups": [group.operations for group in view.model.groups] if played else [],
+                **ways,
             }
-            for name, view in views
+            for view, ways in zip(views, page_views.folding(views), strict=True)
         ],
+        "scopes": page_views.scope_data(trace, views),
         "operations": [operation_data(trace, i) for i in range(len(trace.operations))] if played else [],
         "story": told(trace) if played else [],
     }
+
+
+def placed(drawn: Model) -> list[dict[str, Any]]:
+    """The facts of a view's nodes, with the scope that each stands in."""
+    return [
+        fact if node.scope is None else {**fact, "place": node.scope}
+        for node, fact in zip(drawn.nodes, nodes.facts_of(drawn), strict=True)
+    ]
 
 
 def operation_data(trace: Trace, index: int) -> dict[str, Any]:

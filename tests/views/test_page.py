@@ -161,8 +161,64 @@ def test_fold_and_unfold(opened):
     browser.find_element("css selector", "#views option[value='0']").click()
     assert len(find(browser, "#g0")) == 1
     browser.find_element("id", "g0").click()
-    next(b for b in find(browser, "#details button") if b.text == "Unfold").click()
     assert len(find(browser, "#g2")) == 1
+    assert "net" in browser.find_element("css selector", "#details h2").text
+
+
+def test_one_group_at_a_time(opened):
+    """One module of three is folded and unfolded; the others stay as they are."""
+    browser = opened(written(traced(NET)))
+    browser.find_element("css selector", "#views option[value='1']").click()
+    browser.find_element("id", "g0").click()  # of the three modules, the first
+    assert len(find(browser, ".cover")) == 2 and displayed(browser, "o0") and not displayed(browser, "o4")
+    assert browser.find_element("id", "views").get_attribute("value") == "own"
+    cover = find(browser, ".cover")[-1]
+    assert cover.get_attribute("aria-expanded") == "false" and "net.2" in cover.get_attribute("aria-label")
+    cover.click()
+    assert len(find(browser, ".cover")) == 1 and displayed(browser, "o4")
+    key(browser, next(f for f in find(browser, ".sign") if "net.0" in f.get_attribute("aria-label")))
+    assert len(find(browser, ".cover")) == 2 and not displayed(browser, "o0") and displayed(browser, "o4")
+    next(f for f in find(browser, ".sign") if f.get_attribute("aria-label") == "Fold net").click()
+    assert browser.find_element("id", "views").get_attribute("value") == "0"
+
+
+def test_search_opens_what_is_folded(opened):
+    browser = opened(written(traced(NET)))
+    browser.find_element("css selector", "#views option[value='1']").click()
+    browser.find_element("id", "g0").click()
+    hidden = browser.find_element("id", "search")
+    hidden.send_keys("SumBackward")
+    hidden.clear()
+    hidden.send_keys("net.2.weight\n")
+    assert displayed(browser, "t" + str(found_tensor(browser, "net.2.weight")))
+
+
+def test_a_folded_page_plays(opened):
+    browser = opened(written(traced(NET)))
+    browser.find_element("css selector", "#views option[value='1']").click()
+    browser.find_element("id", "g0").click()
+    browser.find_element("id", "last").click()
+    assert browser.find_element("id", "moment").text.endswith("saved values are freed.")
+
+
+def test_a_run_of_statements_unfolds(opened):
+    browser = opened(written(samples.chain(1000)))
+    browser.find_element("id", "g0").click()
+    assert len(find(browser, "#o0")) == 1 and len(find(browser, "#g0")) == 1
+    next(b for b in find(browser, "#details button") if b.text == "Fold again").click()
+    assert not find(browser, "#o0")
+
+
+def displayed(browser, key):
+    return browser.find_element("id", key).is_displayed()
+
+
+def key(browser, element):
+    element.send_keys("\n")
+
+
+def found_tensor(browser, label):
+    return browser.execute_script("return view.nodes.find((n) => n.label === arguments[0]).id.slice(1)", label)
 
 
 def test_play_forward_and_backward(opened):

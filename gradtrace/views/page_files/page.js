@@ -5,6 +5,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
 const stage = $("stage");
 let view, svg, home, box, facts, before, after, home_of, picked = null;
+let closed = new Set();  // open scopes of the view that a box covers
 
 function element(name, text, cls) {
   const made = document.createElement(name);
@@ -15,9 +16,10 @@ function element(name, text, cls) {
 
 // ---- views
 
-function show(index, keep) {
+function show(index, keep, shut) {
   view = data.views[index];
-  $("views").value = index;
+  closed = new Set(shut);
+  $("views").value = view.name && !closed.size ? index : "own";
   stage.replaceChildren($("view" + index).content.cloneNode(true));
   svg = stage.querySelector("svg");
   home = svg.getAttribute("viewBox").split(" ").map(Number);
@@ -30,6 +32,8 @@ function show(index, keep) {
   view.groups.forEach((operations, g) => operations.forEach((o) => home_of.set(o, "g" + g)));
   for (const [key, fact] of facts) dress(key, fact);
   for (const title of svg.querySelectorAll("title")) title.remove();
+  for (const scope of view.opens) dressFrame(scope);
+  for (const scope of closed) cover(scope);
   fit();
   picked = null;
   if (keep && facts.has(keep)) pick(keep); else describe(null);
@@ -48,9 +52,118 @@ function dress(key, fact) {
   for (const text of node.querySelectorAll("text")) {
     if (text.getAttribute("fill") === "#8a3b00" || text.getAttribute("fill") === "#c98a5a") text.classList.add("gradient");
   }
-  node.addEventListener("click", (event) => { if (!moved) { event.stopPropagation(); pick(key); } });
-  node.addEventListener("keydown", (event) => { if (event.key === "Enter") pick(key); });
+  const unfolds = way(key);
+  if (unfolds) node.setAttribute("aria-expanded", "false");
+  const act = (event) => { if (unfolds && !event.shiftKey) unfold(key); else pick(key); };
+  node.addEventListener("click", (event) => { if (!moved) { event.stopPropagation(); act(event); } });
+  node.addEventListener("keydown", (event) => { if (event.key === "Enter") act(event); });
 }
+
+// ---- folding and unfolding one group: the smallest drawing where all is open that should be, the rest covered
+
+function way(key) {
+  const found = key[0] === "g" ? view.ways[Number(key.slice(1))] : null;
+  return found && (found.view !== undefined || found.scopes) ? found : null;
+}
+function around(scope) {
+  const chain = [];
+  for (let at = scope; at !== null && at !== undefined; at = data.scopes[at] && data.scopes[at].parent) chain.push(at);
+  return chain;
+}
+function openNow() { return view.opens.filter((scope) => !around(scope).some((at) => closed.has(at))); }
+function arrange(wanted, keep) {
+  let best = -1;
+  data.views.forEach((other, i) => {
+    if (!wanted.every((scope) => other.opens.includes(scope))) return;
+    if (best < 0 || other.nodes.length < data.views[best].nodes.length) best = i;
+  });
+  if (best < 0) return;
+  const open = new Set(wanted);
+  const outermost = (scope) => around(scope).slice(1).every((at) => open.has(at));
+  show(best, keep, data.views[best].opens.filter((scope) => !open.has(scope) && outermost(scope)));
+}
+function unfold(key) {
+  const found = way(key), fact = facts.get(key), size = scale();
+  if (found.view !== undefined) show(found.view, null);
+  else arrange([...new Set([...openNow(), ...found.scopes.flatMap(around)])], null);
+  if (found.scopes) lookAt(found.scopes[0], size); else describe(null, fact);
+}
+function fold(scope) {
+  const size = scale();
+  arrange(openNow().filter((other) => !around(other).includes(scope)), null);
+  const own = svg.getElementById("k" + scope);
+  if (!own) return;
+  own.focus({ preventScroll: true });
+  stay(own.querySelector("rect"), size);
+}
+function open(scope) {
+  const size = scale();
+  arrange([...new Set([...openNow(), ...around(scope)])], null);
+  lookAt(scope, size);
+}
+function lookAt(scope, size) {
+  const frame = svg.getElementById("s" + scope), shape = frame && frame.querySelector("path, polygon");
+  if (shape) {
+    frame.querySelector(".sign").focus({ preventScroll: true });
+    if (size) stay(shape, size);
+  }
+  const known = data.scopes[scope];
+  describe(null, known && { kind: "scope", role: "open", scope_id: scope, label: known.name, detail: known.detail, line: known.line,
+    text: count(known.operations) });
+}
+// What was readable stays so: the scale is kept, as far as the whole drawing is not smaller than the stage.
+function stay(shape, size) {
+  const all = stage.getBoundingClientRect(), at = shape.getBBox(), moves = shape.getCTM(), to = svg.getCTM().inverse();
+  const middle = new DOMPoint(at.x + at.width / 2, at.y + at.height / 2).matrixTransform(to.multiply(moves));
+  const unit = Math.max(size, 0.6), w = all.width * unit, h = all.height * unit;
+  if (w >= home[2] && h >= home[3]) return;
+  const left = w >= home[2] ? home[0] + (home[2] - w) / 2 : Math.max(home[0], Math.min(home[0] + home[2] - w, middle.x - w / 2));
+  const top = h >= home[3] ? home[1] + (home[3] - h) / 2 : Math.max(home[1], Math.min(home[1] + home[3] - h, middle.y - h / 2));
+  setBox([left, top, w, h]);
+}
+function count(operations) { return operations + (operations === 1 ? " operation" : " operations"); }
+
+function dressFrame(scope) {
+  const frame = svg.getElementById("s" + scope), shape = frame && frame.querySelector("path, polygon");
+  if (!shape) return;
+  const at = shape.getBBox(), sign = drawn("text", { x: at.x + at.width - 11, y: at.y + 12, class: "sign",
+    tabindex: "0", role: "button", "aria-expanded": "true", "aria-label": "Fold " + data.scopes[scope].name }, "⊟");
+  frame.append(sign);
+  for (const text of frame.querySelectorAll("text")) {
+    text.classList.add("title");
+    text.addEventListener("click", (event) => { if (!moved) { event.stopPropagation(); fold(scope); } });
+  }
+  sign.addEventListener("keydown", (event) => { if (event.key === "Enter") fold(scope); });
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+function drawn(name, attributes, text) {
+  const made = document.createElementNS(SVG, name);
+  for (const key in attributes) made.setAttribute(key, attributes[key]);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function cover(scope) {
+  const frame = svg.getElementById("s" + scope), shape = frame && frame.querySelector("path, polygon");
+  if (!shape) { closed.delete(scope); return; }
+  const at = shape.getBBox(), known = data.scopes[scope], x = at.x + at.width / 2, y = at.y + at.height / 2;
+  const group = drawn("g", { id: "k" + scope, class: "node cover", tabindex: "0", role: "button",
+    "aria-expanded": "false", "aria-label": "Unfold " + known.name + ", " + count(known.operations) });
+  group.append(drawn("rect", { x: at.x, y: at.y, width: at.width, height: at.height, rx: 6 }));
+  group.append(drawn("text", { x, y: y - 2, class: "title" }, "⊞ " + known.name),
+    drawn("text", { x, y: y + 12 }, [known.detail, count(known.operations)].filter(Boolean).join(" · ")));
+  group.addEventListener("click", (event) => { if (!moved) { event.stopPropagation(); open(scope); } });
+  group.addEventListener("keydown", (event) => { if (event.key === "Enter") open(scope); });
+  frame.parentNode.append(group);
+  const within = (place) => place !== undefined && around(place).includes(scope);
+  for (const node of view.nodes) if (within(node.place)) mark(node.id, "covered");
+  for (const other of view.opens) if (within(other)) mark("s" + other, "covered");
+  view.edges.forEach((edge, i) => {
+    if (within(facts.get(edge.source).place) && within(facts.get(edge.target).place)) mark("e" + i, "covered");
+  });
+}
+function isCovered(key) { const node = svg.getElementById(key); return node && node.classList.contains("covered"); }
 
 function name(fact) {
   const parts = [fact.label, fact.kind === "operation" ? "operation" : fact.role, fact.grad_fn];
@@ -120,6 +233,7 @@ function reach(start, next) {
 }
 
 function pick(key) {
+  if (key !== null && isCovered(key)) { arrange([...new Set([...openNow(), ...around(facts.get(key).place)])], key); return; }
   picked = key;
   for (const one of svg.querySelectorAll(".near, .picked")) one.classList.remove("near", "picked");
   svg.classList.toggle("chosen", key !== null);
@@ -132,22 +246,22 @@ function pick(key) {
 }
 function mark(id, cls) { const found = svg.getElementById(id); if (found) found.classList.add(cls); }
 
-function describe(key) {
+function describe(key, other) {
   const place = $("details");
   place.replaceChildren();
   underline(null);
-  if (key === null) {
+  if (key === null && !other) {
     place.append(element("h2", "Details"), element("p", "Choose a node, a line of the program, or play what happened."));
     return;
   }
-  const fact = facts.get(key), list = element("dl");
+  const fact = other || facts.get(key), list = element("dl");
   place.append(element("h2", fact.label || key));
   const rows = [["what", [fact.role || fact.kind, fact.detail].filter(Boolean).join(" · ")], ["of", fact.of],
     ["value", fact.value_text], ["shape", fact.shape && "(" + fact.shape.join(", ") + ")"], ["dtype", fact.dtype],
     ["grad", fact.grad_text && (fact.grad_text + (fact.flowed !== undefined ? " (passed, not kept)" : ""))],
     ["grad is None", fact.grad === undefined && fact.grad_note], ["grad_fn", fact.grad_fn],
     ["requires_grad", fact.requires_grad], ["is_leaf", fact.is_leaf], ["saved", fact.saved && fact.saved.join("; ")],
-    ["holds", fact.kind === "group" && fact.text], ["within", fact.scope && fact.scope.join(" › ")],
+    ["holds", (fact.kind === "group" || fact.kind === "scope") && fact.text], ["within", fact.scope && fact.scope.join(" › ")],
     ["line", fact.line && fact.line + ": " + (sourceLine(fact.line) || "").trim()]];
   for (const [title, value] of rows) {
     if (value === undefined || value === "" || value === false && title !== "requires_grad" && title !== "is_leaf") continue;
@@ -184,15 +298,16 @@ function labelOf(tensor) { const fact = facts.get("t" + tensor); return fact ? f
 function made(step) { const label = labelOf(step.made[0]); return label ? " of " + label : ""; }
 
 function folding(place, fact) {
-  const now = data.views.indexOf(view);
-  const add = (text, target, keep) => {
+  const add = (text, act) => {
     const button = element("button", text);
     button.type = "button";
-    button.addEventListener("click", () => show(target, keep));
+    button.addEventListener("click", act);
     place.append(button, " ");
   };
-  if (fact.kind === "group" && now + 1 < data.views.length) add("Unfold", now + 1, null);
-  if (fact.scope && now > 0) add("Fold", now - 1, null);
+  if (fact.kind === "group" && way(fact.id)) add("Unfold", () => unfold(fact.id));
+  const inner = fact.kind === "scope" ? fact.scope_id : fact.place;
+  if (inner !== undefined && svg.getElementById("s" + inner)) add("Fold " + data.scopes[inner].name, () => fold(inner));
+  if (view.of !== undefined) add("Fold again", () => show(view.of, null));
 }
 
 // ---- the program
@@ -340,7 +455,9 @@ addEventListener("keydown", (event) => {
   if (act) { event.preventDefault(); act(); }
 });
 
-data.views.forEach((one, i) => $("views").append(new Option(one.name, i)));
+data.views.forEach((one, i) => { if (one.name) $("views").append(new Option(one.name, i)); });
+$("views").append(new Option("as chosen", "own"));
+$("views").lastChild.disabled = true;
 $("time").max = Math.max(0, last);
 $("player").hidden = last < 1;
 if (last < 1) $("player").style.display = "none";

@@ -1,0 +1,155 @@
+"""The drawings that a page brings along: one for each depth that fits, and those that unfolding one group leads to.
+
+A page lays nothing out by itself. Which scopes stand open is a choice of the reader's; it is shown in the smallest
+drawing where all of these are open, and what else is open there is covered by a box (page.js, `arrange`).
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, NamedTuple
+from gradtrace.trace.record import Trace
+from gradtrace.views import chains as long
+from gradtrace.views.fold import EVERYTHING, FITS, Chains, Fold, Group, fold, scoped
+from gradtrace.views.model import Model, model
+
+EXTRA = 8  # drawings of one group unfolded
+WIDE = 160  # operations and groups that such a drawing may show
+
+
+class View(NamedTuple):
+    """One drawing. `name` is "" where only unfolding leads to it, from view `of`; `into`: which view unfolds a chain."""
+
+    name: str
+    model: Model
+    of: int | None = None
+    into: dict[int, int] = {}
+
+
+def views_of(drawn: Model) -> tuple[list[View], int]:
+    """The views, smallest first, then those of single groups; and which of them is `drawn`."""
+    trace, style = drawn.trace, drawn.style
+    found = {drawn.fold.member: (name_of(drawn.fold), drawn)}
+    for depth in [*range(deepest(trace)), EVERYTHING]:
+        other = fold(trace, depth)
+        if other.member not in found and other.shown <= FITS:
+            found[other.member] = (name_of(other), model(trace, style, other))
+    named = sorted(found.values(), key=lambda view: view[1].fold.shown)
+    start = next(i for i, (_, view) in enumerate(named) if view is drawn)
+    views = [View(name, view) for name, view in named]
+    opened = [opens(view.model) for view in views]
+    into: dict[int, int] = {}
+    for group in drawn.groups[: 4 * EXTRA]:
+        if len(views) - len(named) >= EXTRA:
+            break
+        other = unfolded(trace, drawn.fold, group, opened)
+        if other is None:
+            continue
+        if group.kind == "chain":
+            into[group.id] = len(views)
+        views.append(View("", model(trace, style, other), start))
+        opened.append(opens(views[-1].model))
+    views[start] = views[start]._replace(into=into)
+    return views, start
+
+
+def deepest(trace: Trace) -> int:
+    levels: list[int] = []
+    for scope in trace.scopes:  # a parent's id is always lower
+        levels.append(1 if scope.parent is None else levels[scope.parent] + 1)
+    return max(levels, default=0)
+
+
+def name_of(folded: Fold) -> str:
+    if not folded.groups:
+        return "everything"
+    return f"depth {folded.depth}" if folded.depth < EVERYTHING else f"{len(folded.groups)} folded"
+
+
+def unfolded(trace: Trace, folded: Fold, group: Group, known: list[set[int]]) -> Fold | None:
+    """The fold with one group open as well; None if a drawing that is there already serves, or none would fit."""
+    if group.kind == "chain":
+        other = long.opened(trace, folded, group)
+        return other if other.shown <= WIDE else None
+    now = opens_of(trace, folded)
+    for scopes in (hidden(trace, group), hidden(trace, group)[:1]):
+        wanted = now | set(scopes)
+        if any(wanted <= there for there in known):
+            return None
+        other = scoped(trace, Chains(trace.scopes), 0, frozenset(wanted))
+        if other.shown <= WIDE:
+            return other
+    return None
+
+
+def hidden(trace: Trace, group: Group) -> list[int]:
+    """The outermost scopes that a group hides, in order; none of a chain."""
+    if group.kind == "chain":
+        return []
+    found: dict[int, None] = {}
+    for scope in dict.fromkeys(trace.operations[i].scope for i in group.operations):
+        at = scope
+        while at is not None and trace.scopes[at].parent != group.scope:
+            at = trace.scopes[at].parent
+        if at is not None:
+            found[at] = None
+    return list(found)
+
+
+def opens_of(trace: Trace, folded: Fold) -> set[int]:
+    """The scopes that stand open: those of what is shown, and all around them."""
+    places = {place for place, group in zip(folded.places, folded.member, strict=True) if group is None}
+    found: set[int] = set()
+    for place in places | {group.scope for group in folded.groups}:
+        at = place
+        while at is not None and at not in found:
+            found.add(at)
+            at = trace.scopes[at].parent
+    return found
+
+
+def opens(drawn: Model) -> set[int]:
+    return opens_of(drawn.trace, drawn.fold)
+
+
+# ---- what the script knows of them
+
+
+def folding(views: list[View]) -> list[dict[str, Any]]:
+    """For each view: what is open, and what unfolding each of its groups opens."""
+    everywhere = [opens(view.model) for view in views]
+    found = []
+    for view, opened in zip(views, everywhere, strict=True):
+        ways = [way(view, group, opened, everywhere) for group in view.model.groups]
+        found.append({"opens": sorted(opened), "ways": ways, **({} if view.of is None else {"of": view.of})})
+    return found
+
+
+def way(view: View, group: Group, opened: set[int], everywhere: list[set[int]]) -> dict[str, Any]:
+    """How a group unfolds: scopes to open, or a view; {} where no drawing shows it."""
+    if group.id in view.into:
+        return {"view": view.into[group.id]}
+    scopes = hidden(view.model.trace, group)
+    for wanted in (scopes, scopes[:1]):
+        if wanted and any(opened.union(wanted) <= there for there in everywhere):
+            return {"scopes": wanted}
+    return {}
+
+
+def scope_data(trace: Trace, views: list[View]) -> dict[int, dict[str, Any]]:
+    """The scopes that are open somewhere: name, what they are, the one around them, and how much is in them."""
+    shown = sorted(set().union(*(opens(view.model) for view in views)))
+    counts = dict.fromkeys(shown, 0)
+    for operation in trace.operations if shown else ():
+        at = operation.scope
+        while at is not None:
+            if at in counts:
+                counts[at] += 1
+            at = trace.scopes[at].parent
+    found = {}
+    for index in shown:
+        scope = trace.scopes[index]
+        name = f"pass {scope.turn}" if scope.kind == "pass" else scope.name
+        found[index] = {"name": name, "detail": scope.detail if scope.detail != name else "",
+                        "parent": scope.parent, "operations": counts[index],
+                        "line": None if scope.span is None else scope.span.line}
+    return found

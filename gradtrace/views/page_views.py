@@ -17,7 +17,7 @@ WIDE = 160  # operations and groups that such a drawing may show
 
 
 class View(NamedTuple):
-    """One drawing. `name` is "" where only unfolding leads to it, from view `of`; `into`: which view unfolds a chain."""
+    """One drawing. `name` is "" where only unfolding leads to it, from view `of`; `into`: where chains unfold."""
 
     name: str
     model: Model
@@ -41,12 +41,12 @@ def views_of(drawn: Model) -> tuple[list[View], int]:
     for group in drawn.groups[: 4 * EXTRA]:
         if len(views) - len(named) >= EXTRA:
             break
-        other = unfolded(trace, drawn.fold, group, opened)
-        if other is None:
+        wider = unfolded(trace, drawn.fold, group, opened)
+        if wider is None:
             continue
         if group.kind == "chain":
             into[group.id] = len(views)
-        views.append(View("", model(trace, style, other), start))
+        views.append(View("", model(trace, style, wider), start))
         opened.append(opens(views[-1].model))
     views[start] = views[start]._replace(into=into)
     return views, start

@@ -140,6 +140,8 @@ class Growing:
 class NpyWriter:
     """A structured array, a field for each column."""
 
+    as_read = False
+
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
         self.file: Growing | None = None
@@ -160,6 +162,8 @@ class NpyWriter:
 
 class NpzWriter:
     """An archive of arrays. Each grows in a file of its own beside the target, and they are put together at the end."""
+
+    as_read = False
 
     def __init__(self, stream: IO[bytes], folder: str) -> None:
         self.stream = stream

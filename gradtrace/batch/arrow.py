@@ -153,6 +153,8 @@ def cells(pa: Any, column: Any) -> Any:
 class Writer:
     """Writes one file; the first stretch says the schema."""
 
+    as_read = False
+
     def __init__(self, stream: Any, kind: str) -> None:
         self.stream, self.kind = stream, kind
         self.file: Any = None

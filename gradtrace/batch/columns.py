@@ -13,15 +13,17 @@ class Chunk(NamedTuple):
     """Neighbouring rows: `first` is the number of the first, from 0.
 
     A column is an ndarray (its first axis the rows), or a list of cells as they were read (text, numbers, lists, None).
+    `faults` are the rows that are no rows of the table.
     """
 
     first: int
     size: int
     columns: dict[str, Any]
+    faults: tuple[Bad, ...] = ()
 
 
 class Bad(NamedTuple):
-    """A cell that holds no number."""
+    """A cell that holds no number, or, with no column, a row that cannot be read."""
 
     row: int  # within the chunk
     column: str

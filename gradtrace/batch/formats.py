@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
+from collections.abc import Callable
 from typing import IO, Any
 
 from gradtrace.errors import UsageError
@@ -56,9 +58,21 @@ def text_reader(stream: IO[bytes], name: str, kind: str) -> Any:
 
     text = TextIOWrapper(stream, "utf-8-sig", newline="" if kind in TEXT else None)
     try:
-        return SeparatedReader(text, name, TEXT[kind]) if kind in TEXT else LinesReader(text, name)
+        made: Any = SeparatedReader(text, name, TEXT[kind]) if kind in TEXT else LinesReader(text, name)
+        made.share = share_of(stream)
+        return made
     except UnicodeDecodeError:
         raise UsageError(f"{name}: not UTF-8 text", "save the file as UTF-8") from None
+
+
+def share_of(stream: IO[bytes]) -> Callable[[], float] | None:
+    """A function that says which share of a file has been read; None for a pipe."""
+    try:
+        status = os.fstat(stream.fileno())
+    except (OSError, ValueError):
+        return None
+    size = status.st_size
+    return (lambda: stream.tell() / size) if stat.S_ISREG(status.st_mode) and size else None
 
 
 def writer(stream: Any, kind: str, folder: str = ".") -> Any:

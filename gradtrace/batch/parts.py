@@ -125,12 +125,13 @@ def one(
         target.name = os.path.join(folder, f"part-{first.first:012d}-{end:012d}.{kind}")
 
 
-def finish(folder: str, done: Done) -> None:
-    """Writes the manifest: the table is whole."""
+def finish(folder: str, done: Done, all_seen: bool) -> None:
+    """Writes the manifest: the table is whole. Bad rows are counted only where this run has seen all parts."""
     parts = sorted(name for name in os.listdir(folder) if PART.match(name))
     clean(folder)
     write_json(os.path.join(folder, MANIFEST), {"schema": "gradtrace/manifest", "version": 1, "rows": done.rows,
-                                                "bad_rows": done.bad, "parts": parts})
+                                                "bad_rows": done.bad if all_seen else None,
+                                                "parts": parts})
 
 
 def clean(folder: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gradtrace.batch.columns import Bad, Chunk, numbers, taken
+from gradtrace.batch.columns import Bad, Chunk, numbers, plain, taken
 from gradtrace.batch.mapper import RowMap
 from gradtrace.engine.lazy import np
 from gradtrace.errors import UsageError
@@ -41,12 +41,13 @@ class Done:
 
 
 def told(chunk: Chunk, bad: Bad, line: Callable[[int], str]) -> str:
-    return f"{line(chunk.first + bad.row)}: the column '{bad.column}' {bad.what}"
+    where = line(chunk.first + bad.row)
+    return f"{where}: the column '{bad.column}' {bad.what}" if bad.column else f"{where} {bad.what}"
 
 
 def inputs_of(job: Job, chunk: Chunk) -> tuple[dict[str, Any], list[Bad]]:
-    """The input columns as arrays, and the cells that hold no number."""
-    found, bad = {}, []
+    """The input columns as arrays, and the cells and rows that cannot be read."""
+    found, bad = {}, list(chunk.faults)
     for name, column in job.bound.items():
         value = job.mapper.plan.input(name)
         found[name], wrong = numbers(chunk.columns[column], column, value.shape, np.dtype(value.dtype))
@@ -62,7 +63,7 @@ def stretch(job: Job, chunk: Chunk, writer: Any, done: Done) -> None:
         raise UsageError(told(chunk, first, job.line), "--on-error null leaves such rows empty, skip leaves them out")
     done.note(chunk, bad, job.line)
     results = job.mapper(columns, chunk.size, job.threads)
-    table = {**{name: chunk.columns[name] for name in job.kept}, **results}
+    table = {**carried(job, chunk, columns, bad, writer), **results}
     missing = {b.row for b in bad}
     if missing and job.on_error == SKIP:
         rows = [row for row in range(chunk.size) if row not in missing]
@@ -70,6 +71,21 @@ def stretch(job: Job, chunk: Chunk, writer: Any, done: Done) -> None:
         missing = set()
     writer.write(table, missing, set(results))
     done.rows += chunk.size
+
+
+def carried(job: Job, chunk: Chunk, inputs: dict[str, Any], bad: list[Bad], writer: Any) -> dict[str, Any]:
+    """The kept columns: as they were read, but inputs read as text are numbers where the output has such."""
+    table = {name: chunk.columns[name] for name in job.kept}
+    for name, column in job.bound.items():
+        cells = table.get(column)
+        if not writer.as_read and isinstance(cells, (list, tuple)) and any(type(cell) is str for cell in cells):
+            wide = np.dtype(np.float64)
+            array = inputs[name]
+            if array.dtype != wide:
+                array = numbers(cells, column, array.shape[1:], wide)[0]
+            empty = {b.row for b in bad if b.column in (column, "")}
+            table[column] = plain(array, empty) if empty else array
+    return table
 
 
 def example(column: Any, name: str, line: Callable[[int], str]) -> Any:

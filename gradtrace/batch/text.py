@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import IO, Any
 
-from gradtrace.batch.columns import Chunk, plain, widths
+from gradtrace.batch.columns import Bad, Chunk, plain, widths
 from gradtrace.errors import UsageError
 
 
@@ -27,7 +27,7 @@ class SeparatedReader:
         self.name = name
         self.reader = csv.reader(stream, delimiter=separator)
         try:
-            self.names = [cell.strip() for cell in next(self.reader, [])]
+            self.names = [cell.strip() for cell in next((row for row in self.reader if row), [])]
         except csv.Error as error:
             raise UsageError(f"{name}:1: {error}") from None
         if not self.names:
@@ -37,33 +37,49 @@ class SeparatedReader:
             raise UsageError(f"{name}:1: two columns are called '{twice}'", "give them different names")
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
-        """The rows from `skip` on, at most `size` at a time. UsageError for a row of another length."""
+        """The rows from `skip` on, at most `size` at a time."""
         import csv
 
         rows = (row for row in self.reader if row)  # a blank line is no row
         try:
             first = sum(1 for _ in islice(rows, skip))
             while block := list(islice(rows, size)):
-                yield Chunk(first, len(block), dict(zip(self.names, self.transposed(block), strict=True)))
+                yield self.chunk(first, block)
                 first += len(block)
         except csv.Error as error:
             raise UsageError(f"{self.name}:{self.reader.line_num}: {error}") from None
 
-    def transposed(self, block: list[list[str]]) -> list[tuple[str, ...]]:
-        n = len(self.names)
+    def chunk(self, first: int, block: list[list[str]]) -> Chunk:
+        """The rows as columns; one that is too short lacks its last cells, one that is too long is a fault."""
+        n, faults = len(self.names), []
         for i, row in enumerate(block):
             if len(row) != n:
-                block[i] = (row + [""] * n)[:n] if len(row) < n else self.too_long(row)
-        return list(zip(*block, strict=True))
-
-    def too_long(self, row: list[str]) -> list[str]:
-        line = self.reader.line_num
-        raise UsageError(f"{self.name}: a row at or before line {line} has {len(row)} cells, the table "
-                         f"{len(self.names)} columns", "quote a cell that holds the separator")
+                block[i] = (row + [""] * n)[:n]
+                if len(row) > n:
+                    told = f"has {len(row)} cells, the table {n} columns (quote a cell that holds the separator)"
+                    faults.append(Bad(i, "", told))
+        columns = dict(zip(self.names, zip(*block, strict=True), strict=True))
+        return Chunk(first, len(block), columns, tuple(faults))
 
     def line(self, row: int) -> str:
         """Where a row stands, for messages."""
         return f"{self.name}: row {row + 1}"
+
+
+LINE = 'each line is to look like {"x": 2, "w": 1}'
+
+
+def parsed(line: str) -> dict[str, Any] | str:
+    """A line's object, or what is wrong with it."""
+    import json
+
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        return f"is not JSON: {error}"
+    except RecursionError:
+        return "is nested too deeply"
+    return found if isinstance(found, dict) else "is not an object"
 
 
 class LinesReader:
@@ -77,33 +93,21 @@ class LinesReader:
         first = next(self.lines, None)
         if first is None:
             raise UsageError(f"{name} is empty", "each line is to be an object of columns")
-        self.first = self.parsed(first, 0)
+        self.first = parsed(first)
+        if isinstance(self.first, str):
+            raise UsageError(f"{self.line(0)} {self.first}", LINE)
         self.names = list(self.first)
-
-    def parsed(self, line: str, row: int) -> dict[str, Any]:
-        import json
-
-        try:
-            found = json.loads(line)
-        except ValueError as error:
-            raise UsageError(f"{self.line(row)}: not JSON: {error}") from None
-        if not isinstance(found, dict):
-            raise UsageError(f"{self.line(row)}: not an object", 'each line is to look like {"x": 2, "w": 1}')
-        return found
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
         """The rows from `skip` on, at most `size` at a time."""
-        row = 0
-        objects = self.objects()
-        row = sum(1 for _ in islice(objects, skip))
-        while block := list(islice(objects, size)):
-            yield Chunk(row, len(block), {name: [o.get(name) for o in block] for name in self.names})
+        rows = chain([self.first], map(parsed, self.lines))
+        row = sum(1 for _ in islice(rows, skip))
+        while block := list(islice(rows, size)):
+            faults = tuple(Bad(i, "", o) for i, o in enumerate(block) if isinstance(o, str))
+            objects = [{} if isinstance(o, str) else o for o in block] if faults else block
+            columns = {name: [o.get(name) for o in objects] for name in self.names}  # type: ignore[union-attr]
+            yield Chunk(row, len(block), columns, faults)
             row += len(block)
-
-    def objects(self) -> Iterator[dict[str, Any]]:
-        yield self.first
-        for row, line in enumerate(self.lines):
-            yield self.parsed(line, row + 1)
 
     def line(self, row: int) -> str:
         return f"{self.name}: row {row + 1}"
@@ -111,6 +115,8 @@ class LinesReader:
 
 class SeparatedWriter:
     """Writes a table of text; the first chunk says the columns."""
+
+    as_read = True  # columns that were read as text are written so
 
     def __init__(self, stream: IO[str], separator: str) -> None:
         import csv
@@ -140,6 +146,8 @@ class SeparatedWriter:
 
 class LinesWriter:
     """Writes JSON Lines."""
+
+    as_read = False
 
     def __init__(self, stream: IO[str]) -> None:
         self.stream = stream

@@ -55,6 +55,8 @@ def no_column(what: str, name: str, table: list[str], otherwise: str = "") -> Us
     from gradtrace.views.pick import close
 
     near = close(name, dict.fromkeys(table)) or f"its columns are {', '.join(table[:20])}"
+    if len(table) == 1 and ";" in table[0]:
+        near = f"its only column is '{table[0]}': cells are separated by commas (csv) or tabs (tsv)"
     hint = f"{near}; or give {otherwise}" if otherwise else near
     return UsageError(f"{what}: the table has no column '{name}'", hint)
 
@@ -89,11 +91,12 @@ def recorded(
 class Progress:
     """Rows, rate and what is left, on stderr, twice a second; nothing where stderr is no terminal, unless asked.
 
-    Asked for, the last line is there however short the run is.
+    Asked for, the last line is there however short the run is. Of a file of text that is read from its start the share
+    is known by its bytes.
     """
 
-    def __init__(self, total: int | None, asked: bool) -> None:
-        self.total, self.wanted = total, asked or sys.stderr.isatty()
+    def __init__(self, table: Any, asked: bool) -> None:
+        self.table, self.wanted = table, asked or sys.stderr.isatty()
         self.start = self.last = time.monotonic()
         self.shown = asked
 
@@ -104,12 +107,19 @@ class Progress:
             self.show(rows, now - self.start)
 
     def show(self, rows: int, seconds: float) -> None:
-        rate = rows / max(seconds, 1e-9)
-        left = "" if not self.total else f", {max(self.total - rows, 0) / max(rate, 1e-9):.0f} s left"
-        share = "" if not self.total else f" ({100 * rows / self.total:.0f}%)"
-        sys.stderr.write(f"\r{rows:,} rows{share}, {rate:,.0f} rows/s{left}\x1b[K")
+        done = self.share(rows)
+        told = "" if done is None else f" ({100 * done:.0f}%)"
+        left = "" if not done else f", {seconds * (1 - done) / done:.0f} s left"
+        sys.stderr.write(f"\r{rows:,} rows{told}, {rows / max(seconds, 1e-9):,.0f} rows/s{left}\x1b[K")
         sys.stderr.flush()
         self.shown = True
+
+    def share(self, rows: int) -> float | None:
+        """How much of the table is done, if that is known."""
+        if getattr(self.table, "rows", None):
+            return min(1.0, rows / self.table.rows)
+        of_bytes = getattr(self.table, "share", None)
+        return None if of_bytes is None else min(1.0, of_bytes())
 
     def end(self, rows: int) -> None:
         if self.shown:
@@ -125,4 +135,5 @@ def tell_bad(done: Any, on_error: str) -> None:
     for line in done.noted:
         report.write(f"gradtrace map: {line}; {did}")
     more = done.bad - len(done.noted)
-    report.write(f"gradtrace map: {done.bad} bad rows {did}" + (f", {more} of them not listed" if more else ""))
+    rows = "row" if done.bad == 1 else "rows"
+    report.write(f"gradtrace map: {done.bad} bad {rows} {did}" + (f", {more} of them not listed" if more else ""))

@@ -149,6 +149,77 @@ def test_workers_make_no_difference(answer, here):
     assert all((one[name] == three[name]).all() for name in one.files)
 
 
+# ---- odd tables
+
+
+@pytest.mark.parametrize(("table", "want"), [
+    ("x,w\r\n2,1\r\n3,4\r\n", "x,w,y\n2,1,2.0\n3,4,12.0\n"),
+    ('"x" , w\n"2","1"\n\n\n3,4', "x,w,y\n2,1,2.0\n3,4,12.0\n"),
+    ("\n\nx,w\n2,1\n", "x,w,y\n2,1,2.0\n"),
+    ("\ufeffx,w\n2,1\n", "x,w,y\n2,1,2.0\n"),
+    ('x,w\n"2\n",1\n', 'x,w,y\n"2\n",1,2.0\n'),
+    ("x,w\n-Inf, 2 \nnan,1\n", "x,w,y\n-Inf, 2 ,-inf\nnan,1,nan\n"),
+    ("x,w\n", "x,w,y\n"),
+])
+def test_tables_as_they_come(answer, table, want):
+    assert answer("map", "x*w", "--data", "-", "--order", 0, input=table) == want
+
+
+@pytest.mark.parametrize(("table", "told"), [
+    ("", "empty; its first line is to name the columns"), ("\n\n", "is empty"),
+    ("x,w,x\n1,2,3\n", "two columns are called 'x'"),
+    ("price,w\n1,2\n", "no column 'x'; its columns are price, w"),
+    ("x;w\n1;2\n", "its only column is 'x;w': cells are separated by commas"),
+    ("x,w\n1,2\n1,2,3\n", "row 2 has 3 cells, the table 2 columns"),
+    ("x,w\n1,2\n1\n", "row 2: the column 'w' is missing"),
+    ("x,w\n0x10,2\n", "row 1: the column 'x' '0x10' is not a number"),
+    ('x,w\n"1,5",2\n', "row 1: the column 'x' '1,5' is not a number"),
+])
+def test_tables_that_are_wrong(refusal, table, told):
+    code, said = refusal("map", "x*w", "--data", "-", input=table)
+    assert code == 2 and told in said and "Traceback" not in said
+
+
+def test_a_column_nearly_of_that_name(refusal):
+    assert "did you mean price?" in refusal("map", "prise*2", "--data", "-", input="price\n1\n")[1]
+
+
+def test_thousands_of_columns(answer):
+    names = [f"c{i}" for i in range(5000)]
+    text = "".join(",".join(str(i * k) for i in range(5000)) + "\n" for k in range(3))
+    found = answer("map", "a*b", "--a", "col:c17", "--b", "col:c4999", "--order", 0, "--keep", "none", "--data", "-",
+                   input=",".join(names) + "\n" + text)
+    assert found == "y\n0.0\n84983.0\n339932.0\n"
+
+
+def test_rows_that_are_no_rows_are_bad_rows(gt):
+    done = gt("map", "x*w", "--data", "-", "--order", 0, "--on-error", "skip", input="x,w\n1,2\n1,2,3\n4,5\n")
+    assert done.stdout == "x,w,y\n1,2,2.0\n4,5,20.0\n"
+    assert "row 2 has 3 cells" in done.stderr and "1 bad row left out" in done.stderr
+    lines = '{"x": 1}\nnonsense\n[1]\n{"x": null}\n{"x": 5}\n'
+    done = gt("map", "x*2", "--data", "-", "--from", "jsonl", "--on-error", "null", "--order", 0, input=lines)
+    assert [json.loads(line)["y"] for line in done.stdout.splitlines()] == [2.0, None, None, None, 10.0]
+    assert "row 2 is not JSON" in done.stderr and "row 3 is not an object" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "npz"])
+def test_text_becomes_numbers_where_the_output_has_such(gt, here, kind):
+    (here / "in.csv").write_text("id,x\n0,0.1\n1,no\n2,0.3\n")
+    gt("map", "x*2", "--data", "in.csv", "-o", f"out.{kind}", "--on-error", "null", "--dtype", "float32")
+    if kind == "npz":
+        np.testing.assert_array_equal(np.load("out.npz")["x"], [0.1, np.nan, 0.3])
+    else:
+        assert [json.loads(line)["x"] for line in (here / "out.jsonl").read_text().splitlines()] == [0.1, None, 0.3]
+
+
+def test_progress_is_shown_where_it_is_asked_for(gt, here):
+    (here / "in.csv").write_text("x\n" + "1\n" * 100)
+    assert gt("map", "x*2", "--data", "in.csv", "-o", "out.csv").stderr == ""
+    told = gt("map", "x*2", "--data", "in.csv", "-o", "out.csv", "--progress").stderr
+    assert "100 rows (100%)" in told and "rows/s, 0 s left" in told
+    assert "100 rows, " in gt("map", "x*2", "--data", "-", "--progress", input="x\n" + "1\n" * 100).stderr
+
+
 # ---- parts
 
 
@@ -164,21 +235,29 @@ def test_parts_and_their_manifest(answer, refusal, here):
 
 
 def test_killed_at_any_moment_and_resumed_every_row_is_there_once(clean, here):
+    """Twenty moments of a run's life, from its start to its end; a folder that got whole is begun anew."""
     n = 60_000
     (here / "in.csv").write_text("id,x\n" + "".join(f"{i},{i / 7}\n" for i in range(n)))
     command = [sys.executable, "-m", "gradtrace", "map", "exp(-x*x)*x", "--data", "in.csv", "--keep", "id",
-               "-o", "out/", "--part-rows", "4000", "--resume"]
-    chance = random.Random(5)
-    for _ in range(20):
-        process = subprocess.Popen(command, env=clean(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(chance.uniform(0.2, 0.6))
+               "--part-rows", "1000", "--resume", "-o"]
+    start = time.monotonic()
+    subprocess.run([*command, "whole/"], env=clean(), check=True, timeout=60)
+    life = time.monotonic() - start
+    chance, folders = random.Random(5), ["out0"]
+    for k in range(20):
+        process = subprocess.Popen([*command, folders[-1] + "/"], env=clean(), stderr=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0, life))
         process.send_signal(signal.SIGKILL)
         process.wait()
-    subprocess.run(command, env=clean(), check=True, timeout=60)
-    parts = json.loads((here / "out/manifest.json").read_text())["parts"]
-    ids = [int(line.split(",")[0]) for part in parts for line in (here / "out" / part).read_text().splitlines()[1:]]
-    assert ids == list(range(n))
-    assert not [name for name in os.listdir(here / "out") if name.endswith(".tmp")]
+        if (here / folders[-1] / "manifest.json").exists():
+            folders.append(f"out{k + 1}")
+    for folder in folders:
+        subprocess.run([*command, folder + "/"], env=clean(), check=True, timeout=60)
+        parts = json.loads((here / folder / "manifest.json").read_text())["parts"]
+        ids = [int(line.split(",")[0]) for part in parts for line in (here / folder / part).read_text().split()[1:]]
+        assert ids == list(range(n))
+        assert all((here / folder / part).read_bytes() == (here / "whole" / part).read_bytes() for part in parts)
+        assert set(os.listdir(here / folder)) == {"fingerprint.json", "manifest.json", *parts}
 
 
 def test_a_full_disk_leaves_whole_parts_and_the_run_is_taken_up_again(clean, here):

@@ -69,7 +69,7 @@ def map_rows(
     refuse_collision(kept, mapper.labels)
     threads = workers or os.cpu_count() or 1
     job = run.Job(table.line, bound.columns, kept, mapper, on_error, threads)
-    done, shown = run.Done(), tabular.Progress(getattr(table, "rows", None), progress)
+    done, shown = run.Done(), tabular.Progress(table, progress)
     if in_parts:
         assert output_file is not None
         facts = {"program": program.source.text, "data": data, "grid": list(grid), "kind": kind, "part_rows": part_rows,
@@ -82,11 +82,11 @@ def map_rows(
             target = (output_file, kind, part_rows, size)
             on_cluster(job, table, scheduler, (data, grid, from_), target, there, done, shown)
         else:
-            fresh = open_table(data, grid, from_)  # from its start
+            shown.table = fresh = open_table(data, grid, from_)  # from its start
             if hasattr(fresh, "select"):
                 fresh.select([*bound.columns.values(), *kept])
             parts.run(job, fresh, output_file, kind, part_rows, there, size, done, shown)
-        parts.finish(output_file, done)
+        parts.finish(output_file, done, not there)
     else:
         whole(job, chain([] if first is None else [first], chunks), output_file, kind, done, shown, empty(job, kept))
     shown.end(done.rows)

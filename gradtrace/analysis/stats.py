@@ -27,6 +27,11 @@ class Numbers(NamedTuple):
     nan: int
     inf: int
 
+    @property
+    def nothing_finite(self) -> bool:
+        """Whether there was no finite element to tell of."""
+        return bool(self.nan or self.inf) and not self.largest and not self.zeros
+
 
 class Node(NamedTuple):
     """One tensor. `level` counts operations from the inputs on, `depth` backward's steps from the root (None: none)."""
@@ -52,13 +57,19 @@ class Depth(NamedTuple):
 
 
 class Module(NamedTuple):
-    """The gradients of one module's parameters."""
+    """The gradients of one module's parameters; as in Numbers, of their finite elements."""
 
     name: str
     parameters: int  # elements
     norm: float
     largest: float
     zeros: float
+    nan: int
+    inf: int
+
+    @property
+    def nothing_finite(self) -> bool:
+        return bool(self.nan or self.inf) and not self.largest and not self.zeros
 
 
 class Bad(NamedTuple):
@@ -246,7 +257,8 @@ def modules(trace: Trace) -> tuple[Module, ...]:
         known = [n for n in map(numbers_of, grads) if n is not None]
         total = sum(g.numel for g in grads)
         rows.append(Module(name, total, math.hypot(*(n.norm for n in known)), max(n.largest for n in known),
-                           sum(n.zeros * g.numel for n, g in zip(known, grads, strict=True)) / total))
+                           sum(n.zeros * g.numel for n, g in zip(known, grads, strict=True)) / total,
+                           sum(n.nan for n in known), sum(n.inf for n in known)))
     return tuple(rows)
 
 

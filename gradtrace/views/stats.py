@@ -2,8 +2,8 @@
 
 The JSON document has `schema` "gradtrace/stats", `version`, device, structure {operations, tensors, leaves, levels,
 width, depth, common, dead}, memory {saved_bytes, saved_tensors, freed, leaf_gradient_bytes, retained_bytes}, verdict,
-depths [{depth, nodes, mean, smallest}], modules [{name, parameters, norm, largest, zeros}], bad [{where, label, op,
-line, inputs [{label, value}]}], nodes [{tensor, label, op, module, level, depth, line, value, grad}] with value and
+depths [{depth, nodes, mean, smallest}], modules [{name, parameters, norm, largest, zeros, nan, inf}], bad [{where,
+label, op, line, inputs [{label, value}]}], nodes [{tensor, label, op, module, level, depth, line, value, grad}] with value and
 grad {norm, mean, largest, zeros, nan, inf} or null. JSON Lines have a node each.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradtrace.analysis.stats import Bad, Node, Numbers, Stats
+from gradtrace.analysis.stats import Bad, Module, Node, Numbers, Stats
 from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import visible, wrap
 from gradtrace.views.layout import Cell, Column, Options, paint
@@ -48,9 +48,10 @@ def tables(found: Stats, options: Options) -> Iterator[list[Any]]:
         yield grid.lines([
             grid.column("module", [Cell(visible(m.name)) for m in found.modules]),
             Column("parameters", [Cell(f"{m.parameters:,}", "", True) for m in found.modules]),
-            Column("grad norm", [cell(m.norm) for m in found.modules]),
-            Column("largest", [cell(m.largest) for m in found.modules]),
+            Column("grad norm", [number_cell(m, "norm") for m in found.modules]),
+            Column("largest", [number_cell(m, "largest") for m in found.modules]),
             Column("zeros", [percent(m.zeros) for m in found.modules]),
+            grid.column("bad", [Cell(not_finite(m), "red") for m in found.modules]),
         ], options, {"module": 10})
     if found.verdict:
         yield grid.lines([
@@ -93,8 +94,12 @@ def node_columns(shown: Sequence[Node]) -> list[Column]:
     ]
 
 
-def number_cell(found: Numbers | None, field: str) -> Cell:
-    return Cell("", "", True) if found is None else cell(getattr(found, field))
+def number_cell(found: Numbers | Module | None, field: str) -> Cell:
+    if found is None:
+        return Cell("", "", True)
+    if found.nothing_finite:
+        return Cell("nan" if found.nan else "inf", "red", True)
+    return cell(getattr(found, field))
 
 
 def cell(x: float) -> Cell:
@@ -106,9 +111,12 @@ def percent(fraction: float) -> Cell:
 
 
 def bad_cell(node: Node) -> Cell:
-    parts = [f"{name} {count} {what}" for name, x in (("value", node.value), ("grad", node.grad)) if x is not None
-             for count, what in ((x.nan, "NaN"), (x.inf, "Inf")) if count]
-    return Cell(", ".join(parts), "red")
+    parts = [not_finite(x, f"{name} ") for name, x in (("value", node.value), ("grad", node.grad)) if x is not None]
+    return Cell(", ".join(filter(None, parts)), "red")
+
+
+def not_finite(found: Numbers | Module, prefix: str = "") -> str:
+    return ", ".join(f"{prefix}{n} {what}" for n, what in ((found.nan, "NaN"), (found.inf, "Inf")) if n)
 
 
 # ---- reports

@@ -15,6 +15,8 @@ The JSON document has `schema` "gradtrace/why", `version`, and `answers`, a list
 
 from __future__ import annotations
 
+import re
+
 from gradtrace.analysis.answer import Answer, Evidence
 from gradtrace.annotations import Any, Sequence
 from gradtrace.views import numbers, rows
@@ -67,12 +69,30 @@ def where(item: Evidence) -> str:
 
 
 def overview(answers: Sequence[Answer], options: Options) -> str:
-    """One line for each tensor."""
-    found = []
+    """One sentence for each tensor; those whose reason is the same stand together after the first of them."""
+    groups: dict[Any, list[Answer]] = {}
     for answer in answers:
-        for i, line in enumerate(wrap(visible(answer.sentence), min(options.width or WIDEST, WIDEST) - 2)):
-            found.append(paint(line if i == 0 else "  " + line, STYLES[answer.status], options))
+        groups.setdefault(reason(answer), []).append(answer)
+    found = []
+    for first, *others in groups.values():
+        style = STYLES[first.status]
+        found += indented(first.sentence, style, options)
+        if others:
+            names = ", ".join(other.name for other in others)
+            found += ["  " + line for line in indented(f"Likewise {names}.", style, options, 2)]
     return "".join(line + "\n" for line in found)
+
+
+def reason(answer: Answer) -> tuple[str, ...]:
+    """What a tensor's answer has in common with others': all that follows the first colon."""
+    _, colon, why = answer.sentence.partition(": ")
+    is_named = re.search(rf"(?<!\w){re.escape(answer.name)}(?!\w)", why)
+    return (answer.status, answer.cause, why) if colon and not is_named else (answer.name,)
+
+
+def indented(sentence: str, style: str, options: Options, less: int = 0) -> list[str]:
+    wrapped = wrap(visible(sentence), min(options.width or WIDEST, WIDEST) - 2 - less)
+    return [paint(line if i == 0 else "  " + line, style, options) for i, line in enumerate(wrapped)]
 
 
 # ---- data

@@ -105,3 +105,13 @@ def test_as_a_process(process):
     assert done.stdout.startswith(
         "y's graph was used a second time: the backward on line 4 had freed what pow saved.\n"
     )
+
+
+def test_tensors_with_one_reason_share_a_line(gt, here):
+    (here / "p.py").write_text(
+        "import torch\na = torch.ones(2)\nb = torch.ones(2)\nw = torch.ones(2, requires_grad=True)\n"
+        "y = (a * b * w).sum()\ny.backward()\n"
+    )
+    said = gt("why", "p.py").stdout
+    assert "a.grad is None: it is a leaf that was made without requires_grad=True.\n  Likewise b.\n" in said
+    assert "w.grad is [1, 1]" in said

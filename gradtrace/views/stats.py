@@ -2,9 +2,10 @@
 
 The JSON document has `schema` "gradtrace/stats", `version`, device, structure {operations, tensors, leaves, levels,
 width, depth, common, dead}, memory {saved_bytes, saved_tensors, freed, leaf_gradient_bytes, retained_bytes}, verdict,
-depths [{depth, nodes, mean, smallest}], modules [{name, parameters, norm, largest, zeros, nan, inf}], bad [{where,
-label, op, line, inputs [{label, value}]}], nodes [{tensor, label, op, module, level, depth, line, value, grad}] with value and
-grad {norm, mean, largest, zeros, nan, inf} or null. JSON Lines have a node each.
+depths [{depth, nodes, mean, smallest}], modules [{name, parameters, norm, largest, zeros, nan, inf}],
+bad [{where, label, op, line, inputs [{label, value}]}],
+nodes [{tensor, label, op, module, level, depth, line, value, grad}] with value and grad {norm, mean, largest, zeros,
+nan, inf} or null. JSON Lines have a node each.
 """
 
 from __future__ import annotations

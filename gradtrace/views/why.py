@@ -15,8 +15,6 @@ The JSON document has `schema` "gradtrace/why", `version`, and `answers`, a list
 
 from __future__ import annotations
 
-import re
-
 from gradtrace.analysis.answer import Answer, Evidence
 from gradtrace.annotations import Any, Sequence
 from gradtrace.views import numbers, rows
@@ -86,8 +84,7 @@ def overview(answers: Sequence[Answer], options: Options) -> str:
 def reason(answer: Answer) -> tuple[str, ...]:
     """What a tensor's answer has in common with others': all that follows the first colon."""
     _, colon, why = answer.sentence.partition(": ")
-    is_named = re.search(rf"(?<!\w){re.escape(answer.name)}(?!\w)", why)
-    return (answer.status, answer.cause, why) if colon and not is_named else (answer.name,)
+    return (answer.status, answer.cause, why) if colon else (answer.name,)
 
 
 def indented(sentence: str, style: str, options: Options, less: int = 0) -> list[str]:

@@ -100,7 +100,8 @@ def test_as_a_process(process):
 
 def test_gradients_of_which_nothing_is_finite_are_no_zeros(gt, here):
     (here / "p.py").write_text(
-        "import torch\nm = torch.nn.Linear(2, 1)\nx = torch.ones(3, 2)\ny = torch.sqrt((m(x) * 0).sum())\ny.backward()\n"
+        "import torch\nm = torch.nn.Linear(2, 1)\nx = torch.ones(3, 2)\n"
+        "y = torch.sqrt((m(x) * 0).sum())\ny.backward()\n"
     )
     said = gt("stats", "p.py").stdout
     (row,) = [line for line in said.splitlines() if line.startswith("m ")]

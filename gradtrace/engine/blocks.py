@@ -180,7 +180,7 @@ def run_blocks(steps: list[Step], have: list[Any], whole: list[Any], g: Any) -> 
     size, dtype = g.size, g.dtype
     whole = [array.reshape(-1) for array in whole]
     expanded = not any(g.strides)  # one number for all, as from a sum
-    incoming = g.reshape(-1)[:1] if expanded else np.ascontiguousarray(g).reshape(-1)
+    incoming = np.asarray(g[(0,) * g.ndim]) if expanded else np.ascontiguousarray(g).reshape(-1)
     count = -(-size // BLOCK)
     members = len(steps)
     for k in range(count):

@@ -30,6 +30,11 @@ def binary_code(
             value = right.value
             return name_and_constant(operator.by(value), a, unit.missing(left), value, *end)  # type: ignore[arg-type]
         return name_and_code(operator, a, unit.missing(left), unit.compile(right), *end)  # type: ignore[arg-type]
+    if b is not None and type(left) is ast.BinOp:
+        c, d = unit.direct(left.left), unit.direct(left.right)
+        if c is not None and d is not None:
+            first = unit.operator(type(left.op)), c, unit.missing(left.left), d, unit.missing(left.right)
+            return three_names(first, unit.origin(left), operator, b, unit.missing(right), *end)
     if b is not None:
         return code_and_name(operator, unit.compile(left), b, unit.missing(right), *end)  # type: ignore[arg-type]
     if type(right) is ast.Constant:
@@ -104,6 +109,38 @@ def code_and_name(operator: Guarded, left: Code, right: str, no_right: Code, ori
             b = no_right(f)
         state.origin = origin
         result = apply(a, b) if type(a) in plain else guarded(a, b)
+        if target is None:
+            return result
+        f[target] = result
+
+    return run
+
+
+def three_names(
+    first: tuple[Guarded, str, Code, str, Code], inner: int, operator: Guarded, third: str, no_third: Code, origin: int,
+    target: Target,
+) -> Code:
+    """`left op right op third`, all of them variables, as `x * w + b`: the inner operator needs no closure."""
+    (plain, apply, guarded), left, no_left, right, no_right = first
+    outer_plain, outer_apply, outer_guarded = operator
+
+    def run(f: Frame) -> Any:
+        try:
+            a = f[left]
+        except KeyError:
+            a = no_left(f)
+        try:
+            b = f[right]
+        except KeyError:
+            b = no_right(f)
+        state.origin = inner
+        a = apply(a, b) if type(a) in plain else guarded(a, b)
+        try:
+            b = f[third]
+        except KeyError:
+            b = no_third(f)
+        state.origin = origin
+        result = outer_apply(a, b) if type(a) in outer_plain else outer_guarded(a, b)
         if target is None:
             return result
         f[target] = result

@@ -31,10 +31,11 @@ def binary_code(
             return name_and_constant(operator.by(value), a, unit.missing(left), value, *end)  # type: ignore[arg-type]
         return name_and_code(operator, a, unit.missing(left), unit.compile(right), *end)  # type: ignore[arg-type]
     if b is not None and type(left) is ast.BinOp:
-        c, d = unit.direct(left.left), unit.direct(left.right)
+        x, y = left.left, left.right
+        c, d = unit.direct(x), unit.direct(y)
         if c is not None and d is not None:
-            first = unit.operator(type(left.op)), c, unit.missing(left.left), d, unit.missing(left.right)
-            return three_names(first, unit.origin(left), operator, b, unit.missing(right), *end)
+            first = unit.operator(type(left.op)), c, unit.missing(x), d, unit.missing(y)  # type: ignore[arg-type]
+            return three_names(first, unit.origin(left), operator, b, unit.missing(right), *end)  # type: ignore[arg-type]
     if b is not None:
         return code_and_name(operator, unit.compile(left), b, unit.missing(right), *end)  # type: ignore[arg-type]
     if type(right) is ast.Constant:

@@ -6,6 +6,7 @@ is in the archive. A two-dimensional array's columns are called c0, c1, ... Arra
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import zipfile
@@ -17,6 +18,11 @@ from gradtrace.engine.lazy import np
 from gradtrace.errors import UsageError
 
 
+def reason(error: Exception) -> str:
+    """The first line of what a reader says of a damaged file."""
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
 class NpyReader:
     """The rows of one array."""
 
@@ -24,8 +30,8 @@ class NpyReader:
         self.name = path
         try:
             self.array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise UsageError(f"{path} is not a readable .npy file: {error}") from None
+        except Exception as error:  # a stranger's bytes can make numpy's reader raise almost anything
+            raise UsageError(f"{path} is not a readable .npy file: {reason(error)}") from None
         if not hasattr(self.array, "dtype") or not (self.array.dtype.names or self.array.ndim == 2):
             raise UsageError(f"{path} is no table", "it is to hold a structured or a two-dimensional array")
         self.names = list(self.array.dtype.names or (f"c{i}" for i in range(self.array.shape[1])))
@@ -49,8 +55,8 @@ class NpzReader:
         try:
             self.archive = zipfile.ZipFile(path)
             self.members = {name.removesuffix(".npy"): self.opened(name) for name in self.archive.namelist()}
-        except (zipfile.BadZipFile, ValueError, EOFError) as error:
-            raise UsageError(f"{path} is not a readable .npz file: {error}") from None
+        except Exception as error:  # as above, of numpy's and zipfile's
+            raise UsageError(f"{path} is not a readable .npz file: {reason(error)}") from None
         self.names = list(self.members)
         lengths = {name: shape[0] if shape else -1 for name, (_, shape, _) in self.members.items()}
         if len(set(lengths.values())) != 1 or -1 in lengths.values():
@@ -80,8 +86,11 @@ class NpzReader:
 
     def stretch(self, name: str, n: int) -> Any:
         stream, shape, dtype = self.members[name]
-        count = n * int(np.prod(shape[1:]))
-        data = stream.read(count * dtype.itemsize)
+        count = n * math.prod(shape[1:])
+        try:
+            data = stream.read(count * dtype.itemsize)
+        except Exception as error:
+            raise UsageError(f"{self.name}: the array '{name}' cannot be read: {reason(error)}") from None
         if len(data) != count * dtype.itemsize:
             raise UsageError(f"{self.name}: the array '{name}' ends too soon", "the file is damaged")
         return np.frombuffer(data, dtype).reshape(n, *shape[1:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from gradtrace.errors import UsageError
@@ -57,10 +57,17 @@ def text_reader(stream: IO[bytes], name: str, kind: str) -> Any:
     from gradtrace.batch.text import LinesReader, SeparatedReader
 
     text = TextIOWrapper(stream, "utf-8-sig", newline="" if kind in TEXT else None)
+    lines = decoded(text, name)
+    made: Any = SeparatedReader(lines, name, TEXT[kind]) if kind in TEXT else LinesReader(lines, name)
+    made.share = share_of(stream)
+    made.text = text  # which closes the stream when it goes
+    return made
+
+
+def decoded(stream: IO[str], name: str) -> Iterator[str]:
+    """The lines; UsageError where they are no UTF-8, which may be far behind the first."""
     try:
-        made: Any = SeparatedReader(text, name, TEXT[kind]) if kind in TEXT else LinesReader(text, name)
-        made.share = share_of(stream)
-        return made
+        yield from stream
     except UnicodeDecodeError:
         raise UsageError(f"{name}: not UTF-8 text", "save the file as UTF-8") from None
 

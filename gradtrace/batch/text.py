@@ -21,7 +21,7 @@ class SeparatedReader:
 
     rows: int | None = None
 
-    def __init__(self, stream: IO[str], name: str, separator: str) -> None:
+    def __init__(self, stream: Iterator[str], name: str, separator: str) -> None:
         import csv
 
         self.name = name
@@ -87,7 +87,7 @@ class LinesReader:
 
     rows: int | None = None
 
-    def __init__(self, stream: IO[str], name: str) -> None:
+    def __init__(self, stream: Iterator[str], name: str) -> None:
         self.name = name
         self.lines = (line for line in stream if not line.isspace())
         first = next(self.lines, None)

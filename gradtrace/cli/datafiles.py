@@ -66,7 +66,10 @@ def npz(content: bytes, name: str, key: str, option: str) -> Any:
     if key not in keys:
         what = f"{name} has no array '{key}'" if key else f"{name} holds {len(keys)} arrays"
         raise UsageError(f"{option}: {what}", f"choose one: {', '.join(f'@{name}#{k}' for k in keys[:8])}")
-    return checked(guarded(lambda: archive[key], name, option), name, option)
+    found = guarded(lambda: archive[key], name, option)
+    if not hasattr(found, "dtype"):  # a member that is no array comes as its bytes
+        raise UsageError(f"{option}: cannot read {name}: '{key}' is no array", "write it with numpy.savez")
+    return checked(found, name, option)
 
 
 def load(content: bytes, name: str, option: str) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import chain, combinations_with_replacement
 from itertools import combinations as choose
-from itertools import combinations_with_replacement
+from math import comb
 from operator import index
 
 from gradtrace.annotations import Any
@@ -74,7 +75,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return input.new_empty((0,))
     pick = combinations_with_replacement if with_replacement else choose
-    rows = np.array(list(pick(range(input.shape[0]), r)), np.int64).reshape(-1, r)
+    n = input.shape[0] + (r - 1 if with_replacement and input.shape[0] else 0)
+    size = r * comb(n, r)  # known, so that numpy refuses what is too much before a list of it is made
+    rows = np.fromiter(chain.from_iterable(pick(range(input.shape[0]), r)), np.int64, size).reshape(-1, r)
     return stack(tuple(input.index_select(0, Tensor._wrap(np.ascontiguousarray(column))) for column in rows.T), 1)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gradtrace.analysis import flow, places
+from gradtrace.analysis.arrivals import Arrivals
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.trace.record import BackwardStep, Pass, Span, TensorRecord, Trace, Value
+from gradtrace.trace.record import BackwardStep, Change, Pass, Span, TensorRecord, Trace, Value
 
 
 class Evidence(NamedTuple):
@@ -39,9 +40,16 @@ class Facts:
         self.flow = flow.Flow(trace)
         storing = [one for one in trace.passes if one.stores]
         self.storing = [one for one in storing if not one.error] or storing  # one that failed left nothing
+        self._arrivals: Arrivals | None = None
         self.visits: dict[int, list[BackwardStep]] = {}
         for step in trace.steps:
             self.visits.setdefault(step.function, []).append(step)
+
+    @property
+    def arrivals(self) -> Arrivals:
+        if self._arrivals is None:
+            self._arrivals = Arrivals(self.trace)
+        return self._arrivals
 
     # ---- evidence
 
@@ -105,6 +113,12 @@ class Facts:
     def visits_of(self, record: TensorRecord) -> list[BackwardStep]:
         """The turns of the function that gets a tensor's gradient."""
         return [] if record.function is None else self.visits.get(record.function, [])
+
+
+def last_change(facts: Facts, record: TensorRecord, *hows: str) -> Change | None:
+    """The last change of a tensor's gradient."""
+    changes = [c for c in facts.trace.changes if c.of_grad and record.id in c.tensors]
+    return changes[-1] if changes and (not hows or changes[-1].how in hows) else None
 
 
 def is_zero(value: Value | None) -> bool:

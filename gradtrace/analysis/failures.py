@@ -267,6 +267,21 @@ def no_grad_input(facts: Facts, failure: Failure) -> Found | None:
     return None
 
 
+def underived(facts: Facts, failure: Failure) -> Found | None:
+    """derivative for aten::floor_divide is not implemented."""
+    function = failing_function(facts)
+    operation = None if function is None else facts.arrivals.operations.get(function.id)
+    if function is None or operation is None:
+        return None
+    sources = [facts.label(o.tensor) for o in operation.inputs if o.tensor is not None
+               and facts.trace.tensors[o.tensor].requires_grad]
+    name = sources[0] if sources else operation.name
+    remedies = {"floor_divide": ("torch.div(a, b, rounding_mode='floor') has one, which is 0", "a / b has a useful one")}
+    return ("no derivative", name, f"{operation.name}{facts.line(function.span)} has no derivative, and backward comes "
+            f"through it to {name}.", [facts.at(f"{operation.name} is used here", function.span)],
+            remedies.get(operation.name, ("leave it out of what is differentiated: .detach() before it",)))
+
+
 def input_names(facts: Facts, call: Any) -> list[str]:
     """The names among the inputs of a call of autograd.grad or backward."""
     if call is None:
@@ -291,4 +306,5 @@ CLASSIC: tuple[tuple[str, Callable[[Facts, Failure], Found | None]], ...] = (
     ("Can't call numpy() on Tensor that requires grad", numpy_of),
     ("can require gradients", floats_alone),
     ("can only require gradients for floating", floats_alone),
+    ("derivative for aten::", underived),
 )

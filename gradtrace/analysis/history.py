@@ -10,6 +10,7 @@ from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Operation, TensorRecord
 
 NUMBERS = {"item": "a Python number", "tolist": "Python numbers", "numpy": "a numpy array"}
+WRAPPERS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "Parameter")
 COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "logical_and", "logical_or",
                          "logical_not", "logical_xor", "any", "all"})
 
@@ -69,6 +70,13 @@ def under_no_grad(facts: Facts, operation: Operation) -> Reason:
 def without_derivative(facts: Facts, cut: Cut, operation: Operation) -> Reason:
     result = facts.trace.tensors[cut.result]
     where = facts.line(operation.span)
+    name = facts.label(cut.tensor)
+    late = next((b for b in facts.trace.begun if b.tensor == cut.tensor and b.after > operation.id), None)
+    if late is not None:
+        return Reason("late", f"{operation.name}{where}, and {name} did not require grad yet",
+                      [facts.at(f"{name} is used while it does not require grad", operation.span),
+                       facts.at(f"{name} requires grad from here on", late.span)],
+                      (f"let {name} require grad before it is used",))
     dtype = result.value.dtype if result.value is not None else ""
     if operation.name in COMPARISONS or dtype == "bool":
         return Reason("comparison", f"a comparison ({operation.name}){where}",
@@ -88,7 +96,7 @@ def without_derivative(facts: Facts, cut: Cut, operation: Operation) -> Reason:
 
 def no_history(facts: Facts, record: TensorRecord) -> Reason:
     """Why a tensor does not require grad."""
-    for look in (frozen, detached_in_place, taken_by_data, copied):
+    for look in (frozen, detached_in_place, taken_by_data, copied, gradient_without_graph):
         found = look(facts, record)
         if found is not None:
             return found
@@ -146,9 +154,61 @@ def copied(facts: Facts, record: TensorRecord) -> Reason | None:
     return None
 
 
+def gradient_without_graph(facts: Facts, record: TensorRecord) -> Reason | None:
+    """A gradient itself: what autograd.grad returned, or a leaf's .grad, without create_graph."""
+    if record.operation is not None or record.name is None:
+        return None
+    for statement in facts.text.assignments(record.name):
+        value = getattr(statement, "value", None)
+        call = places.method_call(statement, ("grad",))
+        if call is None and not (isinstance(value, ast.Attribute) and value.attr == "grad"):
+            continue
+        head = places.head_of(statement)
+        what = "autograd.grad" if call is not None else "backward"
+        return Reason("no create_graph", f"it is a gradient, and {what} was called without create_graph=True",
+                      [facts.at(f"{record.name} is a gradient, numbers without history", head)],
+                      (f"call {what} with create_graph=True",))
+    return None
+
+
+def rewrapped(facts: Facts, reached: set[int]) -> Reason | None:
+    """`torch.tensor(y)`, `torch.tensor([a, b])`: a new leaf of the numbers."""
+    known = dict(facts.trace.names)
+    for statement in facts.text.simple:
+        call = places.method_call(statement, WRAPPERS)
+        names = [n.id for n in ast.walk(call) if isinstance(n, ast.Name)] if call is not None else []
+        if not any(known.get(name) in reached for name in names):
+            continue
+        head = places.head_of(statement)
+        listed = bool(call.args) and isinstance(call.args[0], (ast.List, ast.Tuple, ast.ListComp))
+        remedy = "torch.stack([...]) joins tensors and keeps their history" if listed else (
+            "take the tensor itself; .clone() makes a copy that keeps its history")
+        return Reason("copied", f"its value was copied into a new tensor{facts.line(head)}, which has no history",
+                      [facts.at("a new leaf is made of the numbers alone", head)], (remedy,))
+    return None
+
+
+def left_as_number(facts: Facts, reached: set[int]) -> Reason | None:
+    """A value that became a Python number or an array, or an index."""
+    left = facts.flow.numbers_from(reached)
+    if not left:
+        return None
+    escape = left[0]
+    where = facts.line(escape.span)
+    if escape.how == "item" and ".item" not in escape.text and escape.text.endswith("]"):
+        return Reason("index", f"it only chooses which element is taken{where}, and an index has no derivative",
+                      [facts.at(f"{escape.text} takes whole numbers for the index", escape.span)],
+                      ("let it be a weight: (softmax(scores) * values).sum() instead of values[scores.argmax()]",))
+    what = NUMBERS[escape.how]
+    called = escape.text.partition("(")[0] if escape.text.startswith(("float(", "int(", "bool(")) else f".{escape.how}"
+    return Reason(escape.how, f"its value left the graph as {what}{where}",
+                  [facts.at(f"{called.lstrip('.')}() makes {what}, which has no history", escape.span)],
+                  (f"compute with the tensor itself, without {called}()",))
+
+
 def argument_of_tensor(facts: Facts, statement: ast.stmt) -> int | None:
     """A tensor with history among the arguments of torch.tensor(...) in a statement."""
-    call = places.method_call(statement, ("tensor", "as_tensor", "FloatTensor", "Tensor"))
+    call = places.method_call(statement, WRAPPERS)
     known = dict(facts.trace.names)
     for node in ast.walk(call) if call is not None else ():
         if isinstance(node, ast.Name) and node.id in known and facts.trace.tensors[known[node.id]].requires_grad:

@@ -1,36 +1,11 @@
-"""Why a gradient is the number that it is: where it comes from, what made it zero, where the first NaN arose."""
+"""Why a gradient is the number that it is: where it comes from, where the first NaN arose."""
 
 from __future__ import annotations
 
 from gradtrace.analysis import places
-from gradtrace.analysis.answer import Answer, Evidence, Facts, is_finite, is_zero
-from gradtrace.analysis.steps import Contribution, Graph, made_by
+from gradtrace.analysis.answer import Answer, Evidence, Facts, is_finite, is_zero, last_change
 from gradtrace.analysis.words import brief
 from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord, Value
-
-FLAT = frozenset({"sign", "round", "floor", "ceil", "trunc", "heaviside", "floor_divide"})
-CLAMPS = frozenset({"clamp", "clamp_min", "clamp_max", "clip", "hardtanh", "relu6", "hardsigmoid"})
-CHOOSERS = frozenset({"max", "min", "amax", "amin", "maximum", "minimum", "select", "slice", "index", "gather", "topk",
-                      "max_pool2d", "index_select", "fmax", "fmin", "median", "kthvalue", "sort", "masked_select"})
-SATURATING = frozenset({"sigmoid", "tanh", "softmax", "log_softmax", "erf", "hardswish", "softplus", "exp", "gelu"})
-MASKING = frozenset({"mul", "masked_fill", "dropout", "where"})
-
-
-def received(facts: Facts, step: BackwardStep) -> list[tuple[BackwardStep, int, Contribution]]:
-    """What the step's function was sent in that pass: by whom, along which edge, and how much."""
-    graph = Graph(facts.trace)
-    incoming = {(e.source, e.input_index) for e in facts.trace.function_edges if e.target == step.function}
-    found = []
-    for other in facts.trace.steps:
-        if other.number != step.number:
-            continue
-        for index, value in enumerate(other.downstream):
-            if value is not None and (other.function, index) in incoming:
-                tensor = made_by(graph.trace.functions[other.function])
-                label = facts.trace.functions[other.function].name if tensor is None else facts.label(tensor)
-                found.append((other, index, Contribution(label, value)))
-    return found
-
 
 # ---- a number
 
@@ -51,8 +26,8 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
     sentence = f"{name}.grad is {total}, from backward{facts.line(facts.storing[-1].span if facts.storing else None)}"
     advice: tuple[str, ...] = ()
     cause = "backward"
-    for step in visits:
-        evidence += turn(facts, step, name)
+    evidence += turns(facts, visits, name)
+    evidence += cut_off(facts, record)
     stored = [step for step in visits if step.grad_before is not None and not is_zero(step.grad_before)]
     if stored:
         cause = "accumulated"
@@ -82,20 +57,58 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
     return Answer(name, "gradient", cause, sentence + ".", tuple(evidence), advice, record.grad)
 
 
+SHOWN = 3  # passes that are told one by one
+
+
+def turns(facts: Facts, visits: list[BackwardStep], name: str) -> list[Evidence]:
+    """The parts of the passes: of many, of the first and of the last."""
+    found = []
+    for i, step in enumerate(visits):
+        if len(visits) <= SHOWN or i in (0, len(visits) - 1):
+            found += turn(facts, step, name)
+        elif i == 1:
+            left = len(visits) - 2
+            found.append(Evidence(f"... {left} more passes, to {name}.grad = {brief_grad(visits[-2])}"))
+    return found
+
+
+def brief_grad(step: BackwardStep) -> str:
+    return "None" if step.grad_after is None else brief(step.grad_after)
+
+
 def turn(facts: Facts, step: BackwardStep, name: str) -> list[Evidence]:
     """One pass's part: the contributions, the hooks, the sum."""
     one = facts.trace.passes[step.number]
     found = [facts.backward(one)]
-    parts = received(facts, step)
-    for sender, _, part in parts:
-        found.append(facts.at(f"{brief(part.value)} comes from {part.source}",
-                              facts.trace.functions[sender.function].span))
+    parts: dict[Evidence, int] = {}
+    for sender, _, part in facts.arrivals.at(step):
+        told = facts.at(f"{brief(part.value)} comes from {part.source}", facts.trace.functions[sender.function].span)
+        parts[told] = parts.get(told, 0) + 1
+    found += [told if n == 1 else told._replace(text=f"{told.text}, {TIMES.get(n, f'{n} times')}")
+              for told, n in parts.items()]
     for hook in step.hooks:
         if hook.changed and hook.before is not None and hook.after is not None:
             found.append(Evidence(f"hook {hook.name} turns {brief(hook.before)} into {brief(hook.after)}"))
     if step.grad_before is not None and step.grad_after is not None:
         found.append(Evidence(f"{name}.grad was {brief(step.grad_before)} and becomes {brief(step.grad_after)}"))
     return found
+
+
+TIMES = {2: "twice"}
+
+
+def cut_off(facts: Facts, record: TensorRecord) -> list[Evidence]:
+    """Where further ways on which the result depends on a tensor are cut on purpose."""
+    from gradtrace.analysis import history
+
+    into = facts.flow.before(facts.roots)
+    for cut in facts.flow.cuts_after(record.id):
+        if cut.result in into:
+            found = history.describe(facts, cut)
+            if found.cause in ("detach", ".data", "no_grad"):
+                told = f"this cuts off another way on which {facts.root_names()} depends on {record.label}"
+                return [found.evidence[-1]._replace(text=told)]
+    return []
 
 
 def unseen_changes(facts: Facts) -> list[Change]:
@@ -123,118 +136,12 @@ def was_before(operations: tuple[Operation, ...], function: int, after: int) -> 
     return any(o.function == function for o in operations[:after])
 
 
-def last_change(facts: Facts, record: TensorRecord, *hows: str) -> Change | None:
-    """The last change of a tensor's gradient."""
-    changes = [c for c in facts.trace.changes if c.of_grad and record.id in c.tensors]
-    return changes[-1] if changes and (not hows or changes[-1].how in hows) else None
-
-
 def zero_share(value: Value) -> str:
     """ "2 of 5 elements are 0", or ""."""
     if not value.shape:
         return ""
     zeros = int((value.data == 0).sum())
     return f"{zeros} of {value.numel} elements are 0" if zeros else ""
-
-
-# ---- zero
-
-
-def zero(facts: Facts, record: TensorRecord) -> Answer:
-    """Why a gradient is zero everywhere."""
-    name = record.label
-    visits = facts.visits_of(record)
-    wiped = last_change(facts, record)
-    if wiped is not None and wiped.how not in ("cleared",) and not any(
-        step.function == record.function for step in facts.trace.steps[wiped.after_steps :]
-    ):
-        return zeroed(facts, record, wiped)
-    if not visits:
-        return Answer(name, "zero", "assigned", f"{name}.grad is 0: the program set it.", (facts.made(record),), (),
-                      record.grad)
-    found = [facts.made(record), facts.backward(facts.trace.passes[visits[-1].number])]
-    cause, because, evidence, advice = origin_of_zero(facts, visits[-1])
-    return Answer(name, "zero", cause, f"{name}.grad is 0: {because}.", (*found, *evidence), advice, record.grad)
-
-
-def zeroed(facts: Facts, record: TensorRecord, change: Change) -> Answer:
-    name = record.label
-    before = next((s.grad_after for s in reversed(facts.trace.steps[: change.after_steps])
-                   if s.function == record.function and s.grad_after is not None), None)
-    was = f", where it was {brief(before)}" if before is not None else ""
-    return Answer(name, "zero", "zeroed", f"{name}.grad is 0: it was set to zero{facts.line(change.span)}{was}.",
-                  (facts.made(record), facts.at(f"{name}.grad is zeroed", change.span)),
-                  ("read .grad before that line",), record.grad)
-
-
-def origin_of_zero(facts: Facts, step: BackwardStep) -> tuple[str, str, list[Evidence], tuple[str, ...]]:
-    """Goes up from a step that got zero to whatever made it zero."""
-    seen: set[int] = set()
-    while True:
-        for hook in step.hooks:
-            if hook.changed and is_zero(hook.after) and not is_zero(hook.before):
-                return (
-                    "hook",
-                    f"the hook {hook.name} replaced the gradient by zero",
-                    [],
-                    ("return nothing from the hook",),
-                )
-        parts = received(facts, step)
-        if not parts or step.function in seen:
-            return "zero vector", "backward was started with a gradient of zero", [], (
-                "start it with ones: the vector of backward(gradient=...)",)
-        seen.add(step.function)
-        if any(not is_zero(part.value) for _, _, part in parts):
-            terms = ", ".join(f"{brief(part.value)} from {part.source}" for _, _, part in parts)
-            return "cancelled", f"what arrived along its paths cancels out ({terms})", [], ()
-        makers = [(sender, index) for sender, index, _ in parts if not all(is_zero(u) for u in sender.upstream if u)]
-        if makers:
-            return blame(facts, *makers[0])
-        step = parts[0][0]
-
-
-def blame(facts: Facts, step: BackwardStep, index: int) -> tuple[str, str, list[Evidence], tuple[str, ...]]:
-    """The function whose local derivative is zero there, and why."""
-    function = facts.trace.functions[step.function]
-    operation = next((o for o in facts.trace.operations if o.function == function.id), None)
-    name = operation.name if operation is not None else function.name
-    where = facts.line(function.span)
-    operand = Graph(facts.trace).operand(function.id, index)
-    value = None if operand is None else facts.trace.tensors[operand].value
-    label = "its input" if operand is None else facts.label(operand)
-    shown = "" if value is None else f" ({label} is {brief(value)})"
-    cause, because, advice = zero_reason(facts, name, operation, operand, shown, where)
-    return cause, because, [facts.at(f"{name} sends back 0 here", function.span)], advice
-
-
-def zero_reason(
-    facts: Facts, name: str, operation: Operation | None, operand: int | None, shown: str, where: str
-) -> tuple[str, str, tuple[str, ...]]:
-    base = name.rstrip("_")
-    if base in ("relu", "leaky_relu", "threshold", "hardshrink", "softshrink", "elu"):
-        return "dead relu", f"{name}{where} lets nothing back where its input is not positive{shown}", (
-            "change the inputs or the bias so that some are positive", "leaky_relu or softplus never die")
-    if base in CLAMPS:
-        return "clamp", f"{name}{where} lets nothing back outside of its bounds{shown}", (
-            "widen the bounds, or use a smooth bound (tanh, sigmoid)",)
-    if base == "where":
-        return "untaken where", f"torch.where{where} took the other branch everywhere", (
-            "the branch that is not taken has gradient 0; look at the condition",)
-    if base in FLAT:
-        return "flat", f"{name}{where} is flat: its derivative is 0 everywhere", (
-            "leave it out of what is differentiated, or use a straight-through estimate (a Function)",)
-    if base in MASKING:
-        others = [] if operation is None else [
-            o.tensor for o in operation.inputs if o.tensor is not None and o.tensor != operand]
-        factor = next((facts.label(i) for i in others), "the other factor")
-        return "mask", f"{factor}, which it is multiplied by{where}, is 0 everywhere", (f"look at {factor}",)
-    if base in CHOOSERS:
-        return "not chosen", f"{name}{where} chose other elements", (
-            "only the chosen elements get a gradient; a soft maximum (logsumexp) gives one to all",)
-    if base in SATURATING:
-        return "saturated", f"{name}{where} is saturated{shown}: its derivative is too small for the dtype", (
-            "scale its input down", "use the combined form (log_softmax, *_with_logits)")
-    return "zero derivative", f"the derivative of {name}{where} is 0 at this point{shown}", ()
 
 
 # ---- not finite
@@ -245,31 +152,54 @@ def not_finite(facts: Facts, record: TensorRecord) -> Answer:
     name = record.label
     assert record.grad is not None
     evidence = [facts.made(record)]
-    bad = next((o for o in facts.trace.operations if any(not is_finite(facts.trace.tensors[i].value)
-                for i in o.outputs) and all(o2.tensor is None or is_finite(facts.trace.tensors[o2.tensor].value)
-                                            for o2 in o.inputs)), None)
+    bad = next((o for o in facts.trace.operations if turns_bad(facts, o)), None)
     for step in facts.trace.steps:
         if all(is_finite(u) for u in step.upstream) and not all(is_finite(v) for v in step.downstream):
             function = facts.trace.functions[step.function]
-            operation = next((o for o in facts.trace.operations if o.function == function.id), None)
+            operation = facts.arrivals.operations.get(function.id)
             called = operation.name if operation is not None else function.name
-            inputs = [] if operation is None else [
-                f"{facts.label(o.tensor)} is {brief(value)}" for o in operation.inputs if o.tensor is not None
-                and (value := facts.trace.tensors[o.tensor].value) is not None]
             where = facts.line(function.span)
-            shown = f" ({'; '.join(inputs)})" if inputs else ""
+            shown = "" if operation is None else operands_of(facts, operation)
             evidence.append(facts.at(f"the derivative of {called} is not finite here{shown}", function.span))
             because = f"the derivative of {called}{where} is not finite{shown}"
             advice = ("keep the argument away from that point (clamp_min, + eps)",
                       "torch.where does not help by itself: mask the argument, not the result")
-            if bad is not None and bad.function == function.id:
-                because = f"{called}{where} already gave {brief_of(facts, bad)} in forward{shown}"
+            if operation is not None and turns_bad(facts, operation):
+                bad = operation
+            if bad is not None and leads_to(facts, bad, operation):
+                if bad.function != function.id:
+                    evidence.insert(1, facts.at(f"{bad.name} gives {brief_of(facts, bad)} here", bad.span))
+                because = (f"{bad.name}{facts.line(bad.span)} already gave {brief_of(facts, bad)} in forward"
+                           f"{operands_of(facts, bad)}")
+                advice = ("keep the numbers of forward finite there: clamp, + eps, smaller steps, float64", advice[1])
             return Answer(name, "nan", "not finite", f"{name}.grad is {brief(record.grad)}: {because}.",
                           tuple(evidence), advice, record.grad)
     if bad is not None:
         evidence.append(facts.at(f"{bad.name} gives {brief_of(facts, bad)}", bad.span))
     return Answer(name, "nan", "not finite", f"{name}.grad is {brief(record.grad)}: it was not finite where backward "
                   "began.", tuple(evidence), ("look at the values of forward: gradtrace trace",), record.grad)
+
+
+def turns_bad(facts: Facts, operation: Operation) -> bool:
+    """Whether an operation made something not finite of finite operands."""
+    tensors = facts.trace.tensors
+    return any(not is_finite(tensors[i].value) for i in operation.outputs) and all(
+        o.tensor is None or is_finite(tensors[o.tensor].value) for o in operation.inputs)
+
+
+def operands_of(facts: Facts, operation: Operation) -> str:
+    """ " (x is 0; w is 5)"."""
+    inputs = [f"{facts.label(o.tensor)} is {brief(value)}" for o in operation.inputs if o.tensor is not None
+              and (value := facts.trace.tensors[o.tensor].value) is not None]
+    return f" ({'; '.join(inputs)})" if inputs else ""
+
+
+def leads_to(facts: Facts, bad: Operation, operation: Operation | None) -> bool:
+    """Whether what an operation gave went into another, or came out of it."""
+    if operation is None:
+        return False
+    ends = {*operation.outputs, *(o.tensor for o in operation.inputs if o.tensor is not None)}
+    return bool(facts.flow.after(bad.outputs) & ends)
 
 
 def brief_of(facts: Facts, operation: Operation) -> str:

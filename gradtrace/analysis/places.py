@@ -24,6 +24,12 @@ class Text:
             self.tree = ast.Module([], [])
         self.statements = [node for node in ast.walk(self.tree) if isinstance(node, ast.stmt)]
 
+    @property
+    def simple(self) -> list[Any]:
+        """The statements that hold no others, in the order of the text."""
+        found = [node for node in self.statements if not hasattr(node, "body")]
+        return sorted(found, key=starts)
+
     def line(self, span: Span | None) -> str:
         """The source line at a span, without its indentation."""
         return self.lines[span.line - 1].strip() if span is not None and 0 < span.line <= len(self.lines) else ""

@@ -8,7 +8,7 @@ holds is the answer.
 
 from __future__ import annotations
 
-from gradtrace.analysis import history, numbers
+from gradtrace.analysis import history, numbers, zeros
 from gradtrace.analysis.answer import Answer, Evidence, Facts, is_finite, is_zero
 from gradtrace.analysis.flow import reachable_functions
 from gradtrace.analysis.words import brief
@@ -24,7 +24,7 @@ def explain(facts: Facts, record: TensorRecord) -> Answer:
     if record.grad is not None:
         if not is_finite(record.grad):
             return numbers.not_finite(facts, record)
-        return numbers.zero(facts, record) if is_zero(record.grad) else numbers.filled(facts, record)
+        return zeros.zero(facts, record) if is_zero(record.grad) else numbers.filled(facts, record)
     for cause in (cleared, overwritten, without_grad, never_called, not_retained, left_out, stopped, unreached):
         found = cause(facts, record)
         if found is not None:
@@ -155,12 +155,10 @@ def unreached(facts: Facts, record: TensorRecord) -> Answer | None:
         return answer(record, found.cause, f"{roots} depends on it only through {found.because}",
                       [made, *found.evidence, run], *found.advice)
     reached = facts.flow.after([record.id])
-    left = facts.flow.numbers_from(reached)
-    if left and not reached & into:
-        what = history.NUMBERS[left[0].how]
-        return answer(record, left[0].how, f"its value left the graph as {what}{facts.line(left[0].span)}",
-                      [made, facts.at(f"{left[0].how}() makes {what}, which has no history", left[0].span), run],
-                      f"compute with the tensor itself, without .{left[0].how}()")
+    if not reached & into:
+        gone = history.rewrapped(facts, reached) or history.left_as_number(facts, reached)
+        if gone is not None:
+            return answer(record, gone.cause, gone.because, [made, *gone.evidence, run], *gone.advice)
     replaced = history.rebound(facts, record)
     if replaced is not None:
         return answer(record, replaced.cause, replaced.because, [*replaced.evidence, run], *replaced.advice)

@@ -68,7 +68,8 @@ def capture(
     history.find_functions()
     ends = [history.entry(tensor) for tensor in (*starts, *outputs)]
     if watch is not None:  # loss_fn(...).backward(): backward began at a tensor that has no name
-        ends += [entry for entry in history.entries if entry.fn in watch.beginnings]
+        beginnings = watch.beginnings
+        ends += [entry for entry in history.entries if entry.fn in beginnings]
     kept = history.entries if everything else relevant(history, ends)
     wanted = [history.entry(tensor) for tensor in starts]
     shown = [history.entry(tensor) for tensor in outputs] or wanted

@@ -2,8 +2,7 @@
 
 The JSON document has `schema` "gradtrace/verify", `version`, file, passed, counts by verdict, and `cells` [{label,
 line, verdict, detail, recorded, printed}]. Verdicts: "same", "addresses", "random", "version", "run twice" (all fine),
-"no record",
-"not run", and "differs", "failed", "refused".
+"no record", "not run", and "differs", "failed", "refused".
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ import json
 import pytest
 from why_cases import GRADIENTS, LEAF
 from why_failures import FAILURES
+from why_questions import QUESTIONS
 
 
 @pytest.fixture
@@ -19,9 +20,9 @@ def ask(gt):
     return answer
 
 
-@pytest.mark.parametrize("case", GRADIENTS)
+@pytest.mark.parametrize("case", [*GRADIENTS, *QUESTIONS])
 def test_the_cause_of_a_gradient(ask, case):
-    script, name, status, cause, line, words = GRADIENTS[case]
+    script, name, status, cause, line, words = {**GRADIENTS, **QUESTIONS}[case]
     code, (answer,) = ask(script, name)
     assert code == 0
     assert (answer["status"], answer["cause"]) == (status, cause), answer

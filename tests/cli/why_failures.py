@@ -116,4 +116,26 @@ FAILURES = {
         [8, 5],
         "F.forward was called directly on line 8",
     ),
+    "no derivative": (
+        "import torch\nw = torch.tensor(3., requires_grad=True)\ny = (w // 2) * 5\ny.backward()\n",
+        "no derivative",
+        "w",
+        [3, 4],
+        "floor_divide on line 3 has no derivative",
+    ),
+    "a gradient without create_graph": (
+        "import torch\nx = torch.tensor(2., requires_grad=True)\ng, = torch.autograd.grad(x ** 2, x)\ng.backward()\n",
+        "no create_graph",
+        "g",
+        [3, 4],
+        "autograd.grad was called without create_graph=True",
+    ),
+    "the graph of the step before": (
+        "import torch\nw = torch.tensor(0.5, requires_grad=True)\nh = torch.tensor(1.)\nfor t in range(2):\n"
+        "    h = torch.tanh(w * h)\n    h.backward()\n",
+        "freed",
+        "h",
+        [5, 6, 6, 6],
+        "h's graph was used a second time: the backward on line 6",
+    ),
 }

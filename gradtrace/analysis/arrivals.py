@@ -1,0 +1,44 @@
+"""What arrived where in a trace's backward passes, looked up by one index: a run may have 100,000 steps."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.steps import Contribution, Graph, made_by
+from gradtrace.annotations import NamedTuple
+from gradtrace.trace.record import BackwardStep, Operation, Trace
+
+
+class Arrival(NamedTuple):
+    """A gradient that `sender` sent along its edge number `index`."""
+
+    sender: BackwardStep
+    index: int
+    part: Contribution
+
+
+class Arrivals:
+    """The gradients by the step that they were for; the operations by the function that they made."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.graph = Graph(trace)
+        self.operations: dict[int, Operation] = {}
+        for operation in trace.operations:
+            if operation.function is not None:
+                self.operations.setdefault(operation.function, operation)
+        self._sent: dict[tuple[int, int], list[tuple[BackwardStep, int]]] = {}
+        for step in trace.steps:
+            for index, value in enumerate(step.downstream):
+                target = None if value is None else self.graph.targets.get((step.function, index))
+                if target is not None:
+                    self._sent.setdefault((step.number, target[0]), []).append((step, index))
+
+    def at(self, step: BackwardStep) -> list[Arrival]:
+        """What the step's function was sent in that pass: by whom, along which edge, and how much."""
+        return [Arrival(sender, index, Contribution(self.source(sender), sender.downstream[index]))  # type: ignore[arg-type]
+                for sender, index in self._sent.get((step.number, step.function), ())]
+
+    def source(self, sender: BackwardStep) -> str:
+        """The tensor that the sender's function made."""
+        function = self.trace.functions[sender.function]
+        tensor = made_by(function)
+        return function.name if tensor is None else self.trace.tensors[tensor].label

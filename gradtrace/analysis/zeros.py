@@ -1,0 +1,152 @@
+"""Why a gradient is zero everywhere: the hook, the operation, the factor or the cancellation that made it so."""
+
+from __future__ import annotations
+
+from gradtrace.analysis.answer import Answer, Evidence, Facts, is_zero, last_change
+from gradtrace.analysis.words import brief
+from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord
+
+FLAT = frozenset({"sign", "round", "floor", "ceil", "trunc", "heaviside", "floor_divide"})
+CLAMPS = frozenset({"clamp", "clamp_min", "clamp_max", "clip", "hardtanh", "relu6", "hardsigmoid"})
+CHOOSERS = frozenset({"max", "min", "amax", "amin", "maximum", "minimum", "select", "slice", "index", "gather", "topk",
+                      "max_pool2d", "index_select", "fmax", "fmin", "median", "kthvalue", "sort", "masked_select"})
+SATURATING = frozenset({"sigmoid", "tanh", "softmax", "log_softmax", "erf", "hardswish", "softplus", "exp", "gelu"})
+MASKING = frozenset({"mul", "masked_fill", "dropout"})
+PRODUCTS = frozenset({"mm", "mv", "dot", "bmm", "matmul", "addmm", "addmv", "baddbmm", "linear", "outer", "einsum", "bilinear",
+                      "conv1d", "conv2d", "conv3d", "convolution"})
+
+
+def zero(facts: Facts, record: TensorRecord) -> Answer:
+    """Why a gradient is zero everywhere."""
+    name = record.label
+    visits = facts.visits_of(record)
+    wiped = last_change(facts, record)
+    if wiped is not None and wiped.how not in ("cleared",) and not any(
+        step.function == record.function for step in facts.trace.steps[wiped.after_steps :]
+    ):
+        return zeroed(facts, record, wiped)
+    if not visits:
+        return Answer(name, "zero", "assigned", f"{name}.grad is 0: the program set it.", (facts.made(record),), (),
+                      record.grad)
+    found = [facts.made(record), facts.backward(facts.trace.passes[visits[-1].number])]
+    cause, because, evidence, advice = origin_of_zero(facts, visits[-1])
+    return Answer(name, "zero", cause, f"{name}.grad is 0: {because}.", (*found, *evidence), advice, record.grad)
+
+
+def zeroed(facts: Facts, record: TensorRecord, change: Change) -> Answer:
+    name = record.label
+    before = next((s.grad_after for s in reversed(facts.trace.steps[: change.after_steps])
+                   if s.function == record.function and s.grad_after is not None), None)
+    was = f", where it was {brief(before)}" if before is not None else ""
+    return Answer(name, "zero", "zeroed", f"{name}.grad is 0: it was set to zero{facts.line(change.span)}{was}.",
+                  (facts.made(record), facts.at(f"{name}.grad is zeroed", change.span)),
+                  ("read .grad before that line",), record.grad)
+
+
+def origin_of_zero(facts: Facts, step: BackwardStep) -> tuple[str, str, list[Evidence], tuple[str, ...]]:
+    """Goes up from a step that got zero to whatever made it zero."""
+    seen: set[int] = set()
+    while True:
+        for hook in step.hooks:
+            if hook.changed and is_zero(hook.after) and not is_zero(hook.before):
+                return (
+                    "hook",
+                    f"the hook {hook.name} replaced the gradient by zero",
+                    [],
+                    ("return nothing from the hook",),
+                )
+        parts = facts.arrivals.at(step)
+        if not parts or step.function in seen:
+            return "zero vector", "backward was started with a gradient of zero", [], (
+                "start it with ones: the vector of backward(gradient=...)",)
+        seen.add(step.function)
+        if any(not is_zero(part.value) for _, _, part in parts):
+            terms = ", ".join(f"{brief(part.value)} from {part.source}" for _, _, part in parts)
+            return "cancelled", f"what arrived along its paths cancels out ({terms})", [], ()
+        makers = [(sender, index) for sender, index, _ in parts if not all(is_zero(u) for u in sender.upstream if u)]
+        if makers:
+            return blame(facts, *makers[0])
+        step = parts[0][0]
+
+
+def blame(facts: Facts, step: BackwardStep, index: int) -> tuple[str, str, list[Evidence], tuple[str, ...]]:
+    """The function whose local derivative is zero there, and why."""
+    function = facts.trace.functions[step.function]
+    operation = facts.arrivals.operations.get(function.id)
+    name = operation.name if operation is not None else function.name
+    where = facts.line(function.span)
+    operand = facts.arrivals.graph.operand(function.id, index)
+    value = None if operand is None else facts.trace.tensors[operand].value
+    label = "its input" if operand is None else facts.label(operand)
+    shown = "" if value is None else f" ({label} is {brief(value)})"
+    upstream = next((v for v in step.upstream if v is not None), None)
+    if upstream is not None and underflows(facts, operation, operand):
+        return ("underflow", f"it has shrunk to {brief(upstream)} on its way, and {name}{where} makes it less than "
+                f"{upstream.dtype} holds", [facts.at(f"{name} sends back 0 here", function.span)],
+                ("gradients vanish on a way of many small factors: gradtrace stats shows where",
+                 "scale the factors up, shorten the way, or compute in float64"))
+    cause, because, advice = zero_reason(facts, name, operation, operand, shown, where)
+    return cause, because, [facts.at(f"{name} sends back 0 here", function.span)], advice
+
+
+def zero_reason(
+    facts: Facts, name: str, operation: Operation | None, operand: int | None, shown: str, where: str
+) -> tuple[str, str, tuple[str, ...]]:
+    base = name.rstrip("_")
+    if base in ("relu", "leaky_relu", "threshold", "hardshrink", "softshrink", "elu"):
+        return "dead relu", f"{name}{where} lets nothing back where its input is not positive{shown}", (
+            "change the inputs or the bias so that some are positive", "leaky_relu or softplus never die")
+    if base in CLAMPS:
+        return "clamp", f"{name}{where} lets nothing back outside of its bounds{shown}", (
+            "widen the bounds, or use a smooth bound (tanh, sigmoid)",)
+    if base == "where":
+        return "untaken where", f"torch.where{where} took the other branch everywhere", (
+            "the branch that is not taken has gradient 0; look at the condition",)
+    if base in FLAT:
+        return "flat", f"{name}{where} is flat: its derivative is 0 everywhere", (
+            "leave it out of what is differentiated, or use a straight-through estimate (a Function)",)
+    if base in MASKING or base in PRODUCTS:
+        return product(facts, base, operation, operand, where)
+    if base in ("embedding", "embedding_bag"):
+        return "padding", f"{name}{where} looked up nothing but rows at padding_idx, which get no gradient", (
+            "look at the indices",)
+    if base in CHOOSERS:
+        return "not chosen", f"{name}{where} chose other elements", (
+            "only the chosen elements get a gradient; a soft maximum (logsumexp) gives one to all",)
+    if base in SATURATING:
+        return "saturated", f"{name}{where} is saturated{shown}: its derivative is too small for the dtype", (
+            "scale its input down", "use the combined form (log_softmax, *_with_logits)")
+    return "zero derivative", f"the derivative of {name}{where} is 0 at this point{shown}", ()
+
+
+
+
+def product(
+    facts: Facts, base: str, operation: Operation | None, operand: int | None, where: str
+) -> tuple[str, str, tuple[str, ...]]:
+    """The other factor is zero."""
+    others = factors(operation, operand)
+    if base == "dropout" or (operation is not None and "dropout" in operation.text):
+        return "dropout", f"dropout{where} dropped every element", ("lower p, or call eval() to switch it off",)
+    zeros = [i for i in others if is_zero(facts.trace.tensors[i].value)]
+    factor = next((facts.label(i) for i in zeros or others), "the other factor")
+    cause = "mask" if base in MASKING else "zero factor"
+    remedy = f"look at {factor}"
+    if zeros and facts.trace.tensors[zeros[0]].is_leaf and facts.trace.tensors[zeros[0]].requires_grad:
+        remedy = f"start {factor} from other values than zeros: two layers of zeros get no gradient"
+    return cause, f"{factor}, which it is multiplied by{where}, is 0 everywhere", (remedy,)
+
+
+def factors(operation: Operation | None, operand: int | None) -> list[int]:
+    """What an operand is multiplied by; itself, if that stands on both sides."""
+    tensors = [] if operation is None else [o.tensor for o in operation.inputs if o.tensor is not None]
+    return [i for i in tensors if i != operand] or (tensors if len(tensors) > 1 else [])
+
+
+def underflows(facts: Facts, operation: Operation | None, operand: int | None) -> bool:
+    """Whether a product of a gradient and a factor is zero although neither is: it is less than the dtype holds."""
+    if operation is None or operation.name.rstrip("_") not in ("mul", "div"):
+        return False
+    others = [facts.trace.tensors[i].value for i in factors(operation, operand)]
+    numbers = [o.text for o in operation.inputs if o.tensor is None]
+    return all(not is_zero(value) for value in others) and all(text.strip("-0.") for text in numbers)

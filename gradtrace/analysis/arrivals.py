@@ -8,10 +8,10 @@ from gradtrace.trace.record import BackwardStep, Operation, Trace
 
 
 class Arrival(NamedTuple):
-    """A gradient that `sender` sent along its edge number `index`."""
+    """A gradient that `sender` sent along its edge of that number."""
 
     sender: BackwardStep
-    index: int
+    edge: int
     part: Contribution
 
 

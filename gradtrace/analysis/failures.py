@@ -276,7 +276,7 @@ def underived(facts: Facts, failure: Failure) -> Found | None:
     sources = [facts.label(o.tensor) for o in operation.inputs if o.tensor is not None
                and facts.trace.tensors[o.tensor].requires_grad]
     name = sources[0] if sources else operation.name
-    remedies = {"floor_divide": ("torch.div(a, b, rounding_mode='floor') has one, which is 0", "a / b has a useful one")}
+    remedies = {"floor_divide": ("a / b has a useful one", "torch.div(a, b, rounding_mode='floor') has one that is 0")}
     return ("no derivative", name, f"{operation.name}{facts.line(function.span)} has no derivative, and backward comes "
             f"through it to {name}.", [facts.at(f"{operation.name} is used here", function.span)],
             remedies.get(operation.name, ("leave it out of what is differentiated: .detach() before it",)))

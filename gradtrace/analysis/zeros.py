@@ -12,8 +12,8 @@ CHOOSERS = frozenset({"max", "min", "amax", "amin", "maximum", "minimum", "selec
                       "max_pool2d", "index_select", "fmax", "fmin", "median", "kthvalue", "sort", "masked_select"})
 SATURATING = frozenset({"sigmoid", "tanh", "softmax", "log_softmax", "erf", "hardswish", "softplus", "exp", "gelu"})
 MASKING = frozenset({"mul", "masked_fill", "dropout"})
-PRODUCTS = frozenset({"mm", "mv", "dot", "bmm", "matmul", "addmm", "addmv", "baddbmm", "linear", "outer", "einsum", "bilinear",
-                      "conv1d", "conv2d", "conv3d", "convolution"})
+PRODUCTS = frozenset({"mm", "mv", "dot", "bmm", "matmul", "addmm", "addmv", "baddbmm", "linear", "outer", "einsum",
+                      "bilinear", "conv1d", "conv2d", "conv3d", "convolution"})
 
 
 def zero(facts: Facts, record: TensorRecord) -> Answer:

@@ -69,10 +69,10 @@ class watched:
 
         _state.on = True
         left = max(0.001, min(self.meter.deadline - time.monotonic(), LONGEST))
+        self.raised = 0.0
+        self.memory = _Memory(self.meter.budget)  # before the first tick, which looks at it
         self.before = _signal.signal(_signal.SIGALRM, self.alarm)
         _signal.setitimer(_signal.ITIMER_REAL, min(left, TICK), TICK)
-        self.raised = 0.0
-        self.memory = _Memory(self.meter.budget)
         self.limits = _limit(self.meter.budget, left, self.memory)
         self.lock = _thread.allocate_lock()
         self.lock.acquire()

@@ -20,6 +20,7 @@ import numpy as np
 
 import gradtrace as torch
 from gradtrace import ops
+from gradtrace.engine import hot
 from gradtrace.engine.tensor import Tensor
 
 CASES = Path(__file__).parent.parent / "tests" / "ops"
@@ -54,11 +55,18 @@ def beside(name: str) -> Any:
 
 
 def key_of(function: Any) -> Key | None:
-    """What tells a function's frames from others': its code and what it closes over."""
+    """What tells a function's frames from others': its code and what it closes over, or the names that it alone has."""
     code = getattr(function, "__code__", None)
     if code is None:
         return None
+    if has_own_names(function.__globals__):
+        return ("names", id(function.__globals__))
     return (code, *identities(cell.cell_contents for cell in function.__closure__ or ()))
+
+
+def has_own_names(names: dict[str, Any]) -> bool:
+    """Whether these are the globals of a function of `engine/hot.py`, whose code comes later."""
+    return names is not vars(hot) and names.get("__name__") == hot.__name__
 
 
 def identities(values: Iterable[Any]) -> list[int]:
@@ -77,14 +85,15 @@ class Watch:
 
     def __init__(self) -> None:
         self.public = public_functions()
-        self.codes = {key[0] for key in self.public}
+        self.codes = {key[0] for key in self.public} - {"names"}
         self.seen: dict[Key, Seen] = {}
         self.dtype = ""
         self.order = 2  # of the case now running: 2 for any, 1 for once only, 0 where backward raises
         self.taken: dict[FrameType, str] = {}  # the dtype that a call now running was given
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> None:
-        if frame.f_code not in self.codes:
+        own = has_own_names(frame.f_globals)
+        if not own and frame.f_code not in self.codes:
             return
         known = frame.f_locals
         if event == "call":
@@ -92,7 +101,9 @@ class Watch:
         if event != "return":
             return
         taken = self.taken.pop(frame)
-        key = (frame.f_code, *identities(known.get(name) for name in frame.f_code.co_freevars))
+        key: Key = (frame.f_code, *identities(known.get(name) for name in frame.f_code.co_freevars))
+        if own:
+            key = ("names", id(frame.f_globals))
         if key in self.public and value is not None:
             self.note(self.seen.setdefault(key, {"nodes": set(), "dtypes": {}, "orders": set()}), taken, value)
 

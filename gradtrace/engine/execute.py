@@ -17,7 +17,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, SCALAR, TRACED
 from gradtrace.engine.node import FREED_MESSAGE, AccumulateGrad, Node, UndefinedGrad, bare_name, tensor_type_name
 from gradtrace.engine.op import FLOAT_TRAPS
-from gradtrace.engine.saved import flat
+from gradtrace.engine.saved import flat, untouched
 from gradtrace.engine.saved_hooks import result_of, unpacked
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
@@ -235,14 +235,16 @@ def run_rules(node: Node, gradient: Any) -> Any:
     """The derivative rules of an operator node, on whatever the gradient is made of."""
     if node.freed:
         raise RuntimeError(FREED_MESSAGE)
-    if node.plan.saves:
+    settled = node.plan.raw and untouched(node)
+    if node.plan.saves and not settled:
         check_versions(node)
     if node.outputs != 1:
         traced = any(isinstance(g, Tensor) for g in gradient.values())
         gradient = complete(node, gradient, traced)
     else:
         traced = isinstance(gradient, Tensor)
-    kept, out = node.args, node.out
+    kept = node.args if traced or not settled else (node.a,) if node.narrow == 1 else (node.a, node.b)
+    out = node.out
     if node.rare is not None and node.rare.packed:
         kept, out = unpacked(node)
     if traced:

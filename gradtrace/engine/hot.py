@@ -15,7 +15,7 @@ import operator as py
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.formulas import Writer, formula
 from gradtrace.engine.namespace import ARRAY, SCALAR
-from gradtrace.engine.node import accumulator
+from gradtrace.engine.node import FREED, Hot, accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, Op, Plan
 from gradtrace.engine.spec import FLOAT
 from gradtrace.engine.state import state
@@ -26,6 +26,9 @@ Function: Any = type(lambda: None)
 SIGNS = {py.add: "+", py.sub: "-", py.mul: "*", py.truediv: "/"}
 # Which edges a step gives a gradient for; 0 is no plan of this module's.
 FIRST, SECOND, BOTH = 1, 2, 3
+NUMBER = 4  # in place of a mask of operands: only the first is a tensor
+FLOATS, WIDE, OTHERS = range(3)  # what the operands are: floats, float64 arrays, other arrays
+DATA = ("on_floats", "on_wide", "on_others")  # the lists of their plans, by mask; the first entry is the number above
 
 
 class Unusual(Exception):
@@ -60,12 +63,16 @@ def hot(record: Op, common: Callable[..., Any]) -> Any:
     names: dict[str, Any] = {"common": common, "left": OFTEN, "__name__": __name__}
     function: Any = Function(waiting.__code__, names, record.name)
 
+    def make(plans: list[Any], mask: int) -> Plan:
+        plans[mask] = plan_for(record, mask, plans[0])
+        return plans[mask]
+
     def heat() -> None:
         names.update(
-            blank=blank, state=state, FLOAT=FLOAT, TRAPS=FLOAT_TRAPS, Tensor=Tensor, Node=record.node_type(),
+            blank=blank, state=state, FLOAT=FLOAT, TRAPS=FLOAT_TRAPS, Tensor=Tensor, Node=Hot,
             scalar=record.scalar or no_kernel, wide=record.wide, kernel=record.kernel, fits=fits,
             accumulator=accumulator,
-            on_floats=Plans(record, "float"), on_wide=Plans(record, "wide"), on_others=Plans(record, "other"),
+            make=make, **{name: [data, *[None] * NUMBER] for data, name in enumerate(DATA)},
         )
         text = unary_text(record) if record.arity == 1 else binary_text(record)
         exec(compile(text, f"<{record.name}>", "exec"), names)
@@ -79,7 +86,6 @@ def hot(record: Op, common: Callable[..., Any]) -> Any:
 
 
 def unary_text(record: Op) -> str:
-    keeps = record.plan(1)
     return f"""
 def call(input):
     spec = input._spec if type(input) is Tensor else None
@@ -99,26 +105,10 @@ def call(input):
         z = kernel(x)
         plans = on_others
 {checked(record, "input")}
-    out = blank()
-    out._data = z
-    out._spec = spec
-    out._nr = 0
-    out._x = None
-    if not input._req or not state.grad_enabled:
-        out._fn = None
-        out._req = False
-        return out
-    out._req = True
-    out._fn = node = Node()
-    node.na = input._fn or {leaf_edge("input")}
-    node.a = {"input" if keeps.keeps else "None"}
-    node.out = {"z" if keeps.save_out else "None"}
-    node.nrs = node.rare = None
-    node.plan = plans[1]
-    node.spec = spec
-    node.seq = state.seq = state.seq + 1
-    node.origin = state.origin
-    return out
+{RESULT}
+    if input._req and state.grad_enabled:
+        {node_lines(record, 1, 8)}
+{END}
 """
 
 
@@ -134,10 +124,8 @@ def call(a, b):
         if b._spec is not spec:
             return common(a, b)
         y = b._data
-        mask = (3 if b._req else 1) if a._req else 2 if b._req else 0
     elif kind is float or kind is int:
         y = b
-        mask = 4 if a._req else 0
     else:
         return common(a, b)
     x = a._data
@@ -155,48 +143,79 @@ def call(a, b):
     except TRAPS:
         return common(a, b)
 {checked(record, "a, b")}
+{RESULT}
+    if a._req and state.grad_enabled:
+        if kind is not Tensor:
+            {node_lines(record, NUMBER, 12)}
+        elif b._req:
+            {node_lines(record, 3, 12)}
+        else:
+            {node_lines(record, 1, 12)}
+    elif kind is Tensor and b._req and state.grad_enabled:
+        {node_lines(record, 2, 8)}
+{END}
+"""
+
+
+RESULT = """
     out = blank()
     out._data = z
     out._spec = spec
     out._nr = 0
     out._x = None
-    if not mask or not state.grad_enabled:
+"""
+END = """
+    else:
         out._fn = None
         out._req = False
         return out
     out._req = True
-    out._fn = node = Node()
-    node.plan = plan = plans[mask]
-    if mask == 2:
-        node.na = None
-        node.nb = b._fn or {leaf_edge("b")}
-    else:
-        node.na = a._fn or {leaf_edge("a")}
-        node.nb = b._fn or {leaf_edge("b")} if mask == 3 else None
-{kept(record)}
+    out._fn = node
     node.nrs = node.rare = None
     node.spec = spec
     node.seq = state.seq = state.seq + 1
     node.origin = state.origin
     return out
 """
+# The node that gets a gradient: the tensor's own, or a leaf's accumulator, which only a weak reference knows.
+EDGE = """edge = {operand}._fn
+if edge is None:
+    edge = {operand}._x
+    if edge is not None:
+        edge = edge.accumulator
+    if edge is not None:
+        edge = edge()
+    if edge is None:
+        edge = accumulator({operand})
+node.{field} = edge"""
 
 
-def leaf_edge(name: str) -> str:
-    return f"({name}._x and {name}._x.accumulator and {name}._x.accumulator()) or accumulator({name})"
+def node_lines(record: Op, mask: int, indent: int) -> str:
+    """The lines that make a node, with its edges and what it keeps, where the operands in the mask require grad."""
+    plan = record.plan(wanted(mask))
+    raw = raw_bits(plan, mask)
+    lines = ["node = Node()", f"plan = plans[{mask}]", "if plan is None:", f"    plan = make(plans, {mask})",
+             "node.plan = plan"]
+    operands = (("input", "x"),) if record.arity == 1 else (("a", "x"), ("b", "y"))
+    for i, (operand, data) in enumerate(operands):
+        bit, letter = 1 << i, "ab"[i]
+        if wanted(mask) & bit:
+            lines += EDGE.format(operand=operand, field=f"n{letter}").split("\n")
+        else:
+            lines.append(f"node.n{letter} = None")
+        lines.append(f"node.{letter} = {data if raw & bit else operand if plan.keeps & bit else 'None'}")
+    lines.append(f"node.out = {'z' if plan.save_out else 'None'}")
+    return ("\n" + " " * indent).join(lines)
 
 
-def kept(record: Op) -> str:
-    """The lines that store what a binary node keeps: the same for all plans, or by the plan's bits."""
-    masks = [record.plan(mask) for mask in (1, 2, 3)]
-    lines = []
-    for bit, field, name in ((1, "a", "a"), (2, "b", "b")):
-        having = [bool(plan.keeps & bit) for plan in masks]
-        one = name if all(having) else "None" if not any(having) else f"{name} if plan.keeps & {bit} else None"
-        lines.append(f"    node.{field} = {one}")
-    having = [plan.save_out for plan in masks]
-    one = "z" if all(having) else "None" if not any(having) else "z if plan.save_out else None"
-    return "\n".join([*lines, f"    node.out = {one}"])
+def wanted(mask: int) -> int:
+    """The operands that require grad, as bits."""
+    return 1 if mask == NUMBER else mask
+
+
+def raw_bits(plan: Plan, mask: int) -> int:
+    """The operands that a node keeps as raw data: of those it keeps the ones with an edge."""
+    return plan.keeps & wanted(mask)
 
 
 def checked(record: Op, arguments: str) -> str:
@@ -219,37 +238,37 @@ def fits(z: Any, spec: Any) -> bool:
 # ---- the steps of backward
 
 
-class Plans(dict[int, Plan]):
-    """A record's plans by which operands require grad: 1, 2, 3 (both), or 4 (the first, the second is a number)."""
-
-    def __init__(self, record: Op, data: str) -> None:
-        self.record = record
-        self.data = data  # "float", "wide" (float64 arrays) or "other" arrays
-
-    def __missing__(self, mask: int) -> Plan:
-        plan = self[mask] = self.record.plan(1 if mask == 4 else mask).copy()
-        edges = [i for i, _ in plan.rules]
-        if edges:
-            plan.step = step(self.record, plan, mask, self.data)
-            plan.kind = sum(1 << i for i in edges)
-        return plan
+def plan_for(record: Op, mask: int, data: int) -> Plan:
+    """A plan of the common path; `mask`: the operands that require grad, 1, 2 or 3, or NUMBER."""
+    plan = record.plan(wanted(mask)).copy()
+    plan.record = record
+    plan.raw = raw_bits(plan, mask)
+    plan.kind = sum(1 << i for i, _ in plan.rules)
+    if plan.kind:
+        plan.step = step(record, plan, mask, data)
+    return plan
 
 
-def step(record: Op, plan: Plan, mask: int, data: str) -> Callable[..., Any]:
-    """step(node, g): the gradients for the node's one or two edges; Unusual where saved values need a closer look."""
-    floats = data == "float"
-    values: dict[str, Any] = {"Unusual": Unusual}
+def step(record: Op, plan: Plan, mask: int, data: int) -> Callable[..., Any] | None:
+    """step(node, g): the gradients for the node's one or two edges; Unusual where saved values need a closer look.
+
+    None where each is `g` itself.
+    """
+    floats = data == FLOATS
+    values: dict[str, Any] = {"Unusual": Unusual, "FREED": FREED}
     names = ("x", "y")[: record.arity]
     writer = Writer(floats, values)
     results = []
     for _, rule in plan.rules:
-        term = None if data == "other" else formula(rule, names, floats)
+        term = None if data == OTHERS else formula(rule, names, floats)
         if term is not None:
             results.append(writer.write(term))
         else:
             writer.used.update(name for name in (*names, "out"))
             xp = writer.bound(SCALAR if floats else ARRAY)
             results.append(f"{writer.bound(rule)}({xp}, g, out, {', '.join(names)})")
+    if all(result == "g" for result in results):
+        return None
     lines = [*operand_lines(plan, mask, floats, writer.used), *writer.lines, f"return {', '.join(results)}"]
     text = "def step(node, g):\n    " + "\n    ".join(lines)
     exec(compile(text, f"<backward of {record.name}>", "exec"), values)
@@ -259,21 +278,22 @@ def step(record: Op, plan: Plan, mask: int, data: str) -> Callable[..., Any]:
 def operand_lines(plan: Plan, mask: int, floats: bool, used: set[str]) -> list[str]:
     """The lines that fetch what was saved. Freed values, and tensors that left the common path since, are unusual."""
     lines = []
+    unusual = []
     if "out" in used:
         lines.append("out = node.out")
         if plan.save_out:
-            lines += ["if out is None:", "    raise Unusual"]
-    for bit, name, field in ((1, "x", "a"), (2, "y", "b")):
+            unusual.append("out is None")
+    for bit, name, letter in ((1, "x", "a"), (2, "y", "b")):
         if name not in used:
             continue
-        if not plan.keeps & bit:
-            lines.append(f"{name} = None")
-        elif mask == 4 and bit == 2:
-            lines += [f"{name} = node.{field}", f"if {name} is None:", "    raise Unusual"]
+        lines.append(f"{name} = node.{letter}" if plan.keeps & bit else f"{name} = None")
+        if plan.raw & bit:
+            unusual += [f"{name} is FREED" if letter == "a" else f"{name} is None", f"node.n{letter}.rare is not None"]
+        elif mask == NUMBER and bit == 2 and plan.keeps & bit:
+            unusual.append(f"{name} is None")
             if not floats:
                 lines.append(f"{name} = node.spec.numbers.get({name}, {name})")
-        else:
-            freed = "y is None or " if name == "y" else ""
-            lines += [f"{name} = node.{field}", f"if {freed}{name}._spec is None:", "    raise Unusual",
-                      f"{name} = {name}._data"]
-    return lines
+        elif plan.keeps & bit:
+            unusual.append(f"{name} is None or {name}._spec is None")
+            lines += [f"if {unusual.pop()}:", "    raise Unusual", f"{name} = {name}._data"]
+    return [*lines, *([f"if {' or '.join(unusual)}:", "    raise Unusual"] if unusual else [])]

@@ -128,15 +128,19 @@ def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle
 
 
 class Rare:
-    """What few nodes have: hooks, versions of what they saved when these were not 0, a counter of their result."""
+    """What few nodes have: hooks, versions of what they saved when these were not 0, a counter of their result.
 
-    __slots__ = ("hooks", "out_counter", "out_version", "packed", "versions", "watched")
+    `result` is what became of the tensor that the node made, or of the leaf, when it left the common path (spec.py).
+    """
+
+    __slots__ = ("hooks", "out_counter", "out_version", "packed", "result", "versions", "watched")
 
     def __init__(self) -> None:
         self.hooks: Hooks | None = None
         self.versions: tuple[int, ...] | None = None
         self.out_counter: Any = None
         self.out_version = 0
+        self.result: tuple[Any, Any] | None = None  # the tensor's Extra, and its data
         self.packed = False  # whether something saved went through hooks
         self.watched: tuple[tuple[Tensor, int], ...] = ()  # index tensors and masks with their versions
 
@@ -150,6 +154,9 @@ class Node:
     `args` and `next` give tuples in either case. `spec` describes the output: `shape` and `dtype` (lists of them when
     the operator has several outputs; a dtype of None stands for a Python float). `out` is the saved result, if the rule
     needs it.
+
+    A node of the common path keeps an operand that requires grad as raw data (`plan.raw`): the edge tells whose data it
+    is. If something happened to that tensor since, the node at the edge knows (`rare.result`).
     """
 
     __slots__ = ("__weakref__", "a", "b", "na", "nb", "nrs", "origin", "out", "plan", "rare", "seq", "spec")
@@ -207,15 +214,20 @@ class Node:
 
     @property
     def args(self) -> tuple[Any, ...]:
+        if self.plan is not None and self.plan.raw and self.a is not FREED:
+            from gradtrace.engine.saved import restored
+
+            return restored(self)
         if self.narrow == 2:
             return (self.a, self.b)
         return (self.a,) if self.narrow else self.a
 
     @property
     def next(self) -> tuple[Any, ...]:
-        if not self.narrow:
+        narrow = self.narrow
+        if not narrow:
             return self.na
-        return (self.na, self.nb) if self.narrow == 2 else (self.na,)
+        return (named(self.na), named(self.nb)) if narrow == 2 else (named(self.na),)
 
     def name(self) -> str:
         return type(self).__name__
@@ -271,6 +283,34 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
+
+
+class Hot(Node):
+    """A node of the common path as it is made: one class for all operators, until somebody looks at it.
+
+    Python is quick at attributes where it meets objects of one class only, and a graph is mostly of these. Whoever
+    hands a node out, or walks a graph, has it `named` first: then it has the class of its operator's nodes.
+    """
+
+    __slots__ = ()
+
+    @property
+    def op(self) -> Any:
+        return self.plan.record
+
+    @property
+    def narrow(self) -> int:  # type: ignore[override]
+        return self.plan.record.node_type().narrow
+
+    def name(self) -> str:
+        return self.op.node_type().name(self)
+
+
+def named(node: Any) -> Any:
+    """The node, or None, in the class of its operator's nodes."""
+    if type(node) is Hot:
+        node.__class__ = node.plan.record.node_type()
+    return node
 
 
 class AccumulateGrad(Node):

@@ -65,7 +65,10 @@ def d(needs: str, rule: Rule, traced: Rule | None = None) -> Derivative:
 class Plan:
     """What a node keeps and which rules it runs, for one set of arguments that require grad."""
 
-    __slots__ = ("actions", "keeps", "kind", "quick", "rules", "save_out", "saves", "step", "traced_rules", "which_out")
+    __slots__ = (
+        "actions", "keeps", "kind", "quick", "raw", "record", "rules", "save_out", "saves", "step", "traced_rules",
+        "which_out",
+    )
 
     def __init__(
         self,
@@ -87,6 +90,8 @@ class Plan:
         self.traced_rules = traced_rules
         self.kind = 0  # of a plan of the common path (hot.py): which edges its `step` has a gradient for
         self.step: Any = None
+        self.record: Any = None  # of such a plan
+        self.raw = 0  # of such a plan, as bits: the operands that are kept as raw data, see Node
 
     def copy(self) -> Plan:
         return Plan(self.actions, self.save_out, self.which_out, self.saves, self.rules, self.traced_rules, self.quick)

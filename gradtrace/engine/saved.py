@@ -6,7 +6,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine import view_rules
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import Meta, Node, accumulator
+from gradtrace.engine.node import AccumulateGrad, Meta, Node, accumulator, named
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
 DROP, SAVE, META = 0, 1, 2
@@ -23,7 +23,7 @@ def source_node(argument: Any) -> Node | None:
         return None
     if argument._x is not None and argument._x.odd:
         return gradient_edge(argument)
-    return argument._fn if argument._fn is not None else accumulator(argument) if argument._req else None
+    return named(argument._fn) if argument._fn is not None else accumulator(argument) if argument._req else None
 
 
 def keep(args: tuple[Any, ...], actions: tuple[int, ...], variadic: bool) -> tuple[Any, ...]:
@@ -38,6 +38,32 @@ def keep(args: tuple[Any, ...], actions: tuple[int, ...], variadic: bool) -> tup
         elif isinstance(a, Tensor):
             kept[i] = Meta(*layout(a._data), getattr(a._data, "strides", None)) if action == META else None
     return tuple(kept)
+
+
+def restored(node: Node) -> tuple[Any, ...]:
+    """The arguments of a node that keeps some as raw data: these as tensors with their history again."""
+    first = of_edge(node.a, node.na) if node.plan.raw & 1 else node.a
+    if node.narrow == 1:
+        return (first,)
+    return first, of_edge(node.b, node.nb) if node.plan.raw & 2 else node.b
+
+
+def of_edge(raw: Any, edge: Any) -> Tensor:
+    """The tensor whose gradient goes to `edge`, as it was when its data were kept."""
+    if isinstance(edge, AccumulateGrad):
+        return edge.variable
+    extra, data = (None, raw) if edge.rare is None or edge.rare.result is None else edge.rare.result
+    tensor = Tensor._wrap(data)
+    tensor._fn, tensor._req, tensor._x = edge, True, extra
+    return tensor
+
+
+def untouched(node: Node) -> bool:
+    """Whether a node keeps raw data only, which stand for their tensors because nothing happened to these since."""
+    raw = node.plan.raw
+    if raw != node.plan.keeps or node.rare is not None:
+        return False
+    return not (raw & 1 and node.na.rare is not None) and not (raw & 2 and node.nb.rare is not None)
 
 
 def layout(raw: Any) -> tuple[Any, Any]:

@@ -128,6 +128,9 @@ def alphabetical(node: Node) -> list[int]:
 def replace(node: Node, position: int, packed: Any) -> None:
     node.ensure_rare().packed = True
     state.user_code = True
+    if node.plan.raw:
+        node.a, node.b = (*node.args, None)[:2]
+        node.plan = node.plan.copy()
     if position < 0:
         node.out = packed
         return

@@ -11,7 +11,7 @@ these have; for all others the rules are called here, or by `execute`, and the r
 from __future__ import annotations
 
 import sys
-from heapq import heappop, heappush, heappushpop
+from heapq import heappop, heappush
 
 from gradtrace.annotations import Any
 from gradtrace.engine.arrive import add_to_grad, conform
@@ -74,33 +74,47 @@ class Sweep:
 
         After an error the first in `heap` is the node that failed.
         """
-        heap, pending, gather = self.heap, self.pending, self.gather
+        heap, pending, keep = self.heap, self.pending, self.keep
         try:
             while True:
                 try:
-                    plan = node.plan
-                    while plan is not None and plan.kind and node.rare is None:
-                        kind = plan.kind
+                    while node.rare is None:
+                        plan = node.plan
+                        if plan is None or not plan.kind:
+                            break
+                        step, kind = plan.step, plan.kind
+                        other: Any = None
                         if kind == BOTH:
-                            value, second = plan.step(node, g)
+                            value, second = (g, g) if step is None else step(node, g)
                             target, other = node.na, node.nb
                         else:
-                            value = plan.step(node, g)
+                            value = g if step is None else step(node, g)
                             target = node.na if kind == FIRST else node.nb
-                            other = None
-                        if plan.saves and not self.keep:
+                        if plan.saves and not keep:
                             node.a = FREED
                             node.b = node.out = None
                         if type(target) is AccumulateGrad:
-                            if target.spec is not node.spec:
-                                value = conform(value, target, 0, node, 0)
-                            gather(target, value)
+                            have = target.gathered
+                            if have is None or target.spec is not node.spec:
+                                self.gather(target, conform(value, target, 0, node, 0))
+                            elif target.owned:
+                                have += value
+                                target.gathered = have
+                            else:
+                                target.gathered = have + value
+                                target.owned = True
                             target = None
                         if other is not None:
                             if type(other) is AccumulateGrad:
-                                if other.spec is not node.spec:
-                                    second = conform(second, other, 0, node, 1)
-                                gather(other, second)
+                                have = other.gathered
+                                if have is None or other.spec is not node.spec:
+                                    self.gather(other, conform(second, other, 0, node, 1))
+                                elif other.owned:
+                                    have += second
+                                    other.gathered = have
+                                else:
+                                    other.gathered = have + second
+                                    other.owned = True
                             elif target is None:
                                 target, value = other, second
                             elif target is not other:
@@ -110,26 +124,17 @@ class Sweep:
                                 value = second
                             else:
                                 value = value + second
-                        if target is None:
-                            if not heap:
-                                return
-                            node = heappop(heap)[1]
-                            g = pending.pop(node)
-                        elif not heap:
+                        if not heap and target is not None:  # the common case: a chain
                             node, g = target, value
-                        elif target in pending:
-                            pending[target] = pending[target] + value
-                            node = heappop(heap)[1]
-                            g = pending.pop(node)
-                        elif heap[0][0] < -target.seq:  # another one is newer
-                            pending[target] = value
-                            node = heappushpop(heap, (-target.seq, target))[1]
-                            g = pending.pop(node)
-                        else:
-                            node, g = target, value
-                        plan = node.plan
+                            continue
+                        if target is not None:
+                            self.receive(target, 0, value)
+                        if not heap:
+                            return
+                        node = heappop(heap)[1]
+                        g = pending.pop(node)
                 except TRAPS:
-                    plan = None
+                    pass
                 self.run(node, g)
                 if not heap:
                     return

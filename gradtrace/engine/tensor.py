@@ -15,7 +15,7 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.describe import Described
 from gradtrace.engine.extra import Counter, Extra, View
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import Node, RemovableHandle, accumulator, add_hook
+from gradtrace.engine.node import Node, RemovableHandle, accumulator, add_hook, named
 from gradtrace.engine.spec import Spec, spec_of
 from gradtrace.engine.state import state
 from gradtrace.engine.view_rules import INDIRECT, refuse_change
@@ -136,10 +136,21 @@ class Tensor(Described, metaclass=TensorType):
         kind = type(raw)
         if kind is float or kind is bool:
             raw = self._data = np.array(raw)
-            self._spec = None
+            self.leave()
             if self._fn is not None and self._fn.out is not None and self._fn.outputs == 1:
                 self._fn.out = raw
         return raw
+
+    def leave(self) -> None:
+        """Takes this tensor off the common path (spec.py), and tells the node at its edge, if it was on it."""
+        if self._spec is None:
+            return
+        self._spec = None
+        fn: Node | None = self._fn
+        if fn is None and self._x is not None and self._x.accumulator is not None:
+            fn = self._x.accumulator()
+        if fn is not None:
+            fn.ensure_rare().result = (self.extra(), self._data)
 
     def laid_out(self) -> Any:
         """An array with this tensor's shape and strides, for questions about them alone."""
@@ -155,7 +166,7 @@ class Tensor(Described, metaclass=TensorType):
         extra = self.extra()
         if extra.counter is None:
             extra.counter = Counter()
-            self._spec = None
+            self.leave()
             fn = self._fn
             if fn is not None and fn.out is not None and (fn.outputs == 1 or fn.out[self._nr] is not None):
                 rare = fn.ensure_rare()
@@ -236,7 +247,7 @@ class Tensor(Described, metaclass=TensorType):
         extra = self._x
         if extra is not None and extra.view is not None:
             refresh_view(self, extra.view)
-        return self._fn
+        return named(self._fn)
 
     @property
     def output_nr(self) -> int:
@@ -348,7 +359,8 @@ class Tensor(Described, metaclass=TensorType):
             )
         if state.watcher is not None:
             state.watcher.changes("data", self)
-        self._data, self._spec = value.shared(), None
+        self._data = value.shared()
+        self.leave()
         node = self._x.accumulator() if self._x is not None and self._x.accumulator is not None else None
         if node is not None:
             node.spec = spec_of(self._data)

@@ -7,7 +7,7 @@ returned, must not be changed in place (nor its base) where gradients are tracke
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.engine.node import bare_name
+from gradtrace.engine.node import bare_name, named
 from gradtrace.engine.state import state
 
 if TYPE_CHECKING:
@@ -65,4 +65,4 @@ def known_grad_fn(tensor: Tensor) -> Node | None:
     try:
         return tensor.grad_fn
     except RuntimeError:
-        return tensor._fn
+        return named(tensor._fn)

@@ -339,7 +339,7 @@ def detach_(self: Tensor) -> Tensor:
         state.watcher.escapes("detach_", self, self)
     if self._fn is not None:
         self.extra().detached = state.seq
-        self._spec = None
+        self.leave()
     self._fn, self._nr, self._req = None, 0, False
     return self
 

@@ -72,6 +72,8 @@ class Gate:
             return vars(value)[name]
         if not rule(value, name):
             raise refusal(value, name, rule)
+        if isinstance(value, type) and (value, name) in self.special:
+            return self.special[value, name](value)
         return getattr(value._kind if type(value) is TypeName else value, name)
 
     def rule_for(self, kind: type) -> Rule:

@@ -105,5 +105,10 @@ def out_of_memory() -> BudgetError:
 
 
 def is_the_processs(error: BaseException) -> bool:
-    """Whether memory is short in truth; a MemoryError that the program raised, with words, is its own."""
-    return isinstance(error, MemoryError) and (type(error) is not MemoryError or not error.args)
+    """Whether memory is short in truth; a MemoryError that the program raised, with words, is its own.
+
+    A module of numpy's or Python's that is loaded just then does not find room either, and says so in its own way.
+    """
+    if isinstance(error, MemoryError):
+        return type(error) is not MemoryError or not error.args
+    return isinstance(error, ImportError) and error.path is not None

@@ -9,6 +9,7 @@ from gradtrace.lang.iteration import iterators, lazily, named, ranges
 from gradtrace.lang.operators import power
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.values import Frozen, Function, TypeName
+from gradtrace.lang.weigh import comparing, hashing
 
 EXCEPTIONS = (
     ArithmeticError, AssertionError, AttributeError, BaseException, BufferError, EOFError, Exception,
@@ -54,6 +55,7 @@ def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams) -> di
         "type": kinds.type_of, "isinstance": kinds.isinstance, "issubclass": kinds.issubclass,
         "getattr": reader(gate), "hasattr": asker(gate), "setattr": setter(gate), "delattr": remover(gate),
         "format": strings.format, "pow": powers(meter), "range": ranges(meter), "iter": iterators(meter),
+        "hash": hashing(meter), **{function.__name__: comparing(function, meter) for function in (max, min, sorted)},
         **{make.__name__: lazily(make) for make in LAZY}, "print": printer(streams), "exit": leave, "quit": leave,
     }
 

@@ -12,10 +12,12 @@ from types import FunctionType, MethodType
 from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.errors import GradtraceError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import compile_expression, compiles, full_name, items_of
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Unit
 from gradtrace.lang.values import FIXED, Function
+from gradtrace.lang.weigh import HASHING, arguments
 
 NONE: dict[str, Any] = {}  # no keyword arguments; never written to
 NOBODY: Any = object()  # no value of a program
@@ -92,6 +94,8 @@ def refuse_call(
     error: Exception, target: Any, receiver: Any, name: str, args: Any, kwargs: dict[str, Any]
 ) -> None:
     """TypeError with PyTorch's words instead of `error`, if the arguments fit none of the operator's signatures."""
+    if isinstance(error, (GradtraceError, MemoryError)):
+        return  # a limit: there may be no room to look at signatures
     from gradtrace.lang.refusals import of_operator
 
     if receiver is not None:
@@ -207,6 +211,8 @@ def one_argument(called: Called, first: Read, rest: Rest) -> Code:
             meter.left -= 1
             if meter.left < 0:
                 meter.more()
+            if kind in HASHING:
+                (a,) = arguments(function, kind, (a,), meter)
             try:
                 result = function(a) if receiver is None else function(receiver, a)
             except Exception as error:
@@ -275,6 +281,8 @@ def two_arguments(called: Called, first: Read, second: Read, rest: Rest) -> Code
             meter.left -= 1
             if meter.left < 0:
                 meter.more()
+            if kind in HASHING:
+                a, b = arguments(function, kind, (a, b), meter)
             try:
                 result = function(a, b) if receiver is None else function(receiver, a, b)
             except Exception as error:
@@ -305,6 +313,8 @@ def any_arguments(node: ast.Call, function: Code, unit: Unit) -> Code:
         meter.left -= 1
         if meter.left < 0:
             meter.more()
+        if kind in HASHING:
+            args = arguments(target, kind, args, meter)
         try:
             if "out" in kwargs and kwargs["out"] is not None:
                 return with_out(target, name, args, kwargs)

@@ -9,6 +9,7 @@ from gradtrace.lang.expressions import compile_expression, compiles
 from gradtrace.lang.iteration import depth_of, guarded
 from gradtrace.lang.targets import compile_store
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Store, Unit
+from gradtrace.lang.weigh import weigh_key
 
 Emit = Callable[[Frame], None]
 
@@ -97,7 +98,14 @@ def set_comprehension(node: ast.SetComp, unit: Unit) -> Code:
 
     def run(f: Frame) -> set[Any]:
         found: set[Any] = set()
-        nested(loops, meter, make(f), lambda frame: found.add(element(frame)), loops[0].iterate(f))
+
+        def emit(frame: Frame) -> None:
+            item = element(frame)
+            if isinstance(item, tuple):
+                weigh_key(item, meter)
+            found.add(item)
+
+        nested(loops, meter, make(f), emit, loops[0].iterate(f))
         return found
 
     return run
@@ -113,6 +121,8 @@ def dict_comprehension(node: ast.DictComp, unit: Unit) -> Code:
 
         def emit(frame: Frame) -> None:
             k = key(frame)
+            if isinstance(k, tuple):
+                weigh_key(k, meter)
             found[k] = value(frame)
 
         nested(loops, meter, make(f), emit, loops[0].iterate(f))

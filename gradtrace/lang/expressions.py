@@ -12,6 +12,7 @@ from gradtrace.lang import binary
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.operators import NUMBERS, UNARY, Guarded, comparison
 from gradtrace.lang.unit import Code, Frame, Unit
+from gradtrace.lang.weigh import weigh_key, weigh_keys
 
 COMPILERS: dict[type, Callable[..., Code]] = {}
 STORING: frozenset[type] = frozenset({ast.BinOp, ast.Call})  # whose compilers take the variable to store in
@@ -188,8 +189,14 @@ def attribute(node: ast.Attribute, unit: Unit) -> Code:
 @compiles(ast.Subscript)
 def subscript(node: ast.Subscript, unit: Unit) -> Code:
     origin = unit.origin(node)
-    item = Guarded(NUMBERS, get_item, get_item)
-    return binary.binary_code(item, node.value, node.slice, unit, origin)
+    meter = unit.meter
+
+    def weighed(value: Any, key: Any) -> Any:
+        if type(key) is tuple:
+            weigh_key(key, meter)
+        return value[key]
+
+    return binary.binary_code(Guarded(NUMBERS, get_item, weighed), node.value, node.slice, unit, origin)
 
 
 def get_item(value: Any, key: Any) -> Any:
@@ -277,6 +284,7 @@ def set_(node: ast.Set, unit: Unit) -> Code:
     def run(f: Frame) -> Any:
         found = items(f)
         state.origin = origin
+        weigh_keys(found, unit.meter)
         return set(found)
 
     return run
@@ -286,6 +294,7 @@ def set_(node: ast.Set, unit: Unit) -> Code:
 def dictionary(node: ast.Dict, unit: Unit) -> Code:
     pairs = [(None if k is None else compile_expression(k, unit), compile_expression(v, unit), unit.origin(v))
              for k, v in zip(node.keys, node.values, strict=True)]
+    meter = unit.meter
 
     def run(f: Frame) -> Any:
         found: dict[Any, Any] = {}
@@ -294,6 +303,8 @@ def dictionary(node: ast.Dict, unit: Unit) -> Code:
                 k = key(f)
                 v = value(f)
                 state.origin = origin
+                if isinstance(k, tuple):
+                    weigh_key(k, meter)
                 found[k] = v
                 continue
             mapping = value(f)

@@ -7,7 +7,7 @@ from gradtrace import ops  # noqa: F401
 # the first puts the operators on tensors, the others enter their compilers for the nodes of the tree
 from gradtrace.annotations import Any
 from gradtrace.engine.state import state
-from gradtrace.lang import calls, comprehensions, control, functions  # noqa: F401
+from gradtrace.lang import calls, comprehensions, control, functions, weigh  # noqa: F401
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Streams, builtins
@@ -21,7 +21,7 @@ from gradtrace.lang.unit import Frame, Machine
 def machine_for(program: Program, meter: Meter, env: Frame, stdout: Any, stderr: Any, host: Any = None) -> Machine:
     """What all scopes of one run share."""
     strings = Strings(meter)
-    gate = Gate(special_attributes(strings))
+    gate = Gate({**special_attributes(strings), **weigh.special(meter)})
     strings.read = gate.get
     streams = Streams(stdout, stderr, meter)
     offered = builtins(gate, meter, strings, streams)

@@ -14,6 +14,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.strings import Strings
+from gradtrace.lang.weigh import weigh_items, weigh_key
 
 Binary = Callable[[Any, Any], Any]
 
@@ -80,6 +81,10 @@ def comparison(kind: type, meter: Meter) -> Guarded:
         return Guarded(NUMBERS, apply, apply)
 
     def compare(a: Any, b: Any) -> Any:
+        if type(a) is tuple and kind in (ast.In, ast.NotIn):
+            weigh_key(a, meter)
+        if type(a) in HOLDERS and type(b).__name__ == "deque":
+            weigh_items((a, *b), meter)
         if type(b) in HOLDERS and len(b):
             if kind in (ast.In, ast.NotIn):
                 for item in b if type(a) in HOLDERS and type(b) in (list, tuple) else ():
@@ -154,16 +159,19 @@ def shifting(apply: Binary, meter: Meter) -> Binary:
 
 NAMED = {"add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "truediv": ast.Div, "floordiv": ast.FloorDiv, "mod": ast.Mod,
          "pow": ast.Pow, "matmul": ast.MatMult, "and_": ast.BitAnd, "or_": ast.BitOr, "xor": ast.BitXor}
+COMPARED = {"eq": ast.Eq, "ne": ast.NotEq, "lt": ast.Lt, "le": ast.LtE, "gt": ast.Gt, "ge": ast.GtE}
 
 
 def by_name(meter: Meter, strings: Strings) -> Callable[[str], Any]:
     """The operators as the `operator` module names them, through their guards; None for its other names."""
 
     def find(name: str) -> Any:
-        kind = NAMED.get(name)
-        if kind is None:
+        if name in NAMED:
+            plain, apply, guarded = binary(NAMED[name], meter, strings, BINARY[NAMED[name]])
+        elif name in COMPARED:
+            plain, apply, guarded = comparison(COMPARED[name], meter)
+        else:
             return None
-        plain, apply, guarded = binary(kind, meter, strings, BINARY[kind])
 
         def run(a: Any, b: Any) -> Any:
             return apply(a, b) if type(a) in plain else guarded(a, b)

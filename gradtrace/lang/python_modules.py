@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module as real_import
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.lang import hosted, numpy_module, typing_names, wall
+from gradtrace.lang import hosted, numpy_module, typing_names, wall, weigh
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded
 from gradtrace.lang.builtins import Streams, leave
@@ -72,8 +72,13 @@ class Python:
         if module in hosted.NAMES:
             return self.host(module)
         if module == "functools":
+            weigh.HASHING.add(type(real_import(module).cache(wraps)))
             return {"wraps": wraps}
         if module == "collections":
+            found = real_import(module)
+            weigh.KEYED.update((found.Counter, found.OrderedDict, found.defaultdict))
+            late = (found.Counter, found.OrderedDict, found.defaultdict, found.deque)
+            self.gate.special.update(weigh.special(self.meter, late))
             return {"namedtuple": self.namedtuple}
         if module == "math":
             return {name: self.whole_number(name) for name in ("factorial", "comb", "perm")}

@@ -6,6 +6,7 @@ from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.unit import Code, Frame, Store, Unit
+from gradtrace.lang.weigh import weigh_key
 
 
 def compile_store(node: ast.AST, unit: Unit) -> Store:
@@ -37,11 +38,14 @@ def store_attribute(node: ast.Attribute, unit: Unit) -> Store:
 
 def store_item(node: ast.Subscript, unit: Unit) -> Store:
     owner, key, origin = unit.compile(node.value), unit.compile(node.slice), unit.origin(node)
+    meter = unit.meter
 
     def run(f: Frame, value: Any) -> None:
         target = owner(f)
         index = key(f)
         state.origin = origin
+        if type(index) is tuple:
+            weigh_key(index, meter)
         target[index] = value
 
     return run

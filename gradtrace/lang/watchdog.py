@@ -3,11 +3,11 @@
 A meter looks at its clock between steps, and one step may be a product of two huge matrices. So in a process of our
 own (the command line, never the library) an alarm that ticks raises at the deadline as soon as Python code runs
 again; a thread that waits beside it tells the error and ends the process if a call into native code has not come
-back by then; and the limit on CPU time ends what does not even let threads run. RLIMIT_DATA counts the values of a
-program, all of them and whoever made them: what goes beyond is refused by the system before it is allocated, and so
-is what the machine could not bear. The alarm looks at it too: small values would use up what Python itself needs
-for an exception, so it ends these a little sooner than the system would. RLIMIT_AS holds the process as a whole,
-RLIMIT_FSIZE what is written, and no memory is dumped to a file.
+back by then; and a thread of Python's own, in C, ends what does not even let threads run. RLIMIT_DATA counts the
+values of a program, all of them and whoever made them: what goes beyond is refused by the system before it is
+allocated, and so is what the machine could not bear. The alarm looks at it too: small values would use up what
+Python itself needs for an exception, so it ends these a little sooner than the system would. RLIMIT_AS holds the
+process as a whole, RLIMIT_FSIZE what is written, and no memory is dumped to a file.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from gradtrace.limits import Budget
 GRACE = 1.0  # seconds that a native call has beyond the deadline
 TICK = 0.05  # seconds between two looks of the alarm
 AGAIN = 0.25  # seconds until the alarm raises once more: the first may have hit where every exception is dropped
+HUNG = 2.0  # seconds beyond that which not even threads can use: the process ends without a word
 LAST = 5  # seconds of CPU time per processor beyond all that
 ROOM = 96_000_000  # bytes beside a program's values: numpy and modules of ours that are loaded while it runs
 LATE = 160_000_000  # bytes between what the alarm lets be used and what the system gives
@@ -77,6 +78,10 @@ class watched:
         self.lock = _thread.allocate_lock()
         self.lock.acquire()
         _thread.start_new_thread(self.wait, (left + GRACE, _state.end))
+        self.nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        import faulthandler
+
+        faulthandler.dump_traceback_later(left + GRACE + HUNG, file=self.nowhere, exit=True)
 
     def __exit__(self, *_: object) -> None:
         if self.lock is None:
@@ -90,6 +95,10 @@ class watched:
         self.place = nowhere  # the thread may take a moment to end, and must not keep the program's values alive
         _restore(self.limits)
         self.memory.close()
+        import faulthandler
+
+        faulthandler.cancel_dump_traceback_later()
+        os.close(self.nowhere)
         _state.on = False
 
     def alarm(self, *_: object) -> None:

@@ -8,13 +8,17 @@ assigns the result to that variable of the frame, and returns None as statements
 
 from __future__ import annotations
 
+import operator as py
+
 from gradtrace.annotations import Any
 from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.operators import Guarded
 from gradtrace.lang.unit import Code, Frame, Unit
 
 Target = str | None
+METHODS: dict[Any, str] = {py.add: "__add__", py.sub: "__sub__", py.mul: "__mul__", py.truediv: "__truediv__"}
 
 
 def binary_code(
@@ -43,8 +47,14 @@ def binary_code(
     return codes(operator, unit.compile(left), unit.compile(right), *end)
 
 
+def of_tensors(apply: Any) -> Any:
+    """What Python would come to for two tensors, called without its search for it."""
+    return getattr(Tensor, METHODS[apply]) if apply in METHODS else apply
+
+
 def names(operator: Guarded, left: str, no_left: Code, right: str, no_right: Code, origin: int, target: Target) -> Code:
     plain, apply, guarded = operator
+    own = of_tensors(apply)
 
     def run(f: Frame) -> Any:
         try:
@@ -56,7 +66,10 @@ def names(operator: Guarded, left: str, no_left: Code, right: str, no_right: Cod
         except KeyError:
             b = no_right(f)
         state.origin = origin
-        result = apply(a, b) if type(a) in plain else guarded(a, b)
+        if type(a) is Tensor and type(b) is Tensor:
+            result = own(a, b)
+        else:
+            result = apply(a, b) if type(a) in plain else guarded(a, b)
         if target is None:
             return result
         f[target] = result
@@ -66,6 +79,7 @@ def names(operator: Guarded, left: str, no_left: Code, right: str, no_right: Cod
 
 def name_and_constant(operator: Guarded, left: str, no_left: Code, b: Any, origin: int, target: Target) -> Code:
     plain, apply, guarded = operator
+    own = of_tensors(apply)
 
     def run(f: Frame) -> Any:
         try:
@@ -124,6 +138,7 @@ def three_names(
     """`left op right op third`, all of them variables, as `x * w + b`: the inner operator needs no closure."""
     (plain, apply, guarded), left, no_left, right, no_right = first
     outer_plain, outer_apply, outer_guarded = operator
+    own, outer_own = of_tensors(apply), of_tensors(outer_apply)
 
     def run(f: Frame) -> Any:
         try:
@@ -135,13 +150,19 @@ def three_names(
         except KeyError:
             b = no_right(f)
         state.origin = inner
-        a = apply(a, b) if type(a) in plain else guarded(a, b)
+        if type(a) is Tensor and type(b) is Tensor:
+            a = own(a, b)
+        else:
+            a = apply(a, b) if type(a) in plain else guarded(a, b)
         try:
             b = f[third]
         except KeyError:
             b = no_third(f)
         state.origin = origin
-        result = outer_apply(a, b) if type(a) in outer_plain else outer_guarded(a, b)
+        if type(a) is Tensor and type(b) is Tensor:
+            result = outer_own(a, b)
+        else:
+            result = outer_apply(a, b) if type(a) in outer_plain else outer_guarded(a, b)
         if target is None:
             return result
         f[target] = result

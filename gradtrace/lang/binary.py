@@ -79,7 +79,6 @@ def names(operator: Guarded, left: str, no_left: Code, right: str, no_right: Cod
 
 def name_and_constant(operator: Guarded, left: str, no_left: Code, b: Any, origin: int, target: Target) -> Code:
     plain, apply, guarded = operator
-    own = of_tensors(apply)
 
     def run(f: Frame) -> Any:
         try:

@@ -25,6 +25,7 @@ SCHEMA, VERSION = "gradtrace/paths", 1
 COLUMNS = ("root", "leaf", "path", "count", "factors", "product")
 SHRINK = {"path": 16, "local derivatives": 12, "product": 9, "adds": 9, "through": 12}
 LONGEST = 12  # paths whose sum is written out
+STEPS = 24  # tensors of a path that are written out; of a longer one, those at its ends (JSON has them all)
 
 
 def table(results: Sequence[Paths], options: Options) -> str:
@@ -36,8 +37,9 @@ def lines(found: Paths, options: Options) -> Iterator[str]:
     yield paint(visible(f"{found.root} to {found.leaf}: {found.ways:,} {what}"), "bold", options)
     if found.paths:
         yield from grid.lines([
-            grid.column("path", [visible(arrow(options).join(p.tensors)) for p in found.paths]),
-            grid.column("local derivatives", [dot(options).join(map(factor, p.factors)) or "1" for p in found.paths]),
+            grid.column("path", [visible(arrow(options).join(ends(p.tensors))) for p in found.paths]),
+            grid.column("local derivatives", [dot(options).join(ends([factor(f) for f in p.factors])) or "1"
+                                               for p in found.paths]),
             grid.column("product", [cell(p.product) for p in found.paths]),
         ], options, SHRINK)
     elif found.ways:
@@ -72,9 +74,18 @@ def sum_of(found: Paths) -> str:
     """ "2*1 + 3*1", of few scalar paths."""
     scalar = all(f.local is not None and f.local.numel == 1 for p in found.paths for f in p.factors)
     whole = found.vector.numel == 1 and the_one(found.vector) == 1 and found.total.numel == 1
-    if not 0 < len(found.paths) <= LONGEST or not scalar or not whole:
+    short_enough = all(len(p.factors) <= STEPS for p in found.paths)
+    if not 0 < len(found.paths) <= LONGEST or not scalar or not whole or not short_enough:
         return ""
     return " + ".join("*".join(signed(factor(f)) for f in p.factors) or "1" for p in found.paths)
+
+
+def ends(items: Sequence[str]) -> list[str]:
+    """All of them, or the first and the last with the number of those between."""
+    if len(items) <= STEPS:
+        return list(items)
+    part = STEPS // 4
+    return [*items[:part], f"... {len(items) - 2 * part:,} more ...", *items[-part:]]
 
 
 def signed(text: str) -> str:

@@ -85,6 +85,12 @@ def test_more_paths_than_could_be_listed_are_counted(results):
     assert found["total"] == found["gradient"] == 1 and found["agrees"]
 
 
+def test_a_long_path_is_shown_by_its_ends(answer):
+    text = answer("paths", "y = x\nfor i in range(3000): y = y * 1.001\ny", "--x", 1)
+    assert "y → y * 1.001 #2999 → " in text and " → ... 2,989 more ... → " in text and text.count("\n") == 5
+    assert max(map(len, text.splitlines())) < 400
+
+
 def test_between_any_two_tensors(results):
     source = "a = x*w\nb = a + w\nc = b*a\n"
     (found,) = results("-", "--x", 2, "--w", 3, "--from", "b", "--to", "w", input=source)

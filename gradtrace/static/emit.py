@@ -53,7 +53,8 @@ class Emitter:
         self.body: list[ast.stmt] = []
         self.buffers: list[Buffer] = []
         self.free: dict[Buffer, list[int]] = {}
-        self.held: dict[int, int] = {}  # value: its buffer
+        self.held: dict[int, int] = {}  # value: its buffer, or the one that it is a view of
+        self.holders: dict[int, int] = {}  # buffer: how many values hold it
         self.last = last_uses(plan)
         self.target = {number: f"o{k}" for k, number in reversed(list(enumerate(outputs)))}
         self.temporaries = 0
@@ -104,6 +105,9 @@ class Emitter:
         for number in step.out:
             if number in self.target:
                 self.copy(number, self.target[number])
+            for source in refs(step.args) if step.op in kernels.VIEWS else ():
+                if source in self.held and number in self.last:
+                    self.hold(number, self.held[source])
         self.release([n for n in dict.fromkeys(refs(step.args)) if n in self.held and self.last.get(n) == position])
 
     def deliver(self) -> None:
@@ -131,15 +135,21 @@ class Emitter:
             self.buffers.append(kind)
             buffer = len(self.buffers) - 1
         if number in self.last:
-            self.held[number] = buffer
+            self.hold(number, buffer)
         else:
             free.append(buffer)
         return f"b{buffer}"
 
+    def hold(self, number: int, buffer: int) -> None:
+        self.held[number] = buffer
+        self.holders[buffer] = self.holders.get(buffer, 0) + 1
+
     def release(self, numbers: list[int]) -> None:
         for number in numbers:
             buffer = self.held.pop(number)
-            self.free[self.buffers[buffer]].append(buffer)
+            self.holders[buffer] -= 1
+            if not self.holders[buffer]:
+                self.free[self.buffers[buffer]].append(buffer)
 
     def operand(self, number: int, out: int) -> ast.expr:
         """A value as an operand of an elementwise step: a row of fewer axes gets axes of length 1 before its own."""

@@ -279,3 +279,5 @@ BATCHED: dict[str, Any] = {
     "reshape": reshaped, "view": reshaped, "unsafe_view": reshaped, "unsqueeze": reshaped, "squeeze_all": reshaped,
     "squeeze_dim": reshaped, "squeeze_dims": reshaped,
 }
+# Steps whose result is, or may be, a view of their operand's memory.
+VIEWS = frozenset(name for name, made in BATCHED.items() if made in (reshaped, expanded, transposed, selected))

@@ -6,6 +6,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.arithmetic import number_minus
@@ -60,6 +61,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     def length(x: Any) -> Any:
         norm = x.norm(2, dim, keepdim=True).clone()
         # The lower bound changes the value, not the derivative: PyTorch sets it on the data.
+        if state.planner is not None:
+            return norm + (norm.clamp(min=eps) - norm).detach()
         norm.data.clamp_(min=eps)
         return norm
 

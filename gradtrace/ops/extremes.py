@@ -11,6 +11,7 @@ import math
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import functions
 from gradtrace.ops.arguments import kept_shape, one_dim, some_dims, torch_function
@@ -126,7 +127,10 @@ def lowest_and_highest(a: Any, dims: Any, keepdim: bool) -> Pair:
 
 def even_grad(xp: Any, g: Any, self: Any, out: Any) -> Any:
     """The gradient shared by all elements that equal the result, or by the nans where that is one."""
-    hit = self != self if bool(out != out) else self == out
+    if state.planner is None:
+        hit = self != self if bool(out != out) else self == out
+    else:  # a plan must not depend on the numbers
+        hit = xp.where(out != out, self != self, self == out)
     weights = xp.where(hit, xp.ones_like(self), xp.zeros_like(self))
     return xp.fill_where(None, g / xp.sum(weights), hit)
 

@@ -9,6 +9,7 @@ from gradtrace.engine.inplace import inplace, place_kernel, refuse_unless_tracke
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.saved import watch
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, not_a_tensor, public
 from gradtrace.ops.arithmetic import where
@@ -225,6 +226,9 @@ def fill_choice(mask: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
 @public("masked_fill")
 def masked_filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with value where the mask holds (torch.masked_fill)."""
+    if state.planner is not None and mask.dtype.category == dtypes.BOOL:  # a record would hold the mask's numbers
+        broadcast(tuple(mask.shape), tuple(input.shape))
+        return where_(mask, value, input)
     record, rest = fill_choice(mask, value)
     broadcast(tuple(mask.shape), tuple(input.shape))
     return watch(record(input, *rest), mask)

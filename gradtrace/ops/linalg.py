@@ -11,6 +11,7 @@ import math
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op, records
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import expose, linalg
 from gradtrace.ops.arguments import torch_function
@@ -182,10 +183,14 @@ def det_grad_of_arrays(xp: Any, g: Any, a: Any, out: Any) -> Any:
 
 
 def det_grad(xp: Any, g: Any, a: Any, out: Any) -> Any:
-    g = xp.reshape(g, (*a.shape[:-2], 1, 1))
+    one = (*a.shape[:-2], 1, 1)
+    g = xp.reshape(g, one)
+    if state.planner is not None:  # a plan must not depend on the numbers
+        inverse = xp.reshape(out, one) * transposed(xp, xp.inv_ex(a)[0])
+        return g * xp.where(xp.reshape(out == 0, one), transposed(xp, adjugate(xp, a)), inverse)
     if bool((out == 0).any()):
         return 0.0 + g * transposed(xp, adjugate(xp, a))
-    return g * xp.reshape(out, (*a.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(a)[0])
+    return g * xp.reshape(out, one) * transposed(xp, xp.inv_ex(a)[0])
 
 
 def solve_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, left: bool, vector: bool) -> Any:
@@ -227,7 +232,7 @@ def inverse(name: str, a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
     check_square("linalg.inv", a)
     check_float("linalg.inv", a)
     out, info = inv_ex(a)
-    if check_errors and info.array.any():
+    if check_errors and state.planner is None and info.array.any():  # in a plan a singular matrix gives nan
         raise singular(name, info.array)
     return out, info
 
@@ -309,7 +314,7 @@ def check_sizes(name: str, a: Tensor, shape: tuple[int, ...], left: bool) -> Non
 def solved(name: str, a: Tensor, b: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
     vector = check_solve("linalg.solve", a, b, left)
     x, info = solve_ex(a, b, left, vector)
-    if check_errors and info.array.any():
+    if check_errors and state.planner is None and info.array.any():
         batch, _ = first_failure(info.array)
         raise LinAlgError(f"torch.{name}: {batch}The solver failed because the input matrix is singular.")
     return x, info

@@ -12,6 +12,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import NOT_GIVEN
 from gradtrace.ops.arguments import count, float_input, kept_shape, one_dim, some_dims, torch_function
@@ -119,10 +120,10 @@ def shared(xp: Any, g: Any, n: int, shape: Any, dims: Any = None, keepdim: bool 
 
 
 def prod_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any = None, keepdim: bool = False) -> Any:
-    """Each factor's share is the product of the others: by division, or without it where there is a zero."""
+    """Each factor's share is the product of the others: by division, or without it where a zero is, or may be."""
     if not self.ndim:
         return g
-    if not bool((self == 0).any()):
+    if state.planner is None and not bool((self == 0).any()):
         if dims is None or keepdim:
             return g * (out / self)
         return with_dims(xp, g, self.shape, dims) * (with_dims(xp, out, self.shape, dims) / self)

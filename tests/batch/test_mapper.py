@@ -84,3 +84,18 @@ def test_results_that_are_kept_are_not_written_over():
     view = mapped({"x": np.array([3.0, 4.0])}, 2)["y"][1:]
     third = mapped({"x": np.array([5.0, 6.0])}, 2)
     assert first["y"].tolist() == [1.0, 4.0] and view.tolist() == [16.0] and third["y"].tolist() == [25.0, 36.0]
+
+
+def test_matrices_by_rows_a_singular_one_gives_nan():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(4, 3, 3)), rng.normal(size=(4, 3))
+    a[2] = np.outer([1, 2, 3], [1, 1, 1])
+    for function in (lambda a, b: gt.linalg.inv(a).sum() * b[0], lambda a, b: gt.linalg.solve(a, b).sum(),
+                     lambda a, b: gt.linalg.det(a) * b[0]):
+        plan = static.optimise(static.trace(function, {"a": a[0], "b": b[0]}))
+        found = RowMap(plan)({"a": a, "b": b}, 4)
+        for row in (0, 1, 3):
+            leaves = [gt.tensor(c[row], requires_grad=True) for c in (a, b)]
+            function(*leaves).backward()
+            np.testing.assert_allclose(found["dy/da"][row], leaves[0].grad.numpy(), rtol=1e-9)
+        assert np.isnan(found["y"][2]) or abs(found["y"][2]) < 1e-12

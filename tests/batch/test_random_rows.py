@@ -14,7 +14,8 @@ F = gt.nn.functional
 ONE = {
     "sum": gt.sum, "sum 0": lambda a: a.sum(0), "sum -1": lambda a: a.sum(-1, keepdim=True), "mean": gt.mean,
     "mean 0": lambda a: a.mean(0), "var": lambda a: a.var(), "std -1": lambda a: a.std(-1), "norm": lambda a: a.norm(),
-    "prod 0": lambda a: a.prod(0), "max": lambda a: a.max(), "amin 0": lambda a: a.amin(0),
+    "prod 0": lambda a: a.prod(0),
+    "max": lambda a: a.max(), "median": lambda a: a.median(), "amin 0": lambda a: a.amin(0),
     "logsumexp": lambda a: gt.logsumexp(a, -1), "softmax": lambda a: gt.softmax(a, -1),
     "log_softmax": lambda a: gt.log_softmax(a, 0), "cumsum": lambda a: a.cumsum(0), "cumprod": lambda a: a.cumprod(-1),
     "flip": lambda a: a.flip(0), "sort": lambda a: a.sort(-1)[0], "t": lambda a: a.t(),
@@ -25,7 +26,9 @@ ONE = {
     "sigmoid": gt.sigmoid, "relu": gt.relu, "erf": gt.erf, "abs": gt.abs, "log1p": lambda a: (a * a).log1p(),
     "sqrt": lambda a: (a * a + 1).sqrt(), "square": lambda a: a**2, "cube": lambda a: a**3, "gelu": F.gelu,
     "softplus": F.softplus, "clamp": lambda a: a.clamp(-1, 1), "where": lambda a: gt.where(a > 0, a, a * 0.1),
-    "minus": lambda a: 1 - a, "over": lambda a: a / 4, "constant": lambda a: a * gt.tensor([1.0, -2.0, 3.0]),
+    "fill": lambda a: a.masked_fill(a > 0.5, 2.0), "prod": lambda a: a.prod(),
+    "minus": lambda a: 1 - a, "over": lambda a: a / 4,
+    "constant": lambda a: a * gt.tensor([1.0, -2.0, 3.0], dtype=gt.float64),
     "index": lambda a: a[[0, -1]], "gather": lambda a: a.index_select(0, gt.tensor([0, 0])),
     "detach": lambda a: a.detach(),
 }
@@ -39,6 +42,7 @@ TWO = {
 }
 INPUTS = {"x": (3,), "w": (), "m": (2, 3)}
 ROWS = 5
+pytestmark = pytest.mark.filterwarnings("ignore")  # of shapes that one would not mean
 Steps = st.lists(st.tuples(st.sampled_from([*ONE, *TWO]), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=7)
 
 
@@ -78,7 +82,7 @@ def on_one_row(function, columns, row):
     return [y.detach().numpy(), *(g.numpy() for g in grads)]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=Steps, seed=st.integers(0, 2**16))
 def test_rows_never_mix(steps, seed):
     function = program_of(kept_steps(steps))

@@ -18,7 +18,7 @@ class Budget(NamedTuple):
     memory_bytes: int = 8_000_000_000
     process_bytes: int = 16_000_000_000
     output_bytes: int = 100_000_000
-    seconds: float = 3600.0
+    seconds: float = 600.0
     allow_write: str = ""
 
 
@@ -34,7 +34,7 @@ class Limit(NamedTuple):
 LIMITS = (
     Limit("source_bytes", "--max-source", "GRADTRACE_MAX_SOURCE", "Bytes of source"),
     Limit("steps", "--max-steps", "GRADTRACE_MAX_STEPS", "Passes of loops, calls, items"),
-    Limit("flops", "--max-flops", "GRADTRACE_MAX_FLOPS", "Operations in matrix products, convolutions"),
+    Limit("flops", "--max-flops", "GRADTRACE_MAX_FLOPS", "Operations in matrix products, convolutions and the like"),
     Limit("call_depth", "--max-depth", "GRADTRACE_MAX_DEPTH", "Calls within each other"),
     Limit("memory_bytes", "--max-memory", "GRADTRACE_MAX_MEMORY", "Bytes of the values of a program"),
     Limit("process_bytes", "--max-process", "GRADTRACE_MAX_PROCESS", "Bytes of address space of the process"),

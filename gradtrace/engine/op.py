@@ -28,6 +28,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import refuse_mismatch
+from gradtrace.engine.cost import charge
 from gradtrace.engine.extra import Counter
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import AccumulateGrad, Meta, Node, UndefinedGrad
@@ -283,6 +284,8 @@ class Op:
             for i in range(self.arity):
                 if type(raws[i]) is float or type(raws[i]) is bool:
                     raws[i] = np.asarray(raws[i])
+        if state.spend is not None and not self.view:
+            charge(self.name, raws)
         try:
             return self.kernel(*raws)
         except ValueError as error:

@@ -69,10 +69,10 @@ class Meter:
             self.take(int((bits / 1024) ** 1.6))
 
     def compute(self, flops: int) -> None:
-        """Called before a product of matrices or a convolution of so many floating-point operations starts."""
+        """Called before a product of matrices, a convolution, a decomposition of so many operations starts."""
         self.flops += flops
         if self.flops > self.budget.flops:
-            raise exceeded("flops", f"the program's products take more than {self.budget.flops} operations")
+            raise exceeded("flops", f"the program's tensors take more than {self.budget.flops} operations")
 
     def wrote(self, size: int) -> None:
         """Called before `size` bytes are printed, or written to a file."""

@@ -58,8 +58,8 @@ class File:
 def writable(path: str, meter: Meter) -> str:
     """The path without links and dots, if it lies inside the folder that may be written; else WallError."""
     allowed = meter.budget.allow_write
-    if not isinstance(path, str) or "\0" in path:
-        raise WallError("a file's name is a text without zero bytes", "name it otherwise")
+    if not isinstance(path, str) or "\0" in path or not path.isprintable():
+        raise WallError("the program wants to write a file whose name no terminal could show", "name it otherwise")
     if not allowed:
         raise WallError(f"the program wants to write '{path}', and programs write no files",
                         "allow it with --allow-write DIR, a folder that it lies in")

@@ -8,6 +8,7 @@ which may be in the middle of a run: what happens within such an import is allow
 
 from __future__ import annotations
 
+import os
 import sys
 
 from gradtrace.annotations import Any
@@ -38,13 +39,15 @@ PATIENCE = 1000  # frames that are looked through for an import under way
 
 
 class _State:
-    """`up` says whether a program runs now; `home` is the folder of our own data files."""
+    """`up` says whether a program runs now; `home` is the folder of our own data files; `hidden` the environment."""
 
-    __slots__ = ("built", "home", "up")
+    __slots__ = ("built", "hidden", "hidden_from_system", "home", "up")
 
     def __init__(self) -> None:
         self.built = False
         self.up = False
+        self.hidden: dict[Any, Any] = {}
+        self.hidden_from_system: dict[Any, Any] = {}
         self.home = __file__.rpartition("lang")[0]
 
 
@@ -59,16 +62,42 @@ def build() -> None:
 
 
 class raised:
-    """While a program runs: whatever it reaches for outside is refused, if the wall is built."""
+    """While a program runs: whatever it reaches for outside is refused, and no environment is seen (once built)."""
 
     up = True
 
     def __enter__(self) -> None:
         self.before = _state.up
-        _state.up = self.up
+        _set(self.up)
 
     def __exit__(self, *_: object) -> None:
-        _state.up = self.before
+        _set(self.before)
+
+
+def lower() -> None:
+    """For good: before the process ends in the midst of a run."""
+    _set(False)
+
+
+def _set(up: bool) -> None:
+    if _state.built and up != _state.up:
+        _swap(os.environ._data, _state.hidden)  # type: ignore[attr-defined]
+        _swap(_system_environment(), _state.hidden_from_system)
+    _state.up = up
+
+
+def _swap(one: dict[Any, Any], other: dict[Any, Any]) -> None:
+    kept = dict(one)
+    one.clear()
+    one.update(other)
+    other.clear()
+    other.update(kept)
+
+
+def _system_environment() -> dict[Any, Any]:
+    """What `os.environ` was made from."""
+    found: dict[Any, Any] = sys.modules[os.name if os.name in sys.modules else "posix"].__dict__.get("environ", {})
+    return found
 
 
 class lowered(raised):

@@ -18,6 +18,7 @@ import time
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.errors import BudgetError
+from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter, out_of_memory, scarce
 from gradtrace.limits import Budget
 
@@ -129,6 +130,7 @@ class watched:
             return
         status = 1
         try:
+            wall.lower()
             status = end(self.late())
         finally:
             os._exit(status)

@@ -100,3 +100,22 @@ def test_a_named_tuple_and_a_value_read_from_a_file_in_the_midst_of_a_run(tmp_pa
     command = [sys.executable, "-m", "gradtrace", "eval", "./p.py", "--grad-tensors", "@v.json", "--get", "x.grad"]
     done = subprocess.run(command, cwd=tmp_path, env=here(), capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "[3.0, 6.0]\n"), done
+
+
+def test_a_program_sees_no_environment():
+    body = """
+import os, posix
+from gradtrace.lang import wall
+wall.build()
+before = dict(os.environ), dict(posix.environ)
+with wall.raised():
+    assert not os.environ and not posix.environ and os.getenv("CANARY") is None
+    with wall.lowered():
+        assert (dict(os.environ), dict(posix.environ)) == before
+    assert not os.environ
+assert (dict(os.environ), dict(posix.environ)) == before
+print("same")
+"""
+    done = subprocess.run([sys.executable, "-c", body], env={**os.environ, "PYTHONPATH": ROOT, "CANARY": "seen"},
+                          capture_output=True, text=True, timeout=60)
+    assert done.stdout == "same\n", done

@@ -41,13 +41,12 @@ PATIENCE = 1000  # frames that are looked through for an import under way
 class _State:
     """`up` says whether a program runs now; `home` is the folder of our own data files; `hidden` the environment."""
 
-    __slots__ = ("built", "hidden", "hidden_from_system", "home", "up")
+    __slots__ = ("built", "hidden", "home", "up")
 
     def __init__(self) -> None:
         self.built = False
         self.up = False
         self.hidden: dict[Any, Any] = {}
-        self.hidden_from_system: dict[Any, Any] = {}
         self.home = __file__.rpartition("lang")[0]
 
 
@@ -81,8 +80,7 @@ def lower() -> None:
 
 def _set(up: bool) -> None:
     if _state.built and up != _state.up:
-        _swap(os.environ._data, _state.hidden)  # type: ignore[attr-defined]
-        _swap(_system_environment(), _state.hidden_from_system)
+        _swap(os.environ._data, _state.hidden)  # type: ignore[attr-defined]  # on Unix it is posix.environ too
     _state.up = up
 
 
@@ -92,12 +90,6 @@ def _swap(one: dict[Any, Any], other: dict[Any, Any]) -> None:
     one.update(other)
     other.clear()
     other.update(kept)
-
-
-def _system_environment() -> dict[Any, Any]:
-    """What `os.environ` was made from."""
-    found: dict[Any, Any] = sys.modules[os.name if os.name in sys.modules else "posix"].__dict__.get("environ", {})
-    return found
 
 
 class lowered(raised):

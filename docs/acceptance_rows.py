@@ -103,10 +103,60 @@ ROWS: dict[str, tuple[str, str, str]] = {
         "gradtrace diff - --x 3 --to x=6",
         "y = x\nwhile y < 20:\n    y = y * 2\n",
     ),
-    "G14": (
+    "G8 G10": (
+        "Built first, run later: print(y) shows a node without a value; a session runs it.",
+        f"gradtrace run {SEEDS}/note_2_cell_6_tf1_static.py",
+        "",
+    ),
+    "G9 G16": (
+        "The six operations of that graph and the tensors between them (-o graph.svg draws them, inputs below).",
+        f"gradtrace plan {SEEDS}/note_2_cell_6_tf1_static.py",
+        "",
+    ),
+    "G11": (
+        "The frame stays the same while data flow through it: equal in every run, and no change once it is frozen.",
+        "gradtrace run - 2>&1",
+        "import tensorflow as tf\nx = tf.placeholder(tf.float32, (), 'x')\ny = x * x + 1.\n"
+        "graph = tf.get_default_graph()\ngraph.finalize()\nwith tf.Session() as session:\n"
+        "    for value in (1., 2., 3.):\n"
+        "        print(session.run(y, {x: value}), len(graph.get_operations()))\nz = y * 2.\n",
+    ),
+    "G12": (
+        "Run again without building again: the counters.",
+        "gradtrace run -",
+        "import tensorflow as tf\nx = tf.placeholder(tf.float32, (), 'x')\ny = tf.exp(x) * x\n"
+        "with tf.Session() as session:\n    for k in range(1000):\n        session.run(y, {x: k / 1000})\n"
+        "    print('built', session.built, 'run', session.runs)\n",
+    ),
+    "G13": (
+        "Python's while is refused while the graph is built; tf.while_loop is a node: 5, 2, 0 passes to 192, 112, 110.",
+        f"gradtrace run {SEEDS}/note_4_static_while_loop_tf1.py",
+        "",
+    ),
+    "G13, gradients": (
+        "Gradients go through the loop and through tf.cond, the second too: x to the power of n, and its derivatives.",
+        "gradtrace run -",
+        "import tensorflow as tf\nx, n = tf.placeholder(tf.float64, ()), tf.placeholder(tf.int32, ())\n"
+        "i, y = tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s * x), [tf.constant(0), x * 0.0 + 1.0])\n"
+        "dy, = tf.gradients(y, [x])\nd2y, = tf.gradients(dy, [x])\nwith tf.Session() as session:\n"
+        "    for power in (0, 1, 3):\n"
+        "        print(power, *map(float, session.run([y, dy, d2y], {x: 2.0, n: power})))\n",
+    ),
+    "G13, in a program": (
+        "A Python while on a tensor cannot be frozen into a plan: the line, and what to do.",
+        "gradtrace plan - 2>&1",
+        "y = x * x\nwhile y < 20:\n    y = y * 2\n",
+    ),
+    "G14 G15": (
         "Dynamic and static in two columns (T stands for a time).",
         'gradtrace compare "(x+w)*(w+1)" --x 2 --w 1 --runs 100',
         "",
+    ),
+    "G17": (
+        "A name counts up when its cell is run again.",
+        "gradtrace run -",
+        "import tensorflow as tf\nfor again in range(5):\n    w, x = tf.constant(1.), tf.constant(2.)\n"
+        "    y = tf.multiply(tf.add(w, x), tf.add(w, 1))\n    print(y.name)\n",
     ),
     "G14 G4": (
         "A graph that depends on values has no static side, and the line that prevents it is told.",

@@ -127,8 +127,8 @@ BY_NAME: dict[str, frozenset[str]] = {
     "gradtrace.static.train.GradientDescentOptimizer": OPTIMIZER,
     "gradtrace.static.train.MomentumOptimizer": OPTIMIZER,
     "gradtrace.static.train.AdamOptimizer": OPTIMIZER,
-    "tensorflow.Session": words("close graph run"),
-    "tensorflow.InteractiveSession": words("close graph run"),
+    "tensorflow.Session": words("built close graph run runs"),
+    "tensorflow.InteractiveSession": words("built close graph run runs"),
 }
 # All public names of the instances of classes in these modules: layers, optimisers, schedules, transforms.
 OPEN_MODULES = ("gradtrace.nn.", "gradtrace.optim.", "gradtrace.utils.data.")

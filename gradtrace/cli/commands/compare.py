@@ -8,7 +8,7 @@ from time import perf_counter
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.cli import options, output
 from gradtrace.cli.command import SourceCommand, ToolOption
-from gradtrace.errors import UnsupportedError
+from gradtrace.errors import UnsupportedError, UsageError
 
 if TYPE_CHECKING:
     from gradtrace.lang import Program
@@ -43,6 +43,9 @@ def compare(program: Program, runs: int, format: str, **flags: Any) -> None:
     from gradtrace.static.passes import optimise
 
     inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
+    if program.imports("tensorflow"):
+        raise UsageError(f"{program.source.name} builds its graph before it runs it, so it has no dynamic side",
+                         "gradtrace plan shows the graph; compare takes an expression, or a script that imports torch")
     try:
         tensors, recorded = record(program, inputs, budget, 1, ())
     except UnsupportedError as error:

@@ -254,11 +254,20 @@ def flat_index(base: Tensor, view: Tensor) -> Any:
     cells = np.full((high - low) // unit, -1, dtype=np.int64)
 
     def on_cells(array: Any) -> Any:
-        start = (array.__array_interface__["data"][0] - low) // unit
-        return window(cells, array.shape, tuple(s // unit for s in array.strides), start)
+        start = array.__array_interface__["data"][0]
+        # `.data = ` may have given the view another storage; its place there is taken for its place in the base.
+        first = low if low <= start < high else np.lib.array_utils.byte_bounds(owner(array))[0]
+        return window(cells, array.shape, tuple(s // unit for s in array.strides), (start - first) // unit)
 
     on_cells(whole)[...] = np.arange(whole.size, dtype=np.int64).reshape(whole.shape)
     return on_cells(part).copy()
+
+
+def owner(array: Any) -> Any:
+    """The array whose memory this one shows."""
+    while array.base is not None and hasattr(array.base, "strides"):
+        array = array.base
+    return array
 
 
 def change_data(target: Tensor, raw: Any) -> None:

@@ -18,6 +18,11 @@ STYLES = {
 }
 
 
+def counted(n: int, noun: str) -> str:
+    """ "1 tensor", "2 tensors"."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 def width(text: str) -> int:
     """The columns that `text` takes on a terminal."""
     if text.isascii():

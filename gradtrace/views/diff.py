@@ -13,7 +13,7 @@ from typing import Any
 from gradtrace.analysis.diff import CHANGED, FIRST, SAME, SECOND, Diff, Row
 from gradtrace.trace.record import Trace, Value
 from gradtrace.views import grid, labels, numbers, rows
-from gradtrace.views.cells import visible
+from gradtrace.views.cells import counted, visible
 from gradtrace.views.layout import Cell, Options, paint
 
 SCHEMA, VERSION = "gradtrace/diff", 1
@@ -55,14 +55,15 @@ def short(value: Value | None) -> Cell:
 def conclusions(found: Diff) -> Iterator[str]:
     a, b = found.operations
     if found.same:
-        yield f"no difference: {a} operations, the same values and gradients"
+        yield f"no difference: {counted(a, 'operation')}, the same values and gradients"
         return
     counts = {status: sum(r.status == status for r in found.rows) for status in (CHANGED, FIRST, SECOND)}
     if found.same_structure:
-        yield f"the same graph of {a} operations; {counts[CHANGED]} tensors have other values or gradients"
+        yield (f"the same graph of {counted(a, 'operation')}; {counted(counts[CHANGED], 'tensor')} with other values or "
+               "gradients")
     else:
-        yield (f"A has {a} operations, B has {b}: {counts[FIRST]} tensors only in A, {counts[SECOND]} only in B, "
-               f"{counts[CHANGED]} changed")
+        yield (f"A has {counted(a, 'operation')}, B has {b}: {counted(counts[FIRST], 'tensor')} only in A, "
+               f"{counts[SECOND]} only in B, {counts[CHANGED]} changed")
     gaps = [r.value_gap for r in found.rows if r.value_gap]
     grads = [r.grad_gap for r in found.rows if r.grad_gap]
     if gaps or grads:

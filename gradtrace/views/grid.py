@@ -20,11 +20,23 @@ def lines(columns: Sequence[Column], options: Options, shrink: Mapping[str, int]
     limit = options.width
     if not shown or limit is None:
         return single(shown, options) if shown else []
+    if total(shown) > limit:  # of what a large tensor holds, its shape says most
+        shown = [shapes(c) if c.title in shrink else c for c in shown]
     for title in spare:
         if least(shown, shrink) <= limit:
             break
         shown = [c for c in shown if c.title != title]
     return single(shortened(shown, limit, shrink, options), options)
+
+
+def shapes(column: Column) -> Column:
+    """The column with "(16, 8)" for "(16, 8)  -0.4..0.5  mean 0.03"."""
+    return Column(column.title, [cell._replace(text=shape_of(cell.text)) for cell in column.cells])
+
+
+def shape_of(text: str) -> str:
+    head, gap, _ = text.partition(")  ")
+    return head + ")" if gap and head.startswith("(") and head[1:].replace(", ", "").rstrip(",").isdecimal() else text
 
 
 def least(columns: Sequence[Column], shrink: Mapping[str, int]) -> int:

@@ -38,7 +38,23 @@ def block_lines(block: Block, options: Options) -> Iterator[str]:
     names = element_names(block.of, block.of_shape)
     weights = None if block.weights is None else [numbers.number(w) for w in flat(block.weights)]
     sums = None if block.product is None else [numbers.number(p) for p in flat(block.product)]
-    yield from matrix_lines(block.matrix, names, element_names(block.by, block.by_shape), options, weights, sums)
+    titles = element_names(block.by, block.by_shape)
+    if len(names) == 1 and weights is None and len(names[0]) + sum(len(t) + 2 for t in titles) > (options.width or 200):
+        yield from upright(block, names[0], titles, options)
+        return
+    yield from matrix_lines(block.matrix, names, titles, options, weights, sums)
+
+
+def upright(block: Block, name: str, titles: Sequence[str], options: Options) -> Iterator[str]:
+    """The derivatives of one number, too wide as a row: in the input's own shape, or one below another."""
+    if len(block.by_shape) == 2:
+        rows_, columns = ([str(i) for i in range(n)] for n in block.by_shape)
+        data = block.matrix.data.reshape(block.by_shape)
+        yield from matrix_lines(Value(block.by_shape, block.matrix.dtype, data), [f"[{i}]" for i in rows_],
+                                [f"[:, {j}]" for j in columns], options)
+        return
+    turned = block.matrix.data.reshape(-1, 1)
+    yield from matrix_lines(Value(tuple(turned.shape), block.matrix.dtype, turned), titles, [name], options)
 
 
 def flat(value: Value) -> list[float]:

@@ -19,7 +19,7 @@ from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.trace.record import Value
 from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Options, paint
+from gradtrace.views.layout import Cell, Column, Options, paint, total
 
 SCHEMA, VERSION = "gradtrace/paths", 1
 COLUMNS = ("root", "leaf", "path", "count", "factors", "product")
@@ -36,12 +36,17 @@ def lines(found: Paths, options: Options) -> Iterator[str]:
     what = "path" if found.ways == 1 else "paths"
     yield paint(visible(f"{found.root} to {found.leaf}: {found.ways:,} {what}"), "bold", options)
     if found.paths:
-        yield from grid.lines([
+        columns = [
             grid.column("path", [visible(arrow(options).join(ends(p.tensors))) for p in found.paths]),
             grid.column("local derivatives", [dot(options).join(ends([factor(f) for f in p.factors])) or "1"
                                                for p in found.paths]),
             grid.column("product", [cell(p.product) for p in found.paths]),
-        ], options, SHRINK)
+        ]
+        fits = options.width is None or total(columns) <= options.width
+        if not fits:
+            columns[1] = grid.column("", [dot(options).join(ends([grid.shape_of(factor(f)) for f in p.factors])) or "1"
+                                          for p in found.paths])
+        yield from grid.lines(columns, options, SHRINK) if fits else one_by_one(columns, options)
     elif found.ways:
         yield from grid.lines([
             grid.column("through", [visible(g.through) for g in found.groups]),
@@ -51,6 +56,15 @@ def lines(found: Paths, options: Options) -> Iterator[str]:
     for text, style in conclusions(found):
         for line in wrap(visible(text), options.width or 200):
             yield paint(line, style, options)
+
+
+def one_by_one(columns: list[Column], options: Options) -> Iterator[str]:
+    """Each path on lines of its own, its derivatives and their product below."""
+    width = options.width or 80
+    for way, factors, product in zip(*(c.cells for c in columns), strict=True):
+        yield from wrap(way.text, width)
+        for part in wrap(f"{factors.text} = {grid.shape_of(product.text)}", width - 4):
+            yield "    " + part
 
 
 def conclusions(found: Paths) -> Iterator[tuple[str, str]]:

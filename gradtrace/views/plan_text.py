@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.static.plan import Plan, Ref, Step
 from gradtrace.trace.operands import constant_text, public_name
+from gradtrace.views.cells import counted
 
 
 def names_of(plan: Plan) -> dict[int, str]:
@@ -55,7 +56,8 @@ def render(plan: Plan, recorded: int) -> str:
     names = names_of(plan)
     found, buffers = places(plan)
     head = [
-        f"{recorded} steps recorded, {len(plan.steps)} after the passes; {results(plan)} results in {buffers} buffers",
+        f"{counted(recorded, 'step')} recorded, {len(plan.steps)} after the passes; "
+        f"{counted(results(plan), 'result')} in {counted(buffers, 'buffer')}",
         *(f"  {name}: {count}" for name, count in plan.removed),
         "",
     ]

@@ -28,7 +28,7 @@ def test_two_programs(document, gt):
                                ("only B", "w+2"), ("changed", "(x+w)*(w+1)")]
     assert found["rows"][1]["grads"] == [5, 6] and found["rows"][1]["grad_gap"] == 1
     text = gt("diff", "(x+w)*(w+1)", "(x+w)*(w+2)", "--x", 2, "--w", 1).stdout
-    assert "A has 3 operations, B has 3: 1 tensors only in A, 1 only in B, 4 changed" in text
+    assert "A has 3 operations, B has 3: 1 tensor only in A, 1 only in B, 4 changed" in text
     assert [line[0] for line in text.splitlines()[2:8]] == ["~", "~", "~", "-", "+", "~"]
 
 
@@ -36,7 +36,7 @@ def test_one_program_with_two_inputs(document, gt):
     code, found = document("(x+w)*(w+1)", "--x", 2, "--w", 1, "--to", "x=3")
     assert code == 1 and found["same_structure"]
     assert found["rows"][0]["values"] == [2, 3]
-    assert "the same graph of 3 operations; 5 tensors have other values or gradients" in gt(
+    assert "the same graph of 3 operations; 5 tensors with other values or gradients" in gt(
         "diff", "(x+w)*(w+1)", "--x", 2, "--w", 1, "--to", "x=3").stdout
 
 
@@ -49,7 +49,7 @@ def test_graphs_that_depend_on_values(document):
 def test_no_difference(document, gt):
     assert document("x*x", "x*x", "--x", 3)[0] == 0
     assert gt("diff", "x*x", "x*x", "--x", 3).stdout.endswith(
-        "no difference: 1 operations, the same values and gradients\n"
+        "no difference: 1 operation, the same values and gradients\n"
     )
     assert document("x*x", "x * x", "--x", 3)[1]["same"]
 

@@ -107,7 +107,7 @@ def show(sides: list[Side], building: float, format: str) -> None:
 
 
 WORDS = (
-    ("flexible", "yes: any Python if, while, for", "no: where, while_loop and cond instead"),
+    ("flexible", "yes: any Python if, while, for", "no: where, cond, while_loop"),
     ("to debug", "values are there at each line", "values exist only in a run"),
     ("like", "Python: done line by line", "C: compiled, then run"),
 )

@@ -1,0 +1,65 @@
+"""What tables become where the terminal is too narrow for them: shapes for ranges, lines of their own for paths."""
+
+import pytest
+
+from gradtrace import lang
+from gradtrace.analysis import matrices, paths, steps
+from gradtrace.trace.capture import capture
+from gradtrace.trace.steps import Watch
+from gradtrace.views import grid
+from gradtrace.views import matrices as matrix_view
+from gradtrace.views import paths as path_view
+from gradtrace.views import steps as step_view
+from gradtrace.views.layout import Options
+
+MODEL = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+loss = net(torch.randn(16, 4)).pow(2).mean()
+loss.backward()
+"""
+
+
+@pytest.fixture
+def trace():
+    watch = Watch(True)
+    return capture(lang.run(lang.parse(MODEL), record=True, watcher=watch), everything=True, watch=watch)
+
+
+def test_values_are_told_by_their_shapes(trace):
+    wide = "".join(step_view.table(steps.steps(trace), Options()))
+    narrow = "".join(step_view.table(steps.steps(trace), Options(80)))
+    assert "(16, 8)  0.." in wide and max(map(len, narrow.splitlines())) <= 80
+    assert "ReluBackward0" in narrow and " (16, 8) " in narrow and "(16, 8)  0.." not in narrow
+
+
+def test_paths_take_lines_of_their_own(trace):
+    found = paths.paths(trace, None, trace.tensor("net.0.weight"), 100)
+    wide, narrow = (path_view.table([found], Options(width)) for width in (None, 80))
+    assert "local derivatives" in wide and "local derivatives" not in narrow
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert "J(128x32) · J(32x32) = (8, 4)" in narrow
+
+
+@pytest.mark.parametrize(("text", "short"), [
+    ("(16, 8)  0..1  mean 0.2", "(16, 8)"), ("(3,)  0..1", "(3,)"), ("[1, 2]", "[1, 2]"), ("(a)  b", "(a)  b"),
+    ("all 1", "all 1"),
+])
+def test_the_shape_of_a_value(text, short):
+    assert grid.shape_of(text) == short
+
+
+def test_a_row_of_derivatives_stands_in_the_shape_of_the_input():
+    from gradtrace.trace.record import Value
+
+    np = pytest.importorskip("numpy")
+    flat = np.arange(32.0).reshape(1, 32)
+    block = matrices.Block("loss", "w", (), (8, 4), Value((1, 32), "float64", flat), None, None)
+    lines = matrix_view.jacobian_text([block], Options(60)).splitlines()
+    assert lines[0] == "d loss / d w: 1 x 32" and lines[1].split() == ["[:,", "0]", "[:,", "1]", "[:,", "2]", "[:,", "3]"]
+    assert lines[3].split() == ["[0]", "0", "1", "2", "3"] and lines[-1].split() == ["[7]", "28", "29", "30", "31"]
+    block = block._replace(by_shape=(32,))
+    lines = matrix_view.jacobian_text([block], Options(60)).splitlines()
+    assert lines[1].split() == ["loss"] and lines[-1].split() == ["w[31]", "31"]

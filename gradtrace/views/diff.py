@@ -59,8 +59,8 @@ def conclusions(found: Diff) -> Iterator[str]:
         return
     counts = {status: sum(r.status == status for r in found.rows) for status in (CHANGED, FIRST, SECOND)}
     if found.same_structure:
-        yield (f"the same graph of {counted(a, 'operation')}; {counted(counts[CHANGED], 'tensor')} with other values or "
-               "gradients")
+        yield (f"the same graph of {counted(a, 'operation')}; {counted(counts[CHANGED], 'tensor')} with other values "
+               "or gradients")
     else:
         yield (f"A has {counted(a, 'operation')}, B has {b}: {counted(counts[FIRST], 'tensor')} only in A, "
                f"{counts[SECOND]} only in B, {counts[CHANGED]} changed")

@@ -58,7 +58,7 @@ def test_a_row_of_derivatives_stands_in_the_shape_of_the_input():
     flat = np.arange(32.0).reshape(1, 32)
     block = matrices.Block("loss", "w", (), (8, 4), Value((1, 32), "float64", flat), None, None)
     lines = matrix_view.jacobian_text([block], Options(60)).splitlines()
-    assert lines[0] == "d loss / d w: 1 x 32" and lines[1].split() == ["[:,", "0]", "[:,", "1]", "[:,", "2]", "[:,", "3]"]
+    assert lines[0] == "d loss / d w: 1 x 32" and " ".join(lines[1].split()) == "[:, 0] [:, 1] [:, 2] [:, 3]"
     assert lines[3].split() == ["[0]", "0", "1", "2", "3"] and lines[-1].split() == ["[7]", "28", "29", "30", "31"]
     block = block._replace(by_shape=(32,))
     lines = matrix_view.jacobian_text([block], Options(60)).splitlines()

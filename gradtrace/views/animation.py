@@ -25,9 +25,11 @@ from gradtrace.views.style import THEMES, Theme
 
 FORMATS = {"gif": "GIF", "apng": "PNG", "webp": "WEBP"}
 MOST = 120  # frames
+MOST_NODES = 400
 DPI, WIDEST = 110, 1600  # pixels
 MILLISECONDS = {FORWARD: 1000, BACKWARD: 1300, DONE: 3000}
 CAPTION = 34  # pixels of the line below
+SAMPLED = 8  # frames whose colours are counted
 STATEMENT = re.compile(r"^\t+(?:subgraph|graph|node|edge)?.*?\bid=\"?([tofge]\d+)\"?")
 
 
@@ -88,7 +90,7 @@ class State:
         hidden = self.keys - self.there
         lines = {f"e{i}" for i, e in enumerate(self.model.edges) if e.source in hidden or e.target in hidden}
         if moment.kind == BACKWARD:
-            marked |= {f"e{i}" for i, e in enumerate(self.model.edges) if e.target in marked}
+            marked |= {f"e{i}" for i, e in enumerate(self.model.edges) if e.flows and e.target in marked}
         freed = self.freed - now
         return Frame(moment.kind, caption(self.trace, moment), frozenset(hidden | lines), frozenset(marked),
                      frozenset(self.flowed & self.keys), frozenset(freed & self.keys))
@@ -155,8 +157,11 @@ def statement(line: str, key: str, frame: Frame, theme: Theme) -> str:
 
 
 def render(drawn: Model, options: Options, suffix: str, dpi: int | None = None) -> bytes:
-    """The animation. RenderError if Pillow is not there, or cannot write that format."""
+    """The animation. RenderError if Pillow is not there, cannot write that format, or nobody could follow so much."""
     pillow = load_pillow(suffix)
+    if len(drawn.nodes) > MOST_NODES:
+        raise RenderError(f"{len(drawn.nodes):,} nodes are too many to animate", "--depth N folds them; or -o "
+                          "FILE.html, where the run is played step by step")
     theme = THEMES[options.theme]
     source = text_of(drawn, options._replace(color_by="role"))  # the fills would tell the end from the beginning
     told = frames(drawn)
@@ -169,7 +174,7 @@ def render(drawn: Model, options: Options, suffix: str, dpi: int | None = None) 
         for i, (p, frame) in enumerate(zip(pictures, told, strict=True))
     ]
     durations = [MILLISECONDS.get(frame.kind, 1200) for frame in told]
-    return joined(finished, durations, suffix)
+    return joined(pillow, finished, durations, suffix)
 
 
 def load_pillow(suffix: str) -> Any:
@@ -211,11 +216,10 @@ def captioned(pillow: Any, picture: Any, text: str, share: float, size: tuple[in
     return whole
 
 
-def joined(pictures: list[Any], durations: list[int], suffix: str) -> bytes:
+def joined(pillow: Any, pictures: list[Any], durations: list[int], suffix: str) -> bytes:
     """One file of the frames, in one palette for a GIF."""
     if suffix == "gif":
-        palette = common_palette(pictures)
-        pictures = [p.quantize(palette=palette, dither=0) for p in pictures]
+        pictures = in_one_palette(pillow, pictures)
     out = io.BytesIO()
     extra = {"disposal": 1, "optimize": False} if suffix == "gif" else {"lossless": True} if suffix == "webp" else {}
     pictures[0].save(out, FORMATS[suffix], save_all=True, append_images=pictures[1:], duration=durations, loop=0,
@@ -223,18 +227,28 @@ def joined(pictures: list[Any], durations: list[int], suffix: str) -> bytes:
     return out.getvalue()
 
 
-def common_palette(pictures: list[Any]) -> Any:
-    """A picture with the 256 most frequent colours, exactly (an average would grey the background)."""
-    counts: dict[Any, int] = {}
-    for one in pictures:
-        for count, color in one.getcolors(1 << 24):
-            counts[color] = counts.get(color, 0) + count
-    chosen: list[Any] = []
-    for color in sorted(counts, key=lambda color: (-counts[color], color)):
-        # Pillow finds the nearest colour roughly: one that is close to a more frequent one would be taken for it
-        if len(chosen) < 256 and all(max(abs(a - b) for a, b in zip(color, c, strict=True)) >= 10 for c in chosen):
-            chosen.append(color)
-    palette = pictures[0].quantize(2)
-    flat = [part for color in chosen for part in color]
-    palette.putpalette(flat + flat[:3] * (256 - len(chosen)))
-    return palette
+def in_one_palette(pillow: Any, pictures: list[Any]) -> list[Any]:
+    """The pictures in their 256 most frequent colours, each pixel the nearest of these: no dots, no grey background.
+
+    Pillow's own search for the nearest colour is a rough one, which turns a light grey into pink.
+    """
+    import numpy as np
+
+    codes = [np.asarray(one, np.int32) @ np.array([65536, 256, 1], np.int32) for one in pictures]
+    some = codes[:: max(1, len(codes) // SAMPLED)] + codes[-1:]
+    colors, counts = np.unique(np.concatenate([one.ravel() for one in some]), return_counts=True)
+    chosen = colors[np.lexsort((colors, -counts))][:256]
+    known = np.full(1 << 24, -1, np.int16)
+    known[chosen] = np.arange(len(chosen))
+    flat = np.stack([chosen >> 16, chosen >> 8 & 255, chosen & 255], 1)
+    found = []
+    for one in codes:
+        missing = np.unique(one[known[one] < 0])
+        parts = np.stack([missing >> 16, missing >> 8 & 255, missing & 255], 1)
+        for start in range(0, len(missing), 4096):
+            distance = ((parts[start : start + 4096, None] - flat[None]) ** 2).sum(2)
+            known[missing[start : start + 4096]] = distance.argmin(1)
+        picture = pillow[0].fromarray(known[one].astype(np.uint8), "P")
+        picture.putpalette(flat.astype(np.uint8).tobytes() + bytes(768 - 3 * len(chosen)))
+        found.append(picture)
+    return found

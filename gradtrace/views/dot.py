@@ -170,7 +170,7 @@ def text_of(drawn: Model, options: Options) -> str:
     if options.legend:
         samples = [f"<{text(look.meaning)}>" for look in used]
         scale = dot_extras.scale(drawn, theme, flowed) if options.color_by == "grad-norm" else ""
-        legend(graph, used, samples, scale, theme, row=board.framed and options.direction == "right")
+        legend(graph, used, samples, scale, theme, row=board.framed or options.direction == "down")
     return graph.source
 
 
@@ -197,16 +197,17 @@ def canvas(theme: Theme, direction: str = "LR") -> Digraph:
 def legend(graph: Digraph, used: list[Look], samples: list[str], scale: str, theme: Theme, *, row: bool) -> None:
     """One sample of each look in use, and the scale of the fills if there is one.
 
-    They stand in a column at the far left (a row at the top of a graph that goes down); where frames would push what
-    is beside them out of the way, in a `row`.
+    They stand in a column at the far left. Where frames would push what is beside them out of the way, and in a graph
+    that goes down, they stand in a `row` that goes the way the graph does.
     """
     names = [f"legend{i}" for i in range(len(used))]
     with graph.subgraph() as key:
         if not row:
             key.attr(rank="source")
-        key.attr("node", fontsize=f"{SMALL_SIZE:g}", fontcolor=theme.faint, width="1.75", height="0.22")
+        key.attr("node", fontsize=f"{SMALL_SIZE:g}", fontcolor=theme.faint, width="1.95", height="0.22")
         for name, look, sample in zip(names, used, samples, strict=True):
-            key.node(name, sample, **look.attributes() | {"margin": "0.06,0.02"})
+            taller = {"height": "0.36"} if look.shape == "cds" else {}  # its arrow takes a part of the height
+            key.node(name, sample, **look.attributes() | {"margin": "0.06,0.02"} | taller)
         if scale:
             names.append("legendscale")
             key.node("legendscale", scale, shape="plaintext")

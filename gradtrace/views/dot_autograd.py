@@ -138,7 +138,7 @@ def function_edge(
     """
     attributes = {"id": key, "dir": "back", "arrowtail": "normal", "labeldistance": "1.6"}
     if edge.times > 1:
-        attributes["label"] = f"<{font(f'×{edge.times}', size=SMALL_SIZE, color=theme.faint)}>"
+        attributes["label"] = f"<{font(f'&#160;×{edge.times}', size=SMALL_SIZE, color=theme.faint)}>"
     elif options.derivatives and step is not None and edge.place < len(step.downstream):
         sent = step.downstream[edge.place]
         if sent is not None:

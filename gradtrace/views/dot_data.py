@@ -46,13 +46,13 @@ def draw(board: Canvas, drawn: Model, options: Options, flowed: dict[int, Value]
         elif node.kind == GROUP:
             roles.update(dot_groups.draw(graph, drawn, node, options, theme, flowed, fill))
         elif options.style == "function":
-            roles["function"] = theme.functions["function"]
+            roles["function"] = dot_groups.function_look(theme)
             dot_groups.function_node(graph, trace, trace.operations[node.record], options, theme, fill)
         else:
             operation_node(graph, trace.operations[node.record], theme)
     wires(board, drawn, options, theme)
     order = {**theme.looks, **theme.functions, "group": theme.group, "series": theme.series}
-    return [look for role, look in order.items() if role in roles]
+    return [roles.get(role, look) for role, look in order.items() if role in roles]
 
 
 def role_of(tensor: TensorRecord) -> str:
@@ -255,7 +255,7 @@ def operand_text(drawn: Model, edge: Edge, known: dict[tuple[int, int], Value], 
     operation = trace.operations[edge.operation]
     value = known.get((edge.operation, edge.operand))
     if edge.times > 1:
-        return {"label": f"<{font(f'×{edge.times}', size=SMALL_SIZE, color=theme.faint)}>"}
+        return {"label": f"<{font(f'&#160;×{edge.times}', size=SMALL_SIZE, color=theme.faint)}>"}
     if value is not None and not edge.target.startswith("g"):
         written = derivative_text(trace, operation, edge.operand, value)
         return {"label": f"<{font(text(written), size=SMALL_SIZE, color=theme.gradient)}>"}

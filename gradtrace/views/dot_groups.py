@@ -105,13 +105,18 @@ def details(drawn: Model, group: Group) -> list[str]:
     return lines
 
 
+def function_look(theme: Theme) -> Look:
+    """A Function beside tensors has another shape than they have."""
+    return theme.functions["function"]._replace(shape="octagon", margin="0.02,0.0")
+
+
 def function_node(
     graph: Digraph, trace: Trace, operation: Operation, options: Options, theme: Theme, fill: str | None
 ) -> None:
     """A Function as a node of its own: what it does forward, its grad_fn, its constants, and what it keeps."""
     from gradtrace.views.dot_autograd import saved_text
 
-    look = theme.functions["function"]._replace(shape="octagon", margin="0.02,0.0")
+    look = function_look(theme)
     lines = [wide(font(text(clip(operation.label, 24)), size=NAME_SIZE - 1, bold=True))]
     if operation.grad_fn is not None:
         lines.append(wide(font(text(operation.grad_fn), size=SMALL_SIZE, color=theme.faint)))

@@ -75,7 +75,7 @@ LIGHT = Theme(
     bad="#b00020",
     operation=Look("operation", "ellipse", "#ffffff", "#8c8c8c", margin="0.04,0.0"),
     group=Look("folded: several operations", "tab", "#f4e6ef", "#7d2f5b", 1.4),
-    series=Look("folded: a series of equal blocks", "box3d", "#f4e6ef", "#7d2f5b", 1.4),
+    series=Look("folded: equal blocks", "box3d", "#f4e6ef", "#7d2f5b", 1.4, margin="0.11,0.1"),
     scope="#b9a3b0",
     scale=("#fffaf0", "#ffe9c7", "#ffd08a", "#f9b04f", "#ee8d1d"),
     looks={
@@ -107,7 +107,7 @@ DARK = Theme(
     bad="#ff7a85",
     operation=Look("operation", "ellipse", "#14171c", "#8f959d", margin="0.04,0.0"),
     group=Look("folded: several operations", "tab", "#38202f", "#d79abc", 1.4),
-    series=Look("folded: a series of equal blocks", "box3d", "#38202f", "#d79abc", 1.4),
+    series=Look("folded: equal blocks", "box3d", "#38202f", "#d79abc", 1.4, margin="0.11,0.1"),
     scope="#6b5562",
     scale=("#1b1d22", "#33291a", "#523a14", "#74500f", "#966505"),
     looks={

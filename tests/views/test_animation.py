@@ -6,10 +6,12 @@ import pytest
 import trace_samples as samples
 
 from gradtrace import lang
+from gradtrace.errors import RenderError
 from gradtrace.trace.capture import capture
 from gradtrace.trace.steps import Watch
 from gradtrace.views import animation, dot
 from gradtrace.views.animation import MOST, frame_text, frames
+from gradtrace.views.dot import Options
 from gradtrace.views.fold import fold
 from gradtrace.views.model import model
 from gradtrace.views.style import LIGHT
@@ -87,3 +89,37 @@ def test_the_file_has_all_frames_of_one_size_and_the_marks_colour():
         colors = {color for _, color in opened.convert("RGB").getcolors(1 << 20)}
     assert tuple(bytes.fromhex(LIGHT.bad[1:])) in colors and (255, 255, 255) in colors
     assert content == animation.render(drawn(), dot.Options(), "gif")
+
+
+def test_colours_are_exact():
+    """A light grey stays one, and white stays white."""
+    Image = pytest.importorskip("PIL.Image")
+    first = Image.new("RGB", (40, 20), "#ffffff")
+    first.paste("#f7f7f7", (0, 0, 20, 10))
+    second = first.copy()
+    second.paste("#b00020", (5, 5, 8, 8))
+    made = animation.in_one_palette((Image, None, None), [first, second])
+    assert [one.convert("RGB").getpixel((19, 9)) for one in made] == [(0xF7,) * 3] * 2
+    assert made[1].convert("RGB").getpixel((6, 6)) == (0xB0, 0, 0x20)
+    assert made[0].convert("RGB").getpixel((30, 15)) == (255, 255, 255)
+
+
+def test_more_than_256_colours_become_the_nearest():
+    Image = pytest.importorskip("PIL.Image")
+    wide = Image.new("RGB", (300, 2), "#ffffff")
+    for x in range(300):
+        wide.putpixel((x, 0), (x % 256, 0, x // 256))
+    (made,) = animation.in_one_palette((Image, None, None), [wide])
+    back = made.convert("RGB")
+    assert all(max(abs(a - b) for a, b in zip(back.getpixel((x, 0)), wide.getpixel((x, 0)), strict=True)) <= 45
+               for x in range(300))
+    assert back.getpixel((5, 1)) == (255, 255, 255)
+
+
+def test_too_much_to_follow_is_refused():
+    pytest.importorskip("PIL")
+    trace = samples.chain(1000)
+    drawn = model(trace, "data", fold(trace, 100))
+    with pytest.raises(RenderError, match="2,001 nodes are too many to animate") as caught:
+        animation.render(drawn, Options(), "gif")
+    assert "--depth N" in caught.value.hint and ".html" in caught.value.hint

@@ -384,7 +384,9 @@ function paint() {
     if (m.kind === "backward") {
       for (const key of keysOf(m)) { flowed.add(key); if (i === moment) now.add(key); if (m.freed) freed.add(key); }
       if (m.leaf !== undefined) { there.add("f" + m.function); freed.delete("t" + m.leaf); }
-      if (i === moment) for (const key of keysOf(m)) for (const [, edge] of before.get(key) || []) nowEdges.add(edge);
+      if (i === moment) for (const key of keysOf(m)) for (const [, edge] of before.get(key) || []) {
+        if (view.edges[Number(edge.slice(1))].flows) nowEdges.add(edge);
+      }
     }
     for (const key of fresh) { there.add(key); if (i === moment) now.add(key); }
   });

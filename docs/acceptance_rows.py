@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,13 @@ NOTES = "tests/parity/notes"
 
 # rows: (what they ask, command, standard input)
 ROWS: dict[str, tuple[str, str, str]] = {
+    "A5 A7": ("Add and multiply by name and by sign.", f"gradtrace run {SEEDS}/note_1_all_cells.py", ""),
+    "A6 A8": ("Subtract, divide, convolve.", f"gradtrace run {SEEDS}/conv_as_edge.py", ""),
+    "A2 A9": (
+        "The decomposition, each part by its name with value, shape and gradient.",
+        "gradtrace eval - --x 2 --w 1",
+        "a = x + w\nb = w + 1\ny = a * b\n",
+    ),
     "A11 A12 A13 C5": (
         "What could run at once, on which device, what is computed twice or for nothing, and what keeping every "
         "gradient would cost.",
@@ -87,6 +95,25 @@ ROWS: dict[str, tuple[str, str, str]] = {
             "import torch\nclass Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
             "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 200\n"
             "w = torch.tensor(3., requires_grad=True)\nDouble.forward(None, w).backward()\n"),
+    "G11": (
+        "The frame cannot change once it is frozen.",
+        "gradtrace run -",
+        "import tensorflow as tf\ng = tf.Graph()\nwith g.as_default():\n    x = tf.placeholder(tf.float32)\n"
+        "    y = x * 2\n    g.finalize()\n    with tf.Session() as sess:\n"
+        "        print(sess.run(y, {x: 1.}), sess.run(y, {x: 5.}), len(g.get_operations()))\n"
+        "    try:\n        tf.add(x, y)\n    except RuntimeError as error:\n        print(error)\n",
+    ),
+    "H4 H5 H6 H7 H8": (
+        "The note's TensorBoard cells, in a folder of their own: one event file with the module's graph; the list of "
+        "running viewers. How to open one is said on stderr.",
+        f"gradtrace run {SEEDS}/note_5_cells_20_26_24_tensorboard.py --allow-write data",
+        "",
+    ),
+    "H4": (
+        "Without the permission nothing is written; the message names the option.",
+        f"gradtrace run {SEEDS}/note_5_cells_20_26_24_tensorboard.py --errors json 2>&1",
+        "",
+    ),
     "G1": (
         "Building and computing at once: at the prompt every line shows its value and its node.",
         "gradtrace repl",
@@ -192,13 +219,37 @@ def write(out: Callable[[str], object]) -> None:
         out(f"## {rows}\n\n{asked}\n")
         shown = f"$ {command}" + (" <<'END'\n" + given + "END" if given else "")
         out(f"```text\n{shown}\n{output(command, given)}\n```\n")
+    pictures(out)
+
+
+def pictures(out: Callable[[str], object]) -> None:
+    """The rows that a picture answers: its command and its place in the gallery, which `make_gallery.py` draws."""
+    import make_gallery
+
+    out("## Pictures\n\nDrawn by `python docs/make_gallery.py` into the [gallery](gallery.md).\n")
+    out("| rows | what to see | command | picture |\n| --- | --- | --- | --- |")
+    for title, _, command, name, rows in make_gallery.PICTURES:
+        if rows:
+            out(f"| {rows} | {title} | `{command} -o {name}` | [{name}](gallery/{name}) |")
+    command, name = make_gallery.PAGE
+    out(f"| G2 G7 H5 H8 H9 | A page to open: modules fold and unfold, a player for both directions | "
+        f"`{command} -o {name}` | [{name}](gallery/{name}) |")
+    out(f"| H5 H9 | The graph tab of TensorBoard, modules as boxes | `{command} --tensorboard runs`, then "
+        "`tensorboard --logdir runs` | |")
 
 
 def output(command: str, given: str) -> str:
     """What a command prints, without addresses and times; its exit code if that is not 0."""
     run = command.replace("gradtrace", f"{shlex.quote(sys.executable)} -m gradtrace", 1)
-    done = subprocess.run(run, shell=True, input=given, capture_output=True, text=True, cwd=ROOT, encoding="utf-8",
-                          env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"})
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    with tempfile.TemporaryDirectory() as folder:
+        place = ROOT
+        if "--allow-write" in command:  # beside the project, not into it; and no viewer of this machine is seen
+            place = Path(folder)
+            (place / "tests").symlink_to(ROOT / "tests")
+            environment["TMPDIR"] = folder
+        done = subprocess.run(run, shell=True, input=given, capture_output=True, text=True, cwd=place,
+                              encoding="utf-8", env=environment)
     text = re.sub(r"0x[0-9a-f]{6,}", "0xADDR", done.stdout).rstrip()
     text = re.sub(r"  \([\d.e+]+ times as fast\)", "", text)
     text = re.sub(r"[\d.e+]+ (ns|us|ms|s)\b *", lambda found: "T".ljust(len(found[0])), text)

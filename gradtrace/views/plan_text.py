@@ -6,6 +6,7 @@ from gradtrace.annotations import Any
 from gradtrace.static.plan import Plan, Ref, Step
 from gradtrace.trace.operands import constant_text, public_name
 from gradtrace.views.cells import counted
+from gradtrace.views.style import LIGHT, listed, upward
 
 
 def names_of(plan: Plan) -> dict[int, str]:
@@ -106,24 +107,27 @@ def as_data(plan: Plan, recorded: int) -> dict[str, Any]:
     }
 
 
+RESULT = LIGHT.looks["output"]._replace(shape="box", margin="0.09,0.05")  # an arrow to the right would point astray
+
+
 def dot(plan: Plan) -> str:
     """The plan as DOT: operations as boxes, tensors along the edges, what is fed at the bottom."""
     names = names_of(plan)
-    lines = ["digraph plan {", "  rankdir=BT;", '  node [fontname="Helvetica", fontsize=11];',
-             '  edge [fontname="Helvetica", fontsize=9];', "  { rank=source;"]
-    lines += [f"    i{n} [label={quoted(names[n])}, shape=ellipse];" for _, n in plan.inputs]
+    looks = LIGHT.looks
+    lines = upward("plan")
+    lines += [f"    i{n} [label={quoted(names[n])}, {listed(looks['leaf'])}];" for _, n in plan.inputs]
     lines.append("  }")
     maker: dict[int, str] = {n: f"i{n}" for _, n in plan.inputs}
     for position, step in enumerate(plan.steps):
-        style = "solid" if step.phase == "forward" else "dashed"
-        lines.append(f"  s{position} [label={quoted(label_of(plan, step))}, shape=box, style={style}];")
+        look = looks["nonleaf" if step.phase == "forward" else "result"]
+        lines.append(f"  s{position} [label={quoted(label_of(plan, step))}, {listed(look)}];")
         for a in step.args:
             for number in ([a.number] if type(a) is Ref else []):
                 if number in maker:
                     lines.append(f"  {maker[number]} -> s{position} [label={quoted(names[number])}];")
         maker.update(dict.fromkeys(step.out, f"s{position}"))
     for k, (label, number) in enumerate(plan.outputs):
-        lines.append(f"  o{k} [label={quoted(label)}, shape=ellipse, peripheries=2];")
+        lines.append(f"  o{k} [label={quoted(label)}, {listed(RESULT)}];")
         if number in maker:
             lines.append(f"  {maker[number]} -> o{k};")
     return "\n".join([*lines, "}"]) + "\n"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.static.graph import Graph, Operation, Tensor
-from gradtrace.views.plan_text import aligned, quoted
+from gradtrace.views.plan_text import RESULT, aligned, quoted
+from gradtrace.views.style import LIGHT, listed, upward
 
 
 def shape_text(tensor: Tensor) -> str:
@@ -35,14 +36,18 @@ def as_data(graph: Graph) -> dict[str, Any]:
 def dot(graph: Graph) -> str:
     """Operations as boxes, placeholders and constants at the bottom, tensors along the edges."""
     number = {op: i for i, op in enumerate(graph.operations)}
-    lines = ["digraph graph_ {", "  rankdir=BT;", '  node [fontname="Helvetica", fontsize=11, shape=box];',
-             '  edge [fontname="Helvetica", fontsize=9];', "  { rank=source;"]
-    ends = [op for op in graph.operations if not op.inputs]
-    lines += [f"    n{number[op]} [label={quoted(end_label(op))}, shape=ellipse];" for op in ends]
+    looks = LIGHT.looks
+    used = {tensor.op for op in graph.operations for tensor in op.inputs}
+    lines = upward("graph_")
+    for op in graph.operations:
+        if not op.inputs:
+            look = looks["constant" if op.type == "Const" else "leaf"]
+            lines.append(f"    n{number[op]} [label={quoted(end_label(op))}, {listed(look)}];")
     lines.append("  }")
     for op in graph.operations:
         if op.inputs:
-            lines.append(f"  n{number[op]} [label={quoted(op.name)}];")
+            look = looks["nonleaf"] if op in used else RESULT
+            lines.append(f"  n{number[op]} [label={quoted(op.name)}, {listed(look)}];")
         for tensor in op.inputs:
             lines.append(f"  n{number[tensor.op]} -> n{number[op]} [label={quoted(shape_text(tensor))}];")
     return "\n".join([*lines, "}"]) + "\n"

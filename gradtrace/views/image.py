@@ -24,7 +24,7 @@ IN_PROCESS = 200  # nodes
 TIME_LIMIT = 120.0  # seconds
 PNG_DPI = 144
 SEPARATOR = "\x00"  # between the sources that one child draws; DOT text has no such character
-LARGEST = 32_767  # pixels of a PNG's side, to which cairo shrinks what is longer
+LARGEST = 32_750  # pixels of a PNG's side; cairo shrinks what is longer than 32,767 to about that
 LEAST_DPI = 10
 
 _lock = threading.Lock()
@@ -83,11 +83,11 @@ def too_long(source: str, resolution: int) -> RenderError:
     """Why there is no PNG of a strip that nobody could read: how long it would be, and what helps."""
     found = re.search(rb'<svg width="([\d.]+)pt" height="([\d.]+)pt"', render(source, "svg"))
     points = max(map(float, found.groups())) if found is not None else 0.0
-    fits = int((LARGEST - 1) * 72 / max(points, 1.0))
+    fits = int(LARGEST * 72 / max(points, 1.0))
     smaller = f"--dpi {fits} fits; " if fits >= LEAST_DPI else ""
     return RenderError(
         f"at {resolution} dpi the PNG would be {points * resolution / 72:,.0f} pixels long; no more than "
-        f"{LARGEST - 1:,} can be drawn",
+        f"{LARGEST:,} can be drawn",
         f"{smaller}--depth N folds it; an .svg, .pdf or .html has no such limit",
     )
 

@@ -95,14 +95,6 @@ ROWS: dict[str, tuple[str, str, str]] = {
             "import torch\nclass Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
             "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 200\n"
             "w = torch.tensor(3., requires_grad=True)\nDouble.forward(None, w).backward()\n"),
-    "G11": (
-        "The frame cannot change once it is frozen.",
-        "gradtrace run -",
-        "import tensorflow as tf\ng = tf.Graph()\nwith g.as_default():\n    x = tf.placeholder(tf.float32)\n"
-        "    y = x * 2\n    g.finalize()\n    with tf.Session() as sess:\n"
-        "        print(sess.run(y, {x: 1.}), sess.run(y, {x: 5.}), len(g.get_operations()))\n"
-        "    try:\n        tf.add(x, y)\n    except RuntimeError as error:\n        print(error)\n",
-    ),
     "H4 H5 H6 H7 H8": (
         "The note's TensorBoard cells, in a folder of their own: one event file with the module's graph; the list of "
         "running viewers. How to open one is said on stderr.",

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gradtrace.batch import parts
+from gradtrace.batch import lines, parts
 from gradtrace.batch.run import NOTED, Done
 from gradtrace.errors import UsageError
 from gradtrace.static.plan import Plan
@@ -37,15 +37,19 @@ class Work(NamedTuple):
     kind: str
     part_rows: int
     size: int
+    rows: int
+    names: tuple[str, ...] = ()  # the columns of a file of text
+    offsets: tuple[int, ...] = ()  # where its parts begin, in bytes: see `lines`
 
 
 def run(
-    work: Work, address: str, rows: int, there: dict[int, int], done: Done, progress: Callable[[int], None]
+    work: Work, address: str, there: dict[int, int], done: Done, progress: Callable[[int], None]
 ) -> None:
     """Has the parts done that are not there. UsageError where there is no such cluster, or it does not fit."""
     client = connected(address)
     try:
         prepare(client)
+        rows = work.rows
         starts = [first for first in range(0, rows, work.part_rows) if first not in there]
         done.rows = rows - sum(min(work.part_rows, rows - first) for first in starts)
         futures = client.map(one_part, [work] * len(starts), starts, retries=RETRIES, pure=False)
@@ -141,13 +145,10 @@ _mappers: dict[int, Any] = {}  # of this worker: the code made of a plan is used
 
 def one_part(work: Work, first: int) -> tuple[int, int, list[str]]:
     """What a worker does: the rows of a part read, mapped and written. How many there were, and the bad ones."""
-    from gradtrace.batch import formats
-    from gradtrace.batch.grid import GridReader, parse
     from gradtrace.batch.mapper import RowMap
     from gradtrace.batch.run import Job
 
-    reader: Any = GridReader([parse(text) for text in work.grid]) if work.grid else formats.reader(
-        work.data or "", work.read_as, None)
+    reader = reader_of(work, first)
     if hasattr(reader, "select"):
         reader.select([*work.bound.values(), *work.kept])
     key = hash(repr(work.plan))
@@ -155,5 +156,25 @@ def one_part(work: Work, first: int) -> tuple[int, int, list[str]]:
         _mappers[key] = RowMap(work.plan, work.constants)
     job = Job(reader.line, work.bound, work.kept, _mappers[key], work.on_error, work.threads)
     done = Done()
-    parts.one(job, reader.chunks(work.size, first), work.folder, work.kind, work.part_rows, done)
+    if work.offsets:
+        wanted = min(work.part_rows, work.rows - first)
+        chunks = lines.counted(reader.chunks(work.size), reader.name, first, wanted)
+    else:
+        chunks = reader.chunks(work.size, first)
+    parts.one(job, chunks, work.folder, work.kind, work.part_rows, done)
     return done.rows, done.bad, done.noted
+
+
+def reader_of(work: Work, first: int) -> Any:
+    """A reader of the input; of a file of text, of the part from row `first` on alone."""
+    from gradtrace.batch import formats
+    from gradtrace.batch.grid import GridReader, parse
+
+    if work.grid:
+        return GridReader([parse(text) for text in work.grid])
+    if not work.offsets:
+        return formats.reader(work.data or "", work.read_as, None)
+    part = first // work.part_rows
+    name = work.data or ""
+    kind = work.read_as or formats.of_name(name, "--data", "--from")
+    return lines.range_reader(name, kind, work.offsets[part], work.offsets[part + 1], list(work.names))

@@ -51,14 +51,15 @@ def reader(name: str, kind: str | None, stdin: Any) -> Any:
     return text_reader(open(name, "rb"), name, kind)
 
 
-def text_reader(stream: IO[bytes], name: str, kind: str) -> Any:
+def text_reader(stream: IO[bytes], name: str, kind: str, names: list[str] | None = None) -> Any:
+    """A reader of a stream of text; of its rows alone, where the columns' `names` are given."""
     from io import TextIOWrapper
 
     from gradtrace.batch.text import LinesReader, SeparatedReader
 
     text = TextIOWrapper(stream, "utf-8-sig", newline="" if kind in TEXT else None)
     lines = decoded(text, name)
-    made: Any = SeparatedReader(lines, name, TEXT[kind]) if kind in TEXT else LinesReader(lines, name)
+    made: Any = SeparatedReader(lines, name, TEXT[kind], names) if kind in TEXT else LinesReader(lines, name, names)
     made.share = share_of(stream)
     made.text = text  # which closes the stream when it goes
     return made

@@ -21,20 +21,27 @@ class SeparatedReader:
 
     rows: int | None = None
 
-    def __init__(self, stream: Iterator[str], name: str, separator: str) -> None:
+    def __init__(self, stream: Iterator[str], name: str, separator: str, names: list[str] | None = None) -> None:
         import csv
 
         self.name = name
         self.reader = csv.reader(stream, delimiter=separator)
+        self.names = self.head() if names is None else names
+
+    def head(self) -> list[str]:
+        """The names in the first row. UsageError where they are not there, or two are alike."""
+        import csv
+
         try:
-            self.names = [cell.strip() for cell in next((row for row in self.reader if row), [])]
+            names = [cell.strip() for cell in next((row for row in self.reader if row), [])]
         except csv.Error as error:
-            raise UsageError(f"{name}:1: {error}") from None
-        if not self.names:
-            raise UsageError(f"{name} is empty", "its first line is to name the columns")
-        twice = next((n for i, n in enumerate(self.names) if n in self.names[:i]), None)
+            raise UsageError(f"{self.name}:1: {error}") from None
+        if not names:
+            raise UsageError(f"{self.name} is empty", "its first line is to name the columns")
+        twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
         if twice is not None:
-            raise UsageError(f"{name}:1: two columns are called '{twice}'", "give them different names")
+            raise UsageError(f"{self.name}:1: two columns are called '{twice}'", "give them different names")
+        return names
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
         """The rows from `skip` on, at most `size` at a time."""
@@ -87,20 +94,26 @@ class LinesReader:
 
     rows: int | None = None
 
-    def __init__(self, stream: Iterator[str], name: str) -> None:
+    def __init__(self, stream: Iterator[str], name: str, names: list[str] | None = None) -> None:
         self.name = name
         self.lines = (line for line in stream if not line.isspace())
+        self.first: list[dict[str, Any] | str] = []
+        self.names = self.keys() if names is None else names
+
+    def keys(self) -> list[str]:
+        """Those of the first line, which is kept to be read as a row."""
         first = next(self.lines, None)
         if first is None:
-            raise UsageError(f"{name} is empty", "each line is to be an object of columns")
-        self.first = parsed(first)
-        if isinstance(self.first, str):
-            raise UsageError(f"{self.line(0)} {self.first}", LINE)
-        self.names = list(self.first)
+            raise UsageError(f"{self.name} is empty", "each line is to be an object of columns")
+        found = parsed(first)
+        if isinstance(found, str):
+            raise UsageError(f"{self.line(0)} {found}", LINE)
+        self.first.append(found)
+        return list(found)
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
         """The rows from `skip` on, at most `size` at a time."""
-        rows = chain([self.first], map(parsed, self.lines))
+        rows = chain(self.first, map(parsed, self.lines))
         row = sum(1 for _ in islice(rows, skip))
         while block := list(islice(rows, size)):
             faults = tuple(Bad(i, "", o) for i, o in enumerate(block) if isinstance(o, str))

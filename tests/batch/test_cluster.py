@@ -1,5 +1,6 @@
 """`gradtrace map --scheduler`: a cluster of processes on this machine, a worker killed in the middle."""
 
+import csv
 import json
 import os
 import signal
@@ -42,6 +43,36 @@ def test_the_parts_are_those_of_one_machine(cluster, tmp_path):
     assert run.returncode == 0, told
     found = results(tmp_path / "out")
     assert found["id"].tolist() == list(range(50_000)) and (found["y"] == np.exp(-x * x) * x).all()
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_file_of_text_is_shared_out_by_bytes(cluster, tmp_path, kind):
+    n = 2000
+    rows = [(i, f'a "name" of\n{i}' if i % 7 == 0 else f"ünit {i}", i / 7) for i in range(n)]
+    with open(tmp_path / f"in.{kind}", "w", newline="", encoding="utf-8") as file:
+        if kind == "csv":
+            csv.writer(file).writerows([("id", "na\nme", "x"), *rows])
+            file.write("\r\n\n")
+        else:
+            file.write("".join(json.dumps({"id": i, "na\nme": name, "x": x}) + "\n" for i, name, x in rows))
+    run = start(cluster, "x*x", "--data", f"in.{kind}", "--keep", "all", "-o", "out/", "--part-rows", "300",
+                "--to", "jsonl", folder=tmp_path)
+    _, told = run.communicate(timeout=120)
+    assert run.returncode == 0, told
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    texts = [(tmp_path / "out" / part).read_text(encoding="utf-8") for part in manifest["parts"]]
+    lines = [json.loads(line) for text in texts for line in text.splitlines()]
+    assert manifest["rows"] == n
+    assert [(int(line["id"]), line["na\nme"], line["x"], line["y"]) for line in lines] == [
+        (i, name, x, x * x) for i, name, x in rows]
+
+
+def test_text_whose_quotes_mislead_is_refused(cluster, tmp_path):
+    (tmp_path / "in.csv").write_text("x,name\n" + "".join(f'{i},5" pipe\n' for i in range(11)))
+    run = start(cluster, "x*x", "--data", "in.csv", "-o", "out/", "--part-rows", "4", folder=tmp_path)
+    _, told = run.communicate(timeout=120)
+    assert run.returncode == 2 and "rows are read where" in told and "without --scheduler" in told
+    assert not (tmp_path / "out/manifest.json").exists()
 
 
 def test_a_worker_is_killed_in_the_middle(cluster, tmp_path):

@@ -184,16 +184,21 @@ def whole(job: Any, chunks: Any, name: str | None, kind: str, done: Any, shown: 
 
 def on_cluster(job: Any, table: Any, address: str, source: Any, target: Any, there: Any, done: Any, shown: Any) -> None:
     """The parts, done by the workers of a cluster."""
-    from gradtrace.batch import cluster
+    from gradtrace.batch import cluster, formats, lines
 
-    if getattr(table, "rows", None) is None:
-        raise UsageError("a cluster reads tables that tell how many rows they have",
-                         "give .npy, .npz, .parquet, .arrow or .feather, or --grid")
     (data, grid, read_as), (folder, kind, part_rows, size) = source, target
+    place, rows = None if data is None else os.path.abspath(data), getattr(table, "rows", None)
+    names: list[str] = []
+    offsets: tuple[int, ...] = ()
+    if rows is None:  # a file of text
+        assert place is not None
+        quoted = (read_as or formats.of_name(place, "--data", "--from")) in formats.TEXT
+        rows, offsets = lines.ranges(place, part_rows, quoted)
+        names = table.names
     work = cluster.Work(job.mapper.plan, job.mapper.constants, job.bound, job.kept, job.on_error, job.threads,
-                        None if data is None else os.path.abspath(data), grid, read_as, os.path.abspath(folder), kind,
-                        part_rows, size)
-    cluster.run(work, address, table.rows, there, done, shown)
+                        place, grid, read_as, os.path.abspath(folder), kind, part_rows, size, rows, tuple(names),
+                        offsets)
+    cluster.run(work, address, there, done, shown)
 
 
 def versions() -> dict[str, str]:

@@ -17,7 +17,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, SCALAR, TRACED
 from gradtrace.engine.node import FREED_MESSAGE, AccumulateGrad, Node, UndefinedGrad, bare_name, tensor_type_name
 from gradtrace.engine.op import FLOAT_TRAPS
-from gradtrace.engine.saved import flat, untouched
+from gradtrace.engine.saved import flat, raw_operands, untouched
 from gradtrace.engine.saved_hooks import result_of, unpacked
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
@@ -243,7 +243,7 @@ def run_rules(node: Node, gradient: Any) -> Any:
         gradient = complete(node, gradient, traced)
     else:
         traced = isinstance(gradient, Tensor)
-    kept = node.args if traced or not settled else (node.a,) if node.narrow == 1 else (node.a, node.b)
+    kept = node.args if traced or not settled else raw_operands(node)
     out = node.out
     if node.rare is not None and node.rare.packed:
         kept, out = unpacked(node)

@@ -41,7 +41,12 @@ def binary(record: Op) -> Callable[[Any, Any], Any]:
     if needs_the_record(record):
         return lambda a, b: record(a, b) if isinstance(b, (Tensor, float, int)) else NotImplemented
     common = any_binary(record)
-    return hot(record, common) if len(record.derivatives) == 2 else common
+    return hot(record, common) if record.derivatives else common
+
+
+def with_number(record: Op) -> Callable[[Any, Any], Any]:
+    """The call of a pointwise record of a tensor and one plain argument."""
+    return hot(record, record.__call__)
 
 
 def any_unary(record: Op, general: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -33,9 +33,19 @@ class Term:
             self.dtype = dtype
 
     def made(self, operation: Any, *operands: Any) -> Term:
+        if any(isinstance(o, Plain) for o in operands) and all(isinstance(o, (Plain, float, int)) for o in operands):
+            parts = [o.operation if isinstance(o, Plain) else repr(o) for o in operands]
+            never = next(o.never for o in operands if isinstance(o, Plain))
+            return Plain(f"({parts[0]} {operation} {parts[1]})" if len(parts) == 2 else f"(-{parts[0]})", never)
         if not all(isinstance(o, Term) or type(o) in (float, int) for o in operands):
             raise NoFormula
         return Term(operation, operands, getattr(self, "dtype", None))
+
+    def called(self, function: Callable[..., Any], operands: tuple[Any, ...]) -> Term:
+        """A call by name, of which this term is an operand."""
+        if not all(isinstance(o, (Term, float, int)) for o in operands):
+            raise NoFormula
+        return Term(function, operands, getattr(self, "dtype", None))
 
     def __add__(self, other: Any) -> Term:
         return self.made("+", self, other)
@@ -71,11 +81,32 @@ class Term:
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __call__ = refuse
 
 
+class Plain(Term):
+    """A plain argument, a number: what is computed of it is one too. It may be compared with a number.
+
+    The formula is that for unequal numbers; `never` gets the comparisons for which it is therefore not good.
+    """
+
+    __slots__ = ("never",)
+    __hash__ = None
+
+    def __init__(self, text: str, never: list[str]) -> None:
+        super().__init__(text)
+        self.never = never
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) not in (float, int):
+            raise NoFormula
+        self.never.append(f"{self.operation} == {other!r}")
+        return False
+
+
 class Names:
     """Stands for `xp`: its names make terms; a kernel that is itself a formula becomes part of the rule's."""
 
-    def __init__(self, floats: bool) -> None:
+    def __init__(self, floats: bool, never: list[str]) -> None:
         self.floats = floats
+        self.never = never
 
     def __getattr__(self, name: str) -> Callable[..., Term]:
         if name not in records:
@@ -84,17 +115,24 @@ class Names:
 
         def call(*operands: Any) -> Term:
             kernel = self.kernel(record)
-            if hasattr(kernel, "__code__"):
-                try:
-                    made = kernel(*operands)
-                except (NoFormula, TypeError, AttributeError, ValueError):
-                    made = None
-                if isinstance(made, Term):
-                    return made
-            first = next(o for o in operands if isinstance(o, Term))
-            return first.made(kernel if self.floats else self.on_arrays(record), *operands)
+            made = self.inlined(kernel, operands) if hasattr(kernel, "__code__") else None
+            if made is not None:
+                return made
+            return next(o for o in operands if isinstance(o, Term)).called(kernel, operands)
 
         return call
+
+    def inlined(self, kernel: Callable[..., Any], operands: tuple[Any, ...]) -> Term | None:
+        """The formula of a kernel, if it has one that holds for all numbers."""
+        known = len(self.never)
+        try:
+            made = kernel(*operands)
+        except (NoFormula, TypeError, AttributeError, ValueError):
+            made = None
+        if len(self.never) == known:
+            return made if isinstance(made, Term) else None
+        del self.never[known:]
+        return None
 
     def kernel(self, record: Op) -> Any:
         if not self.floats:
@@ -103,15 +141,16 @@ class Names:
             raise NoFormula
         return record.scalar
 
-    def on_arrays(self, record: Op) -> Any:
-        return record.wide if isinstance(record.wide, np.ufunc) else getattr(ARRAY, record.name)
 
+def formula(rule: Callable[..., Any], names: tuple[str, ...], floats: bool, never: list[str]) -> Term | None:
+    """The rule of (g, out, *names) as a term; None where it has none. `floats`: on Python's, else on float64 arrays.
 
-def formula(rule: Callable[..., Any], names: tuple[str, ...], floats: bool) -> Term | None:
-    """The rule of (g, out, *names) as a term; None where it has none. `floats`: on Python's, else on float64 arrays."""
+    A name "p" is a plain argument. `never` gets the conditions on it under which the formula does not hold.
+    """
     dtype = None if floats else np.dtype(np.float64)
+    terms = [Plain(name, never) if name == "p" else Term(name, (), dtype) for name in ("g", "out", *names)]
     try:
-        found = rule(Names(floats), *(Term(name, (), dtype) for name in ("g", "out", *names)))
+        found = rule(Names(floats, never), *terms)
     except (NoFormula, TypeError, AttributeError, ValueError):
         return None
     return found if isinstance(found, Term) else None
@@ -132,6 +171,9 @@ class Writer:
         if not isinstance(term, Term):
             return self.number(term)
         operation = term.operation
+        if isinstance(term, Plain):
+            self.used.add("p")
+            return operation
         if not term.operands:
             self.used.add(operation)
             return operation

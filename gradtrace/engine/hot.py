@@ -59,7 +59,7 @@ def waiting_binary(a: Any, b: Any) -> Any:
 
 def hot(record: Op, common: Callable[..., Any]) -> Any:
     """`common` (the record's function by `fast.py`) with the short way in front of it, once it is called often."""
-    waiting: Any = waiting_unary if record.arity == 1 else waiting_binary
+    waiting: Any = waiting_unary if record.arity == 1 and not record.plain_names else waiting_binary
     names: dict[str, Any] = {"common": common, "left": OFTEN, "__name__": __name__}
     function: Any = Function(waiting.__code__, names, record.name)
 
@@ -74,7 +74,7 @@ def hot(record: Op, common: Callable[..., Any]) -> Any:
             accumulator=accumulator,
             make=make, **{name: [data, *[None] * NUMBER] for data, name in enumerate(DATA)},
         )
-        text = unary_text(record) if record.arity == 1 else binary_text(record)
+        text = (binary_text if record.arity == 2 else plain_text if record.plain_names else unary_text)(record)
         exec(compile(text, f"<{record.name}>", "exec"), names)
         function.__code__ = names["call"].__code__
 
@@ -108,6 +108,32 @@ def call(input):
 {RESULT}
     if input._req and state.grad_enabled:
         {node_lines(record, 1, 8)}
+{END}
+"""
+
+
+def plain_text(record: Op) -> str:
+    """Of a tensor and one number that is no operand but a plain argument."""
+    return f"""
+def call(input, p):
+    spec = input._spec if type(input) is Tensor else None
+    if spec is None or state.closely or (type(p) is not float and type(p) is not int):
+        return common(input, p)
+    x = input._data
+    try:
+        if spec is FLOAT:
+            z = scalar(x, p)
+            plans = on_floats
+        else:
+            z = kernel(x, p)
+            plans = on_wide if spec.wide else on_others
+    except TRAPS:
+        return common(input, p)
+{checked(record, "input, p")}
+{RESULT}
+    if input._req and state.grad_enabled:
+        {node_lines(record, 1, 8)}
+        node.b = (p,)
 {END}
 """
 
@@ -256,12 +282,15 @@ def step(record: Op, plan: Plan, mask: int, data: int) -> Callable[..., Any] | N
     """
     floats = data == FLOATS
     values: dict[str, Any] = {"Unusual": Unusual, "FREED": FREED}
-    names = ("x", "y")[: record.arity]
+    names = ("x", "y")[: record.arity] + ("p",) * len(record.plain_names)
     writer = Writer(floats, values)
     results = []
+    guards: list[str] = []
     for _, rule in plan.rules:
-        term = None if data == OTHERS else formula(rule, names, floats)
+        never: list[str] = []
+        term = None if data == OTHERS else formula(rule, names, floats, never)
         if term is not None:
+            guards += [f"if {' or '.join(never)}:", "    raise Unusual"] if never else []
             results.append(writer.write(term))
         else:
             writer.used.update(name for name in (*names, "out"))
@@ -269,7 +298,7 @@ def step(record: Op, plan: Plan, mask: int, data: int) -> Callable[..., Any] | N
             results.append(f"{writer.bound(rule)}({xp}, g, out, {', '.join(names)})")
     if all(result == "g" for result in results):
         return None
-    lines = [*operand_lines(plan, mask, floats, writer.used), *writer.lines, f"return {', '.join(results)}"]
+    lines = [*operand_lines(plan, mask, floats, writer.used), *guards, *writer.lines, f"return {', '.join(results)}"]
     text = "def step(node, g):\n    " + "\n    ".join(lines)
     exec(compile(text, f"<backward of {record.name}>", "exec"), values)
     return values["step"]
@@ -296,4 +325,8 @@ def operand_lines(plan: Plan, mask: int, floats: bool, used: set[str]) -> list[s
         elif plan.keeps & bit:
             unusual.append(f"{name} is None or {name}._spec is None")
             lines += [f"if {unusual.pop()}:", "    raise Unusual", f"{name} = {name}._data"]
-    return [*lines, *([f"if {' or '.join(unusual)}:", "    raise Unusual"] if unusual else [])]
+    if "p" in used:
+        lines.append("p = node.b")
+        unusual.append("p is None")
+    lines += [f"if {' or '.join(unusual)}:", "    raise Unusual"] if unusual else []
+    return [*lines, "p = p[0]"] if "p" in used else lines

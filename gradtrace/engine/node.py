@@ -28,6 +28,7 @@ FREED_MESSAGE = (
 )
 
 ACCUMULATE_FIRST = 1 << 62
+WITH_PLAIN = 3  # `narrow` of an operator of one tensor and plain arguments
 
 
 class Freed(tuple[str, ...]):
@@ -149,8 +150,8 @@ class Node:
     """One recorded operation (a `grad_fn`). Subclasses, one per name, carry the operator record as `op`.
 
     There are as many nodes as operations, so they are small. Of an operator whose only arguments are one or two
-    tensors (`narrow`) these stand in `a` and `b`, and the nodes that get their gradients in `na` and `nb`; of any
-    other, `a` and `na` hold tuples.
+    tensors (`narrow`) these stand in `a` and `b`, and the nodes that get their gradients in `na` and `nb`; of one
+    tensor and plain arguments (WITH_PLAIN) `b` has these in a tuple; of any other, `a` and `na` hold tuples.
     `args` and `next` give tuples in either case. `spec` describes the output: `shape` and `dtype` (lists of them when
     the operator has several outputs; a dtype of None stands for a Python float). `out` is the saved result, if the rule
     needs it.
@@ -200,6 +201,8 @@ class Node:
             node.fill(args, None, next_, None, plan, spec, out)
         elif cls.narrow == 1:
             node.fill(args[0], None, next_[0], None, plan, spec, out)
+        elif cls.narrow == WITH_PLAIN:
+            node.fill(args[0], args[1:], next_[0], None, plan, spec, out)
         else:
             node.fill(args[0], args[1], next_[0], next_[1], plan, spec, out)
         return node
@@ -218,9 +221,12 @@ class Node:
             from gradtrace.engine.saved import restored
 
             return restored(self)
-        if self.narrow == 2:
+        narrow = self.narrow
+        if narrow == 2:
             return (self.a, self.b)
-        return (self.a,) if self.narrow else self.a
+        if narrow == WITH_PLAIN:
+            return (self.a,) if self.b is None else (self.a, *self.b)
+        return (self.a,) if narrow else self.a
 
     @property
     def next(self) -> tuple[Any, ...]:

@@ -31,7 +31,7 @@ from gradtrace.engine.broadcast import refuse_mismatch
 from gradtrace.engine.cost import charge
 from gradtrace.engine.extra import Counter
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import AccumulateGrad, Meta, Node, UndefinedGrad
+from gradtrace.engine.node import WITH_PLAIN, AccumulateGrad, Meta, Node, UndefinedGrad
 from gradtrace.engine.promote import promote
 from gradtrace.engine.saved import DROP, META, SAVE, keep, layout, mark_view, note_versions, source_node
 from gradtrace.engine.spec import spec
@@ -182,7 +182,9 @@ class Op:
         if found is None:
             base: type[Node] = UndefinedGrad if self.undefined else Node
             shown = "NotImplemented" if self.undefined else key or self.name.title() + "Backward0"
-            narrow = 0 if self.undefined or self.variadic or self.plain_names or self.arity > 2 else self.arity
+            narrow = 0 if self.undefined or self.variadic or self.arity > 2 else self.arity
+            if narrow and self.plain_names:
+                narrow = WITH_PLAIN if narrow == 1 else 0
             fields: dict[str, Any] = {"__slots__": (), "op": self, "outputs": self.outputs, "narrow": narrow}
             fields.update(saved_properties(self))
             if "::" in shown:

@@ -6,7 +6,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine import view_rules
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import AccumulateGrad, Meta, Node, accumulator, named
+from gradtrace.engine.node import WITH_PLAIN, AccumulateGrad, Meta, Node, accumulator, named
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
 DROP, SAVE, META = 0, 1, 2
@@ -45,6 +45,8 @@ def restored(node: Node) -> tuple[Any, ...]:
     first = of_edge(node.a, node.na) if node.plan.raw & 1 else node.a
     if node.narrow == 1:
         return (first,)
+    if node.narrow == WITH_PLAIN:
+        return first, *node.b
     return first, of_edge(node.b, node.nb) if node.plan.raw & 2 else node.b
 
 
@@ -64,6 +66,13 @@ def untouched(node: Node) -> bool:
     if raw != node.plan.keeps or node.rare is not None:
         return False
     return not (raw & 1 and node.na.rare is not None) and not (raw & 2 and node.nb.rare is not None)
+
+
+def raw_operands(node: Node) -> tuple[Any, ...]:
+    """The arguments of an untouched node, without making tensors of them."""
+    if node.narrow == WITH_PLAIN:
+        return node.a, *node.b
+    return (node.a,) if node.narrow == 1 else (node.a, node.b)
 
 
 def layout(raw: Any) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import weakref
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.node import Node
+from gradtrace.engine.node import WITH_PLAIN, Node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
@@ -129,7 +129,7 @@ def replace(node: Node, position: int, packed: Any) -> None:
     node.ensure_rare().packed = True
     state.user_code = True
     if node.plan.raw:
-        node.a, node.b = (*node.args, None)[:2]
+        node.a, node.b = (node.args[0], node.b) if node.narrow == WITH_PLAIN else (*node.args, None)[:2]
         node.plan = node.plan.copy()
     if position < 0:
         node.out = packed

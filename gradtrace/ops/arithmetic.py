@@ -9,15 +9,18 @@ import math
 import operator as py
 
 from gradtrace.annotations import Any
+from gradtrace.engine import fast
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.rounding import multiply_add, power_once
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops import scalars
+from gradtrace.ops import (
+    numbers,  # noqa: F401 - the records that `number=` names
+    scalars,
+)
 from gradtrace.ops.api import NOT_GIVEN, binary, expose, named, not_a_tensor, operator, public, unary
-from gradtrace.ops.numbers import add_number, mul_number
 
 
 def pow_scalar_grad(xp: Any, g: Any, self: Any, exponent: float) -> Any:
@@ -65,12 +68,16 @@ def scaled(b: Any, alpha: Any) -> Any:
 
 
 def negate(a: Any) -> Any:
+    """np.negative, which is its `ufunc` for float64 (see rounding.once)."""
     if is_bool(a) or type(a) is bool:
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
             "the `~` or `logical_not()` operator instead."
         )
     return np.negative(a)
+
+
+negate.ufunc = "negative"  # type: ignore[attr-defined]
 
 
 def power_kernel(a: Any, b: Any) -> Any:
@@ -93,6 +100,8 @@ def power_scalar_kernel(a: Any, exponent: Any) -> Any:
         return np.logical_or(a, not exponent)
     if exponent == 2:
         return a * a
+    if exponent == 1:
+        return +a
     if exponent == 0.5 and a.dtype.kind == "f":
         # np.power(-0.0, 0.5) is 0 where sqrt keeps the sign; PyTorch uses sqrt here.
         return np.sqrt(a)
@@ -349,8 +358,11 @@ def power(input: Any, exponent: Any) -> Tensor:
             raise not_a_tensor("pow", "input", 1, input)
         return reflected_power(exponent, input)
     if isinstance(exponent, Tensor):
-        return pow_(input, exponent)
+        return power_of_tensors(input, exponent)
     return power_number(input, exponent)
+
+
+power_of_tensors = fast.binary(pow_)
 
 
 def power_number(input: Tensor, exponent: Any) -> Tensor:
@@ -365,14 +377,20 @@ def power_number(input: Tensor, exponent: Any) -> Tensor:
         input = records["cast"](input, np.dtype("int64"))
     if input.dtype.category == 1 and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return pow_scalar(input, exponent)
+    return power_of_number(input, exponent)
+
+
+power_of_number = fast.with_number(pow_scalar)
 
 
 def reflected_power(exponent: Tensor, base: Any) -> Tensor:
     if not exponent.is_floating_point():
         return pow_(Tensor._wrap(np.asarray(base)), exponent) if isinstance(base, int) else pow_(
             Tensor._wrap(np.asarray(base, dtype=_default_np())), exponent)
-    return pow_of_scalar(exponent, base)
+    return number_to_power(exponent, base)
+
+
+number_to_power = fast.with_number(pow_of_scalar)
 
 
 def _default_np() -> Any:
@@ -448,32 +466,29 @@ operator("truediv", div, inplace_too=True)
 operator("floordiv", floor_divide, reflected=True, inplace_too=True)
 
 
+subtracted_from = fast.binary(rsub_scalar)
+
+
 def _number(b: Any) -> bool:
     return isinstance(b, (int, float))
-
-
-def _radd(a: Tensor, b: Any) -> Any:
-    return (add_number if state.in_rule else add)(a, b) if _number(b) else NotImplemented
-
-
-def _rmul(a: Tensor, b: Any) -> Any:
-    return (mul_number if state.in_rule else mul)(a, b) if _number(b) else NotImplemented
 
 
 def _rsub(a: Tensor, b: Any) -> Any:
     if state.in_rule and _number(b):
         return number_minus(b, a)
-    return rsub_scalar(a, b) if _number(b) else NotImplemented
+    return subtracted_from(a, b) if _number(b) else NotImplemented
 
 
 def _rtruediv(a: Tensor, b: Any) -> Any:
     # As PyTorch: scalar / tensor is reciprocal, then mul; inside its own functions not so.
     if state.in_rule and _number(b):
         return div(as_tensor(b, a), a)
-    return mul(a.reciprocal(), b) if _number(b) else NotImplemented
+    return a.reciprocal() * b if _number(b) else NotImplemented
 
 
 def _power(a: Tensor, b: Any) -> Any:
+    if a._spec is not None and type(b) in (float, int):
+        return power_of_number(a, b)
     return power(a, b) if _number(b) or isinstance(b, Tensor) else NotImplemented
 
 
@@ -494,7 +509,8 @@ def _rfloordiv(a: Tensor, b: Any) -> Any:
 
 
 _DUNDERS: dict[str, Any] = {
-    "__radd__": _radd, "__rmul__": _rmul, "__rsub__": _rsub, "__rtruediv__": _rtruediv, "__rdiv__": _rtruediv,
+    "__radd__": Tensor.__add__, "__rmul__": Tensor.__mul__,
+    "__rsub__": _rsub, "__rtruediv__": _rtruediv, "__rdiv__": _rtruediv,
     "__pow__": _power, "__rpow__": _rpower, "__mod__": _mod, "__rmod__": _rmod, "__rfloordiv__": _rfloordiv,
     "__neg__": unary(neg, "negative"), "__pos__": lambda a: a,
     "__ipow__": lambda a, b: a.pow_(b), "__imod__": lambda a, b: a.remainder_(b),

@@ -12,7 +12,7 @@ from gradtrace.engine.op import d, op, records
 from gradtrace.engine.rounding import multiply_add, once
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
-from gradtrace.ops.api import expose_inplace, public, unary
+from gradtrace.ops.api import expose_inplace, functions, public, unary
 
 FLOAT: Any = {"promote": "float"}
 LN2, LN10 = math.log(2.0), math.log(10.0)
@@ -60,7 +60,7 @@ sqrt = op("sqrt(self)", "sqrt", scalar=math.sqrt, node="SqrtBackward0", **FLOAT,
           self=d("out", lambda xp, g, out, self: g / (2 * out)))
 rsqrt = op("rsqrt(self)", lambda x: 1 / np.sqrt(x), scalar=scalars.rsqrt, node="RsqrtBackward0", **FLOAT,
            self=d("out", lambda xp, g, out, self: -0.5 * g * xp.pow_scalar(out, 3)))
-reciprocal = op("reciprocal(self)", lambda x: np.divide(1, x), scalar=scalars.reciprocal,
+reciprocal = op("reciprocal(self)", "reciprocal", scalar=scalars.reciprocal,
                 node="ReciprocalBackward0", **FLOAT,
                 self=d("out", lambda xp, g, out, self: -g * (out * out)))
 sin = op("sin(self)", once("sin", by_blocks=True), scalar=math.sin, node="SinBackward0", **FLOAT,
@@ -323,5 +323,5 @@ for _name, _function in (("clamp_", _clamp_inplace), ("clip_", _clamp_inplace), 
 expose_inplace(atan2, "atan2", "arctan2", numbers=False)
 expose_inplace(clamp_min, "clamp_min")
 expose_inplace(clamp_max, "clamp_max")
-Tensor.__abs__ = lambda self: abs_(self)  # type: ignore[attr-defined]
+Tensor.__abs__ = functions["abs"]  # type: ignore[attr-defined]
 Tensor.__round__ = lambda self, decimals=0: rounded(self, decimals=decimals)  # type: ignore[attr-defined]

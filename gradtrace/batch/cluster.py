@@ -51,7 +51,7 @@ def run(
         prepare(client)
         rows = work.rows
         starts = [first for first in range(0, rows, work.part_rows) if first not in there]
-        done.rows = rows - sum(min(work.part_rows, rows - first) for first in starts)
+        done.rows = done.there = rows - sum(min(work.part_rows, rows - first) for first in starts)
         futures = client.map(one_part, [work] * len(starts), starts, retries=RETRIES, pure=False)
         try:
             from distributed import as_completed

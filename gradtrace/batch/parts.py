@@ -93,16 +93,17 @@ def run(
     while there.get(skip) == skip + part_rows:
         skip += part_rows
     done.rows += skip
+    done.there += skip
     chunks = reader.chunks(size, skip)
     for chunk in chunks:
         if chunk.first not in there:
             one(job, chain([chunk], chunks), folder, kind, part_rows, done, progress)
             continue
         last = there[chunk.first]
-        done.rows += chunk.size
+        done.rows += last - chunk.first
+        done.there += last - chunk.first
         while chunk.first + chunk.size < last:
             chunk = next(chunks)
-            done.rows += chunk.size
 
 
 def one(

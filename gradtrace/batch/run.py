@@ -26,10 +26,11 @@ class Job(NamedTuple):
 
 
 class Done:
-    """What has been done so far."""
+    """What has been done so far; of the rows, `there` were there from an earlier run."""
 
     def __init__(self) -> None:
         self.rows = 0
+        self.there = 0
         self.bad = 0
         self.noted: list[str] = []
 

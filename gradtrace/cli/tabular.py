@@ -95,8 +95,8 @@ class Progress:
     is known by its bytes.
     """
 
-    def __init__(self, table: Any, asked: bool) -> None:
-        self.table, self.wanted = table, asked or sys.stderr.isatty()
+    def __init__(self, table: Any, done: Any, asked: bool) -> None:
+        self.table, self.done, self.wanted = table, done, asked or sys.stderr.isatty()
         self.start = self.last = time.monotonic()
         self.shown = asked
 
@@ -107,10 +107,10 @@ class Progress:
             self.show(rows, now - self.start)
 
     def show(self, rows: int, seconds: float) -> None:
-        done = self.share(rows)
+        done, new = self.share(rows), rows - self.done.there
         told = "" if done is None else f" ({100 * done:.0f}%)"
-        left = "" if not done else f", {seconds * (1 - done) / done:.0f} s left"
-        sys.stderr.write(f"\r{rows:,} rows{told}, {rows / max(seconds, 1e-9):,.0f} rows/s{left}\x1b[K")
+        left = "" if not done or not new else f", {seconds * (1 - done) / done * rows / new:.0f} s left"
+        sys.stderr.write(f"\r{rows:,} rows{told}, {new / max(seconds, 1e-9):,.0f} rows/s{left}\x1b[K")
         sys.stderr.flush()
         self.shown = True
 

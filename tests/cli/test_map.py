@@ -286,3 +286,29 @@ def test_several_outputs(answer):
 def test_a_folder_that_is_not_there(refusal):
     told = refusal("map", "x*x", "--grid", "x=0:1:3", "-o", "nowhere/out.csv")[1]
     assert "cannot write 'nowhere/out.csv'" in told and ".tmp" not in told
+
+
+def test_what_was_there_is_no_work_of_this_run(gt, here):
+    (here / "in.csv").write_text("x\n" + "".join(f"{i}\n" for i in range(40)) + "no\n")
+    command = ["map", "x*x", "--data", "in.csv", "-o", "out/", "--part-rows", "10", "--on-error", "skip", "--progress"]
+    gt(*command)
+    assert json.loads((here / "out/manifest.json").read_text())["bad_rows"] == 1
+    os.unlink(here / "out" / "manifest.json")
+    done = gt(*command, "--resume")
+    assert "41 rows (100%), 0 rows/s" in done.stderr
+    assert json.loads((here / "out/manifest.json").read_text())["bad_rows"] is None  # this run has not seen them
+
+
+def commands_of(guide):
+    blocks = [block.split("```")[0] for block in guide.read_text(encoding="utf-8").split("```sh\n")[1:]]
+    return [line for block in blocks for line in block.splitlines() if "1000" not in line and "model" not in line]
+
+
+@pytest.mark.parametrize("command", commands_of(ROOT / "docs" / "map.md"))
+def test_the_guides_commands(clean, here, command):
+    """Those of small tables, as they stand in docs/map.md."""
+    os.symlink(ROOT / "examples", here / "examples")
+    run = command.replace("gradtrace", f"{sys.executable} -m gradtrace")
+    done = subprocess.run(run, shell=True, env=clean(), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) > 2

@@ -69,7 +69,8 @@ def map_rows(
     refuse_collision(kept, mapper.labels)
     threads = workers or os.cpu_count() or 1
     job = run.Job(table.line, bound.columns, kept, mapper, on_error, threads)
-    done, shown = run.Done(), tabular.Progress(table, progress)
+    done = run.Done()
+    shown = tabular.Progress(table, done, progress)
     if in_parts:
         assert output_file is not None
         facts = {"program": program.source.text, "data": data, "grid": list(grid), "kind": kind, "part_rows": part_rows,

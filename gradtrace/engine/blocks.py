@@ -109,9 +109,9 @@ def fits(node: Node, first: Node) -> bool:
     plan = node.plan
     if plan is None or node.rare is not None or node.outputs != 1:
         return False
-    if node.op.scalar is None or node.op.joint is not None:
-        return False
     if node.shape != first.shape or node.dtype is not first.dtype or node.freed or not plan.rules:
+        return False
+    if node.op.scalar is None or node.op.joint is not None:
         return False
     try:
         if plan.saves:

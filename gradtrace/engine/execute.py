@@ -336,9 +336,16 @@ def check_versions(node: Node) -> None:
             continue
         want = 0 if expected is None else expected[i]
         i += 1
-        if a._x is not None and a._version != want:
+        extra = a._x
+        if extra is None:
+            continue
+        if extra.counter is not None or extra.inference:
+            version = a._version if extra.inference else extra.counter.n  # type: ignore[union-attr]
+        else:
+            version = 0
+        if version != want:
             raise first_modified(node, expected)
-        if a._x is not None and a._x.detached >= node.seq:
+        if extra.detached >= node.seq:
             raise RuntimeError(
                 "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not "
                 "supported, please use out-of-place `.detach()` instead"

@@ -33,8 +33,8 @@ from gradtrace.engine.extra import Counter
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import WITH_PLAIN, AccumulateGrad, Meta, Node, UndefinedGrad
 from gradtrace.engine.promote import promote
-from gradtrace.engine.saved import DROP, META, SAVE, keep, layout, mark_view, note_versions, source_node
-from gradtrace.engine.spec import spec
+from gradtrace.engine.recording import record_call
+from gradtrace.engine.saved import DROP, META, SAVE, mark_view
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, normalise
 
@@ -226,6 +226,8 @@ class Op:
 
     # ---- the call
 
+    record = record_call
+
     def __call__(self, *args: Any) -> Any:
         """Runs the operator on Tensors (and Python numbers), positional arguments in the signature's order."""
         if state.batching is not None:
@@ -319,36 +321,6 @@ class Op:
     def _on_numbers(self, raws: list[Any]) -> bool:
         numbers = all(type(r) in NUMBERS for r in raws[: self.arity])
         return numbers and (self.promote is None or any(type(r) is float for r in raws))
-
-    def record(self, args: tuple[Any, ...], mask: int, raw: Any, name: str | None = None) -> Node:
-        """The node of one call: edges to where the inputs' gradients go, and what the rules need."""
-        sources = args[0] if self.variadic else args[: self.arity]
-        if self.undefined:  # the node only says that there is no derivative
-            sources = [a for a in sources if isinstance(a, Tensor) and a.requires_grad]
-        next_ = []
-        numbered = False
-        for a in sources:
-            if isinstance(a, Tensor):
-                next_.append(source_node(a))
-                numbered = numbered or a._nr != 0
-            else:
-                next_.append(None)
-        plan = self._plans.get(mask) or self.plan(mask)
-        kept = keep(args, plan.actions, self.variadic)
-        out = raw if plan.save_out else None
-        if plan.which_out is not None:
-            out = tuple(r if i in plan.which_out else None for i, r in enumerate(raw))
-        kind = self._node_types.get(name or self.node_name or "") or self.node_type(name)
-        node = kind.make(kept, tuple(next_), plan, spec(*layout(raw)), out)
-        if numbered:
-            node.nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
-        if plan.saves:
-            note_versions(node, kept)
-            if state.saved_hooks:
-                from gradtrace.engine.saved_hooks import pack
-
-                pack(node)
-        return node
 
     def attach(self, out: Tensor, node: Node, number: int) -> None:
         out._fn = node

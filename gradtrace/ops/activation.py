@@ -13,10 +13,12 @@ from gradtrace.engine.inplace import inplace as in_place
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.rounding import once
+from gradtrace.engine.select import select
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
 from gradtrace.ops.activation_backward import CUBIC, KAPPA, ROOT_HALF
 from gradtrace.ops.api import check_dim, expose, not_a_tensor, public
+from gradtrace.ops.pointwise import rectified
 from gradtrace.ops.pointwise import relu as relu_record
 
 exponential, expm1, log1p, tanh = once("exp"), once("expm1"), once("log1p"), once("tanh")
@@ -40,11 +42,11 @@ def gelu_of_float(x: float, approximate: str) -> float:
 def softplus_kernel(x: Any, beta: float, threshold: float) -> Any:
     scaled = x * beta
     low = np.where(scaled > threshold, np.zeros_like(x), scaled)
-    return np.where(scaled > threshold, x, log1p(exponential(low)) / beta)
+    return select(scaled > threshold, x, log1p(exponential(low)) / beta)
 
 
 def elu_kernel(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    return np.where(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
+    return select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
 
 
 def silu_grad(xp: Any, g: Any, x: Any) -> Any:
@@ -90,7 +92,7 @@ mish_record = op("mish(self)", lambda x: x * tanh(softplus_kernel(x, 1.0, 20.0))
                  lacks=("bi", "mish_cpu"),
                  self=d("self", lambda xp, g, out, self: mish_grad(xp, g, self, xp.softplus(self, 1.0, 20.0)),
                         lambda xp, g, out, self: mish_grad(xp, g, self, xp.log1p(xp.exp(self)))))
-leaky_relu_record = op("leaky_relu(self; slope)", lambda x, slope: np.where(x > 0, x, x * slope).astype(x.dtype),
+leaky_relu_record = op("leaky_relu(self; slope)", lambda x, slope: select(x > 0, x, x * slope),
                        scalar=scalars.leaky_relu, node="LeakyReluBackward0", inplace_node="LeakyReluBackward1",
                        lacks=("bi", "leaky_relu_cpu"), self=back("leaky_relu_backward"))
 elu_record = op("elu(self; alpha, scale, input_scale)", elu_kernel, scalar=scalars.elu, node="EluBackward0",
@@ -109,7 +111,7 @@ hardsigmoid_record = op("hardsigmoid(self)", lambda x: (np.clip(x + 3, 0, 6) / 6
 logsigmoid_record = op("log_sigmoid(self)", lambda x: np.minimum(x, 0) - log1p(exponential(-np.abs(x))),
                        scalar=scalars.log_sigmoid, node="LogSigmoidBackward0", lacks=("bi", "log_sigmoid_cpu"),
                        self=back("log_sigmoid_backward"))
-prelu_record = op("prelu(self, weight)", lambda x, w: np.where(x > 0, x, x * w), node="PreluKernelBackward0",
+prelu_record = op("prelu(self, weight)", lambda x, w: select(x > 0, x, x * w), node="PreluKernelBackward0",
                   lacks=("bi", "prelu_cpu"), promote="arith",
                   self=d("self weight", lambda xp, g, out, self, weight: xp.prelu_input_backward(g, self, weight)),
                   weight=d("self weight", lambda xp, g, out, self, weight: xp.prelu_weight_backward(g, self, weight)))
@@ -139,7 +141,7 @@ def apply(record: Op, input: Any, inplace: bool, *numbers: Any) -> Tensor:
 @public("relu", forms="n")
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """input where positive, else 0 (torch.nn.functional.relu)."""
-    return apply(relu_record, input, inplace)
+    return apply(relu_record, input, True) if inplace else rectified(input)
 
 
 @public("gelu", forms="n")
@@ -311,7 +313,7 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
 rrelu_record = op("rrelu(self; slopes)", lambda x, slopes: x * slopes, node="RreluWithNoiseBackward0",
                   inplace_node="RreluWithNoiseBackward1",
                   self=d("self", lambda xp, g, out, self, slopes: xp.rrelu_backward(g, self, slopes)))
-rrelu_middle = op("rrelu_middle(self; slope)", lambda x, slope: np.where(x > 0, x, x * slope).astype(x.dtype),
+rrelu_middle = op("rrelu_middle(self; slope)", lambda x, slope: select(x > 0, x, x * slope),
                   node="RreluWithNoiseBackward0", inplace_node="RreluWithNoiseBackward1",
                   lacks=("bi", "leaky_relu_cpu"), self=back("rrelu_middle_backward"))
 times_array = op("times_array(self; array)", lambda x, array: x * array, node="MulBackward0",

@@ -14,6 +14,8 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import SCALAR
 from gradtrace.engine.op import d, op
 from gradtrace.engine.rounding import once
+from gradtrace.engine.select import select as either
+from gradtrace.engine.select import where_kept
 from gradtrace.ops import scalars
 from gradtrace.ops.fused import fused
 
@@ -42,15 +44,15 @@ def masked(name: str, numbers: str, kernel: Callable[..., Any], node: str, scala
        g=d("self", lambda xp, gg, out, g, self, *more: getattr(xp, again)(gg, self, *more)))
 
 
-masked("leaky_relu", "slope", lambda g, x, slope: np.where(x > 0, g, g * slope), "LeakyReluBackwardBackward0",
+masked("leaky_relu", "slope", lambda g, x, slope: either(x > 0, g, g * slope), "LeakyReluBackwardBackward0",
        lambda g, x, slope: g if x > 0 else g * slope)
-masked("rrelu_middle", "slope", lambda g, x, slope: np.where(x > 0, g, g * slope), "RreluWithNoiseBackwardBackward0")
-masked("hardtanh", "low, high", lambda g, x, low, high: np.where((x <= low) | (x >= high), 0, g),
+masked("rrelu_middle", "slope", lambda g, x, slope: either(x > 0, g, g * slope), "RreluWithNoiseBackwardBackward0")
+masked("hardtanh", "low, high", lambda g, x, low, high: where_kept(~((x <= low) | (x >= high)), g),
        "HardtanhBackwardBackward0")
-masked("threshold", "threshold", lambda g, x, threshold: np.where(x <= threshold, 0, g), "ThresholdBackwardBackward0")
-masked("hardshrink", "lambd", lambda g, x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, g),
+masked("threshold", "threshold", lambda g, x, threshold: where_kept(~(x <= threshold), g), "ThresholdBackwardBackward0")
+masked("hardshrink", "lambd", lambda g, x, lambd: where_kept(~((x >= -lambd) & (x <= lambd)), g),
        "HardshrinkBackwardBackward0")
-masked("softshrink", "lambd", lambda g, x, lambd: np.where((x >= -lambd) & (x <= lambd), 0, g),
+masked("softshrink", "lambd", lambda g, x, lambd: where_kept(~((x >= -lambd) & (x <= lambd)), g),
        "SoftshrinkBackwardBackward0")
 hardsigmoid = op(
     "hardsigmoid_backward(g, self)", lambda g, x: np.where((x > -3) & (x < 3), g * SIXTH, 0).astype(g.dtype),
@@ -79,7 +81,7 @@ def hardswish_grad(g: Any, x: Any) -> Any:
 def softplus_grad(g: Any, x: Any, beta: float, threshold: float) -> Any:
     scaled = x * beta
     z = exponential(np.minimum(scaled, threshold))
-    return np.where(scaled > threshold, g, g * z / (z + 1)).astype(g.dtype)
+    return either(scaled > threshold, g, g * z / (z + 1)).astype(g.dtype)
 
 
 def softplus_curve(xp: Any, g: Any, x: Any, beta: float, threshold: float) -> Any:
@@ -90,7 +92,7 @@ def softplus_curve(xp: Any, g: Any, x: Any, beta: float, threshold: float) -> An
 def log_sigmoid_grad(g: Any, x: Any) -> Any:
     z = exponential(-np.abs(x))
     share = z / (1 + z)
-    return np.where(x < 0, 1 - share, share) * g
+    return either(x < 0, 1 - share, share) * g
 
 
 def log_sigmoid_curve(xp: Any, g: Any, x: Any) -> Any:
@@ -99,7 +101,7 @@ def log_sigmoid_curve(xp: Any, g: Any, x: Any) -> Any:
 
 
 op("elu_backward(g, self; alpha, scale, input_scale)", lambda g, x, a, s, i: (
-    np.where(x <= 0, g * i * (a * s) * exponential(np.minimum(x, 0) * i), g * s).astype(g.dtype)),
+    either(x <= 0, g * i * (a * s) * exponential(np.minimum(x, 0) * i), g * s).astype(g.dtype)),
    scalar=scalars.elu_backward, node="EluBackwardBackward0",
    g=d("self", lambda xp, gg, out, g, self, *more: xp.elu_backward(gg, self, *more)),
    self=d("g self", lambda xp, gg, out, g, self, a, s, i: select(

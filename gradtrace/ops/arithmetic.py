@@ -14,6 +14,7 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.rounding import multiply_add, power_once
+from gradtrace.engine.select import select, where_kept
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import (
@@ -274,12 +275,12 @@ fmin = op("fmin(self, other)", lambda a, b: first_extreme(np.less_equal, a, b), 
           self=d("self other", lambda xp, g, out, self, other: xp.zeroed(
               g, xp.logical_not(first_wins(xp, self <= other, other)))),
           other=d("self other", lambda xp, g, out, self, other: xp.zeroed(g, first_wins(xp, self <= other, other))))
-where = op("where(condition, self, other)", lambda c, a, b: np.where(c, a, b), scalar=scalars.where,
+where = op("where(condition, self, other)", select, scalar=scalars.where,
            node="WhereBackward0",
            self=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, g, xp.zeros_like(g))),
            other=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, xp.zeros_like(g), g)))
 # masked_fill with 0, as rules use it.
-zeroed = op("zeroed(self; mask)", lambda a, mask: np.where(mask, np.zeros_like(a), a),
+zeroed = op("zeroed(self; mask)", lambda a, mask: where_kept(np.logical_not(mask), a),
             scalar=lambda a, mask: 0.0 if mask else a, node="MaskedFillBackward0",
             self=d("mask", lambda xp, g, out, self, mask: xp.zeroed(g, mask)))
 zeros_like = op("zeros_like(self)", "zeros_like", scalar=lambda x: 0.0)

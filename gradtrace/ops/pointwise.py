@@ -10,6 +10,7 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op, records
 from gradtrace.engine.rounding import multiply_add, once
+from gradtrace.engine.select import where_kept
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
 from gradtrace.ops.api import expose_inplace, functions, public, unary
@@ -114,7 +115,7 @@ relu = op("relu(self)", lambda x: relu_kernel(x), scalar=scalars.relu, node="Rel
           lacks=("b", "Boolean inputs not supported for relu"),
           self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)))
 # An operator of its own, as in PyTorch: its result requires grad because relu's does, though that gradient is 0.
-relu_grad = op("relu_grad(g, result)", lambda g, result: np.where(result <= 0, g.dtype.type(0), g),
+relu_grad = op("relu_grad(g, result)", lambda g, result: where_kept(np.logical_not(result <= 0), g),
                scalar=lambda g, result: 0.0 if result <= 0 else g, node="ThresholdBackwardBackward0",
                g=d("result", lambda xp, gg, out, g, result: xp.relu_grad(gg, result)), result=d("", zero))
 floor = op("floor(self)", "floor", scalar=scalars.floor, node="FloorBackward0",
@@ -222,7 +223,7 @@ for _record in (exp2, expm1, log1p):
 unary(tanh, forms="fmin")
 unary(sigmoid, forms="fmin")
 unary(sigmoid, forms="s").__name__ = "expit"
-unary(relu, forms="fmi")
+rectified = unary(relu, forms="fmi")
 unary(sgn)
 for _record in (isnan, isinf, isfinite, isposinf, isneginf, signbit):
     unary(_record, forms="fm")

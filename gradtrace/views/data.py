@@ -33,31 +33,37 @@ LaTeX have the columns of COLUMNS; an array stands in its cell as nested lists. 
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.trace.record import TensorRecord, Trace
 from gradtrace.views import numbers
 from gradtrace.views import rows as text_rows
 from gradtrace.views.rows import dumps
+
+if TYPE_CHECKING:
+    from gradtrace.views.selection import Selection
 
 SCHEMA, VERSION = "gradtrace/eval", 1
 COLUMNS = ("name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad", "grad_note")
 FORMATS = ("json", "jsonl", "csv", "tsv", "md", "latex", "value")
 
 
-def render(trace: Trace, format: str) -> str:
-    """The trace in one of FORMATS, ended by a line break."""
-    renderers = {
-        "json": json_text, "jsonl": jsonl_text, "csv": csv_text, "tsv": tsv_text, "md": markdown, "latex": latex,
-        "value": value_text,
-    }
-    return renderers[format](trace)
+def render(trace: Trace, format: str, selection: Selection | None = None) -> str:
+    """The trace in one of FORMATS, ended by a line break; of a `selection` its tensors, in its order and columns."""
+    tensors = list(trace.tensors) if selection is None else selection.tensors(trace.tensors)
+    if format in text_rows.FORMATS:
+        lines = [row(t) for t in tensors]
+        places = range(len(COLUMNS)) if selection is None else selection.places(COLUMNS)
+        return text_rows.render([COLUMNS[i] for i in places], [[line[i] for i in places] for line in lines], format)
+    if format == "json":
+        return dumps({**document(trace), "tensors": [tensor(t) for t in tensors]}) + "\n"
+    return jsonl_text(tensors) if format == "jsonl" else value_text(trace)
 
 
 # ---- JSON
 
 
 def document(trace: Trace) -> dict[str, Any]:
-    """The document of `eval` as plain data; json_text is its text."""
+    """The document of `eval` as plain data; render(trace, "json") is its text."""
     return {
         "schema": SCHEMA,
         "version": VERSION,
@@ -97,21 +103,12 @@ def tensor(t: TensorRecord) -> dict[str, Any]:
     }
 
 
-def json_text(trace: Trace) -> str:
-    return dumps(document(trace)) + "\n"
-
-
-def jsonl_text(trace: Trace) -> str:
+def jsonl_text(tensors: list[TensorRecord]) -> str:
     head = {"schema": SCHEMA + "/tensor", "version": VERSION}
-    return "".join(dumps({**head, **tensor(t)}) + "\n" for t in trace.tensors)
+    return "".join(dumps({**head, **tensor(t)}) + "\n" for t in tensors)
 
 
 # ---- tables
-
-
-def rows(trace: Trace) -> list[list[str]]:
-    """The cells of COLUMNS, for each tensor."""
-    return [row(t) for t in trace.tensors]
 
 
 def row(t: TensorRecord) -> list[str]:
@@ -126,22 +123,6 @@ def row(t: TensorRecord) -> list[str]:
         numbers.full(t.grad) if t.grad is not None else "",
         t.grad_note,
     ]
-
-
-def csv_text(trace: Trace, separator: str = ",") -> str:
-    return text_rows.csv_text(COLUMNS, rows(trace), separator)
-
-
-def tsv_text(trace: Trace) -> str:
-    return text_rows.tsv_text(COLUMNS, rows(trace))
-
-
-def markdown(trace: Trace) -> str:
-    return text_rows.markdown(COLUMNS, rows(trace))
-
-
-def latex(trace: Trace) -> str:
-    return text_rows.latex(COLUMNS, rows(trace))
 
 
 # ---- bare values

@@ -67,6 +67,8 @@ def lay_out(columns: list[Column], options: Options) -> tuple[list[str], str]:
     room = limit - total([c for c in few if c.title != "name"]) - len(GAP)
     if room >= SHORTEST_NAME or total(few) <= limit:
         return single([shortened(column, room, options) for column in few], options), common
+    if not {"name", "value", "grad"}.issubset(column.title for column in columns):
+        return single(few, options), common  # columns of the reader's choice
     return stacked(columns, limit, options), ""
 
 

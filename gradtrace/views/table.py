@@ -10,21 +10,30 @@ same text, so rich is not needed. Why a gradient is None stands in a footnote.
 
 from __future__ import annotations
 
+from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import DATA, LEAF, TensorRecord, Trace
 from gradtrace.views import cells, layout, numbers
 from gradtrace.views.layout import Cell, Column, Options, paint
+
+if TYPE_CHECKING:
+    from gradtrace.views.selection import Selection
 
 MANY = 50  # tensors above which unnamed intermediate results are left out
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def render(trace: Trace, options: Options = Options()) -> str:
+def render(trace: Trace, options: Options = Options(), selection: Selection | None = None) -> str:
     """The table as text, each line ended by a line break; "" if there is no tensor to show."""
     shown, hidden = chosen(trace, options.all)
+    shown = shown if selection is None else selection.tensors(shown)
     if not shown:
         return ""
     notes: list[str] = []
-    lines, common = layout.lay_out(build(shown, notes, options), options)
+    columns = build(shown, notes, options)
+    if selection is not None:
+        columns = [columns[place] for place in selection.places([column.title for column in columns])]
+        notes = notes if any(column.title == "grad" for column in columns) else []
+    lines, common = layout.lay_out(columns, options)
     foot = [f"{mark(i, options)} {note}" for i, note in enumerate(notes, 1)]
     if common:
         foot.append(f"in every row: {common}")

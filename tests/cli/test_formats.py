@@ -110,3 +110,38 @@ def test_value(answer, args, expected):
 def test_numbers_read_back(answer):
     third = answer("eval", "x/3", "--x", "1", "--format", "value").strip()
     assert answer("eval", "x*3", "--x", third, "--format", "value") == "1.0\n"
+
+
+PARTS = ("eval", "(x*w).sum() + b", "--x", "1,2,3", "--w", "4,5,6", "--b", "0.5")
+
+
+def names(text):
+    return [line.split(",")[0] for line in text.splitlines()[1:]]
+
+
+def test_only(answer):
+    assert names(answer(*PARTS, "--only", "leaf", "--format", "csv")) == ["x", "w", "b"]
+    assert names(answer(*PARTS, "--only", "nonleaf", "--format", "csv")) == ["x*w", "(x*w).sum()", "(x*w).sum() + b"]
+    assert answer(*PARTS, "--only", "param") == ""
+    kept = json.loads(answer(*PARTS, "--only", "leaf", "--format", "json"))
+    assert [t["name"] for t in kept["tensors"]] == ["x", "w", "b"] and kept["outputs"] == [5]
+
+
+def test_sort(answer):
+    """Numbers by value, arrays by their norm; what has none comes last."""
+    assert names(answer(*PARTS, "--only", "leaf", "--sort", "value", "--format", "csv")) == ["b", "x", "w"]
+    assert names(answer(*PARTS, "--only", "leaf", "--sort", "-grad", "--format", "csv")) == ["x", "w", "b"]
+    assert names(answer(*PARTS, "--sort", "-grad", "--format", "csv"))[3:] == ["x*w", "(x*w).sum()", "(x*w).sum() + b"]
+    said = answer(*PARTS, "--only", "leaf", "--sort=-name", "--format", "tsv", "--columns", "name")
+    assert said.split() == ["name", "x", "w", "b"]
+
+
+def test_columns(answer, refusal):
+    assert answer(*PARTS, "--columns", "grad_fn,name", "--only", "nonleaf", "--format", "csv").splitlines() == [
+        "grad_fn,name", "MulBackward0,x*w", "SumBackward0,(x*w).sum()", "AddBackward0,(x*w).sum() + b"]
+    table = answer(*PARTS, "--columns", "name,value").splitlines()
+    assert table[0].split() == ["name", "value"] and "¹" not in "".join(table)
+    for wrong, words in [(("--columns", "nme"), "did you mean name?"), (("--sort", "size"), "there are name, value"),
+                         (("--columns", "name", "--format", "json"), "--columns is for tables, not for json")]:
+        code, said = refusal(*PARTS, *wrong)
+        assert code == 2 and words in said

@@ -54,6 +54,9 @@ OWN = {
         "--format": (NOTES, ("--format", "csv")),
         "--get": (NOTES, ("--get", "w.grad")),
         "--all": (("loop.txt", "--x", "1"), ("--all",)),
+        "--columns": (NOTES, ("--columns", "name,grad")),
+        "--sort": (NOTES, ("--sort", "-value")),
+        "--only": (NOTES, ("--only", "leaf")),
     },
     "graph": {
         **BACKWARD,

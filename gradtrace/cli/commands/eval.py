@@ -10,6 +10,7 @@ from gradtrace.errors import UsageError
 if TYPE_CHECKING:
     from gradtrace.lang import Program
     from gradtrace.trace import Trace
+    from gradtrace.views.selection import Selection
 
 HELP = """Evaluate SOURCE, call backward, and show every tensor: value, shape, dtype, is_leaf, requires_grad, grad_fn,
 grad.
@@ -25,8 +26,15 @@ EXAMPLES = """Examples:
   gradtrace eval expr.txt --w -1e-3 --format json"""
 
 
-def evaluate(program: Program, format: str, get: tuple[str, ...], color: str | None, all: bool, **flags: Any) -> None:
+def evaluate(program: Program, format: str, get: tuple[str, ...], color: str | None, all: bool,
+             columns: tuple[str, ...], sort: str | None, only: str | None, **flags: Any) -> None:
     from gradtrace.cli import session
+
+    chosen = None
+    if columns or sort or only:
+        from gradtrace.views.selection import selection
+
+        chosen = selection(options.names(columns), sort, only, format)
 
     if get and format not in ("table", "value", "json"):
         raise UsageError(f"--get prints bare values, not {format}", "leave out --format, or take json")
@@ -37,11 +45,11 @@ def evaluate(program: Program, format: str, get: tuple[str, ...], color: str | N
     if get:
         picked(trace, get, format)
     elif format == "table":
-        table(trace, color, all)
+        table(trace, color, all, chosen)
     else:
         from gradtrace.views import data
 
-        output.write(data.render(trace, format))
+        output.write(data.render(trace, format, chosen))
 
 
 def picked(trace: Trace, paths: tuple[str, ...], format: str) -> None:
@@ -61,10 +69,10 @@ def picked(trace: Trace, paths: tuple[str, ...], format: str) -> None:
             output.write(found.text + "\n")
 
 
-def table(trace: Trace, color: str | None, everything: bool) -> None:
+def table(trace: Trace, color: str | None, everything: bool, chosen: Selection | None) -> None:
     from gradtrace.views.table import render
 
-    output.write(render(trace, screen.options(color, everything)))
+    output.write(render(trace, screen.options(color, everything), chosen))
 
 
 command = SourceCommand(
@@ -75,6 +83,12 @@ command = SourceCommand(
         *options.inputs(),
         *options.backward(),
         *options.output(),
+        ToolOption(["--columns"], metavar="NAMES", multiple=True, section="Output",
+                   help="Show these columns, in this order: name,value,grad."),
+        ToolOption(["--sort"], metavar="COLUMN", section="Output",
+                   help="Sort by a column; -grad puts the largest first. Numbers by value, arrays by norm."),
+        ToolOption(["--only"], choices=("leaf", "nonleaf", "param"), metavar="leaf|nonleaf|param", section="Output",
+                   help="Show leaves, non-leaves or parameters alone."),
         ToolOption(["--all"], is_flag=True, section="Output", help="Leave no unnamed result out of a long table."),
         *options.limits(),
         *options.common(),

@@ -1,0 +1,86 @@
+"""Which tensors a table shows, in which order, and which columns: --only, --sort, --columns of `eval`.
+
+    chosen = Selection(columns=("name", "grad"), sort="-grad", only="leaf")
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, NamedTuple, Sequence
+from gradtrace.errors import UsageError
+from gradtrace.trace.record import TensorRecord, Value
+
+ONLY = ("leaf", "nonleaf", "param")
+COLUMNS = ("name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad")
+
+
+class Selection(NamedTuple):
+    """`sort` is a column's name, after a - the largest come first; numbers sort by value, arrays by their norm."""
+
+    columns: tuple[str, ...] = ()
+    sort: str = ""
+    only: str = ""
+
+    def tensors(self, among: Sequence[TensorRecord]) -> list[TensorRecord]:
+        """Those that --only means, sorted; what has no value of that kind comes last."""
+        found = [t for t in among if not self.only or self.means(t)]
+        by = self.sort.removeprefix("-")
+        if not by:
+            return found
+        there = [(key, t) for t in found if (key := key_of(t, by)) is not None]
+        there.sort(key=lambda pair: pair[0], reverse=self.sort.startswith("-"))
+        return [t for _, t in there] + [t for t in found if key_of(t, by) is None]
+
+    def means(self, tensor: TensorRecord) -> bool:
+        if self.only == "param":
+            return tensor.is_parameter
+        return tensor.is_leaf == (self.only == "leaf")
+
+    def places(self, titles: Sequence[str]) -> list[int]:
+        """Where the chosen columns stand among `titles`; all of them without --columns."""
+        if not self.columns:
+            return list(range(len(titles)))
+        for name in self.columns:
+            if name not in titles:
+                raise unknown(name, titles, "--columns")
+        return [list(titles).index(name) for name in self.columns]
+
+
+def selection(columns: Sequence[str], sort: str | None, only: str | None, format: str) -> Selection:
+    """What the options say. UsageError for a column that there is not, or --columns of what has none."""
+    if columns and format in ("json", "jsonl", "value"):
+        raise UsageError(f"--columns is for tables, not for {format}", "take csv, or jq for JSON")
+    if sort and sort.removeprefix("-") not in COLUMNS:
+        raise unknown(sort.removeprefix("-"), COLUMNS, "--sort")
+    return Selection(tuple(columns), sort or "", only or "")
+
+
+def unknown(name: str, titles: Sequence[str], option: str) -> UsageError:
+    import difflib
+
+    near = difflib.get_close_matches(name, titles, 1)
+    return UsageError(f"{option}: no column '{name}'", f"did you mean {near[0]}?" if near else f"there are "
+                      f"{', '.join(titles)}")
+
+
+def key_of(tensor: TensorRecord, by: str) -> Any:
+    """What a tensor is sorted by; None if it has it not."""
+    if by in ("value", "grad"):
+        return size_of(tensor.value if by == "value" else tensor.grad)
+    if by == "shape":
+        return None if tensor.value is None else (tensor.value.numel, tensor.value.shape)
+    if by == "dtype":
+        return None if tensor.value is None else tensor.value.dtype
+    return tensor.label if by == "name" else getattr(tensor, by)
+
+
+def size_of(value: Value | None) -> float | None:
+    """A scalar's number, an array's norm; None for what cannot be compared (NaN)."""
+    if value is None:
+        return None
+    if value.shape:
+        from gradtrace.views import flow
+
+        found = flow.norm(value)
+    else:
+        found = float(value.data)
+    return found if found == found else None

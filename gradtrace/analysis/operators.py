@@ -7,7 +7,6 @@ and the arguments' names. Kinks and the example are found by running the operato
 from __future__ import annotations
 
 import ast
-import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,7 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradtrace import lang, ops
+from gradtrace import ops
+from gradtrace.analysis.examples import example
 from gradtrace.engine.op import Op, records
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace.finite import JUMP, KINK, judge
@@ -28,7 +28,6 @@ FORMS = {
     "s": "torch.special.{}",
 }
 POINTS = (0.0, 1.0, -1.0, 0.5, -0.5, 3.0, -3.0, 6.0)  # where kinks of the usual functions lie
-TRIED = (0.5, 1.5, 2.0)  # values of an example
 
 
 class Kink(NamedTuple):
@@ -165,29 +164,3 @@ def kinks(name: str) -> tuple[Kink, ...]:
         if judged.verdict in (KINK, JUMP):
             found.append(Kink(x, judged.verdict == JUMP, judged.left, judged.right, given))
     return tuple(found)
-
-
-def example(name: str) -> tuple[str, str]:
-    """An expression that works on the command line, and its value and derivative."""
-    for expression, given in ((f"{name}(x)", {}), (f"{name}(x, w)", {"w": 2.0})):
-        for x in TRIED:
-            try:
-                y, dx = evaluated(expression, {"x": x, **given})
-            except Exception:  # it takes more, or something else, or has no gradient
-                continue
-            if math.isfinite(y) and math.isfinite(dx):
-                options = "".join(f" --{key} {value:g}" for key, value in {"x": x, **given}.items())
-                return f'gradtrace eval "{expression}"{options}', f"{y:.6g}, dy/dx = {dx:.6g}"
-    return "", ""
-
-
-def evaluated(expression: str, given: dict[str, float]) -> tuple[float, float]:
-    """Value and derivative by x of an expression, as the command line has them."""
-    program = lang.parse(expression)
-    if {one.name for one in program.inputs} != set(given):
-        raise ValueError
-
-    def run(x: Any) -> Any:
-        return lang.run(program, {**{k: Tensor._wrap(v) for k, v in given.items()}, "x": x}).root
-
-    return slope(run, given["x"])

@@ -47,11 +47,24 @@ def test_examples_run(told, answer, name):
     assert float(answer(*args, "--get", "x.grad")) == pytest.approx(float(slope), rel=1e-5)
 
 
+@pytest.mark.parametrize("name", ["softmax", "cat", "logdet", "conv2d", "embedding", "sort", "topk", "digamma",
+                                  "argmax", "layer_norm", "svd"])
+def test_examples_of_other_calls_run(told, answer, name):
+    one = told(name)[name]
+    value, _, slope = one["answer"].partition(", dy/dx = ")
+    args = shlex.split(one["example"])[1:]
+    assert float(answer(*args, "--get", "root")) == pytest.approx(float(value), rel=1e-5)
+    assert bool(slope) == (name != "argmax")
+    if slope:
+        assert answer(*args, "--get", "x.grad") not in ("None\n", "")
+
+
 def test_the_list_and_all_of_it(answer):
     text = answer("ops")
     assert "logsumexp" in text and "gradtrace ops NAME tells about one" in text
     lines = [json.loads(line) for line in answer("ops", "--format", "jsonl").splitlines()]
     assert len(lines) > 400 and all(one["forms"] for one in lines)
+    assert sum(bool(one["example"]) for one in lines) > 0.8 * len(lines)
     assert answer("ops", "mul", "--format", "csv").startswith("name,forms,signature,grad_fn,derivatives\n")
 
 

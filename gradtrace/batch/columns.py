@@ -68,13 +68,16 @@ def number(cell: Any) -> Any:
     try:
         if isinstance(cell, (list, tuple)):
             return np.array(cell, np.float64)
-        return None if isinstance(cell, bool) else np.asarray(cell if hasattr(cell, "dtype") else float(cell))
+        if isinstance(cell, bool):
+            return None
+        found = np.asarray(cell if hasattr(cell, "dtype") else float(cell))
+        return found if found.dtype.kind in "biuf" else None  # not records, texts, dates
     except (ValueError, TypeError):
         return None
 
 
 def fault(cell: Any, found: Any, shape: tuple[int, ...]) -> str:
-    if cell is None or cell == "":
+    if cell is None or (isinstance(cell, str) and not cell):
         return "is missing"
     if found is not None:
         return f"has the shape {found.shape}, not {shape}"

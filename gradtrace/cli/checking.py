@@ -33,8 +33,9 @@ class Runner:
         self.seed = inputs.seed or 0
         self.dtype = inputs.dtype or "float64"
         self.eps = FLOAT64 if self.dtype == "float64" else opcheck.FLOAT32
-        self.tensors = session.prepare(program, inputs, self.dtype)
-        self.vectors = [values.read(t, "--grad-tensors", session.evaluator(self.dtype)) for t in how.grad_tensors]
+        self.tensors = session.prepare(program, inputs, self.dtype, budget)
+        evaluate = session.evaluator(self.dtype, budget)
+        self.vectors = [values.read(text, "--grad-tensors", evaluate) for text in how.grad_tensors]
         self.first: Probe | None = None
         self.env: dict[str, Any] = {}
         self.spans: list[Any] = []

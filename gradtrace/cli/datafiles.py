@@ -177,7 +177,8 @@ def table(content: bytes, name: str, key: str, option: str) -> Any:
     if not rows:
         raise UsageError(f"{option}: {name} holds no numbers")
     chosen = column(names, key, name, option) if key else None
-    return squeezed([numeric(row, len(rows[0][1]), chosen, name, option) for row in rows])
+    width = len(names) or len(rows[0][1])
+    return squeezed([numeric(row, width, chosen, name, option) for row in rows])
 
 
 def cells(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[str]]]:
@@ -192,7 +193,8 @@ def cells(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[str]]
     if separator == "," and lines and "," not in lines[0][1] and ";" in lines[0][1]:
         separator = ";"
     try:
-        return [(i, row) for i, line in lines for row in csv.reader([line], delimiter=separator, skipinitialspace=True)]
+        return [(i, row) for i, line in lines
+                for row in csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True)]
     except csv.Error as error:
         raise UsageError(f"{name} is not a table of numbers: {error}") from None
 

@@ -32,7 +32,7 @@ def at_the_end(
     from gradtrace.trace.probe import Stop
 
     dtype = session.dtype_of(program, inputs.dtype)
-    tensors = session.prepare(program, inputs, dtype)
+    tensors = session.prepare(program, inputs, dtype, budget)
     stop = Stop()
     done: list[T] = []
 

@@ -91,7 +91,8 @@ class Repl:
         for given in program.inputs:
             if given.kind == "free" or given.default is None:
                 continue
-            tensor = values.tensor(session.default(program, given, dtype), dtype, floating=given.kind == "leaf")
+            found = session.default(program, given, dtype, self.talk.budget)
+            tensor = values.tensor(found, dtype, floating=given.kind == "leaf")
             self.talk.variables[given.name] = tensor.requires_grad_() if given.kind == "leaf" else tensor
 
     def show(self, value: Any, text: str) -> None:

@@ -22,6 +22,7 @@ from gradtrace.errors import GradtraceError, ProgramError
 from gradtrace.views import cells
 
 INDENT = "    "
+LONG = 4_000  # characters of a message
 LONGEST = 100  # columns of a source line where there is no terminal to ask
 
 
@@ -59,6 +60,16 @@ class Report(NamedTuple):
     prefix: str = "gradtrace"  # stands where the place would
 
 
+def escaped(text: str) -> str:
+    """A text of a program's, on as many lines, without what would command the terminal."""
+    return "\n".join(map(cells.visible, text.split("\n")))
+
+
+def shortened(text: str) -> str:
+    """A message without its middle, if that is a name or a value of a megabyte."""
+    return text if len(text) <= LONG else f"{text[:LONG // 2]}…{text[-LONG // 4:]}"
+
+
 def show(error: Exception, settings: Settings) -> int:
     """Writes the error to stderr and returns the exit code."""
     if settings.debug:
@@ -66,6 +77,7 @@ def show(error: Exception, settings: Settings) -> int:
 
         traceback.print_exception(error, file=sys.stderr)
     found = describe(error)
+    found = found._replace(message=shortened(found.message), hint=shortened(found.hint))
     if settings.json:
         write(as_json(found))
         return found.exit_code
@@ -183,7 +195,7 @@ def python_lines(found: Report, settings: Settings) -> list[str]:
     head = f"{paint(where(found) + ':', 'bold')} {found.exception} was not caught"
     if found.hint:
         head += f"; {cells.visible(found.hint)}"
-    last = f"{found.exception}: {found.message}" if found.message else str(found.exception)
+    last = f"{found.exception}: {escaped(found.message)}" if found.message else str(found.exception)
     return [head, *excerpt(found.place, paint), last]
 
 

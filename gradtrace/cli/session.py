@@ -8,7 +8,7 @@ import sys
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import backward, hints, values
 from gradtrace.cli.options import Backward, Inputs, names
-from gradtrace.errors import GradtraceError, ProgramError, UsageError
+from gradtrace.errors import BudgetError, GradtraceError, ProgramError, UsageError
 
 if TYPE_CHECKING:
     from gradtrace.engine import Tensor
@@ -35,7 +35,7 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
         what = f"{program.source.name} holds nothing to evaluate"
         raise UsageError(what, "give an expression, a file, or - for stdin")
     dtype = dtype_of(program, inputs.dtype)
-    tensors = prepare(program, inputs, dtype)
+    tensors = prepare(program, inputs, dtype, budget)
     watch = watcher(jacobians, slopes) if watched else None
     begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
@@ -45,7 +45,7 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
         roots = roots_of(run)
         called = watch is not None and bool(watch.passes)
         with wall.lowered():
-            vectors = [values.read(text, "--grad-tensors", evaluator(dtype)) for text in how.grad_tensors]
+            vectors = [values.read(v, "--grad-tensors", evaluator(dtype, budget)) for v in how.grad_tensors]
         begun.append((run, roots))
         with recorded(run, watch, derived and how.create_graph):
             done.append((run, roots, backward.differentiate(run, roots, tensors, vectors, how, called)))
@@ -141,7 +141,7 @@ def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: An
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         from gradtrace.cli import report
 
-        report.write(f"{program.source.name}: {category.__name__}: {message}")
+        report.write(f"{program.source.name}: {category.__name__}: {report.escaped(str(message))}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
@@ -193,14 +193,14 @@ def dtype_of(program: Program, asked: str | None) -> str:
 # ---- inputs
 
 
-def prepare(program: Program, inputs: Inputs, dtype: str) -> dict[str, Tensor]:
-    """The tensors of the program's inputs. UsageError if a value is missing or wrong."""
+def prepare(program: Program, inputs: Inputs, dtype: str, budget: Budget | None = None) -> dict[str, Tensor]:
+    """The tensors of the program's inputs, computed in the budget. UsageError if a value is missing or wrong."""
     if inputs.seed is not None:
         import gradtrace
 
         gradtrace.manual_seed(inputs.seed)
     known = {given.name: given for given in program.inputs}
-    raw = read_all(known, inputs, dtype)
+    raw = read_all(known, inputs, dtype, budget)
     frozen = set(names(inputs.no_grad))
     check_known(frozen, known, "--no-grad")
     missing = [given for given in program.inputs if given.name not in raw and given.default is None]
@@ -208,25 +208,25 @@ def prepare(program: Program, inputs: Inputs, dtype: str) -> dict[str, Tensor]:
         raise lacking(program, missing, inputs.own)
     tensors = {}
     for name, given in known.items():
-        found = raw[name] if name in raw else default(program, given, dtype)
+        found = raw[name] if name in raw else default(program, given, dtype, budget)
         tensors[name] = values.tensor(found, dtype, floating=given.kind != "data")
         if given.kind != "data" and name not in frozen:
             tensors[name].requires_grad_()
     return tensors
 
 
-def default(program: Program, given: Any, dtype: str) -> Any:
+def default(program: Program, given: Any, dtype: str, budget: Budget | None = None) -> Any:
     """What `w: leaf = 1.0` says of w. UsageError, with its place, if that is no value."""
     try:
-        return values.constant(given.default, f"the default of {given.name}", evaluator(dtype))
+        return values.constant(given.default, f"the default of {given.name}", evaluator(dtype, budget))
     except UsageError as error:
         error.place = error.place or program.source.place(given.span)
         raise
 
 
-def read_all(known: dict[str, Any], inputs: Inputs, dtype: str) -> dict[str, Any]:
+def read_all(known: dict[str, Any], inputs: Inputs, dtype: str, budget: Budget | None = None) -> dict[str, Any]:
     """The raw values by name: a variable's own option over --set over --params."""
-    evaluate = evaluator(dtype)
+    evaluate = evaluator(dtype, budget)
     raw = values.parameters(inputs.params, evaluate) if inputs.params is not None else {}
     check_known(raw, known, "--params")
     for text in inputs.set:
@@ -248,17 +248,19 @@ def check_known(asked: Any, known: dict[str, Any], option: str) -> None:
             raise UsageError(f"{option}: the program has no variable '{name}'", close(name, known) or there)
 
 
-def evaluator(dtype: str) -> values.Evaluate:
-    """Constant expressions, in the dtype of the run."""
+def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
+    """Constant expressions, in the dtype and the budget of the run."""
 
     def evaluate(text: str, option: str) -> Any:
         from gradtrace import lang
 
         try:
-            program = lang.parse(text, name=option)
+            program = lang.parse(text, name=option, budget=budget)
             if program.inputs:
                 raise UsageError(f"name '{program.inputs[0].name}' is not defined")
-            return execute(program, {}, dtype, sys.stderr).root
+            return execute(program, {}, dtype, sys.stderr, budget=budget).root
+        except BudgetError:
+            raise
         except GradtraceError as error:
             raise values.wrong(option, text, error) from error
 

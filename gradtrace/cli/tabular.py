@@ -22,7 +22,7 @@ class Bound(NamedTuple):
     raw: dict[str, Any]  # the other inputs' values, those that were given
 
 
-def bind(program: Program, inputs: options.Inputs, table: list[str], dtype: str) -> Bound:
+def bind(program: Program, inputs: options.Inputs, table: list[str], dtype: str, budget: Any = None) -> Bound:
     """Each input is the column that `col:NAME` says, or the value given, or the column of its name, or its default.
 
     UsageError for an input that is none of these, and for a column that there is not.
@@ -38,7 +38,7 @@ def bind(program: Program, inputs: options.Inputs, table: list[str], dtype: str)
             settings.append(text)
     session.check_known(said, known, "--set")
     given = {name: value for name, value in inputs.given.items() if name not in said}
-    raw = session.read_all(known, inputs._replace(given=given, set=tuple(settings)), dtype)
+    raw = session.read_all(known, inputs._replace(given=given, set=tuple(settings)), dtype, budget)
     for name, column in said.items():
         if column not in table:
             raise no_column(f"{name}={COLUMN}{column}", column, table)

@@ -67,6 +67,8 @@ def constant(text: str, option: str, evaluate: Evaluate) -> Any:
     if ";" not in text:
         return plain(evaluate(text, option), option, text)
     rows = [constant(row, option, evaluate) for row in map(str.strip, text.split(";")) if row]
+    if not rows:
+        raise UsageError(f"{option}: '{text}' holds no numbers", f"a value is {NUMBERS}")
     return check_even([row if isinstance(row, list) else [row] for row in rows], option)
 
 

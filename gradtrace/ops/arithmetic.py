@@ -331,6 +331,7 @@ def sub_(input: Any, other: Any, *, alpha: float = NOT_GIVEN) -> Tensor:
 @public("rsub", forms="f")
 def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """other - alpha * input (torch.rsub)."""
+    require_tensor("rsub", input, other)
     if isinstance(other, Tensor):
         return rsub_tensor(input, other, alpha)
     return rsub_scalar(input, other) if alpha == 1 else rsub_scalar(mul(input, alpha), other)
@@ -423,10 +424,9 @@ def require_tensor(name: str, input: Any, other: Any) -> None:
 
 def _tensor_or_number(with_tensor: Any, with_number: Any, name: str) -> Any:
     def function(input: Tensor, other: Any) -> Tensor:
-        if not isinstance(input, Tensor):
-            if name == "remainder" and _number(input) and isinstance(other, Tensor):
-                return remainder_of_number(other, input)
-            return with_tensor(input, other)
+        if name == "remainder" and _number(input) and isinstance(other, Tensor):
+            return remainder_of_number(other, input)
+        require_tensor(name, input, other)
         return with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
 
     return expose(named(function, name, f"Element-wise {name} (torch.{name})."), name)
@@ -435,7 +435,15 @@ def _tensor_or_number(with_tensor: Any, with_number: Any, name: str) -> Any:
 rem = _tensor_or_number(remainder, remainder_scalar, "remainder")
 _tensor_or_number(fmod, fmod_scalar, "fmod")
 binary(mul, "multiply")
-expose(named(lambda input, other: div(input, other), "true_divide"), "true_divide")
+
+
+@public("true_divide")
+def true_divide(input: Any, other: Any) -> Tensor:
+    """input / other, broadcast (torch.true_divide)."""
+    require_tensor("true_divide", input, other)
+    return div(input, other)
+
+
 for record in (maximum, minimum, fmax, fmin):
     binary(record, forms="fm", numbers=False)
 binary(floor_divide)

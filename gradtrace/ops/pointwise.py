@@ -13,7 +13,7 @@ from gradtrace.engine.rounding import multiply_add, once
 from gradtrace.engine.select import where_kept
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
-from gradtrace.ops.api import expose_inplace, functions, public, unary
+from gradtrace.ops.api import expose_inplace, functions, not_a_tensor, public, unary
 
 FLOAT: Any = {"promote": "float"}
 LN2, LN10 = math.log(2.0), math.log(10.0)
@@ -290,6 +290,8 @@ def without_nan(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
     """nan and infinities replaced by numbers (torch.nan_to_num)."""
+    if not isinstance(input, Tensor):
+        raise not_a_tensor("nan_to_num", "input", 1, input)
     return nan_to_num(input, nan or 0.0, posinf, neginf)
 
 

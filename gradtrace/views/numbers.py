@@ -171,8 +171,8 @@ def sparkline(value: Value, width: int = 16) -> str:
 def _block(x: float, low: float, high: float) -> str:
     if not math.isfinite(x):
         return NOT_FINITE
-    if high <= low:
+    span = high / 2 - low / 2  # halves first: high - low may overflow although both are finite
+    if span <= 0:
         return BLOCKS[3]
-    # halves first: high - low may overflow although both are finite
-    share = (x / 2 - low / 2) / (high / 2 - low / 2)
+    share = (x / 2 - low / 2) / span
     return BLOCKS[min(7, int(share * 8))]

@@ -173,3 +173,18 @@ def test_a_leaf_as_the_output_has_a_place_too(refusal):
 def test_missing_files(refusal):
     assert refusal("run", "none.py") == (2, "gradtrace: no such file: 'none.py'\n")
     assert "an expression that looks like a file's name is given with -e" in refusal("eval", "none.py")[1]
+
+
+def test_what_a_program_raises_or_warns_of_commands_no_terminal(refusal, gt, here):
+    (here / "e.py").write_text("raise ValueError('\\x1b]0;title\\x07\\u202e\\nsecond')\n")
+    code, said = refusal("run", "e.py")
+    assert code == 1 and said.endswith("ValueError: \\x1b]0;title\\x07\\u202e\nsecond\n")
+    (here / "w.py").write_text("import warnings\nwarnings.warn('\\x1b[2J')\n")
+    said = gt("run", "w.py").stderr
+    assert "\x1b" not in said and "\\x1b[2J" in said
+
+
+def test_a_message_of_a_megabyte_is_cut(refusal, here):
+    (here / "e.txt").write_text("a" * 900_000)
+    code, said = refusal("eval", "e.txt")
+    assert code == 2 and len(said) < 20_000

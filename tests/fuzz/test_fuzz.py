@@ -31,16 +31,25 @@ def archive(**members: bytes) -> bytes:
     return out.getvalue()
 
 
+RECORDS = (b"\x93NUMPY\x01\x00\x46\0{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }".ljust(80)
+           + bytes(8))
 FOUND = {
     "an archive cut short": ("tables", ("f.npz", b"PK\x03\x04-\0\0\0\x08\0\0\0!\x009\xfb\x8f?", "")),
     "no UTF-8 behind the first line": ("tables", ("f.tsv", b"x,w\n1,2\n3,4\xc4", "w")),
     "an archive with a member that is no array": ("npy", ("f.npz", archive(x=b"text"), "x")),
+    "a row shorter than the names": ("csv", ("f.txt", b'"x y","w"\n"12$"', "w")),
+    "an operator on None": ("writers", "import torch\nr = torch.nan_to_num(None)"),
+    "an operator on None and lists": ("writers", "import torch\nr = torch.fmod(None, [[]])\ns = r * 2"),
+    "a column of records": ("tables", ("f.npz", archive(x=RECORDS), "")),
+    "the smallest numbers": ("numbers", ("float64", [5e-324, 0.0])),
     "more combinations than fit": ("evaluate", "import torch\ntorch.combinations(torch.arange(10 ** 5), 4)"),
 }
 
 
 @pytest.mark.parametrize("name", FOUND)
-def test_what_was_found(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_was_found(name, tmp_path):
     target, made = FOUND[name]
-    TARGETS[target].run(made)
+    code = f"from tests.fuzz.targets import TARGETS; TARGETS[{target!r}].run({made!r})"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

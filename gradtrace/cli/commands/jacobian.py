@@ -55,9 +55,10 @@ def jacobian(
     from gradtrace.views import matrices as view
 
     inputs = options.take(options.Inputs, flags)
-    read = session.evaluator(session.dtype_of(program, inputs.dtype))
+    budget = options.budget(flags)
+    read = session.evaluator(session.dtype_of(program, inputs.dtype), budget)
     vectors = [values.read(text, "--grad-tensors", read) for text in grad_tensors]
-    blocks = derivatives.at_the_end(program, inputs, options.budget(flags), result, wrt,
+    blocks = derivatives.at_the_end(program, inputs, budget, result, wrt,
                                     lambda choice: blocks_of(choice, vectors))
     if output_file is not None:
         from gradtrace.views.files import write_output

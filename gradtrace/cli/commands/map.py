@@ -53,7 +53,7 @@ def map_rows(
     if scheduler is not None and (not in_parts or data == "-"):
         raise UsageError("a cluster writes a folder of parts, from a file", "give -o FOLDER/ and --data FILE")
     table = open_table(data, grid, from_)
-    bound = tabular.bind(program, inputs, table.names, dtype)
+    bound = tabular.bind(program, inputs, table.names, dtype, budget)
     kept = chosen(options.names(keep), table.names, bound)
     if hasattr(table, "select"):
         table.select([*bound.columns.values(), *kept])

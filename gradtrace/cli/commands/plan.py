@@ -63,9 +63,9 @@ def record(program: Program, inputs: options.Inputs, budget: Any, order: int, ou
     if not program.tree.body:
         raise UsageError(f"{program.source.name} holds nothing to plan", "give an expression, a file, or - for stdin")
     dtype = session.dtype_of(program, inputs.dtype)
-    known = session.read_all({given.name: given for given in program.inputs}, inputs, dtype)
+    known = session.read_all({given.name: given for given in program.inputs}, inputs, dtype, budget)
     lacking = {given.name: "1" for given in program.inputs if given.name not in known and given.default is None}
-    tensors = session.prepare(program, inputs._replace(given={**lacking, **inputs.given}), dtype)
+    tensors = session.prepare(program, inputs._replace(given={**lacking, **inputs.given}), dtype, budget)
     return tensors, plan_of(program, tensors, order=order, outputs=outputs, dtype=dtype, budget=budget,
                             stderr=sys.stderr)
 
@@ -83,7 +83,8 @@ def built(program: Program, inputs: options.Inputs, budget: Any) -> Any:
         found = (v.graph if isinstance(v, Tensor) else v for v in run.env.values())
         graphs.extend(graph for graph in found if isinstance(graph, Graph))
 
-    session.execute(program, session.prepare(program, inputs, dtype), dtype, sys.stderr, budget=budget, then=find)
+    tensors = session.prepare(program, inputs, dtype, budget)
+    session.execute(program, tensors, dtype, sys.stderr, budget=budget, then=find)
     if not graphs:
         raise UsageError(f"{program.source.name} ended itself before its graph was built")
     return graphs[-1]

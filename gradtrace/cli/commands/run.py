@@ -27,7 +27,7 @@ def run(program: Program, **flags: Any) -> None:
 
     inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
     dtype = session.dtype_of(program, inputs.dtype)
-    tensors = session.prepare(program, inputs, dtype)
+    tensors = session.prepare(program, inputs, dtype, budget)
     try:
         session.execute(program, tensors, dtype, sys.stdout, budget=budget)
     except ProgramError as error:

@@ -3,6 +3,12 @@
     plan = optimise(trace(f, {"x": 2.0, "w": 1.0}))     steps of values and gradients, from one run on examples
     run = program(plan)                                 code for it: floats, or arrays in blocks
     run(2.0, 1.0)                                       (6.0, 2.0, 5.0), and again with other numbers
+
+    with Graph().as_default() as graph:                 the graph put together by hand, with loops and choices in it
+        x = placeholder("float32", (), "x")
+        y = x * x
+        slope, = gradients(y, [x])
+    Session(graph=graph).run([y, slope], {x: 3.0})      [9.0, 6.0]
 """
 
 from __future__ import annotations
@@ -15,6 +21,8 @@ if TYPE_CHECKING:
 HOMES = {
     "trace": "record", "optimise": "passes", "Plan": "plan", "Step": "plan", "Value": "plan", "Ref": "plan",
     "RowProgram": "rows", "ArrayProgram": "arrays", "ScalarProgram": "scalars",
+    "Graph": "graph", "constant": "graph", "placeholder": "graph", "Session": "session", "Variable": "variables",
+    "while_loop": "loops", "cond": "loops", "gradients": "derive",
 }
 __all__ = [*HOMES, "program"]
 

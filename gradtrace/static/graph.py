@@ -4,7 +4,7 @@
     with graph.as_default():
         x = placeholder("float32", (), "x")
         y = x * 2                     # a node: Tensor("mul:0", shape=(), dtype=float32)
-    with Session(graph) as session:
+    with Session(graph=graph) as session:
         session.run(y, {x: 3.0})      # 6.0
 
 A node has a name, a shape and a dtype, and no value. To find shapes and dtypes, and to refuse what does not fit while
@@ -152,6 +152,7 @@ class Graph:
         self.finalized = False
         self.variables: list[Any] = []
         self.seed: int | None = None  # of random numbers
+        self.scope = ""  # what new names begin with
 
     def get_operations(self) -> list[Operation]:
         return list(self.operations)
@@ -177,19 +178,32 @@ class Graph:
         finally:
             stack.pop()
 
+    @contextmanager
+    def name_scope(self, name: str) -> Iterator[str]:
+        """Puts `name/` before the names of what is put in within."""
+        before, own = self.scope, self.unique(name) + "/"
+        self.scope = own
+        try:
+            yield own
+        finally:
+            self.scope = before
+
     def unique(self, name: str) -> str:
-        """The name, or with a number where it is taken: Mul, Mul_1, Mul_2."""
+        """The name in its scope, or with a number where it is taken: Mul, Mul_1, Mul_2."""
         if not NAME.fullmatch(name):
             raise ValueError(f"'{name}' is not a valid node name")
+        return self.numbered(self.scope + name)
+
+    def numbered(self, name: str) -> str:
         used = self.names.get(name.lower())
         self.names[name.lower()] = 1 if used is None else used + 1
         if used is None:
             return name
-        numbered = f"{name}_{used}"
-        if numbered.lower() in self.names:
-            return self.unique(name)
-        self.names[numbered.lower()] = 1
-        return numbered
+        found = f"{name}_{used}"
+        if found.lower() in self.names:
+            return self.numbered(name)
+        self.names[found.lower()] = 1
+        return found
 
     def reach(self, tensor: Tensor) -> Tensor:
         """A tensor as this graph can read it; ValueError for one of another graph."""

@@ -149,6 +149,16 @@ def ones(shape: Any, dtype: Any = float32, name: str = "ones") -> Tensor:
     return constant(np.ones(tuple(shape)), dtype, name=name)
 
 
+def name_scope(name: str) -> Any:
+    """A context within which names begin with `name/`."""
+    return get_default_graph().name_scope(name)
+
+
+def variable_scope(name: str) -> Any:
+    """The same, for variables too; variables are not shared by it (there is no `reuse`)."""
+    return get_default_graph().name_scope(name)
+
+
 def disable_v2_behavior() -> None:
     """Nothing: graphs come first here as they did in TensorFlow 1 (tensorflow.compat.v1)."""
 
@@ -157,9 +167,9 @@ disable_eager_execution = disable_v2_behavior
 
 __all__ = [
     *OPERATIONS, *_variables.__all__, "DType", "Graph", "InteractiveSession", "Operation", "Session", "Tensor",
-    "argmax", "bool", "cast", "concat", "cond", "constant", "disable_eager_execution",
-    "disable_v2_behavior", "expand_dims", "float16", "float32", "float64", "get_default_graph",
-    "gradients", "int32", "int64", "nn", "one_hot", "ones", "ones_like", "placeholder", "reduce_max", "reduce_mean",
-    "reduce_min", "reduce_sum", "reset_default_graph", "reshape", "squeeze", "stack", "to_float", "train", "transpose",
-    "while_loop", "zeros", "zeros_like",
+    "argmax", "bool", "cast", "concat", "cond", "constant", "disable_eager_execution", "disable_v2_behavior",
+    "expand_dims", "float16", "float32", "float64", "get_default_graph", "gradients", "int32", "int64",
+    "name_scope", "nn", "one_hot", "ones", "ones_like", "placeholder", "reduce_max", "reduce_mean",
+    "reduce_min", "reduce_sum", "reset_default_graph", "reshape", "squeeze", "stack", "to_float", "train",
+    "transpose", "variable_scope", "while_loop", "zeros", "zeros_like",
 ]

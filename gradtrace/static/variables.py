@@ -24,8 +24,10 @@ from gradtrace.static.graph import (
     constant,
     dtype_name,
     fed_node,
+    fixed,
     function_of,
     get_default_graph,
+    raw_of,
     unfed,
 )
 
@@ -50,7 +52,7 @@ class Variable(Tensor):
         own = graph.unique(name or "Variable")
         value = initial_value() if callable(initial_value) else initial_value
         if not isinstance(value, Tensor):
-            value = constant(value, dtype, name=f"{own}/initial_value")
+            value = fixed(graph, f"{own}/initial_value", raw_of(value, dtype))
         if None in value.shape:
             raise ValueError(f"initial_value must have a shape specified: {value}")
         made = fed_node(graph, "VariableV2", own, value.shape, value.dtype.name, partial(kept, self))
@@ -101,7 +103,7 @@ def assignment(variable: Variable, value: Any, name: str) -> Tensor:
     """The node of an assignment; its name is free. ValueError or TypeError where the value does not fit."""
     graph = variable.graph
     if not isinstance(value, Tensor):
-        value = constant(value, variable.dtype, name=f"{name}/value")
+        value = fixed(graph, f"{name}/value", raw_of(value, variable.dtype))
     if value.dtype != variable.dtype:
         raise TypeError(f"Input 'value' of 'Assign' Op has type {value.dtype.name} that does not match type "
                         f"{variable.dtype.name} of argument 'ref'.")
@@ -267,7 +269,7 @@ def get_variable(
 ) -> Variable:
     """A new variable of this name. ValueError if there is one."""
     graph = get_default_graph()
-    if name.lower() in graph.names:
+    if (graph.scope + name).lower() in graph.names:
         raise ValueError(f"Variable {name} already exists, disallowed.")
     if initializer is None or callable(initializer):
         if shape is None:

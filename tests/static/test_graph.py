@@ -161,3 +161,26 @@ def test_fetches_of_every_kind(graph):
         assert session.run({"a": [y, "x:0"], "b": (y.op,)}, {"x:0": 2}) == {"a": [3.0, 2.0], "b": (None,)}
         assert session.run(y * 2.0, {y: 10.0}) == 20.0
         assert y.eval({x: 1}) == 2.0
+
+
+def test_the_library_has_them_by_its_own_names():
+    from gradtrace.static import Graph, Session, cond, gradients, placeholder, while_loop
+
+    with Graph().as_default() as own:
+        x = placeholder("float32", (), "x")
+        y = while_loop(lambda s: s < 20.0, lambda s: s * s, [cond(x > 0.0, lambda: x, lambda: 0.0 - x)])
+        (slope,) = gradients(y, [x])
+    session = Session(graph=own)
+    assert session.run([y, slope], {x: 3.0}) == [81.0, 108.0]
+    assert session.run([y, slope], {x: -3.0}) == [81.0, -108.0] and session.built == 1
+
+
+def test_names_in_scopes(graph):
+    with tf.name_scope("layer"):
+        w = tf.Variable(1.0, name="w")
+        with tf.name_scope("inner"):
+            y = tf.multiply(w, 2.0)
+    with tf.variable_scope("layer"):
+        v = tf.get_variable("w", [2])
+    assert [w.name, y.name, v.name, (y + 1.0).name] == ["layer/w:0", "layer/inner/Mul:0", "layer_1/w:0", "add:0"]
+    assert "layer/w/initial_value" in names(graph) and "layer/inner/Mul/y" in names(graph)

@@ -68,9 +68,21 @@ ROWS: dict[str, tuple[str, str, str]] = {
         f"gradtrace run {SEEDS}/note_3_create_vs_retain.py",
         "",
     ),
+    "D8 D9": (
+        "The two side by side.",
+        "gradtrace run -",
+        "import torch\n\ndef gradient(**how):\n    w = torch.tensor([1.], requires_grad=True)\n"
+        "    y = (w + 2) * (w + 1)\n    y.backward(**how)\n    return w.grad\n\n"
+        "print('retain_graph:', gradient(retain_graph=True), '  create_graph:', gradient(create_graph=True))\n",
+    ),
     "D9": (
         "create_graph makes the gradient differentiable: the gradients have a grad_fn of their own.",
         'gradtrace eval "x**2" --x 3 --create-graph',
+        "",
+    ),
+    "D9 (drawn)": (
+        "The graph of the derivative is part of the drawing: the gradient with what it was computed from.",
+        'gradtrace graph "x**2" --x 3 --create-graph -o "${TMPDIR:-/tmp}/g.txt" && cat "${TMPDIR:-/tmp}/g.txt"',
         "",
     ),
     "D13 D14": (

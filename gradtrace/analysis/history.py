@@ -302,6 +302,25 @@ def rebound(facts: Facts, record: TensorRecord) -> Reason | None:
                   ("change the tensor in place under no_grad, or compute the result after it",))
 
 
+def stale_optimiser(facts: Facts, record: TensorRecord) -> Reason | None:
+    """An optimiser was made with the tensor that had the name before."""
+    statements = facts.text.assignments(record.name) if record.name else []
+    bound = [s for s in statements if not isinstance(s, ast.AugAssign)]  # w -= ... keeps the tensor
+    if len(bound) < 2:
+        return None
+    made = [s for s in facts.text.simple if (call := places.optimiser_call(facts.text, s)) is not None
+            and any(isinstance(n, ast.Name) and n.id == record.name for n in ast.walk(call))]
+    if not made or not bound[0].lineno < made[-1].lineno < bound[-1].lineno:
+        return None
+    first, here, last = (places.head_of(s) for s in (bound[0], made[-1], bound[-1]))
+    return Reason("stale optimiser", f"the optimiser of line {here.line} holds the {record.name} of line {first.line}, "
+                  "and will not change this one",
+                  [facts.at(f"this optimiser holds the {record.name} of line {first.line}", here),
+                   facts.at(f"this {record.name} is another tensor", last)],
+                  (f"make the optimiser after line {last.line}",
+                   f"or change the numbers of {record.name} in place under no_grad: {record.name}.copy_(...)"))
+
+
 def gave_none(facts: Facts, record: TensorRecord, number: int) -> tuple[str, Evidence] | None:
     """The function that sent nothing along an edge towards a tensor, and its place."""
     from gradtrace.analysis.flow import closure

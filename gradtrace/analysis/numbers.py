@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.analysis import places
+from gradtrace.analysis import history, places
 from gradtrace.analysis.answer import Answer, Evidence, Facts, is_finite, is_zero, last_change
 from gradtrace.analysis.words import brief
 from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord, Value
@@ -38,6 +38,12 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
         cause = "hook"
         sentence = f"{name}.grad is {total}: the hook {hooked[-1].name} replaced what backward brought"
         advice = ("return nothing from the hook to leave the gradient as it is",)
+    stale = history.stale_optimiser(facts, record)
+    if stale is not None:
+        cause = stale.cause
+        sentence += f"; {stale.because}"
+        evidence += stale.evidence
+        advice = (*stale.advice, *advice)
     silent = unseen_changes(facts)
     for change in silent:
         cause = "changed through .data"
@@ -99,8 +105,6 @@ TIMES = {2: "twice"}
 
 def cut_off(facts: Facts, record: TensorRecord) -> list[Evidence]:
     """Where further ways on which the result depends on a tensor are cut on purpose."""
-    from gradtrace.analysis import history
-
     into = facts.flow.before(facts.roots)
     for cut in facts.flow.cuts_after(record.id):
         if cut.result in into:

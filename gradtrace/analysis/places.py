@@ -104,6 +104,14 @@ def targets(node: Any) -> Iterator[str]:
                 yield part.id
 
 
+def optimiser_call(text: Text, statement: Any) -> Any:
+    """The call that makes an optimiser (torch.optim.SGD, optim.Adam) within a statement, or None."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Call) and "optim." in text.cut(node.func):
+            return node
+    return None
+
+
 def method_call(statement: Any, names: tuple[str, ...]) -> Any:
     """The first call `X.name(...)` or `name(...)` of one of the names within a statement, or None."""
     for node in ast.walk(statement) if statement is not None else ():

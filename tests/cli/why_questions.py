@@ -1,6 +1,15 @@
 """What people ask in forums about gradients, as scripts for `test_why`, in the form of `why_cases`."""
 
 QUESTIONS = {
+    "an optimiser of the tensor before": (
+        "import torch\n"
+        "w = torch.tensor(3., requires_grad=True)\n"
+        "opt = torch.optim.SGD([w], lr=0.1)\n"
+        "w = torch.tensor(5., requires_grad=True)\n"
+        "(w * w).backward()\n"
+        "opt.step()\n",
+        "w", "gradient", "stale optimiser", 3, "the optimiser of line 3 holds the w of line 2",
+    ),
     "rewrapped": (
         "import torch\n"
         "w = torch.tensor([1., 2.], requires_grad=True)\n"

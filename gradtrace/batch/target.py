@@ -26,6 +26,8 @@ class Target:
     def __enter__(self) -> Any:
         folder = os.path.dirname(os.path.realpath(self.name))
         self.direct = os.path.exists(self.name) and not stat.S_ISREG(os.stat(self.name).st_mode)
+        if not self.direct and os.path.exists(self.name) and not os.access(self.name, os.W_OK):
+            raise UsageError(f"cannot write '{self.name}': permission denied", "choose another place with -o")
         hidden = f".{os.path.basename(self.name)}.{os.getpid()}.tmp"
         self.beside = self.name if self.direct else os.path.join(folder, hidden)
         try:
@@ -45,6 +47,7 @@ class Target:
                 self.writer.close()
                 self.stream.close()
                 if not self.direct:
+                    self.keep_rights()
                     os.replace(self.beside, os.path.realpath(self.name))
         finally:
             with suppress(OSError, ValueError):
@@ -52,3 +55,10 @@ class Target:
             if not self.direct:
                 with suppress(OSError):
                     os.unlink(self.beside)
+
+    def keep_rights(self) -> None:
+        """Gives the new file the owner and the mode of the one that it will replace."""
+        with suppress(OSError):
+            known = os.stat(self.name)
+            os.chmod(self.beside, stat.S_IMODE(known.st_mode))
+            os.chown(self.beside, known.st_uid, known.st_gid)

@@ -192,10 +192,11 @@ def _hint(hint: str, what: str) -> str:
 def python_lines(found: Report, settings: Settings) -> list[str]:
     """The error of a script: its place, then a last line just as Python writes it (`RuntimeError: ...`)."""
     paint = cells.paint if colour.wanted(settings.color, sys.stderr) else _plain
-    head = f"{paint(where(found) + ':', 'bold')} {found.exception} was not caught"
+    head = f"{paint(where(found) + ':', 'bold')} {found.exception or 'an exception'} was not caught"
     if found.hint:
         head += f"; {cells.visible(found.hint)}"
-    last = f"{found.exception}: {escaped(found.message)}" if found.message else str(found.exception)
+    name = cells.visible(found.exception or "")
+    last = f"{name}: {escaped(found.message)}" if name and found.message else name or escaped(found.message)
     return [head, *excerpt(found.place, paint), last]
 
 

@@ -170,22 +170,30 @@ class Streams:
 
 
 class Stream(Frozen):
-    """sys.stdout or sys.stderr as a program sees it."""
+    """sys.stdout or sys.stderr as a program sees it. On a terminal what it prints cannot command that."""
 
-    __slots__ = ("_meter", "_stream", "name")
+    __slots__ = ("_escape", "_meter", "_stream", "name")
 
     def __init__(self, name: str, stream: Any, meter: Meter) -> None:
         self.name = name
         self._stream = stream
         self._meter = meter
+        self._escape = escapes() if is_terminal(stream) else None
 
     def write(self, text: str) -> int:
         if type(text) is not str:
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         self._meter.wrote(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")))
         if self._stream is not None:
-            self._stream.write(text)
+            self._put(text if self._escape is None or text.isprintable() else text.translate(self._escape))
         return len(text)
+
+    def _put(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+        except UnicodeEncodeError:  # letters that the terminal has not; nothing of the text was written
+            encoding = getattr(self._stream, "encoding", None) or "ascii"
+            self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
     def flush(self) -> None:
         if self._stream is not None:
@@ -193,6 +201,20 @@ class Stream(Frozen):
 
     def isatty(self) -> bool:
         return False
+
+
+def is_terminal(stream: Any) -> bool:
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):  # none, or closed
+        return False
+
+
+def escapes() -> dict[int, str]:
+    """Control characters but those that lay out lines, and those that turn the direction of text, as they are escaped."""
+    codes = [*range(8), 11, 12, *range(14, 32), *range(127, 160), 0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F),
+             *range(0x2066, 0x206A)]
+    return {code: chr(code).encode("unicode_escape").decode("ascii") for code in codes}
 
 
 def printer(streams: Streams) -> Callable[..., None]:

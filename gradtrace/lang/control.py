@@ -161,7 +161,7 @@ def managed(manager: Code, origin: int, store: Any, body: Code) -> Code:
             if store is not None:
                 store(f, value)
             signal = body(f)
-        except GradtraceError:
+        except (GradtraceError, KeyboardInterrupt):
             raise
         except Exception as error:
             place = state.origin
@@ -262,7 +262,7 @@ def finally_(body: Code, last: Code) -> Code:
     def run(f: Frame) -> Any:
         try:
             signal = body(f)
-        except GradtraceError:
+        except (GradtraceError, KeyboardInterrupt):
             raise
         except BaseException as error:
             place = state.origin

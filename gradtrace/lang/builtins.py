@@ -211,7 +211,7 @@ def is_terminal(stream: Any) -> bool:
 
 
 def escapes() -> dict[int, str]:
-    """Control characters but those that lay out lines, and those that turn the direction of text, as they are escaped."""
+    """Escapes of control characters but those that lay out lines, and of those that turn the direction of text."""
     codes = [*range(8), 11, 12, *range(14, 32), *range(127, 160), 0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F),
              *range(0x2066, 0x206A)]
     return {code: chr(code).encode("unicode_escape").decode("ascii") for code in codes}

@@ -84,6 +84,7 @@ def test_a_table_keeps_the_rights_of_the_file_that_it_replaces(tmp_path):
     (tmp_path / "o.csv").write_text("old")
     (tmp_path / "o.csv").chmod(0o640)
     (tmp_path / "l.csv").symlink_to("o.csv")
-    subprocess.run([*COMMAND, "map", "x*w", "--data", "d.csv", "-o", "l.csv"], cwd=tmp_path, env=ENVIRONMENT, check=True)
+    subprocess.run([*COMMAND, "map", "x*w", "--data", "d.csv", "-o", "l.csv"], cwd=tmp_path, env=ENVIRONMENT,
+                   check=True)
     assert (tmp_path / "l.csv").is_symlink() and (tmp_path / "o.csv").read_text().startswith("x,w,")
     assert (tmp_path / "o.csv").stat().st_mode & 0o777 == 0o640

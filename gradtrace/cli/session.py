@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, watched: bool = False,
            everything: bool = False, failing: bool = False,
-           jacobians: bool = False, slopes: bool = True, derived: bool = False) -> Trace:
+           jacobians: bool = False, slopes: bool = True, derived: bool = False, out: Any = None) -> Trace:
     """Runs the program, calls backward as the flags say, and returns what happened; `watched`, with backward's steps.
 
     `everything` keeps also what neither the result nor a variable depends on. With `failing` a program that raised has
     a trace too, with what it raised in `failure`. `jacobians` notes the matrix of a step without a plain derivative;
     without `slopes` local derivatives are not noted at all, which a long run's time shows.
+    What it prints goes to `out`, or to stderr.
     With `derived` a backward under --create-graph is part of the trace: its own operations, and "w.grad".
     UsageError if the program is empty, or makes no tensor.
     """
@@ -52,7 +53,7 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
 
     try:
         # what the program prints goes to stderr: stdout carries the command's result alone
-        execute(program, tensors, dtype, sys.stderr, record=True, outputs=names(how.output), budget=budget,
+        execute(program, tensors, dtype, out or sys.stderr, record=True, outputs=names(how.output), budget=budget,
                 watcher=watch, then=differentiate)
     except ProgramError as error:
         error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items())

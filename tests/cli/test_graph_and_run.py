@@ -181,3 +181,26 @@ def test_create_graph_joins_the_two(answer):
 
 def test_infinite_constants_are_told(answer):
     assert "-inf" in answer("graph", "x.masked_fill(x > 0, -inf).exp().sum()", "--x", "1,-1")
+
+
+# ---- large graphs
+
+BEGIN = "import torch\ny = x = torch.tensor(0.5, requires_grad=True)\n"
+LONG_LOOP = BEGIN + "for i in range(5000):\n    y = torch.sin(y) * 0.9\n"
+STATEMENTS = BEGIN + "a = torch.sin(y)\ny = a * 0.9\n" * 5000
+
+
+@pytest.mark.parametrize("text, name", [(LONG_LOOP, "for i in range(5000)"), (STATEMENTS, "sin, mul 0.9")])
+def test_ten_thousand_operations_are_one_box(gt, here, text, name):
+    (here / "long.py").write_text(text)
+    result = gt("graph", "long.py", "-o", "g.svg")
+    assert result.exit_code == 0, result.stderr
+    assert "10,000 operations, folded into 1" in result.stderr and "--depth all everything" in result.stderr
+    picture = (here / "g.svg").read_text()
+    assert name in picture and len(picture) < 50_000
+
+
+def test_a_source_beyond_the_limit_names_its_option(refusal, here):
+    (here / "long.py").write_text(STATEMENTS)
+    code, said = refusal("graph", "long.py", "--max-source", "100000")
+    assert code != 0 and "--max-source" in said

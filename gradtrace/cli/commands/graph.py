@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import options, output, report
+from gradtrace.cli import options, output, progress, report
 from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.errors import UsageError
 
@@ -76,7 +76,8 @@ def graph(
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
     suffix = "" if output_file is None else render.suffix_of(output_file)
     watched = derivatives or color_by == "grad-norm" or suffix in render.WATCHED or tensorboard is not None
-    trace = session.record(program, inputs, how, options.budget(flags), watched=watched, derived=True)
+    with progress.shown("graph", "running the program") as heard:
+        trace = session.record(program, inputs, how, options.budget(flags), watched=watched, derived=True, out=heard)
     look = dot.Options(style, theme, not no_legend, not no_values, not no_gradients, autograd_nodes, derivatives,
                        direction, levels, color_by)
     if tensorboard is not None:
@@ -85,7 +86,9 @@ def graph(
         events.write(trace, tensorboard)
         if output_file is None:
             return
-    drawn = model.model(trace, style, folded(trace, depth, expand))
+    with progress.shown("graph", f"folding {len(trace.operations):,} operations"):
+        drawn = model.model(trace, style, folded(trace, depth, expand))
+    tell_folding(drawn.fold, len(trace.operations))
     if output_file is None:
         output.write(shown(drawn, look, flags["color"]))
         return
@@ -93,7 +96,9 @@ def graph(
 
     if suffix in render.DRAWN[:3] and len(drawn.nodes) > MANY:
         report.write(f"gradtrace graph: laying out {len(drawn.nodes):,} nodes; --depth N folds them")
-    files.write_output(output_file, render.render(drawn, look, suffix, dpi))
+    with progress.shown("graph", f"drawing {len(drawn.nodes):,} nodes"):
+        content = render.render(drawn, look, suffix, dpi)
+    files.write_output(output_file, content)
 
 
 def shown(drawn: Model, look: Options, color: str | None) -> str:
@@ -111,17 +116,20 @@ def shown(drawn: Model, look: Options, color: str | None) -> str:
 
 
 def folded(trace: Trace, depth: str | None, expand: tuple[str, ...]) -> Fold:
-    """The trace as --depth and --expand fold it; tells on stderr where it was folded to fit."""
+    """The trace as --depth and --expand fold it."""
     from gradtrace.views.fold import EVERYTHING, fold
 
-    found = fold(trace, EVERYTHING if depth == "all" else None if depth is None else int(depth), options.names(expand))
+    return fold(trace, EVERYTHING if depth == "all" else None if depth is None else int(depth), options.names(expand))
+
+
+def tell_folding(found: Fold, operations: int) -> None:
+    """Says on stderr that the graph was folded to fit, and how to see more of it."""
     if found.automatic:
         more = "--depth N and --expand NAME show more"
         if len(found.groups) > 1 and any(group.kind == "chain" for group in found.groups):
             more = '--expand "lines 1-20" shows those'
-        report.write(f"gradtrace graph: {len(trace.operations):,} operations, folded into {found.shown}; {more}, "
+        report.write(f"gradtrace graph: {operations:,} operations, folded into {found.shown}; {more}, "
                      "--depth all everything")
-    return found
 
 
 def depth_of(text: str) -> str:

@@ -1,0 +1,86 @@
+"""What takes longer than a moment says so on stderr: on a terminal a line that counts the seconds and then goes away.
+
+    with progress.shown("graph", "drawing 2,006 nodes"):
+        ...
+
+Elsewhere (a log) it is one line after ten seconds, and another one each minute. A thread writes it, which is begun
+before the program's wall stands, and ends with the step.
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+import time
+from contextlib import suppress
+
+from gradtrace.annotations import Any
+from gradtrace.cli import colour
+
+FIRST, AGAIN = 1.0, 0.5  # seconds, on a terminal
+FIRST_IN_A_LOG, AGAIN_IN_A_LOG = 10.0, 60.0
+CLEAR = "\r\x1b[K"
+
+
+class shown:
+    """A step that may take long. It can be written to as stderr: what a program prints does not get into the line."""
+
+    def __init__(self, command: str, what: str) -> None:
+        self._text = f"gradtrace {command}: {what}"
+        self._lock = _thread.allocate_lock()
+        self._over = False
+        self._drawn = False
+        self._terminal = False
+
+    def __enter__(self) -> shown:
+        self._stream: Any = sys.stderr
+        if self._stream is None:
+            return self
+        self._terminal = colour.is_terminal(self._stream)
+        self._start = time.monotonic()
+        with suppress(RuntimeError):  # no more threads to be had: then without
+            _thread.start_new_thread(self._tell, ())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._over = True
+            self._clear()
+
+    def _tell(self) -> None:
+        wait = FIRST if self._terminal else FIRST_IN_A_LOG
+        while True:
+            time.sleep(wait)
+            with self._lock:
+                if self._over:
+                    return
+                line = f"{self._text}, {time.monotonic() - self._start:.0f} s"
+                self._put(f"\r{line}\x1b[K" if self._terminal else line + "\n")
+                self._drawn = self._terminal
+            wait = AGAIN if self._terminal else AGAIN_IN_A_LOG
+
+    def _clear(self) -> None:
+        if self._drawn:
+            self._put(CLEAR)
+            self._drawn = False
+
+    def _put(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._over = True  # nobody listens any more
+
+    # ---- as a stream
+
+    def write(self, text: str) -> int:
+        with self._lock:
+            self._clear()
+            return self._stream.write(text) if self._stream is not None else len(text)
+
+    def flush(self) -> None:
+        if self._stream is not None:
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

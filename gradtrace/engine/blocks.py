@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gradtrace.engine.sweep import Sweep
 
 BLOCK = 1 << 14
+ROOM = 31 << 20  # bytes; glibc learns from sizes below 32 MiB
 
 
 class _Blocks(_Array):
@@ -177,6 +178,9 @@ def exit_to(now: Sweep, target: Node, source: Node, index: int, exits: list[Exit
 
 
 def run_blocks(steps: list[Step], have: list[Any], whole: list[Any], g: Any) -> None:
+    # The C library gives freed memory back to the system in pieces of what it has seen freed. With none but huge arrays
+    # in the process that would be each block's temporary, to be cleared and mapped in again for the next one.
+    np.empty(ROOM, np.uint8)
     size, dtype = g.size, g.dtype
     whole = [array.reshape(-1) for array in whole]
     expanded = not any(g.strides)  # one number for all, as from a sum

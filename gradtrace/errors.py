@@ -26,6 +26,7 @@ class GradtraceError(Exception):
     """
 
     exit_code = 1
+    forward: object | None = None  # of an error in backward: the place of the operation that was differentiated
     run: object | None = None  # what was done until then, if the run was recorded
 
     def __init__(self, message: str, hint: str = "", place: object | None = None) -> None:

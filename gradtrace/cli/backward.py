@@ -137,7 +137,10 @@ def refused(run: Any, error: Exception) -> ProgramError:
     """An error of a backward that the tool called, placed at the expression that it started from."""
     span = root_span(run)
     place = None if span is None else run.program.source.place(span)
-    return ProgramError(str(error), hints.of_backward(str(error)), place)
+    told = ProgramError(str(error), hints.of_backward(str(error)), place)
+    if origin := vars(error).get("_forward", 0):
+        told.forward = run.program.source.place(run.spans[origin])
+    return told
 
 
 def root_span(run: Any) -> Any:

@@ -8,7 +8,8 @@
 
     schema "gradtrace/error", version 1, kind (the class of error: "UsageError", "ParseError", "ProgramError", ...),
     exception (for a ProgramError the Python exception: "RuntimeError", else null), message, hint, file, line, column,
-    source_line (null where there is no place), exit_code
+    source_line (null where there is no place), exit_code, forward (for an error in backward the line, column and
+    source_line of the operation that was differentiated, else null)
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class Report(NamedTuple):
     place: Any
     exit_code: int
     prefix: str = "gradtrace"  # stands where the place would
+    forward: Any = None  # the place of the operation whose backward failed
 
 
 def escaped(text: str) -> str:
@@ -126,11 +128,13 @@ def describe(error: Exception) -> Report:
 def program_error(error: ProgramError) -> Report:
     cause = error.__cause__
     if cause is not None:
-        return Report("ProgramError", type(cause).__name__, str(cause), error.hint, error.place, error.exit_code)
+        return Report("ProgramError", type(cause).__name__, str(cause), error.hint, error.place, error.exit_code,
+                      forward=error.forward)
     name, colon, message = error.message.partition(": ")
     if not colon or not name.isidentifier():
         name, message = "", error.message
-    return Report("ProgramError", name or None, message, error.hint, error.place, error.exit_code)
+    return Report("ProgramError", name or None, message, error.hint, error.place, error.exit_code,
+                  forward=error.forward)
 
 
 def is_clicks(error: Exception) -> bool:
@@ -166,7 +170,7 @@ def lines(found: Report, settings: Settings) -> list[str]:
     paint = cells.paint if colour.wanted(settings.color, sys.stderr) else _plain
     what = sentence(found)
     head = [f"{paint(where(found) + ':', 'bold')} {paint(what, 'red')}{_hint(found.hint, what)}"]
-    body = excerpt(found.place, paint)
+    body = [*excerpt(found.place, paint), *of_forward(found, paint)]
     if found.hint and _is_prose(what):
         body.append(f"{paint('hint:', 'bold')} {cells.visible(found.hint)}")
     return head + body
@@ -197,14 +201,24 @@ def python_lines(found: Report, settings: Settings) -> list[str]:
         head += f"; {cells.visible(found.hint)}"
     name = cells.visible(found.exception or "")
     last = f"{name}: {escaped(found.message)}" if name and found.message else name or escaped(found.message)
-    return [head, *excerpt(found.place, paint), last]
+    return [head, *excerpt(found.place, paint), *of_forward(found, paint), last]
+
+
+def of_forward(found: Report, paint: Any) -> list[str]:
+    """Where the operation stands whose backward failed, if that is another place."""
+    place, start = found.forward, found.place
+    if place is None or (start is not None and (place.line, place.column) == (start.line, start.column)):
+        return []
+    return [f"{paint(spot(place) + ':', 'bold')} in the backward of this", *excerpt(place, paint)]
+
+
+def spot(place: Any) -> str:
+    return f"{cells.visible(place.name)}:{place.line}:{place.column}"
 
 
 def where(found: Report) -> str:
     place = found.place
-    if place is None:
-        return found.prefix
-    return f"{cells.visible(place.name)}:{place.line}:{place.column}"
+    return found.prefix if place is None else spot(place)
 
 
 def excerpt(place: Any, paint: Any) -> list[str]:
@@ -263,5 +277,10 @@ def as_json(found: Report) -> str:
         "column": place.column if place else None,
         "source_line": place.text if place else None,
         "exit_code": int(found.exit_code),
+        "forward": as_plain(found.forward),
     }
     return json.dumps(document)
+
+
+def as_plain(place: Any) -> dict[str, Any] | None:
+    return None if place is None else {"line": place.line, "column": place.column, "source_line": place.text}

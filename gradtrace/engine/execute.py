@@ -66,8 +66,22 @@ def run(
             sweep(roots, keep_graph)
             return {}
         return _run(roots, keep_graph, wanted, accumulate)
+    except Exception as error:
+        note_forward(error)
+        raise
     finally:
         state.grad_enabled, state.running = before, outer
+
+
+def note_forward(error: Exception) -> None:
+    """Writes into an error of a backward pass the origin of the node that failed, which is looked up only then."""
+    trace = error.__traceback__
+    while trace is not None and not hasattr(error, "_forward"):
+        if trace.tb_frame.f_code.co_name in ("_run", "follow"):
+            node = trace.tb_frame.f_locals.get("node")
+            if isinstance(node, Node) and node.origin:
+                error._forward = node.origin  # type: ignore[attr-defined]
+        trace = trace.tb_next
 
 
 def watched(

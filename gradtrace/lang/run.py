@@ -226,7 +226,10 @@ def failure(machine: Machine, error: BaseException) -> GradtraceError:
         hint = advice("call_depth")
     text = words(error)
     name = type(error).__name__
-    return ProgramError(f"{name}: {text}" if text else name, hint, place)
+    told = ProgramError(f"{name}: {text}" if text else name, hint, place)
+    if origin := vars(error).get("_forward", 0):
+        told.forward = machine.place(origin)
+    return told
 
 
 def words(error: BaseException) -> str:

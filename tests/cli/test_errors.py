@@ -188,3 +188,20 @@ def test_a_message_of_a_megabyte_is_cut(refusal, here):
     (here / "e.txt").write_text("a" * 900_000)
     code, said = refusal("eval", "e.txt")
     assert code == 2 and len(said) < 20_000
+
+
+def test_an_error_in_backward_also_marks_the_operation_of_the_forward(tmp_path):
+    import json
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    text = "import torch\nw = torch.ones(3, requires_grad=True)\ny = w.exp()\ny.add_(1)\ny.sum().backward()\n"
+    (tmp_path / "p.py").write_text(text)
+    command = [sys.executable, "-m", "gradtrace", "run", "./p.py"]
+    environment = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    said = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True).stderr.splitlines()
+    assert said[:2] == ["./p.py:5:1: RuntimeError was not caught", "    y.sum().backward()"]
+    assert said[3:6] == ["./p.py:3:5: in the backward of this", "    y = w.exp()", "        ^~~~~~~"]
+    done = subprocess.run([*command, "--errors=json"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert json.loads(done.stderr)["forward"] == {"line": 3, "column": 5, "source_line": "y = w.exp()"}

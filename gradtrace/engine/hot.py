@@ -86,27 +86,31 @@ def hot(record: Op, common: Callable[..., Any]) -> Any:
 
 
 def unary_text(record: Op) -> str:
+    floats, wide, others = checked(record, "input", 8)
     return f"""
 def call(input):
-    spec = input._spec if type(input) is Tensor else None
-    if spec is None or state.closely:
+    now = state
+    try:
+        spec = input._spec
+    except AttributeError:  # no tensor
+        spec = None
+    if spec is None or now.closely:
         return common(input)
     x = input._data
     if spec is FLOAT:
         try:
             z = scalar(x)
         except TRAPS:
-            return common(input)
+            return common(input){floats}
         plans = on_floats
     elif spec.wide:
-        z = wide(x)
+        z = wide(x){wide}
         plans = on_wide
     else:
-        z = kernel(x)
+        z = kernel(x){others}
         plans = on_others
-{checked(record, "input")}
 {RESULT}
-    if input._req and state.grad_enabled:
+    if input._req and now.grad_enabled:
         {node_lines(record, 1, 8)}
 {END}
 """
@@ -114,24 +118,26 @@ def call(input):
 
 def plain_text(record: Op) -> str:
     """Of a tensor and one number that is no operand but a plain argument."""
+    floats, _, arrays = checked(record, "input, p", 12)
     return f"""
 def call(input, p):
-    spec = input._spec if type(input) is Tensor else None
-    if spec is None or state.closely or (type(p) is not float and type(p) is not int):
+    now = state
+    spec = input._spec
+    kind = type(p)
+    if spec is None or now.closely or (kind is not float and kind is not int):
         return common(input, p)
     x = input._data
     try:
         if spec is FLOAT:
-            z = scalar(x, p)
+            z = scalar(x, p){floats}
             plans = on_floats
         else:
-            z = kernel(x, p)
+            z = kernel(x, p){arrays}
             plans = on_wide if spec.wide else on_others
     except TRAPS:
         return common(input, p)
-{checked(record, "input, p")}
 {RESULT}
-    if input._req and state.grad_enabled:
+    if input._req and now.grad_enabled:
         {node_lines(record, 1, 8)}
         node.b = (p,)
 {END}
@@ -140,10 +146,12 @@ def call(input, p):
 
 def binary_text(record: Op) -> str:
     sign = SIGNS.get(record.scalar)  # type: ignore[arg-type]
+    floats, _, arrays = checked(record, "a, b", 12)
     return f"""
 def call(a, b):
+    now = state
     spec = a._spec
-    if spec is None or state.closely:
+    if spec is None or now.closely:
         return common(a, b)
     kind = type(b)
     if kind is Tensor:
@@ -157,27 +165,26 @@ def call(a, b):
     x = a._data
     try:
         if spec is FLOAT:
-            z = {f"x {sign} y" if sign else "scalar(x, y)"}
+            z = {f"x {sign} y" if sign else "scalar(x, y)"}{floats}
             plans = on_floats
         else:
             if kind is not Tensor:
                 y = spec.numbers.get(b)
                 if y is None:
                     y = spec.number(b)
-            z = kernel(x, y)
+            z = kernel(x, y){arrays}
             plans = on_wide if spec.wide else on_others
     except TRAPS:
         return common(a, b)
-{checked(record, "a, b")}
 {RESULT}
-    if a._req and state.grad_enabled:
+    if a._req and now.grad_enabled:
         if kind is not Tensor:
             {node_lines(record, NUMBER, 12)}
         elif b._req:
             {node_lines(record, 3, 12)}
         else:
             {node_lines(record, 1, 12)}
-    elif kind is Tensor and b._req and state.grad_enabled:
+    elif kind is Tensor and b._req and now.grad_enabled:
         {node_lines(record, 2, 8)}
 {END}
 """
@@ -199,8 +206,8 @@ END = """
     out._fn = node
     node.nrs = node.rare = None
     node.spec = spec
-    node.seq = state.seq = state.seq + 1
-    node.origin = state.origin
+    node.seq = now.seq = now.seq + 1
+    node.origin = now.origin
     return out
 """
 # The node that gets a gradient: the tensor's own, or a leaf's accumulator, which only a weak reference knows.
@@ -244,11 +251,11 @@ def raw_bits(plan: Plan, mask: int) -> int:
     return plan.keeps & wanted(mask)
 
 
-def checked(record: Op, arguments: str) -> str:
-    """A kernel of our own may give something else than its operands are; numpy's and Python's do not."""
-    if record.scalar in SIGNS and isinstance(record._kernel, str):
-        return ""
-    return f"    if not fits(z, spec):\n        return common({arguments})"
+def checked(record: Op, arguments: str, indent: int) -> tuple[str, str, str]:
+    """Lines after the kernel for floats, float64 arrays and others. Only our own may give something else than it got."""
+    doubt = ("\n" + " " * indent).join(["", "if not fits(z, spec):", f"    return common({arguments})"])
+    own = (hasattr(record.scalar, "__code__"), hasattr(record.wide, "__code__"), hasattr(record.kernel, "__code__"))
+    return tuple(doubt if each else "" for each in own)  # type: ignore[return-value]
 
 
 def no_kernel(*operands: float) -> float:

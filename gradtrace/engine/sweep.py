@@ -74,7 +74,7 @@ class Sweep:
 
         After an error the first in `heap` is the node that failed.
         """
-        heap, pending, keep = self.heap, self.pending, self.keep
+        heap, pending, release = self.heap, self.pending, not self.keep
         try:
             while True:
                 try:
@@ -90,7 +90,7 @@ class Sweep:
                         else:
                             value = g if step is None else step(node, g)
                             target = node.na if kind == FIRST else node.nb
-                        if plan.saves and not keep:
+                        if release and plan.saves:
                             node.a = FREED
                             node.b = node.out = None
                         if type(target) is AccumulateGrad:

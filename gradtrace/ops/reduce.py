@@ -23,6 +23,8 @@ DEGREES_WARNING = (
 )
 
 
+FEW = 256  # elements
+
 # ---- kernels
 
 
@@ -97,10 +99,18 @@ def logical(ufunc: str) -> Any:
 
 
 def spread(xp: Any, g: Any, shape: Any, dims: Any = None, keepdim: bool = False) -> Any:
-    """What belongs to a reduction's result, stretched over the elements it was made from; nothing is allocated."""
+    """What belongs to a reduction's result, stretched over the elements it was made from.
+
+    Nothing is allocated, unless they are few: numpy takes longer to stretch one number than to write some.
+    """
     if dims is not None and not keepdim:
         g = with_dims(xp, g, shape, dims)
-    return g if type(g) is float and not shape else xp.expand(g, tuple(shape))
+    if type(g) is float:
+        if not shape:
+            return g
+        if count(shape) <= FEW:
+            return np.full(shape, g)
+    return xp.expand(g, tuple(shape))
 
 
 def with_dims(xp: Any, g: Any, shape: Any, dims: Any) -> Any:

@@ -11,7 +11,8 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.hot import hot, no_kernel
 from gradtrace.engine.node import accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, Op, records
-from gradtrace.engine.saved import SAVE, note_versions
+from gradtrace.engine.plan import SAVE
+from gradtrace.engine.saved import note_versions
 from gradtrace.engine.spec import LARGE, spec_of
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, blank, normalise

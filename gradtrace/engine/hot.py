@@ -13,10 +13,10 @@ from __future__ import annotations
 import operator as py
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.formulas import Writer, formula
 from gradtrace.engine.namespace import ARRAY, SCALAR
 from gradtrace.engine.node import FREED, Hot, accumulator
-from gradtrace.engine.op import FLOAT_TRAPS, Op, Plan
+from gradtrace.engine.op import FLOAT_TRAPS, Op
+from gradtrace.engine.plan import Plan
 from gradtrace.engine.spec import FLOAT
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, blank
@@ -252,7 +252,7 @@ def raw_bits(plan: Plan, mask: int) -> int:
 
 
 def checked(record: Op, arguments: str, indent: int) -> tuple[str, str, str]:
-    """Lines after the kernel for floats, float64 arrays and others. Only our own may give something else than it got."""
+    """Lines after the kernel for floats, float64 arrays, others: only a kernel of ours may give something else."""
     doubt = ("\n" + " " * indent).join(["", "if not fits(z, spec):", f"    return common({arguments})"])
     own = (hasattr(record.scalar, "__code__"), hasattr(record.wide, "__code__"), hasattr(record.kernel, "__code__"))
     return tuple(doubt if each else "" for each in own)  # type: ignore[return-value]
@@ -287,6 +287,8 @@ def step(record: Op, plan: Plan, mask: int, data: int) -> Callable[..., Any] | N
 
     None where each is `g` itself.
     """
+    from gradtrace.engine.formulas import Writer, formula
+
     floats = data == FLOATS
     values: dict[str, Any] = {"Unusual": Unusual, "FREED": FREED}
     names = ("x", "y")[: record.arity] + ("p",) * len(record.plain_names)

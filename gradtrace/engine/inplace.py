@@ -18,7 +18,8 @@ from gradtrace.engine.namespace import ARRAY, TRACED
 from gradtrace.engine.node import Node
 from gradtrace.engine.op import Op, d, op, records
 from gradtrace.engine.overlap import refuse_overlap, repeats
-from gradtrace.engine.saved import SAVE, layout, source_node
+from gradtrace.engine.plan import SAVE
+from gradtrace.engine.saved import layout, source_node
 from gradtrace.engine.spec import spec_of
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge, hooks_into_ops

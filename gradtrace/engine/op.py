@@ -25,20 +25,20 @@ Calling a record runs it on Tensors and records a node when a gradient can be as
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, NamedTuple
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import refuse_mismatch
 from gradtrace.engine.cost import charge
 from gradtrace.engine.extra import Counter
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import WITH_PLAIN, AccumulateGrad, Meta, Node, UndefinedGrad
+from gradtrace.engine.plan import DROP, META, SAVE, Derivative, Plan, d
 from gradtrace.engine.promote import promote
 from gradtrace.engine.recording import record_call
-from gradtrace.engine.saved import DROP, META, SAVE, mark_view
+from gradtrace.engine.saved import mark_view
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, normalise
 
-Rule = Callable[..., Any]
 # What Python's float arithmetic raises where IEEE arithmetic gives inf or nan.
 FLOAT_TRAPS = (ZeroDivisionError, OverflowError, ValueError)
 NUMBERS = (float, int, bool)
@@ -46,56 +46,6 @@ NUMBERS = (float, int, bool)
 UFUNCS = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 
 records: dict[str, Op] = {}
-
-
-class Derivative(NamedTuple):
-    needs: tuple[str, ...]
-    rule: Rule
-    traced: Rule
-
-
-def d(needs: str, rule: Rule, traced: Rule | None = None) -> Derivative:
-    """A derivative: the names it needs kept, and the rule.
-
-    `traced` replaces the rule in a recorded pass, where PyTorch shows one operator for what is several steps here, and
-    a call of that operator would be slower on plain numbers.
-    """
-    return Derivative(tuple(needs.split()), rule, traced or rule)
-
-
-class Plan:
-    """What a node keeps and which rules it runs, for one set of arguments that require grad."""
-
-    __slots__ = (
-        "actions", "keeps", "kind", "quick", "raw", "record", "rules", "save_out", "saves", "step", "traced_rules",
-        "which_out",
-    )
-
-    def __init__(
-        self,
-        actions: tuple[int, ...],
-        save_out: bool,
-        which_out: tuple[int, ...] | None,  # of several results, those to keep; None for all
-        saves: bool,
-        rules: tuple[tuple[int, Rule], ...],
-        traced_rules: tuple[tuple[int, Rule], ...],  # those of a recorded pass
-        quick: bool,  # for backward's common case: one or two tensors in, one out, a kernel for floats
-    ) -> None:
-        self.quick = quick
-        self.actions = actions
-        self.keeps = sum(1 << i for i, action in enumerate(actions) if action == SAVE)  # the same as bits
-        self.save_out = save_out
-        self.which_out = which_out
-        self.saves = saves
-        self.rules = rules
-        self.traced_rules = traced_rules
-        self.kind = 0  # of a plan of the common path (hot.py): which edges its `step` has a gradient for
-        self.step: Any = None
-        self.record: Any = None  # of such a plan
-        self.raw = 0  # of such a plan, as bits: the operands that are kept as raw data, see Node
-
-    def copy(self) -> Plan:
-        return Plan(self.actions, self.save_out, self.which_out, self.saves, self.rules, self.traced_rules, self.quick)
 
 
 class Op:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.node import Meta, Node, accumulator, named
-from gradtrace.engine.saved import META, SAVE, keep, layout, note_versions, source_node
+from gradtrace.engine.plan import META, SAVE
+from gradtrace.engine.saved import keep, layout, note_versions, source_node
 from gradtrace.engine.spec import spec, spec_of
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 
 if TYPE_CHECKING:
-    from gradtrace.engine.op import Op, Plan
+    from gradtrace.engine.op import Op
+    from gradtrace.engine.plan import Plan
 
 
 def record_call(self: Op, args: tuple[Any, ...], mask: int, raw: Any, name: str | None = None) -> Node:

@@ -7,9 +7,9 @@ from gradtrace.engine import view_rules
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import WITH_PLAIN, AccumulateGrad, Meta, Node, accumulator, named
+from gradtrace.engine.plan import META, SAVE
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
-DROP, SAVE, META = 0, 1, 2
 SAVED_INFERENCE_MESSAGE = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
     "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "

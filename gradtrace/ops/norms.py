@@ -13,7 +13,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import linalg
 from gradtrace.ops.arguments import count, one_dim, some_dims, torch_function
-from gradtrace.ops.arithmetic import refuse_bools
+from gradtrace.ops.arithmetic_kernels import refuse_bools
 from gradtrace.ops.reduce import add_up, fold, numpy_dtype, with_dims
 
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Iterable, NamedTuple
 from gradtrace.engine import Tensor
 from gradtrace.engine.node import AccumulateGrad, Node
-from gradtrace.engine.saved import SAVE
+from gradtrace.engine.plan import SAVE
 from gradtrace.trace.ident import ident
 from gradtrace.trace.operands import constant_text
 from gradtrace.trace.record import FunctionEdge, FunctionRecord, Saved, Span

@@ -1,0 +1,141 @@
+"""What the operators of arithmetic do to arrays, where numpy's own functions differ from PyTorch's kernels."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.rounding import multiply_add, power_once
+
+NO_BOOL = (
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+    "`~` or `logical_not()` operator instead."
+)
+
+
+def is_bool(a: Any) -> bool:
+    return hasattr(a, "dtype") and a.dtype.kind == "b"
+
+
+def refuse_bools(raws: list[Any]) -> None:
+    """Subtraction does not mix with bools, neither tensors nor Python's."""
+    found = sum(type(raw) is bool or is_bool(raw) for raw in raws[:2])
+    if found == 2:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    if found:
+        raise RuntimeError(NO_BOOL)
+
+
+def plus_scaled(a: Any, b: Any, alpha: Any) -> Any:
+    return multiply_add(a, float(alpha), b) if a.dtype.kind == "f" else np.add(a, scaled(b, alpha))
+
+
+def minus_scaled(a: Any, b: Any, alpha: Any) -> Any:
+    return multiply_add(a, -float(alpha), b) if a.dtype.kind == "f" else np.subtract(a, scaled(b, alpha))
+
+
+def scaled(b: Any, alpha: Any) -> Any:
+    return np.logical_and(b, alpha) if b.dtype.kind == "b" else np.multiply(b, alpha)
+
+
+def negate(a: Any) -> Any:
+    """np.negative, which is its `ufunc` for float64 (see rounding.once)."""
+    if is_bool(a) or type(a) is bool:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
+        )
+    return np.negative(a)
+
+
+negate.ufunc = "negative"  # type: ignore[attr-defined]
+
+
+def power_kernel(a: Any, b: Any) -> Any:
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype.kind in "iu" and b.dtype.kind in "iu" and bool((b < 0).any()):
+        return integer_power(a, b)
+    if a.dtype.kind == "f" and b.ndim == 0 and b == 2:
+        return a * a
+    return power_once(a, b)
+
+
+def integer_power(a: Any, b: Any) -> Any:
+    """Integer powers where some exponents are negative: only 1 and -1 have an inverse, all others give 0."""
+    out = np.power(a, np.abs(b))
+    return np.where((b < 0) & (np.abs(a) != 1), 0, out).astype(out.dtype)
+
+
+def power_scalar_kernel(a: Any, exponent: Any) -> Any:
+    if a.dtype.kind == "b" and type(exponent) is bool:
+        return np.logical_or(a, not exponent)
+    if exponent == 2:
+        return a * a
+    if exponent == 1:
+        return +a
+    if exponent == 0.5 and a.dtype.kind == "f":
+        # np.power(-0.0, 0.5) is 0 where sqrt keeps the sign; PyTorch uses sqrt here.
+        return np.sqrt(a)
+    if exponent == -0.5 and a.dtype.kind == "f":
+        return 1 / np.sqrt(a)
+    if exponent == 3 and a.dtype.kind == "f":
+        return a * a * a
+    if exponent == -2 and a.dtype.kind == "f":
+        return 1 / (a * a)
+    return power_kernel(a, np.asarray(exponent).astype(a.dtype))
+
+
+def reversed_subtract(a: Any, other: Any) -> Any:
+    return np.subtract(other, a)
+
+
+def arrays(a: Any, b: Any) -> tuple[Any, Any]:
+    """The operands as arrays; a Python number takes the array's dtype."""
+    a = np.asarray(a)
+    return a, np.asarray(b, a.dtype) if isinstance(b, (int, float)) else np.asarray(b)
+
+
+def first_extreme(reaches: Any, a: Any, b: Any) -> Any:
+    """a where it reaches b or b is nan, else b; of equal zeros the first."""
+    return np.where(reaches(a, b) | (b != b), a, b)
+
+
+def python_remainder(a: Any, b: Any) -> Any:
+    a, b = arrays(a, b)
+    if a.dtype.kind in "iu" and a.size and bool((b == 0).any()):
+        raise RuntimeError("ZeroDivisionError")
+    if a.dtype.kind != "f" and b.dtype.kind != "f":
+        return np.remainder(a, b)
+    r = np.fmod(a, b)  # a zero keeps the sign of a, where np.remainder gives it b's
+    return np.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
+
+
+def truncated_remainder(a: Any, b: Any) -> Any:
+    a, b = arrays(a, b)
+    if a.dtype.kind in "iu" and bool((b == 0).any()):
+        raise RuntimeError("ZeroDivisionError")
+    return np.fmod(a, b)
+
+
+def floor_division(a: Any, b: Any) -> Any:
+    a, b = arrays(a, b)
+    if a.dtype.kind in "iu" and a.size and bool((b == 0).any()):
+        raise RuntimeError("ZeroDivisionError")
+    if a.dtype.kind == "f":
+        # np.floor_divide gives nan for x // 0, where PyTorch has inf.
+        return np.where(b == 0, a / b, np.floor_divide(a, b)).astype(a.dtype)
+    return np.floor_divide(a, b)
+
+
+def rounded_division(a: Any, b: Any, mode: str) -> Any:
+    if mode == "floor":
+        return floor_division(a, b)
+    a, b = arrays(a, b)
+    if a.dtype.kind == "f":
+        return np.trunc(a / b)
+    if a.size and bool((b == 0).any()):
+        raise RuntimeError("ZeroDivisionError")
+    quotient = np.abs(a) // np.abs(b)
+    return (np.sign(a) * np.sign(b) * quotient).astype(a.dtype)

@@ -123,7 +123,7 @@ BY_NAME: dict[str, frozenset[str]] = {
         initial_value initialized_value initializer load name op read_value shape trainable value"""),
     "gradtrace.static.graph.Operation": words("graph inputs name outputs run type"),
     "gradtrace.static.graph.Graph": words("as_default finalize finalized get_operations get_tensor_by_name"),
-    "gradtrace.static.graph.DType": words("is_floating name"),
+    "gradtrace.static.elements.DType": words("is_floating name"),
     "gradtrace.static.train.GradientDescentOptimizer": OPTIMIZER,
     "gradtrace.static.train.MomentumOptimizer": OPTIMIZER,
     "gradtrace.static.train.AdamOptimizer": OPTIMIZER,

@@ -40,7 +40,7 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> l
     graph.check_open()
     parts = list(map(graph.reach, outputs)), list(map(graph.reach, chosen)), list(map(graph.reach, weights))
     everything = ancestors([*outputs, *weights], Anything())
-    known = all(None not in t.shape for op in everything for t in op.outputs)
+    known = all(t.is_known for op in everything for t in op.outputs)
     found = iter(expanded(graph, *parts, name) if known else as_one(graph, *parts, name))
     return [next(found) if there else None for there in reached]
 

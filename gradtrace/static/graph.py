@@ -17,13 +17,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from gradtrace.engine import dtypes
 from gradtrace.engine import tensor as engine
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
 from gradtrace.ops import api, find
+from gradtrace.static.elements import DType, dtype_name, has_fraction, raw_of
 
 SIZES = (2, 3)  # what an unknown size is tried with
 NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
@@ -70,7 +70,10 @@ class Operation:
 
 
 class Tensor:
-    """A result of an operation that has not run: `op`, `name`, `shape` (None: unknown), `dtype`."""
+    """A result of an operation that has not run: `op`, `name`, `shape`, `dtype`.
+
+    A size that is not known is None in the shape; where not even their number is, the shape itself is None.
+    """
 
     __slots__ = ("dtype", "examples", "index", "op", "shape")
     __array_ufunc__ = None  # numpy's arrays leave the signs to us
@@ -86,7 +89,9 @@ class Tensor:
     def __init__(self, op: Operation, index: int, examples: Values) -> None:
         self.op, self.index, self.examples = op, index, examples
         first, second = (tuple(e.shape) for e in examples)
-        self.shape: Shape = tuple(a if a == b else None for a, b in zip(first, second, strict=True))
+        same = len(first) == len(second)
+        pairs = zip(first, second, strict=True) if same else ()
+        self.shape: Shape | None = tuple(a if a == b else None for a, b in pairs) if same else None
         self.dtype = DType(examples[0].dtype.name)
 
     @property
@@ -97,8 +102,13 @@ class Tensor:
     def name(self) -> str:
         return f"{self.op.name}:{self.index}"
 
-    def get_shape(self) -> Shape:
+    def get_shape(self) -> Shape | None:
         return self.shape
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all of its shape is."""
+        return self.shape is not None and None not in self.shape
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """The value, from `session` or the one that is open."""
@@ -107,7 +117,7 @@ class Tensor:
         return (session or open_session()).run(self, feed_dict)
 
     def __str__(self) -> str:
-        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name})'
+        return f'Tensor("{self.name}", shape={spelled(self.shape)}, dtype={self.dtype.name})'
 
     __repr__ = __str__
 
@@ -130,17 +140,8 @@ class Tensor:
         return self is other
 
 
-class DType(NamedTuple):
-    """An element type: `float32.name`."""
-
-    name: str
-
-    def __repr__(self) -> str:
-        return f"<dtype: '{self.name}'>"
-
-    @property
-    def is_floating(self) -> bool:
-        return self.name.startswith("float")
+def spelled(shape: Shape | None) -> str:
+    return "<unknown>" if shape is None else str(shape)
 
 
 class Graph:
@@ -216,7 +217,13 @@ class Graph:
         if self.finalized:
             raise RuntimeError(FROZEN_MESSAGE)
         reached = tuple(self.reach(t) for t in inputs)
-        tried = [tried_on(run, [t.examples[k] for t in reached]) for k in (0, 1)]
+        try:
+            tried = [tried_on(run, [t.examples[k] for t in reached]) for k in (0, 1)]
+        except (RuntimeError, IndexError, ValueError):
+            unknown = next((t for t in reached if t.shape is None), None)
+            if unknown is None:
+                raise
+            tried = [(example,) for example in unknown.examples]  # the stand-ins do not fit; what is fed may
         op = Operation(self, type_, name, reached, run)
         op.outputs = tuple(Tensor(op, i, pair) for i, pair in enumerate(zip(*tried, strict=True)))
         self.operations.append(op)
@@ -262,26 +269,6 @@ def results(out: Any) -> Values:
 # ---- values and placeholders
 
 
-def dtype_name(dtype: Any) -> str:
-    """"float32" for a DType, an engine dtype, a numpy dtype or a name; TypeError for what is none."""
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
-    if name not in dtypes.BY_NAME:
-        raise TypeError(f"Cannot convert value {dtype!r} to a dtype")
-    return str(name)
-
-
-def raw_of(value: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """A Python value as an ndarray: floats are float32 and whole numbers int32 unless told, as in TensorFlow."""
-    value = getattr(value, "_array", value)  # an Array of a program
-    array = value.detach().numpy() if isinstance(value, engine.Tensor) else np.asarray(value)
-    if dtype is not None:
-        array = array.astype(dtype_name(dtype))
-    elif not hasattr(value, "dtype"):
-        array = array.astype({"f": "float32", "i": "int32", "b": "bool"}.get(array.dtype.kind, array.dtype))
-    dtypes.from_np(array.dtype)
-    return np.array(array) if shape is None else np.array(np.broadcast_to(array, tuple(shape)))
-
-
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
     """A node that is always `value`."""
     graph = get_default_graph()
@@ -294,23 +281,23 @@ def fixed(graph: Graph, name: str, raw: Any) -> Tensor:
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str = "Placeholder") -> Tensor:
-    """A node whose value every run is fed with. Of `shape`, a size may be None: any; without one it is a scalar."""
+    """A node whose value every run is fed with. A size of `shape` may be None: any. Without a shape, any may be fed."""
     kind = dtype_name(dtype)
-    sizes: Shape = () if shape is None else tuple(None if n is None else int(n) for n in shape)
+    sizes: Shape | None = None if shape is None else tuple(None if n is None else int(n) for n in shape)
     graph = get_default_graph()
     graph.check_open()
     return fed_node(graph, "Placeholder", graph.unique(name), sizes, kind)
 
 
 def fed_node(
-    graph: Graph, type_: str, name: str, sizes: Shape, kind: str, source: Callable[[Any], Any] | None = None
+    graph: Graph, type_: str, name: str, sizes: Shape | None, kind: str, source: Callable[[Any], Any] | None = None
 ) -> Tensor:
     """A node whose value comes from outside the graph; its name is free. ValueError within a loop or a choice."""
     graph.check_sources()
     op = Operation(graph, type_, name, (), unfed)
     op.source = source
     one = np.ones((), kind)
-    shapes = [[k if n is None else n for n in sizes] for k in SIZES]
+    shapes = [[], [SIZES[0]]] if sizes is None else [[k if n is None else n for n in sizes] for k in SIZES]
     examples = tuple(engine.Tensor._wrap(np.broadcast_to(one, shape)) for shape in shapes)  # takes no memory
     op.outputs = (Tensor(op, 0, examples),)
     graph.operations.append(op)
@@ -353,10 +340,6 @@ def apply(type_: str, function: Callable[..., Any], args: Sequence[Any], name: s
         inputs.append(a)
     outs = graph.add(type_, own, inputs, function)
     return outs[0] if len(outs) == 1 else outs
-
-
-def has_fraction(value: Any) -> bool:
-    return isinstance(value, float) or (hasattr(value, "dtype") and np.dtype(value.dtype).kind == "f")
 
 
 def function_of(name: str) -> Any:

@@ -10,8 +10,9 @@ from functools import partial
 from typing import Any
 
 from gradtrace.engine import tensor as engine
+from gradtrace.static.elements import raw_of
 from gradtrace.static.flow import choice, loop
-from gradtrace.static.graph import Graph, Operation, Tensor, get_default_graph, raw_of, unfed
+from gradtrace.static.graph import Graph, Operation, Tensor, get_default_graph, unfed
 from gradtrace.static.replay import ancestors, replay
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from gradtrace.engine import tensor as engine
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
-from gradtrace.static.graph import Operation, Tensor
+from gradtrace.static.graph import Operation, Tensor, spelled
 from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder
 
@@ -76,7 +76,7 @@ def ancestors(fetches: Sequence[Tensor], known: Any) -> list[Operation]:
             continue
         if op.type == "Placeholder":
             raise ValueError(f"You must feed a value for placeholder tensor '{op.name}' with dtype "
-                             f"{op.outputs[0].dtype.name} and shape {list(op.outputs[0].shape)}")
+                             f"{op.outputs[0].dtype.name} and shape {spelled(op.outputs[0].shape)}")
         found[op] = None
         waiting.extend(t.op for t in op.inputs if t not in known)
     order = {op: i for i, op in enumerate(fetches[0].graph.operations)} if found else {}

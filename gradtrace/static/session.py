@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from gradtrace.engine import tensor as engine
 from gradtrace.engine.lazy import np
 from gradtrace.static import control
-from gradtrace.static.graph import Graph, Operation, Tensor, get_default_graph, raw_of, sessions
+from gradtrace.static.elements import raw_of
+from gradtrace.static.graph import Graph, Operation, Tensor, get_default_graph, sessions
 from gradtrace.static.replay import ancestors, plan_of
 
 
@@ -172,8 +173,8 @@ def fitting(tensor: Tensor, value: Any) -> Any:
     if isinstance(value, Tensor):
         raise TypeError("The value of a feed cannot be a Tensor of the graph.")
     array = raw_of(value, tensor.dtype)
-    fits = len(array.shape) == len(tensor.shape) and all(
-        n in (None, m) for n, m in zip(tensor.shape, array.shape, strict=True))
+    fits = tensor.shape is None or (len(array.shape) == len(tensor.shape) and all(
+        n in (None, m) for n, m in zip(tensor.shape, array.shape, strict=True)))
     if not fits:
         raise ValueError(
             f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {tensor.shape}")

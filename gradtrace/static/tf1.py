@@ -9,25 +9,25 @@ from __future__ import annotations
 from typing import Any
 
 from gradtrace.engine.lazy import np
+from gradtrace.static import loops as _loops
 from gradtrace.static import tf1_nn as nn
 from gradtrace.static import train
 from gradtrace.static import variables as _variables
 from gradtrace.static.derive import gradients
+from gradtrace.static.elements import DType, dtype_name
 from gradtrace.static.graph import (
-    DType,
     Graph,
     Operation,
     Tensor,
     apply,
     constant,
     defined,
-    dtype_name,
     function_of,
     get_default_graph,
     placeholder,
     reset_default_graph,
 )
-from gradtrace.static.loops import cond, while_loop
+from gradtrace.static.loops import cond
 from gradtrace.static.session import InteractiveSession, Session
 from gradtrace.static.variables import *  # noqa: F403  the names of its __all__, which are also TensorFlow's
 
@@ -54,10 +54,16 @@ for _name, (_type, _torch) in OPERATIONS.items():
 
 
 def _reduced(type_: str, torch_name: str) -> Any:
-    def function(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
+    def function(
+        input_tensor: Any, axis: Any = None, keepdims: Any = None, name: str | None = None,
+        reduction_indices: Any = None, keep_dims: Any = None
+    ) -> Any:
+        axis = reduction_indices if axis is None else axis  # their names of before
+        keepdims = keep_dims if keepdims is None else keepdims
+
         def run(x: Any) -> Any:
             dims = tuple(range(x.ndim)) if axis is None else axis
-            return getattr(x, torch_name)(dims, keepdim=keepdims).to(x.dtype) if x.ndim else x
+            return getattr(x, torch_name)(dims, keepdim=keepdims is True).to(x.dtype) if x.ndim else x
 
         return apply(type_, run, [input_tensor], name)
 
@@ -147,6 +153,31 @@ def zeros(shape: Any, dtype: Any = float32, name: str = "zeros") -> Tensor:
 def ones(shape: Any, dtype: Any = float32, name: str = "ones") -> Tensor:
     """A constant of ones."""
     return constant(np.ones(tuple(shape)), dtype, name=name)
+
+
+def while_loop(
+    cond: Any, body: Any, loop_vars: Any, shape_invariants: None = None, parallel_iterations: int = 10,
+    back_prop: Any = True, swap_memory: Any = False, name: str = "while", maximum_iterations: int | None = None
+) -> Any:
+    """`loops.while_loop` with TensorFlow's arguments; parallel_iterations and swap_memory change nothing."""
+    if shape_invariants is not None:
+        raise NotImplementedError("while_loop: the variables' shapes stay the same; shape_invariants is not offered")
+    if maximum_iterations is None:
+        found = _loops.while_loop(cond, body, loop_vars, name)
+    else:
+        def within(count: Any, *values: Any) -> Any:
+            return apply("LogicalAnd", function_of("logical_and"), [count < maximum_iterations, cond(*values)])
+
+        def step(count: Any, *values: Any) -> Any:
+            made = body(*values)
+            return count + 1, *(made if isinstance(made, (list, tuple)) else [made])
+
+        found = _loops.while_loop(within, step, [constant(0), *loop_vars], name)[1:]
+        found = found[0] if len(found) == 1 else found
+    if back_prop:
+        return found
+    stop = globals()["stop_gradient"]
+    return list(map(stop, found)) if isinstance(found, list) else stop(found)
 
 
 def name_scope(name: str) -> Any:

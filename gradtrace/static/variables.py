@@ -16,18 +16,16 @@ from functools import partial
 from typing import Any
 
 from gradtrace.engine.lazy import np
+from gradtrace.static.elements import DType, dtype_name, raw_of
 from gradtrace.static.graph import (
-    DType,
     Operation,
     Tensor,
     apply,
     constant,
-    dtype_name,
     fed_node,
     fixed,
     function_of,
     get_default_graph,
-    raw_of,
     unfed,
 )
 
@@ -53,7 +51,7 @@ class Variable(Tensor):
         value = initial_value() if callable(initial_value) else initial_value
         if not isinstance(value, Tensor):
             value = fixed(graph, f"{own}/initial_value", raw_of(value, dtype))
-        if None in value.shape:
+        if not value.is_known:
             raise ValueError(f"initial_value must have a shape specified: {value}")
         made = fed_node(graph, "VariableV2", own, value.shape, value.dtype.name, partial(kept, self))
         super().__init__(made.op, 0, made.examples)
@@ -107,7 +105,7 @@ def assignment(variable: Variable, value: Any, name: str) -> Tensor:
     if value.dtype != variable.dtype:
         raise TypeError(f"Input 'value' of 'Assign' Op has type {value.dtype.name} that does not match type "
                         f"{variable.dtype.name} of argument 'ref'.")
-    if None not in value.shape and value.shape != variable.shape:
+    if value.is_known and value.shape != variable.shape:
         raise ValueError(f"Dimensions must be equal: {variable.name} has shape {variable.shape}, "
                          f"what is assigned {value.shape}")
     if get_default_graph() is not graph:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.static.graph import Graph, Operation, Tensor
+from gradtrace.static.graph import Graph, Operation, Tensor, spelled
 from gradtrace.views.plan_text import RESULT, aligned, quoted
 from gradtrace.views.style import LIGHT, listed, upward
 
 
 def shape_text(tensor: Tensor) -> str:
-    return f"{tensor.dtype.name} {tensor.shape}"
+    return f"{tensor.dtype.name} {spelled(tensor.shape)}"
 
 
 def render(graph: Graph) -> str:
@@ -27,7 +27,8 @@ def as_data(graph: Graph) -> dict[str, Any]:
         "version": 1,
         "operations": [
             {"name": op.name, "type": op.type, "inputs": [t.name for t in op.inputs],
-             "outputs": [{"name": t.name, "dtype": t.dtype.name, "shape": list(t.shape)} for t in op.outputs]}
+             "outputs": [{"name": t.name, "dtype": t.dtype.name, "shape": None if t.shape is None else list(t.shape)}
+                         for t in op.outputs]}
             for op in graph.operations
         ],
     }

@@ -184,3 +184,32 @@ def test_names_in_scopes(graph):
         v = tf.get_variable("w", [2])
     assert [w.name, y.name, v.name, (y + 1.0).name] == ["layer/w:0", "layer/inner/Mul:0", "layer_1/w:0", "add:0"]
     assert "layer/w/initial_value" in names(graph) and "layer/inner/Mul/y" in names(graph)
+
+
+def test_a_placeholder_without_a_shape_takes_any(graph):
+    x, y = tf.placeholder("float"), tf.placeholder("float", name="y")
+    cost = tf.reduce_sum(tf.pow(x - y, 2)) / 2
+    product = tf.matmul(x, [[1.0], [2.0]])
+    assert (str(x), cost.shape, product.shape) == (
+        'Tensor("Placeholder:0", shape=<unknown>, dtype=float32)', (), None)
+    (slope,) = tf.gradients(cost, [x])
+    with tf.Session() as session:
+        assert session.run([cost, slope], {x: 3, y: 1}) == [2.0, 2.0]
+        assert session.run(slope, {x: [3, 4], y: [1, 1]}).tolist() == [2.0, 3.0]
+        assert session.run(product, {x: [[3, 4]]}).tolist() == [[11.0]]
+        with pytest.raises(RuntimeError):
+            session.run(product, {x: [3, 4, 5]})
+    with pytest.raises(ValueError, match="shape"):
+        tf.Variable(x)
+
+
+def test_loops_with_tensorflows_arguments(graph):
+    x = tf.constant(1.0)
+    few = tf.while_loop(lambda s: s < 100.0, lambda s: s * 2.0, [x], maximum_iterations=3, parallel_iterations=1)
+    cut = tf.while_loop(lambda s: s < 100.0, lambda s: s * 2.0, [x], back_prop=False)
+    assert tf.Session().run([few, cut]) == [8.0, 128.0]
+    assert tf.gradients(cut, [x]) == [None] and tf.Session().run(tf.gradients(few, [x])) == [8.0]
+    with pytest.raises(NotImplementedError):
+        tf.while_loop(lambda s: s < 9.0, lambda s: s, [x], shape_invariants=[()])
+    sums = tf.reduce_sum(tf.ones([2, 3]), reduction_indices=1, keep_dims=True)
+    assert tf.Session().run(sums).tolist() == [[3.0], [3.0]]

@@ -1,0 +1,47 @@
+"""Element types of static graphs, and Python's values as arrays of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gradtrace.engine import dtypes
+from gradtrace.engine import tensor as engine
+from gradtrace.engine.lazy import np
+
+
+class DType(NamedTuple):
+    """An element type: `float32.name`."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"<dtype: '{self.name}'>"
+
+    @property
+    def is_floating(self) -> bool:
+        return self.name.startswith("float")
+
+
+def dtype_name(dtype: Any) -> str:
+    """"float32" for a DType, an engine dtype, a numpy dtype or a name; TypeError for what is none."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
+    name = {"float": "float32", "double": "float64", "int": "int32"}.get(name or "", name)
+    if name not in dtypes.BY_NAME:
+        raise TypeError(f"Cannot convert value {dtype!r} to a dtype")
+    return str(name)
+
+
+def raw_of(value: Any, dtype: Any = None, shape: Any = None) -> Any:
+    """A Python value as an ndarray: floats are float32 and whole numbers int32 unless told, as in TensorFlow."""
+    value = getattr(value, "_array", value)  # an Array of a program
+    array = value.detach().numpy() if isinstance(value, engine.Tensor) else np.asarray(value)
+    if dtype is not None:
+        array = array.astype(dtype_name(dtype))
+    elif not hasattr(value, "dtype"):
+        array = array.astype({"f": "float32", "i": "int32", "b": "bool"}.get(array.dtype.kind, array.dtype))
+    dtypes.from_np(array.dtype)
+    return np.array(array) if shape is None else np.array(np.broadcast_to(array, tuple(shape)))
+
+
+def has_fraction(value: Any) -> bool:
+    return isinstance(value, float) or (hasattr(value, "dtype") and np.dtype(value.dtype).kind == "f")

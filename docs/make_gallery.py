@@ -17,7 +17,10 @@ PICTURES = [
     ("The graph of every introduction",
      "Tensors by the names of the program, operations on the wires between them, a value and a gradient in each. Leaf, "
      "computed and output differ by shape and border as well as by colour.",
-     NOTES, "notes.svg", "A2 A3 A10"),
+     NOTES, "notes.svg", "A2 A3"),
+    ("From the leaves upward",
+     "The same as the notes draw it: x and w at the bottom, two edges leave w.",
+     f"{NOTES} --direction up", "upward.svg", "A10"),
     ("Local derivatives on the edges",
      "The chain rule, to be read off: from `y` back to `w` over `a` it is 2 · 1, over `b` 3 · 1, together 5. What "
      "flowed through a tensor that does not keep its gradient is shown, and said to have passed.",

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from gradtrace.views.fold import Fold
 
-DIRECTIONS = {"right": "LR", "down": "TB"}
+DIRECTIONS = {"right": "LR", "down": "TB", "up": "BT"}
+PORTS = {"right": ("e", "w"), "down": ("s", "n"), "up": ("n", "s")}  # where wires leave and enter
 DEEPEST = 6  # frames of open scopes within one another
 LARGE, HUB = 300, 6  # nodes of a large graph; edges of a leaf that are too many there
 HUGE = 800  # nodes from which on a layout as it comes is good enough
@@ -49,7 +50,7 @@ class Options(NamedTuple):
     @property
     def ports(self) -> tuple[str, str]:
         """The sides of a node where wires leave and enter it."""
-        return ("e", "w") if self.direction == "right" else ("s", "n")
+        return PORTS[self.direction]
 
 
 class Canvas:
@@ -170,7 +171,7 @@ def text_of(drawn: Model, options: Options) -> str:
     if options.legend:
         samples = [f"<{text(look.meaning)}>" for look in used]
         scale = dot_extras.scale(drawn, theme, flowed) if options.color_by == "grad-norm" else ""
-        legend(graph, used, samples, scale, theme, row=board.framed or options.direction == "down")
+        legend(graph, used, samples, scale, theme, row=board.framed or options.direction != "right")
     return graph.source
 
 
@@ -198,7 +199,7 @@ def legend(graph: Digraph, used: list[Look], samples: list[str], scale: str, the
     """One sample of each look in use, and the scale of the fills if there is one.
 
     They stand in a column at the far left. Where frames would push what is beside them out of the way, and in a graph
-    that goes down, they stand in a `row` that goes the way the graph does.
+    that goes down or up, they stand in a `row` that goes the way the graph does.
     """
     names = [f"legend{i}" for i in range(len(used))]
     with graph.subgraph() as key:

@@ -63,7 +63,7 @@ OWN = {
         "-o": (NOTES, ("-o", "g.svg")),
         "--style": (NOTES, ("--style", "autograd")),
         "--theme": (NOTES, ("--theme", "dark")),
-        "--direction": (NOTES, ("--direction", "down")),
+        "--direction": (NOTES, ("--direction", "up")),
         "--no-legend": (NOTES, ("--no-legend",)),
         "--no-values": (NOTES, ("--no-values",)),
         "--no-gradients": (NOTES, ("--no-gradients",)),

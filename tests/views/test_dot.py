@@ -136,11 +136,16 @@ def test_comparisons_have_signs():
     assert "> 0" in words(picture(b.trace()))
 
 
+def test_the_graph_may_go_up():
+    source = dot.source(samples.notes(), Options(direction="up"))
+    assert "rankdir=BT" in source and "tailport=n" in source and "headport=s" in source
+
+
 def test_the_graph_may_go_down():
     source = dot.source(samples.notes(), Options(direction="down"))
     assert "rankdir=TB" in source and "tailport=s" in source and "headport=n" in source
-    with pytest.raises(UsageError, match="unknown direction 'up'"):
-        dot.source(samples.square(), Options(direction="up"))
+    with pytest.raises(UsageError, match="unknown direction 'left'"):
+        dot.source(samples.square(), Options(direction="left"))
 
 
 def test_equal_elements_are_told_once():

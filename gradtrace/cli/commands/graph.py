@@ -149,7 +149,7 @@ def picture() -> list[ToolOption]:
                         "PyTorch's own graph of Functions."),
         ToolOption(["--theme"], choices=("light", "dark"), default="light", metavar="light|dark",
                    section=place, help="Default: light."),
-        ToolOption(["--direction"], choices=("right", "down"), default="right", metavar="right|down",
+        ToolOption(["--direction"], choices=("right", "down", "up"), default="right", metavar="right|down|up",
                    section=place, help="Where the graph goes. Default: right."),
         ToolOption(["--no-legend"], is_flag=True, section=place, help="Leave out the legend."),
         ToolOption(["--no-values"], is_flag=True, section=place, help="Leave out the values."),

@@ -13,7 +13,7 @@ from typing import Any
 
 from gradtrace.cli import output, report, session
 from gradtrace.engine import Tensor
-from gradtrace.errors import GradtraceError
+from gradtrace.errors import GradtraceError, ProgramError
 from gradtrace.lang.dialogue import Dialogue
 from gradtrace.lang.parse import Program
 from gradtrace.lang.run import Run
@@ -36,6 +36,7 @@ class Repl:
         self.failed = False
         self.last: Tensor | None = None  # the last tensor that an entry came to or assigned
         self.source: Any = None
+        self.failure: Any = None  # of the last entry, if it failed by an error of the program's
 
     def serve(self, entries: Iterable[str]) -> int:
         """Runs the entries; returns the exit code that the program asked for, else 0."""
@@ -51,6 +52,7 @@ class Repl:
                 self.interrupted()
             except (GradtraceError, MemoryError) as error:
                 self.failed = True
+                self.failure = session.failure_of(error) if isinstance(error, ProgramError) else None
                 sys.stdout.flush()
                 report.show(error, self.settings)
         return 0
@@ -61,6 +63,7 @@ class Repl:
         if text.startswith(":"):
             repl_commands.run(self, text)
         elif text:
+            self.failure = None
             self.run(entry)
             if self.tables and self.talk.past.records:
                 repl_commands.variables(self, "")
@@ -134,4 +137,4 @@ class Repl:
         run = Run(program, named, self.last, (), past.records, past.spans, {}, past.scopes)
         roots = [] if self.last is None else [self.last]
         with session.uncollected():
-            return capture(run, roots, everything=True, watch=self.talk.watcher)
+            return capture(run, roots, everything=True, watch=self.talk.watcher, failure=self.failure)

@@ -66,13 +66,19 @@ def gradients(repl: Repl, rest: str) -> None:
 
 
 def why(repl: Repl, rest: str) -> None:
+    """Of the tensors named; else of the entry that has just failed; else of all variables, a line each."""
     from gradtrace.analysis.answer import Facts
+    from gradtrace.analysis.failures import explain_failure
     from gradtrace.analysis.why import explain
     from gradtrace.views import pick
     from gradtrace.views import why as view
 
     trace = recorded(repl)
     names = rest.replace(",", " ").split()
+    failure = None if names else explain_failure(trace)
+    if failure is not None:
+        output.write(view.text([failure], screen.options(repl.settings.color)))
+        return
     wanted = [pick.tensor(trace, name.removesuffix(".grad"), ":why") for name in names] or [
         t for t in trace.named if t.name != "_"]
     facts = Facts(trace)
@@ -148,7 +154,7 @@ not; import torch brings PyTorch's names and its float32."""
 COMMANDS: dict[str, tuple[Command, tuple[str, str]]] = {
     "vars": (variables, (":vars [all]", "the tensors: value, gradient, leaf status, grad_fn")),
     "grad": (gradients, (":grad [NAME...]", "gradients, of the leaves or of those named")),
-    "why": (why, (":why [NAME...]", "why a gradient is None, zero or what it is")),
+    "why": (why, (":why [NAME...]", "why a gradient is what it is; why the last entry failed")),
     "graph": (graph, (":graph [FILE]", "the graph as a tree, or drawn: g.svg, g.png, g.html")),
     "trace": (trace, (":trace [NAME...]", "every step so far, forward and backward")),
     "paths": (paths, (":paths [NAME...]", "the chain rule path by path, from the last result")),

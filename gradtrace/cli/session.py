@@ -106,16 +106,21 @@ class recorded:
 
 def failed(error: ProgramError, begun: list[Any], tensors: dict[str, Tensor], watch: Any) -> Trace:
     """The trace of a program that raised: of what it had done until then."""
-    from gradtrace.trace import Failure
     from gradtrace.trace.capture import capture
 
-    place: Any = error.place
     run, roots = begun[0] if begun else (error.run, [])
+    return capture(run, roots, inputs=tensors, everything=True, watch=watch, failure=failure_of(error))
+
+
+def failure_of(error: ProgramError) -> Any:
+    """What a program raised, as a trace has it."""
+    from gradtrace.trace import Failure
+
+    place: Any = error.place
     cause = error.__cause__
     kind = type(cause).__name__ if cause is not None else error.message.partition(":")[0]
     message = str(cause) if cause is not None else error.message.partition(": ")[2]
-    failure = Failure(kind, message, None if place is None else span_at(place))
-    return capture(run, roots, inputs=tensors, everything=True, watch=watch, failure=failure)
+    return Failure(kind, message, None if place is None else span_at(place))
 
 
 def span_at(place: Any) -> Any:

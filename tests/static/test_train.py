@@ -160,3 +160,20 @@ def test_an_interactive_session():
     session.close()
     with pytest.raises(ValueError, match="No default session"):
         (w * 3.0).eval()
+
+
+def test_the_page_getting_started_of_tensorflow_1():
+    """It prints 23.66, then `W: [-0.9999969] b: [ 0.99999082] loss: 5.69997e-11`."""
+    w, b = tf.Variable([0.3], dtype=tf.float32), tf.Variable([-0.3], dtype=tf.float32)
+    x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    loss = tf.reduce_sum(tf.square(w * x + b - y))
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+    feed = {x: [1, 2, 3, 4], y: [0, -1, -2, -3]}
+    session = tf.Session()
+    session.run(tf.global_variables_initializer())
+    assert session.run(loss, feed) == np.float32(23.66)
+    for _ in range(1000):
+        session.run(train, feed)
+    found = session.run([w, b, loss], feed)
+    assert found[0] == np.float32(-0.9999969) and found[1] == np.float32(0.99999082)
+    assert found[2] == pytest.approx(5.69997e-11, rel=1e-5)

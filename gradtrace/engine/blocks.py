@@ -23,7 +23,7 @@ from gradtrace.engine.tensor import Tensor
 if TYPE_CHECKING:
     from gradtrace.engine.sweep import Sweep
 
-BLOCK = 1 << 14
+BLOCK = 1 << 15
 ROOM = 31 << 20  # bytes; glibc learns from sizes below 32 MiB
 
 

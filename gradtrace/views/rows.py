@@ -6,6 +6,7 @@ Every command that has rows writes them through here, so that a cell is quoted i
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
+from gradtrace.views.cells import visible
 
 Rows = Iterable[Sequence[str]]
 LATEX = {
@@ -48,6 +49,7 @@ def markdown(columns: Sequence[str], lines: Rows) -> str:
 
 
 def markdown_cell(text: str) -> str:
+    text = visible(text)
     for mark in "\\`*_|<>[]":
         text = text.replace(mark, "\\" + mark)
     return " ".join(text.split())
@@ -61,7 +63,7 @@ def latex(columns: Sequence[str], lines: Rows) -> str:
 
 
 def latex_cell(text: str) -> str:
-    return " ".join("".join(LATEX.get(char, char) for char in text).split())
+    return " ".join("".join(LATEX.get(char, char) for char in visible(text)).split())
 
 
 FORMATS: dict[str, Callable[[Sequence[str], Rows], str]] = {

@@ -66,8 +66,8 @@ class Yard:
         (folder / "data.npy").write_bytes(pickled_array())
 
     def run(self, *args: str, text: str | None = None, module: str = "gradtrace", seconds: int = 120,
-            environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        """`python -m gradtrace ARGS`; what the canaries then say is asserted."""
+            environment: dict[str, str] | None = None, makes: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        """`python -m gradtrace ARGS`; what the canaries then say is asserted, and that it makes the files it should."""
         before = self.state()
         env = {**os.environ, "PYTHONPATH": str(ROOT), "CANARY": ENVIRONMENT, "PYTHONIOENCODING": "utf-8",
                "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1", **(environment or {})}
@@ -76,7 +76,9 @@ class Yard:
         said = done.stdout + done.stderr
         assert SECRET not in said and ENVIRONMENT not in said, "a canary was read"
         assert not [inner for inner in INNER if inner in said], said[-2000:]
-        assert self.state() == before, "a file was touched"
+        after = self.state()
+        assert {after.pop(str(self.folder / name), None) is not None for name in makes} <= {True}, "a file is missing"
+        assert after == before, "a file was touched"
         assert not self.door.knocked(), "the port was reached"
         return done
 

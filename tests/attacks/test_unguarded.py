@@ -20,3 +20,9 @@ def test_the_guards_are_off(yard):
     done = yard.run("run", "-", text="import os\nprint(().__class__.__base__, os.getpid)", module="unguarded",
                     environment={"PYTHONPATH": str(HERE)})
     assert "<class 'object'> <built-in function getpid>" in done.stdout, done
+
+
+def test_the_environment_is_empty(yard):
+    done = yard.run("run", "-", text="import os\nprint('CANARY' in os.environ, dict(os.environ))", module="unguarded",
+                    environment={"PYTHONPATH": str(HERE)})
+    assert done.stdout == "False {}\n", done

@@ -19,7 +19,7 @@ from typing import Any
 from tests.fuzz.targets import TARGETS
 
 ROOT = Path(__file__).resolve().parents[2]
-CHUNK = 2000
+CHUNK = 20_000
 
 
 def run_chunk(target: str, count: int, seed: int) -> dict[str, Any]:

@@ -38,10 +38,13 @@ def chunk(target: Target, count: int, seed: int, last: Path | None = None) -> di
     """Runs `count` inputs of a target. {"done", "crashes": [{"kind", "text", "input"}], "grown"}."""
     rng, crashes, before = Random(seed), [], resident()
     signal.signal(signal.SIGALRM, alarmed)
+    note = None if last is None else last.open("wb", buffering=0)
     for number in range(count):
         made = target.make(rng)
-        if last is not None:
-            last.write_text(repr(made), "utf-8", "surrogatepass")
+        if note is not None:
+            note.seek(0)
+            note.truncate()
+            note.write(repr(made).encode("utf-8", "surrogatepass"))
         found = once(target, made)
         if found is not None:
             crashes.append({**found, "input": repr(made)})

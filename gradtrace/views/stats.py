@@ -15,7 +15,7 @@ from typing import Any
 
 from gradtrace.analysis.stats import Bad, Module, Node, Numbers, Stats
 from gradtrace.views import grid, numbers, rows
-from gradtrace.views.cells import visible, wrap
+from gradtrace.views.cells import counted, visible, wrap
 from gradtrace.views.layout import Cell, Column, Options, paint
 
 SCHEMA, VERSION = "gradtrace/stats", 1
@@ -125,7 +125,8 @@ def not_finite(found: Numbers | Module, prefix: str = "") -> str:
 
 def reports(found: Stats) -> list[tuple[str, str]]:
     s, m = found.structure, found.memory
-    lines = [(f"{s.operations} operations, {s.tensors} tensors, {s.leaves} leaves that require grad; device "
+    lines = [(f"{counted(s.operations, 'operation')}, {counted(s.tensors, 'tensor')}, "
+              f"{s.leaves} {'leaf that requires' if s.leaves == 1 else 'leaves that require'} grad; device "
               f"{found.device} (the only one here)", "")]
     levels = [f"{{{', '.join(level[:FEW])}{', ...' if len(level) > FEW else ''}}}" for level in s.levels]
     shown = levels if len(levels) <= 8 else [*levels[:3], "...", *levels[-3:]]
@@ -142,7 +143,7 @@ def reports(found: Stats) -> list[tuple[str, str]]:
         )
     )
     state = "freed by backward" if m.freed else "still kept"
-    lines.append((f"saved for backward: {bytes_text(m.saved)} in {m.saved_tensors} tensors ({state})", ""))
+    lines.append((f"saved for backward: {bytes_text(m.saved)} in {counted(m.saved_tensors, 'tensor')} ({state})", ""))
     lines.append((f"gradients of leaves: {bytes_text(m.leaf_gradients)}; retain_grad on every non-leaf would keep "
                   f"{bytes_text(m.retained)} more", ""))
     lines += [(found.verdict, "red")] if found.verdict else []

@@ -23,10 +23,11 @@ from gradtrace.lang.budget import Meter, out_of_memory, scarce
 from gradtrace.limits import Budget
 
 GRACE = 1.0  # seconds that a native call has beyond the deadline
+FIRST = 0.01  # seconds until the alarm looks for the first time; a run that is over by then pays for nothing else
 TICK = 0.05  # seconds between two looks of the alarm
 AGAIN = 0.25  # seconds until the alarm raises once more: the first may have hit where every exception is dropped
 HUNG = 2.0  # seconds beyond that which not even threads can use: the process ends without a word
-LAST = 5  # seconds of CPU time per processor beyond all that
+LAST = 3  # seconds of CPU time per processor beyond all that
 ROOM = 96_000_000  # bytes beside a program's values: numpy and modules of ours that are loaded while it runs
 LATE = 160_000_000  # bytes between what the alarm lets be used and what the system gives
 ROOM_FOR_A_THREAD = 48_000_000  # a stack and a buffer, for each of OpenBLAS's
@@ -59,7 +60,7 @@ class watched:
         self.meter = meter
         self.place = place
         self.lock: Any = None
-        self.over = False
+        self.on = self.over = False
 
     def __enter__(self) -> None:
         threading = sys.modules.get("threading")
@@ -67,39 +68,48 @@ class watched:
         if _state.end is None or _state.on or elsewhere or not hasattr(os, "fork"):
             return
         import _signal  # type: ignore[import-not-found]  # signal itself loads enum
-        import _thread
 
-        _state.on = True
+        _state.on = self.on = True
         left = max(0.001, min(self.meter.deadline - time.monotonic(), LONGEST))
         self.raised = 0.0
         self.memory = _Memory(self.meter.budget)  # before the first tick, which looks at it
         self.before = _signal.signal(_signal.SIGALRM, self.alarm)
-        _signal.setitimer(_signal.ITIMER_REAL, min(left, TICK), TICK)
+        _signal.setitimer(_signal.ITIMER_REAL, min(left, FIRST), TICK)
         self.limits = _limit(self.meter.budget, left, self.memory)
-        self.lock = _thread.allocate_lock()
-        self.lock.acquire()
-        _thread.start_new_thread(self.wait, (left + GRACE, _state.end))
-        self.nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        if "numpy" in sys.modules:  # a long call may be the first thing that the run does
+            self.start()
+
+    def start(self) -> None:
+        """What only a run needs that takes its time: the threads, and a look at the machine."""
+        left = max(0.001, min(self.meter.deadline - time.monotonic(), LONGEST))
+        import _thread
         import faulthandler
 
+        self.lock = _thread.allocate_lock()
+        self.lock.acquire()
+        _thread.start_new_thread(self.wait, (left + GRACE,))
+        self.nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         faulthandler.dump_traceback_later(left + GRACE + HUNG, file=self.nowhere, exit=True)
+        self.memory.fit()
+        _widen(left)
 
     def __exit__(self, *_: object) -> None:
-        if self.lock is None:
+        if not self.on:
             return
         self.over = True
         import _signal
 
         _signal.setitimer(_signal.ITIMER_REAL, 0)
         _signal.signal(_signal.SIGALRM, self.before)
-        self.lock.release()
         self.place = nowhere  # the thread may take a moment to end, and must not keep the program's values alive
+        if self.lock is not None:
+            self.lock.release()
+            import faulthandler
+
+            faulthandler.cancel_dump_traceback_later()
+            os.close(self.nowhere)
         _restore(self.limits)
         self.memory.close()
-        import faulthandler
-
-        faulthandler.cancel_dump_traceback_later()
-        os.close(self.nowhere)
         _state.on = False
 
     def alarm(self, *_: object) -> None:
@@ -107,6 +117,9 @@ class watched:
         now = time.monotonic()
         if self.over or now < self.raised + AGAIN:
             return
+        if self.lock is None:
+            with wall.lowered():
+                self.start()
         if now > self.meter.deadline:
             self.raised = now
             raise self.late()
@@ -124,14 +137,15 @@ class watched:
         error.place = self.place()
         return error
 
-    def wait(self, seconds: float, end: Callable[[BudgetError], int]) -> None:
+    def wait(self, seconds: float) -> None:
         """Runs in a thread: returns when the run is over, and else ends the process."""
         if self.lock.acquire(timeout=seconds):
             return
         status = 1
         try:
             wall.lower()
-            status = end(self.late())
+            if _state.end is not None:
+                status = _state.end(self.late())
         finally:
             os._exit(status)
 
@@ -154,9 +168,19 @@ class _Memory:
         self.process = max(budget.process_bytes, whole + threads + ROOM + LATE)  # an error must find room to be told
         self.most = data + threads + ROOM + budget.memory_bytes
         scarce.field = "memory_bytes" if self.most - data < self.process - whole and data else "process_bytes"
+        self.least = data + threads + ROOM
+
+    def fit(self) -> None:
+        """Keeps within what the machine has, where that is less."""
         machine = _machine()
-        if data + threads + ROOM < machine < min(self.most, self.process):
-            scarce.field, self.most = "", machine
+        if not self.least < machine < min(self.most, self.process) or self.file < 0:
+            return
+        import resource
+
+        scarce.field, self.most = "", machine
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        if soft == resource.RLIM_INFINITY or machine + LATE < soft:
+            resource.setrlimit(resource.RLIMIT_DATA, (machine + LATE, hard))
 
     def used(self) -> tuple[int, int]:
         """Bytes of address space, and those of them that hold data."""
@@ -179,9 +203,7 @@ def _limit(budget: Budget, seconds: float, memory: _Memory) -> list[tuple[int, t
     """Lowers the process's soft limits; returns those that were in force."""
     import resource
 
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    cpu = usage.ru_utime + usage.ru_stime + (seconds + GRACE + LAST) * (os.cpu_count() or 1)
-    wanted = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, int(cpu) + 1),
+    wanted = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, _cpu(seconds, 1)),
               (resource.RLIMIT_FSIZE, _written(budget.output_bytes)), (resource.RLIMIT_AS, memory.process)]
     if memory.file >= 0:
         wanted.append((resource.RLIMIT_DATA, memory.most + LATE))
@@ -193,6 +215,24 @@ def _limit(budget: Budget, seconds: float, memory: _Memory) -> list[tuple[int, t
             resource.setrlimit(which, (highest, hard))
             before.append((which, (soft, hard)))
     return before
+
+
+def _cpu(seconds: float, processors: int) -> int:
+    """Seconds of CPU time that the process may reach."""
+    import resource
+
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return int(usage.ru_utime + usage.ru_stime + (seconds + GRACE + LAST) * processors) + 1
+
+
+def _widen(seconds: float) -> None:
+    """Gives the threads of numpy their time too, unless the limit is another's."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    most = _cpu(seconds, os.cpu_count() or 1)
+    if soft not in (resource.RLIM_INFINITY, hard):
+        resource.setrlimit(resource.RLIMIT_CPU, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def _machine() -> int:

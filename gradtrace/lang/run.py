@@ -77,6 +77,7 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     scopes: list[Any] = [] if past is None else past.scopes
     meter = Meter(budget or Budget())
     machine = machine_for(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host)
+    machine.alone = within is None
     if within is not None:
         machine.gate.own = within.classes
     if past is not None:
@@ -227,7 +228,8 @@ def failure(machine: Machine, error: BaseException) -> GradtraceError:
     text = words(error)
     name = type(error).__name__
     told = ProgramError(f"{name}: {text}" if text else name, hint, place)
-    if origin := vars(error).get("_forward", 0):
+    # in a notebook or a session the node may come from an earlier text, whose places these are not
+    if machine.alone and (origin := vars(error).get("_forward", 0)):
         told.forward = machine.place(origin)
     return told
 

@@ -47,6 +47,7 @@ class Machine:
         self.make_modules = make_modules
         self.made_modules: Any = None
         self.spans: list[Span] = [Span(0, 0, 0, 0)]  # number 0 is no place
+        self.alone = True  # whether no program ran before in the same namespace
         self.recording = False  # whether functions and loops note that they run; set before anything is compiled
         self.operators: dict[tuple[type, bool], Guarded] = {}
 

@@ -84,6 +84,14 @@ def test_the_five_notes(gt, name):
     assert result.exit_code == 0
 
 
+def test_an_error_about_an_earlier_cell_has_no_place_of_this_one(cells):
+    """The node that fails in cell 2 was made in cell 1, whose places are not those of this text."""
+    made = "".join(f"a{i} = w * {i}\n" for i in range(40))
+    text = f"```python\nimport torch\nw = torch.ones(2, requires_grad=True)\n{made}y = (w * w).sum()\n"
+    code, found = cells("note.md", text + "y.backward()\n```\n\n```python\ny.backward()\n```\n")
+    assert code == 1 and found[1]["verdict"] == "failed" and "a second time" in found[1]["detail"]
+
+
 def test_a_cell_that_writes_needs_the_permission(gt, here):
     text = gt("verify", NOTES / "note_5_function_hooks_tensorboard.txt").stdout
     assert "In [26]: refused" in text and "allow it with --allow-write DIR" in " ".join(text.split())

@@ -77,6 +77,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     pick = combinations_with_replacement if with_replacement else choose
     n = input.shape[0] + (r - 1 if with_replacement and input.shape[0] else 0)
     size = r * comb(n, r)  # known, so that numpy refuses what is too much before a list of it is made
+    if size >= 1 << 48:  # nor can it be asked for more than an index holds
+        raise MemoryError
     rows = np.fromiter(chain.from_iterable(pick(range(input.shape[0]), r)), np.int64, size).reshape(-1, r)
     return stack(tuple(input.index_select(0, Tensor._wrap(np.ascontiguousarray(column))) for column in rows.T), 1)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -21,6 +22,15 @@ from gradtrace.errors import UsageError
 def reason(error: Exception) -> str:
     """The first line of what a reader says of a damaged file."""
     return str(error).partition("\n")[0] or type(error).__name__
+
+
+def sound(array: Any, what: str) -> Any:
+    """The array, unless it is of texts with numbers in them that no character has: numpy makes those as they come."""
+    if array.dtype.kind == "U" and array.size:
+        codes = np.frombuffer(array.tobytes(), array.dtype.byteorder + "u4")
+        if codes.max(initial=0) > sys.maxunicode:
+            raise UsageError(f"{what} holds texts that are none", "the file is damaged")
+    return array
 
 
 class NpyReader:
@@ -39,7 +49,7 @@ class NpyReader:
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
         for first in range(skip, self.rows, size):
-            part = np.array(self.array[first : first + size])
+            part = sound(np.array(self.array[first : first + size]), self.name)
             found = {n: part[n] for n in self.names} if part.dtype.names else dict(zip(self.names, part.T, strict=True))
             yield Chunk(first, len(part), found)
 
@@ -93,7 +103,7 @@ class NpzReader:
             raise UsageError(f"{self.name}: the array '{name}' cannot be read: {reason(error)}") from None
         if len(data) != count * dtype.itemsize:
             raise UsageError(f"{self.name}: the array '{name}' ends too soon", "the file is damaged")
-        return np.frombuffer(data, dtype).reshape(n, *shape[1:])
+        return sound(np.frombuffer(data, dtype).reshape(n, *shape[1:]), f"{self.name}: the array '{name}'")
 
     def line(self, row: int) -> str:
         return f"{self.name}: row {row + 1}"

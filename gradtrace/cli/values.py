@@ -69,6 +69,7 @@ def constant(text: str, option: str, evaluate: Evaluate) -> Any:
     rows = [constant(row, option, evaluate) for row in map(str.strip, text.split(";")) if row]
     if not rows:
         raise UsageError(f"{option}: '{text}' holds no numbers", f"a value is {NUMBERS}")
+    rows = [row.tolist() if hasattr(row, "tolist") else row for row in rows]
     return check_even([row if isinstance(row, list) else [row] for row in rows], option)
 
 

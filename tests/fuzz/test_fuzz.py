@@ -33,6 +33,8 @@ def archive(**members: bytes) -> bytes:
 
 RECORDS = (b"\x93NUMPY\x01\x00\x46\0{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }".ljust(80)
            + bytes(8))
+TEXTS = (b"\x93NUMPY\x01\x00\x46\0{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }".ljust(80)
+         + b"b\xef\xbb\xbf")
 FOUND = {
     "an archive cut short": ("tables", ("f.npz", b"PK\x03\x04-\0\0\0\x08\0\0\0!\x009\xfb\x8f?", "")),
     "no UTF-8 behind the first line": ("tables", ("f.tsv", b"x,w\n1,2\n3,4\xc4", "w")),
@@ -42,6 +44,8 @@ FOUND = {
     "an operator on None and lists": ("writers", "import torch\nr = torch.fmod(None, [[]])\ns = r * 2"),
     "a column of records": ("tables", ("f.npz", archive(x=RECORDS), "")),
     "the smallest numbers": ("numbers", ("float64", [5e-324, 0.0])),
+    "texts that are none": ("tables", ("f.npz", archive(x=TEXTS), "")),
+    "rows of different lengths": ("value", "ones(2, 3) ; ones(3)"),
     "more combinations than fit": ("evaluate", "import torch\ntorch.combinations(torch.arange(10 ** 5), 4)"),
 }
 

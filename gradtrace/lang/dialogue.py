@@ -57,7 +57,7 @@ class Dialogue:
         if self.kept is not None:
             restore.put_random_state(self.kept[0])
             restore.put_print_options(self.kept[1])
-        namespace = Namespace(self.variables, self.classes, self.past if self.record else None, self._keep)
+        namespace = Namespace(self.variables, self.classes, self.past, self._keep)
         return run(program, within=namespace, budget=self.budget, stdout=stdout, stderr=stderr, show=show,
                    dtype=self.default_dtype, record=self.record, watcher=self.watcher, host=self.host)
 

@@ -73,15 +73,15 @@ def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Bu
     """
     env = dict(inputs or {}) if within is None else within.variables
     past = None if within is None else within.past
-    records: list[Any] = [] if past is None else past.records
-    scopes: list[Any] = [] if past is None else past.scopes
+    records: list[Any] = past.records if past is not None and record else []
+    scopes: list[Any] = past.scopes if past is not None and record else []
     meter = Meter(budget or Budget())
     machine = machine_for(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host)
-    machine.alone = within is None
     if within is not None:
         machine.gate.own = within.classes
     if past is not None:
         machine.spans = past.spans
+        machine.first = 0 if record else len(past.spans)  # a recorded program's text has that of those before it
     watch = watched(meter, lambda: machine.place(state.origin))
     with restored(), deep(meter.deepest), watch, wall.raised():
         dtypes.set_default_dtype(default_dtype(program, dtype))
@@ -228,8 +228,7 @@ def failure(machine: Machine, error: BaseException) -> GradtraceError:
     text = words(error)
     name = type(error).__name__
     told = ProgramError(f"{name}: {text}" if text else name, hint, place)
-    # in a notebook or a session the node may come from an earlier text, whose places these are not
-    if machine.alone and (origin := vars(error).get("_forward", 0)):
+    if origin := vars(error).get("_forward", 0):
         told.forward = machine.place(origin)
     return told
 

@@ -47,7 +47,7 @@ class Machine:
         self.make_modules = make_modules
         self.made_modules: Any = None
         self.spans: list[Span] = [Span(0, 0, 0, 0)]  # number 0 is no place
-        self.alone = True  # whether no program ran before in the same namespace
+        self.first = 0  # the numbers below are places in other programs, which functions of theirs bring along
         self.recording = False  # whether functions and loops note that they run; set before anything is compiled
         self.operators: dict[tuple[type, bool], Guarded] = {}
 
@@ -68,7 +68,7 @@ class Machine:
         return len(self.spans) - 1
 
     def place(self, origin: int) -> Any:
-        return self.source.place(self.spans[origin]) if origin else None
+        return self.source.place(self.spans[origin]) if origin and origin >= self.first else None
 
     def is_bound(self, name: str) -> bool:
         """Whether the name is a variable of the module, or an input."""

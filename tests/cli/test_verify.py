@@ -128,6 +128,16 @@ def test_a_record_of_a_second_run(cells, gt, here):
     assert found[1]["detail"] == "the record is RuntimeError, but the code as it stands raises nothing"
 
 
+def test_an_error_in_what_an_earlier_cell_made(cells):
+    """It has no place in this cell's text; and that is no fault."""
+    earlier = "def f(x):\n    a = x + 1\n    b = a * 2\n    c = b - a\n    return [1][c]\n"
+    graph = "import torch\nw = torch.ones(2, requires_grad=True)\ny = ((w * w).exp() * w).sum()\n"
+    code, found = cells("n.txt", f"In [1]:\n{earlier}{graph}\nIn [2]:\ny.backward()\n\nIn [3]:\ny.backward()\n\n"
+                                 "In [4]:\nf(3)\n")
+    assert code == 1 and [c["verdict"] for c in found] == ["no record", "no record", "failed", "failed"]
+    assert "a second time" in found[2]["detail"] and "IndexError" in found[3]["detail"]
+
+
 def test_strictly(gt, here):
     (here / "n.txt").write_text("In [1]:\nimport torch\nprint(torch.ones(1, requires_grad=True) * 2)\n\n"
                                 "tensor([2.], grad_fn=<MulBackward>)\n")

@@ -8,3 +8,4 @@ mlp = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.L
 x = torch.randn(5, 4)
 loss = mlp(x).pow(2).mean()
 loss.backward()
+print(mlp[0].weight.grad.shape)

@@ -31,6 +31,7 @@ LAST = 3  # seconds of CPU time per processor beyond all that
 ROOM = 96_000_000  # bytes beside a program's values: numpy and modules of ours that are loaded while it runs
 LATE = 160_000_000  # bytes between what the alarm lets be used and what the system gives
 ROOM_FOR_A_THREAD = 48_000_000  # a stack and a buffer, for each of OpenBLAS's
+WALLS = (__name__, wall.__name__)  # the modules that an alarm must not interrupt
 SHARE = 0.85  # of the machine's memory, or the container's
 LONGEST = 10_000_000.0  # seconds; the system's timers take no infinity
 
@@ -60,7 +61,7 @@ class watched:
         self.meter = meter
         self.place = place
         self.lock: Any = None
-        self.on = self.over = False
+        self.on = self.over = self.starting = False
 
     def __enter__(self) -> None:
         threading = sys.modules.get("threading")
@@ -112,14 +113,20 @@ class watched:
         self.memory.close()
         _state.on = False
 
-    def alarm(self, *_: object) -> None:
-        """Raises at the deadline and beyond the share of memory; anew while nobody has let it pass."""
+    def alarm(self, signal: int, frame: Any) -> None:
+        """Raises at the deadline and beyond the share of memory; anew while nobody has let it pass.
+
+        Not in the midst of what puts the walls up and takes them down: half of that would be left. The next tick will.
+        """
         now = time.monotonic()
-        if self.over or now < self.raised + AGAIN:
+        inside = frame is not None and frame.f_globals.get("__name__") in WALLS
+        if self.over or self.starting or inside or now < self.raised + AGAIN:
             return
         if self.lock is None:
+            self.starting = True  # the next tick must not raise the wall while this one still works behind it
             with wall.lowered():
                 self.start()
+            self.starting = False
         if now > self.meter.deadline:
             self.raised = now
             raise self.late()

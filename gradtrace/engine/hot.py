@@ -11,6 +11,7 @@ program may hold, stays the same.
 from __future__ import annotations
 
 import operator as py
+import sys
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.namespace import ARRAY, SCALAR
@@ -68,13 +69,15 @@ def hot(record: Op, common: Callable[..., Any]) -> Any:
         return plans[mask]
 
     def heat() -> None:
+        numpy = "numpy" in sys.modules
         names.update(
             blank=blank, state=state, FLOAT=FLOAT, TRAPS=FLOAT_TRAPS, Tensor=Tensor, Node=Hot,
-            scalar=record.scalar or no_kernel, wide=record.wide, kernel=record.kernel, fits=fits,
-            accumulator=accumulator,
+            scalar=record.scalar or no_kernel, fits=fits, accumulator=accumulator,
             make=make, **{name: [data, *[None] * NUMBER] for data, name in enumerate(DATA)},
         )
-        text = (binary_text if record.arity == 2 else plain_text if record.plain_names else unary_text)(record)
+        if numpy:
+            names.update(wide=record.wide, kernel=record.kernel)
+        text = (binary_text if record.arity == 2 else plain_text if record.plain_names else unary_text)(record, numpy)
         exec(compile(text, f"<{record.name}>", "exec"), names)
         function.__code__ = names["call"].__code__
 
@@ -85,8 +88,16 @@ def hot(record: Op, common: Callable[..., Any]) -> Any:
 # ---- the function
 
 
-def unary_text(record: Op) -> str:
-    floats, wide, others = checked(record, "input", 8)
+def unary_text(record: Op, numpy: bool) -> str:
+    floats, wide, others = checked(record, "input", 8, numpy)
+    arrays = f"""
+    elif spec.wide:
+        z = wide(x){wide}
+        plans = on_wide
+    else:
+        z = kernel(x){others}
+        plans = on_others""" if numpy else f"""
+    else:{again("input", 8)}"""
     return f"""
 def call(input):
     now = state
@@ -102,13 +113,7 @@ def call(input):
             z = scalar(x)
         except TRAPS:
             return common(input){floats}
-        plans = on_floats
-    elif spec.wide:
-        z = wide(x){wide}
-        plans = on_wide
-    else:
-        z = kernel(x){others}
-        plans = on_others
+        plans = on_floats{arrays}
 {RESULT}
     if input._req and now.grad_enabled:
         {node_lines(record, 1, 8)}
@@ -116,9 +121,12 @@ def call(input):
 """
 
 
-def plain_text(record: Op) -> str:
+def plain_text(record: Op, numpy: bool) -> str:
     """Of a tensor and one number that is no operand but a plain argument."""
-    floats, _, arrays = checked(record, "input, p", 12)
+    floats, _, doubt = checked(record, "input, p", 12, numpy)
+    arrays = f"""
+            z = kernel(x, p){doubt}
+            plans = on_wide if spec.wide else on_others""" if numpy else again("input, p", 12)
     return f"""
 def call(input, p):
     now = state
@@ -131,9 +139,7 @@ def call(input, p):
         if spec is FLOAT:
             z = scalar(x, p){floats}
             plans = on_floats
-        else:
-            z = kernel(x, p){arrays}
-            plans = on_wide if spec.wide else on_others
+        else:{arrays}
     except TRAPS:
         return common(input, p)
 {RESULT}
@@ -144,9 +150,16 @@ def call(input, p):
 """
 
 
-def binary_text(record: Op) -> str:
+def binary_text(record: Op, numpy: bool) -> str:
     sign = SIGNS.get(record.scalar)  # type: ignore[arg-type]
-    floats, _, arrays = checked(record, "a, b", 12)
+    floats, _, doubt = checked(record, "a, b", 12, numpy)
+    arrays = f"""
+            if kind is not Tensor:
+                y = spec.numbers.get(b)
+                if y is None:
+                    y = spec.number(b)
+            z = kernel(x, y){doubt}
+            plans = on_wide if spec.wide else on_others""" if numpy else again("a, b", 12)
     return f"""
 def call(a, b):
     now = state
@@ -167,13 +180,7 @@ def call(a, b):
         if spec is FLOAT:
             z = {f"x {sign} y" if sign else "scalar(x, y)"}{floats}
             plans = on_floats
-        else:
-            if kind is not Tensor:
-                y = spec.numbers.get(b)
-                if y is None:
-                    y = spec.number(b)
-            z = kernel(x, y){arrays}
-            plans = on_wide if spec.wide else on_others
+        else:{arrays}
     except TRAPS:
         return common(a, b)
 {RESULT}
@@ -251,10 +258,16 @@ def raw_bits(plan: Plan, mask: int) -> int:
     return plan.keeps & wanted(mask)
 
 
-def checked(record: Op, arguments: str, indent: int) -> tuple[str, str, str]:
+def again(arguments: str, indent: int) -> str:
+    """What a text that was made before numpy was loaded does with its first array: it is made anew."""
+    return ("\n" + " " * indent).join(["", "heat()", f"return common({arguments})"])
+
+
+def checked(record: Op, arguments: str, indent: int, numpy: bool) -> tuple[str, str, str]:
     """Lines after the kernel for floats, float64 arrays, others: only a kernel of ours may give something else."""
     doubt = ("\n" + " " * indent).join(["", "if not fits(z, spec):", f"    return common({arguments})"])
-    own = (hasattr(record.scalar, "__code__"), hasattr(record.wide, "__code__"), hasattr(record.kernel, "__code__"))
+    kernels = (record.scalar, record.wide, record.kernel) if numpy else (record.scalar,) * 3
+    own = [hasattr(kernel, "__code__") for kernel in kernels]
     return tuple(doubt if each else "" for each in own)  # type: ignore[return-value]
 
 

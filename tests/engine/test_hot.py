@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 import gradtrace as torch
 from gradtrace.engine.hot import OFTEN
 
+ROOT = Path(__file__).parents[2]
 SHAPES: list[tuple[int, ...]] = [(), (3,)]
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a + b,
@@ -201,3 +205,36 @@ def test_long_branches_in_the_order_of_creation() -> None:
     a.grad = None
     (gradient,) = torch.autograd.grad(both, a)
     assert gradient.item() == expected
+
+
+WITHOUT_NUMPY = """
+import sys
+import gradtrace as torch
+
+def slope(x):
+    for _ in range(120):
+        y = torch.sin(x * 2.0) * x + x ** 2 + 1 / x
+        (g,) = torch.autograd.grad(y.sum() if x.ndim else y, x)
+    return g
+
+def scalar(x):
+    for _ in range(120):
+        y = torch.sin(x * 2.0) * x + x ** 2 + 1 / x
+        y.backward()
+    return x.grad.item() / 120
+
+torch.set_default_dtype(torch.float64)
+x = torch.tensor(0.7, requires_grad=True)
+first = scalar(x)
+assert "numpy" not in sys.modules
+many = slope(torch.full((3,), 0.7, requires_grad=True))
+assert all(abs(g - first) < 1e-12 for g in many.tolist()), (first, many)
+few = torch.full((3,), 0.7, requires_grad=True)
+y = (torch.sin(few * 2.0) * few + few ** 2 + 1 / few).sum()
+y.backward()
+assert few.grad.tolist() == many.tolist()
+"""
+
+
+def test_texts_made_before_numpy_is_loaded_are_made_anew_for_arrays() -> None:
+    subprocess.run([sys.executable, "-c", WITHOUT_NUMPY], check=True, cwd=ROOT)

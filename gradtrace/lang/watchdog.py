@@ -68,7 +68,12 @@ class watched:
         elsewhere = threading is not None and threading.current_thread() is not threading.main_thread()
         if _state.end is None or _state.on or elsewhere or not hasattr(os, "fork"):
             return
+        # All that the alarm needs is loaded here: where a signal interrupts an import and imports something itself, Python
+        # 3.11 ends that import with "KeyError: the thread's number".
         import _signal  # type: ignore[import-not-found]  # signal itself loads enum
+        import _thread  # noqa: F401
+        import faulthandler  # noqa: F401
+        import resource  # noqa: F401
 
         _state.on = self.on = True
         left = max(0.001, min(self.meter.deadline - time.monotonic(), LONGEST))

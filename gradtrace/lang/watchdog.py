@@ -68,7 +68,7 @@ class watched:
         elsewhere = threading is not None and threading.current_thread() is not threading.main_thread()
         if _state.end is None or _state.on or elsewhere or not hasattr(os, "fork"):
             return
-        # All that the alarm needs is loaded here: where a signal interrupts an import and then imports something itself,
+        # All that the alarm needs is loaded here: where a signal interrupts an import and imports something itself,
         # Python 3.11 ends the first import with "KeyError: the thread's number".
         import _signal  # type: ignore[import-not-found]  # signal itself loads enum
         import _thread  # noqa: F401

@@ -17,8 +17,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, SCALAR, TRACED
 from gradtrace.engine.node import FREED_MESSAGE, AccumulateGrad, Node, UndefinedGrad, bare_name, tensor_type_name
 from gradtrace.engine.op import FLOAT_TRAPS
-from gradtrace.engine.saved import flat, raw_operands, untouched
-from gradtrace.engine.saved_hooks import result_of, unpacked
+from gradtrace.engine.saved import flat, raw_operands, result_of, untouched
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.watch import Watcher
@@ -260,6 +259,8 @@ def run_rules(node: Node, gradient: Any) -> Any:
     kept = node.args if traced or not settled else raw_operands(node)
     out = node.out
     if node.rare is not None and node.rare.packed:
+        from gradtrace.engine.saved_hooks import unpacked
+
         kept, out = unpacked(node)
     if traced:
         before, state.in_rule = state.in_rule, True

@@ -35,7 +35,7 @@ from gradtrace.engine.node import WITH_PLAIN, AccumulateGrad, Meta, Node, Undefi
 from gradtrace.engine.plan import DROP, META, SAVE, Derivative, Plan, d
 from gradtrace.engine.promote import promote
 from gradtrace.engine.recording import record_call
-from gradtrace.engine.saved import mark_view
+from gradtrace.engine.saved import mark_view, result_of
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, normalise
 
@@ -307,9 +307,7 @@ class Op:
 
             args, out = unpacked(node)
         if name in ("result", "out") and out is not None and self.outputs == 1:
-            result = Tensor._wrap(out)
-            self.attach(result, node, 0)
-            return result
+            return result_of(node, out)
         names = tuple(n.lstrip("*") for n in self.tensor_names) + self.plain_names
         if name in names:
             kept = args[names.index(name)]

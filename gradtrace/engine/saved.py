@@ -136,3 +136,12 @@ def mark_view(out: Tensor, source: Tensor, several: bool = False) -> None:
     base = view.base if view is not None else source
     extra.odd = True
     extra.view = View(base, view_rules.creation(several, view), extra.counter.n)
+
+
+def result_of(node: Node, data: Any, number: int = 0) -> Tensor:
+    """A node's saved result as a tensor with its history. Made anew each time: kept, it would be a cycle."""
+    result = Tensor._wrap(data)
+    known = node.op.differentiable
+    if result.is_floating_point() and (known is None or number in known):
+        node.op.attach(result, node, number)
+    return result

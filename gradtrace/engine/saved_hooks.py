@@ -12,6 +12,7 @@ import weakref
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.node import WITH_PLAIN, Node
+from gradtrace.engine.saved import result_of
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
@@ -160,15 +161,6 @@ def raw(kept: Any) -> Any:
     if type(kept) is tuple:
         return tuple(map(raw, kept))
     return kept._data if isinstance(kept, Tensor) else kept
-
-
-def result_of(node: Node, data: Any, number: int = 0) -> Tensor:
-    """A node's saved result as a tensor with its history. Made anew each time: kept, it would be a cycle."""
-    result = Tensor._wrap(data)
-    known = node.op.differentiable
-    if result.is_floating_point() and (known is None or number in known):
-        node.op.attach(result, node, number)
-    return result
 
 
 def raw_saved(node: Node, name: str) -> SavedTensor:

@@ -27,8 +27,10 @@ def text(name: str, entry: Results) -> str:
         lines.append(line)
     lines += [f"  {verdict(target, value)}" for target in job.targets if (value := reached(target, entry)) is not None]
     if entry["agree"] is False:
-        lines.append("  THE RESULTS DO NOT AGREE: " + ", ".join(
-            f"{peer} {figures['check']!r}" for peer, figures in entry["peers"].items()))
+        lines.append(
+            "  THE RESULTS DO NOT AGREE: "
+            + ", ".join(f"{peer} {figures['check']!r}" for peer, figures in entry["peers"].items())
+        )
     return "\n".join(lines)
 
 
@@ -70,8 +72,15 @@ def row(name: str, entry: Results, target: Target) -> list[str]:
         return [JOBS[name].title, target.peer, f"{target.ratio:g}", "", "", "", "not measured"]
     what = "" if target.figure == "seconds" else ": memory"
     mark = "reached" if value <= target.ratio else f"missed by {value / target.ratio - 1:.0%}"
-    return [JOBS[name].title + what, target.peer, f"{target.ratio:g}", f"**{value:.3g}**",
-            figure(name, entry, OURS, target.figure), figure(name, entry, target.peer, target.figure), mark]
+    return [
+        JOBS[name].title + what,
+        target.peer,
+        f"{target.ratio:g}",
+        f"**{value:.3g}**",
+        figure(name, entry, OURS, target.figure),
+        figure(name, entry, target.peer, target.figure),
+        mark,
+    ]
 
 
 def bare_row(name: str, entry: Results, peer: str) -> list[str]:

@@ -22,8 +22,11 @@ NOTES = "tests/parity/notes"
 ROWS: dict[str, tuple[str, str, str]] = {
     "A5 A7": ("Add and multiply by name and by sign.", f"gradtrace run {SEEDS}/note_1_all_cells.py", ""),
     # cogapp takes the brackets of a four-dimensional tensor for its own: the last lines alone, the rest is a picture
-    "A6": ("Subtract and divide; convolution (A8) is among the pictures below.",
-           f"gradtrace run {SEEDS}/conv_as_edge.py | tail -1", ""),
+    "A6": (
+        "Subtract and divide; convolution (A8) is among the pictures below.",
+        f"gradtrace run {SEEDS}/conv_as_edge.py | tail -1",
+        "",
+    ),
     "A2 A9": (
         "The decomposition, each part by its name with value, shape and gradient.",
         "gradtrace eval - --x 2 --w 1",
@@ -105,10 +108,13 @@ ROWS: dict[str, tuple[str, str, str]] = {
         f"gradtrace trace {SEEDS}/note_5_cells_4_5_6_myrelu.py --follow y_hat",
         "",
     ),
-    "F14": ("A Function called without apply is plain code: its backward is not used.", "gradtrace why - w",
-            "import torch\nclass Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
-            "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 200\n"
-            "w = torch.tensor(3., requires_grad=True)\nDouble.forward(None, w).backward()\n"),
+    "F14": (
+        "A Function called without apply is plain code: its backward is not used.",
+        "gradtrace why - w",
+        "import torch\nclass Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 200\n"
+        "w = torch.tensor(3., requires_grad=True)\nDouble.forward(None, w).backward()\n",
+    ),
     "H4 H5 H6 H7 H8": (
         "The note's TensorBoard cells, in a folder of their own: one event file with the module's graph; the list of "
         "running viewers. How to open one is said on stderr.",
@@ -238,10 +244,14 @@ def pictures(out: Callable[[str], object]) -> None:
         if rows:
             out(f"| {rows} | {title} | `{command} -o {name}` | [{name}](gallery/{name}) |")
     command, name = make_gallery.PAGE
-    out(f"| G2 G7 H5 H8 H9 | A page to open: modules fold and unfold, a player for both directions | "
-        f"`{command} -o {name}` | [{name}](gallery/{name}) |")
-    out(f"| H5 H9 | The graph tab of TensorBoard, modules as boxes | `{command} --tensorboard runs`, then "
-        "`tensorboard --logdir runs` | |")
+    out(
+        f"| G2 G7 H5 H8 H9 | A page to open: modules fold and unfold, a player for both directions | "
+        f"`{command} -o {name}` | [{name}](gallery/{name}) |"
+    )
+    out(
+        f"| H5 H9 | The graph tab of TensorBoard, modules as boxes | `{command} --tensorboard runs`, then "
+        "`tensorboard --logdir runs` | |"
+    )
 
 
 def output(command: str, given: str) -> str:
@@ -254,8 +264,9 @@ def output(command: str, given: str) -> str:
             place = Path(folder)
             (place / "tests").symlink_to(ROOT / "tests")
             environment["TMPDIR"] = folder
-        done = subprocess.run(run, shell=True, input=given, capture_output=True, text=True, cwd=place,
-                              encoding="utf-8", env=environment)
+        done = subprocess.run(
+            run, shell=True, input=given, capture_output=True, text=True, cwd=place, encoding="utf-8", env=environment
+        )
     text = re.sub(r"0x[0-9a-f]{6,}", "0xADDR", done.stdout).rstrip()
     text = re.sub(r"  \([\d.e+]+ times as fast\)", "", text)
     text = re.sub(r"[\d.e+]+ (ns|us|ms|s)\b *", lambda found: "T".ljust(len(found[0])), text)

@@ -26,21 +26,67 @@ from gradtrace.engine.tensor import Tensor
 CASES = Path(__file__).parent.parent / "tests" / "ops"
 DTYPES = {"float64": "float64", "float32": "float32", "int64": "int", "bool": "bool"}
 SECTIONS = {
-    "torch and Tensor": ("functions", "methods"), "torch.nn.functional": ("functional",), "torch.linalg": ("linalg",),
+    "torch and Tensor": ("functions", "methods"),
+    "torch.nn.functional": ("functional",),
+    "torch.linalg": ("linalg",),
     "torch.special": ("special",),
 }
 SIGNS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "floor_divide": "//", "remainder": "%", "pow": "**", "matmul": "@",
-    "neg": "-", "abs": "abs()", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "bitwise_not": "~", "bitwise_left_shift": "<<",
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "floor_divide": "//",
+    "remainder": "%",
+    "pow": "**",
+    "matmul": "@",
+    "neg": "-",
+    "abs": "abs()",
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+    "bitwise_not": "~",
+    "bitwise_left_shift": "<<",
     "bitwise_right_shift": ">>",
 }
 # Public functions, but neither made of elements nor differentiated: about dtypes, memory, the random state.
 NO_OPERATORS = {
-    "Generator", "LinAlgError", "broadcast_shapes", "can_cast", "cpu", "cuda", "data_ptr", "finfo", "from_numpy",
-    "iinfo", "initial_seed", "is_floating_point", "is_same_size", "is_set_to", "is_tensor", "manual_seed", "numel",
-    "promote_types", "resize", "resize_", "resize_as_", "result_type", "seed", "set_", "storage", "storage_offset",
-    "get_rng_state", "set_rng_state", "type", "untyped_storage",
+    "Generator",
+    "LinAlgError",
+    "broadcast_shapes",
+    "can_cast",
+    "cpu",
+    "cuda",
+    "data_ptr",
+    "finfo",
+    "from_numpy",
+    "iinfo",
+    "initial_seed",
+    "is_floating_point",
+    "is_same_size",
+    "is_set_to",
+    "is_tensor",
+    "manual_seed",
+    "numel",
+    "promote_types",
+    "resize",
+    "resize_",
+    "resize_as_",
+    "result_type",
+    "seed",
+    "set_",
+    "storage",
+    "storage_offset",
+    "get_rng_state",
+    "set_rng_state",
+    "type",
+    "untyped_storage",
 }
 Seen = dict[str, Any]
 Key = tuple[Any, ...]
@@ -135,8 +181,15 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
 def observed() -> dict[Key, Seen]:
     ops.load()
     cases, more, composed, generated = (beside(n) for n in ("cases", "more_cases", "composed_cases", "generated"))
-    every = {**cases.CASES, **more.CASES, **composed.CASES, **composed.PLAIN, **composed.INTEGER,
-             **composed.CASTS, **composed.RAISE}
+    every = {
+        **cases.CASES,
+        **more.CASES,
+        **composed.CASES,
+        **composed.PLAIN,
+        **composed.INTEGER,
+        **composed.CASTS,
+        **composed.RAISE,
+    }
     every.update(generated.every_case())
     first_order = cases.FIRST_ORDER | more.FIRST_ORDER
     watch = Watch()
@@ -183,8 +236,10 @@ def dtypes_text(dtypes: dict[str, list[str]]) -> str:
         results = dtypes.get(dtype)
         if results:
             groups.setdefault("" if dtype in results else results[0], []).append(shown)
-    texts = (", ".join(kinds).replace("float64, float32", "float") + (f" → {to}" if to else "")
-             for to, kinds in groups.items())
+    texts = (
+        ", ".join(kinds).replace("float64, float32", "float") + (f" → {to}" if to else "")
+        for to, kinds in groups.items()
+    )
     return "; ".join(texts)
 
 
@@ -193,8 +248,11 @@ def order_text(about: Seen) -> str:
 
 
 def forms_text(name: str, tables: tuple[str, ...]) -> str:
-    found = [letter for letter, table in (("f", "functions"), ("m", "methods"))
-             if table in tables and name in getattr(ops.api, table)]
+    found = [
+        letter
+        for letter, table in (("f", "functions"), ("m", "methods"))
+        if table in tables and name in getattr(ops.api, table)
+    ]
     if "methods" not in tables:
         function = getattr(ops.api, tables[0])[name]
         return "f k" if "inplace" in inspect.signature(function).parameters else "f"
@@ -222,8 +280,12 @@ def row_groups(tables: tuple[str, ...]) -> Iterator[tuple[list[str], list[Any]]]
 def without_case() -> list[str]:
     """Public names that no case calls."""
     seen = observed()
-    return [same[0] for tables in SECTIONS.values() for same, found in row_groups(tables)
-            if not any(key_of(f) in seen for f in found)]
+    return [
+        same[0]
+        for tables in SECTIONS.values()
+        for same, found in row_groups(tables)
+        if not any(key_of(f) in seen for f in found)
+    ]
 
 
 def rows(tables: tuple[str, ...], seen: dict[Key, Seen]) -> Iterator[str]:

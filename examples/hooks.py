@@ -15,5 +15,5 @@ print("kept:", y1.retains_grad, y2.grad)
 clipped = torch.tensor([1.0, 10.0], requires_grad=True)
 h = clipped * 1.0
 h.register_hook(lambda grad: grad.clamp(-1, 1))
-(h ** 2).sum().backward()
+(h**2).sum().backward()
 print(clipped.grad)

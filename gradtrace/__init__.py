@@ -13,28 +13,64 @@ from gradtrace.annotations import Any
 __version__ = "0.1.0"
 
 _ENGINE = (
-    "Size", "Tensor", "device", "dtype", "enable_grad", "get_default_dtype", "inference_mode", "is_anomaly_enabled",
-    "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_default_dtype", "set_grad_enabled",
+    "Size",
+    "Tensor",
+    "device",
+    "dtype",
+    "enable_grad",
+    "get_default_dtype",
+    "inference_mode",
+    "is_anomaly_enabled",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_default_dtype",
+    "set_grad_enabled",
 )
 _DTYPES = {
-    "float64": "float64", "double": "float64", "float32": "float32", "float": "float32", "float16": "float16",
-    "half": "float16", "int64": "int64", "long": "int64", "int32": "int32", "int": "int32", "int16": "int16",
-    "short": "int16", "int8": "int8", "uint8": "uint8", "bool": "bool_",
+    "float64": "float64",
+    "double": "float64",
+    "float32": "float32",
+    "float": "float32",
+    "float16": "float16",
+    "half": "float16",
+    "int64": "int64",
+    "long": "int64",
+    "int32": "int32",
+    "int": "int32",
+    "int16": "int16",
+    "short": "int16",
+    "int8": "int8",
+    "uint8": "uint8",
+    "bool": "bool_",
 }
 _CONSTANTS = {
-    "pi": 3.141592653589793, "e": 2.718281828459045, "inf": float("inf"), "nan": float("nan"), "newaxis": None,
-    "strided": "torch.strided", "contiguous_format": "torch.contiguous_format",
+    "pi": 3.141592653589793,
+    "e": 2.718281828459045,
+    "inf": float("inf"),
+    "nan": float("nan"),
+    "newaxis": None,
+    "strided": "torch.strided",
+    "contiguous_format": "torch.contiguous_format",
     "preserve_format": "torch.preserve_format",
 }
 _MODULES = {
-    "nn": "gradtrace.nn", "optim": "gradtrace.optim", "func": "gradtrace.func", "autograd": "gradtrace.autograd",
-    "linalg": "gradtrace.linalg", "utils": "gradtrace.utils", "special": "gradtrace.special",
-    "signal": "gradtrace.signal", "trace": "gradtrace.trace",
+    "nn": "gradtrace.nn",
+    "optim": "gradtrace.optim",
+    "func": "gradtrace.func",
+    "autograd": "gradtrace.autograd",
+    "linalg": "gradtrace.linalg",
+    "utils": "gradtrace.utils",
+    "special": "gradtrace.special",
+    "signal": "gradtrace.signal",
+    "trace": "gradtrace.trace",
 }
 # Parts of the package that are no names of PyTorch's: looking for them among the operators would load every family.
 _PARTS = ("cli", "engine", "errors", "lang", "ops", "views")
 _ELSEWHERE = {
-    "draw": "gradtrace.views.notebook", "set_printoptions": "gradtrace.engine.text", "vmap": "gradtrace.func",
+    "draw": "gradtrace.views.notebook",
+    "set_printoptions": "gradtrace.engine.text",
+    "vmap": "gradtrace.func",
 }
 
 

@@ -239,18 +239,14 @@ def show(value: Any, dtype_name: str = "float32", **further: Any) -> str:
     [case[1:] for case in CASES],
     ids=[case[0] for case in CASES],
 )
-def test_recorded(
-    value: Any, dtype_name: str, further: dict[str, Any], options: dict[str, Any], expected: str
-) -> None:
+def test_recorded(value: Any, dtype_name: str, further: dict[str, Any], options: dict[str, Any], expected: str) -> None:
     if isinstance(value, np.ndarray):
         value = value.astype(dtype_name)
     text.set_printoptions(**options)
     assert show(value, dtype_name, **further) == expected
 
 
-@pytest.mark.parametrize(
-    ("value", "dtype_name"), [(3.5, "float64"), (nan, "float64"), (True, "bool"), (-7, "int64")]
-)
+@pytest.mark.parametrize(("value", "dtype_name"), [(3.5, "float64"), (nan, "float64"), (True, "bool"), (-7, "int64")])
 def test_python_number_prints_as_its_array(value: Any, dtype_name: str) -> None:
     assert show(value, dtype_name) == show(np.array(value), dtype_name)
 

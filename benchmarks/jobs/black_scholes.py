@@ -87,8 +87,12 @@ def numpy(columns: dict[str, Any], threads: int) -> Any:
         discounted = K * np.exp(-r * T)
         density = S * np.exp(d1 * d1 * -0.5) / math.sqrt(2 * math.pi)
         return [
-            S * first - discounted * second, first, -discounted / K * second,
-            density * sigma / (2 * root) + r * discounted * second, density * root, discounted * T * second,
+            S * first - discounted * second,
+            first,
+            -discounted / K * second,
+            density * sigma / (2 * root) + r * discounted * second,
+            density * root,
+            discounted * T * second,
         ]
 
     return run

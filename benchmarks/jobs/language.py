@@ -1,10 +1,10 @@
 """A program in the language of expression files beside the same text as Python; prints the seconds of a pass.
 
-    python language.py PEER PROGRAM PASSES        PEER gradtrace (the language) or python
+python language.py PEER PROGRAM PASSES        PEER gradtrace (the language) or python
 
-    loop         n = n + i for a number n
-    statement    operator calls on 10 elements, whose cost in Python is that of the engine alone
-    scalar       y = y * w + b on float64 scalars, the graph of 100 passes being dropped at once
+loop         n = n + i for a number n
+statement    operator calls on 10 elements, whose cost in Python is that of the engine alone
+scalar       y = y * w + b on float64 scalars, the graph of 100 passes being dropped at once
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A chain of N scalar operations forward and backward, once; prints the seconds and peak bytes above the import's.
 
-    python long_chain.py PEER N
+python long_chain.py PEER N
 """
 
 from __future__ import annotations

@@ -45,8 +45,12 @@ def floats() -> Any:
 
 def main() -> None:
     peer, n = sys.argv[1], int(sys.argv[2])
-    run = {"gradtrace": gradtrace, "floats": floats, "eager": lambda: by_engine("gradtrace"),
-           "torch": lambda: by_engine("torch")}[peer]()
+    run = {
+        "gradtrace": gradtrace,
+        "floats": floats,
+        "eager": lambda: by_engine("gradtrace"),
+        "torch": lambda: by_engine("torch"),
+    }[peer]()
     run(1.0, 1.0)
     total = 0.0
     start = time.perf_counter()

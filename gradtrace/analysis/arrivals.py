@@ -34,8 +34,10 @@ class Arrivals:
 
     def at(self, step: BackwardStep) -> list[Arrival]:
         """What the step's function was sent in that pass: by whom, along which edge, and how much."""
-        return [Arrival(sender, index, Contribution(self.source(sender), sender.downstream[index]))  # type: ignore[arg-type]
-                for sender, index in self._sent.get((step.number, step.function), ())]
+        return [
+            Arrival(sender, index, Contribution(self.source(sender), sender.downstream[index]))  # type: ignore[arg-type]
+            for sender, index in self._sent.get((step.number, step.function), ())
+        ]
 
     def source(self, sender: BackwardStep) -> str:
         """The tensor that the sender's function made."""

@@ -58,8 +58,14 @@ class Check(NamedTuple):
 
 
 def elements(
-    leaf: str, shape: tuple[int, ...], values: Any, analytic: Any, measure: Callable[[int, float], float],
-    chosen: Sequence[int], order: int, eps: float = FLOAT64,
+    leaf: str,
+    shape: tuple[int, ...],
+    values: Any,
+    analytic: Any,
+    measure: Callable[[int, float], float],
+    chosen: Sequence[int],
+    order: int,
+    eps: float = FLOAT64,
 ) -> list[Element]:
     """The verdicts on the chosen elements (flattened) of a leaf; `analytic` None stands for zeros."""
     found = []
@@ -73,8 +79,19 @@ def elements(
 
         expected = 0.0 if analytic is None else float(analytic.reshape(-1)[element])
         judged = judge(f, expected, float(values.reshape(-1)[element]), eps)
-        found.append(Element(leaf, unravel(element, shape), order, expected, judged.numeric, judged.error,
-                             judged.verdict, judged.left, judged.right))
+        found.append(
+            Element(
+                leaf,
+                unravel(element, shape),
+                order,
+                expected,
+                judged.numeric,
+                judged.error,
+                judged.verdict,
+                judged.left,
+                judged.right,
+            )
+        )
     return found
 
 

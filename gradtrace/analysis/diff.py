@@ -47,8 +47,15 @@ def diff(a: Trace, b: Trace) -> Diff:
         outputs_a = a.operations[i].outputs if i is not None else ()
         outputs_b = b.operations[j].outputs if j is not None else ()
         for k in range(max(len(outputs_a), len(outputs_b))):
-            rows.append(row(a, b, outputs_a[k] if k < len(outputs_a) else None,
-                            outputs_b[k] if k < len(outputs_b) else None, grads))
+            rows.append(
+                row(
+                    a,
+                    b,
+                    outputs_a[k] if k < len(outputs_a) else None,
+                    outputs_b[k] if k < len(outputs_b) else None,
+                    grads,
+                )
+            )
     structure = all(r.first is not None and r.second is not None and not r.shapes_differ for r in rows)
     return Diff(tuple(rows), (len(a.operations), len(b.operations)), structure, all(r.status == SAME for r in rows))
 
@@ -109,8 +116,13 @@ def row(a: Trace, b: Trace, i: int | None, j: int | None, grads: tuple[dict[int,
     values = (None if first is None else first.value, None if second is None else second.value)
     pair = (None if i is None else grads[0].get(i), None if j is None else grads[1].get(j))
     apart = shape(first) != shape(second) if first and second else False
-    status = FIRST if second is None else SECOND if first is None else (
-        SAME if values[0] == values[1] and pair[0] == pair[1] and flags(first) == flags(second) else CHANGED)
+    status = (
+        FIRST
+        if second is None
+        else SECOND
+        if first is None
+        else (SAME if values[0] == values[1] and pair[0] == pair[1] and flags(first) == flags(second) else CHANGED)
+    )
     return Row(status, shown.label, shown.op or shown.kind, i, j, values, pair, gap(*values), gap(*pair), apart)
 
 

@@ -1,6 +1,6 @@
 """An example of an operator that works on the command line: calls on small tensors are tried until one works.
 
-    example("softmax")   ('gradtrace eval "x.softmax(0)[0]" --x 1,2,3', "0.0900306, dy/dx = [0.0819251, ...]")
+example("softmax")   ('gradtrace eval "x.softmax(0)[0]" --x 1,2,3', "0.0900306, dy/dx = [0.0819251, ...]")
 """
 
 from __future__ import annotations
@@ -63,8 +63,11 @@ OWN: dict[str, tuple[str, Inputs]] = {
     "index_fill": ("x.index_fill(0, tensor([2]), 5.0)", VECTOR),
     "kthvalue": ("x.kthvalue(2)[0]", VECTOR),
     "layer_norm": ("layer_norm(x, (3,))", VECTOR),
-    "max_unpool2d": ("import torch; import torch.nn.functional as F; "
-                     "F.max_unpool2d(x, torch.zeros(1, 1, 1, 1, dtype=torch.int64), 2)", {"x": "ones(1,1,1,1)"}),
+    "max_unpool2d": (
+        "import torch; import torch.nn.functional as F; "
+        "F.max_unpool2d(x, torch.zeros(1, 1, 1, 1, dtype=torch.int64), 2)",
+        {"x": "ones(1,1,1,1)"},
+    ),
     "narrow": ("x.narrow(0, 0, 2)", VECTOR),
     "nll_loss": ("import torch; torch.nn.functional.nll_loss(x, torch.tensor([0, 1]))", {"x": ROWS}),
     "one_hot": ("import torch; torch.nn.functional.one_hot(x.long())", VECTOR),
@@ -82,8 +85,12 @@ OWN: dict[str, tuple[str, Inputs]] = {
     "view": ("x.view(4)", MATRIX),
 }
 LISTED = ("[x, x * 2]", "([x, x * 2])")  # of functions that take a list
-HOMES = (("f", "functions", "torch"), ("n", "functional", "F"), ("s", "special", "torch.special"),
-         ("l", "linalg", "torch.linalg"))
+HOMES = (
+    ("f", "functions", "torch"),
+    ("n", "functional", "F"),
+    ("s", "special", "torch.special"),
+    ("l", "linalg", "torch.linalg"),
+)
 LIMIT = Budget(seconds=2.0)
 LARGEST = 64  # elements of a result of which one is shown
 
@@ -153,8 +160,9 @@ def tried(call: str, inputs: Inputs) -> tuple[tuple[str, str], bool] | None:
         return None
     if not all(is_finite(value) for value in values):
         return None
-    options = "".join(f" --{key} {text if text.replace('.', '').isdecimal() else quoted(text)}"
-                      for key, text in inputs.items())
+    options = "".join(
+        f" --{key} {text if text.replace('.', '').isdecimal() else quoted(text)}" for key, text in inputs.items()
+    )
     told = brief(values[0]) + (f", dy/dx = {brief(values[1])}" if slope is not None else "")
     return (f'gradtrace eval "{call}"{options}', told), slope is not None and not is_zero(values[1])
 
@@ -180,7 +188,12 @@ def evaluated(call: str, inputs: Inputs) -> tuple[Any, Tensor]:
 def tensor_of(text: str, dtype: str) -> Tensor:
     """An input as the command line reads it: "0.5", "1,2,3", "4,1;1,3", "ones(1,2,4,4)"."""
     rows = [f"[{row}]" for row in text.split(";")]
-    source = text if "(" in text else f"tensor([{', '.join(rows)}])" if len(rows) > 1 else (
-        f"tensor([{text}])" if "," in text else f"tensor({text})")
+    source = (
+        text
+        if "(" in text
+        else f"tensor([{', '.join(rows)}])"
+        if len(rows) > 1
+        else (f"tensor([{text}])" if "," in text else f"tensor({text})")
+    )
     made: Tensor = lang.run(lang.parse(source)).root
     return made.to(dtypes.BY_NAME[dtype])

@@ -51,8 +51,14 @@ def modified(facts: Facts, failure: Failure) -> Found | None:
     operation = next((o for o in trace.operations if o.function == function.id), None)
     saved = [s.tensor for s in function.saved if s.tensor is not None]
     since = 0 if operation is None else operation.id
-    changes = [c for c in trace.changes if not c.of_grad and not set(saved).isdisjoint(c.tensors)
-               and c.after > since and c.how not in ("data", "frozen")]
+    changes = [
+        c
+        for c in trace.changes
+        if not c.of_grad
+        and not set(saved).isdisjoint(c.tensors)
+        and c.after > since
+        and c.how not in ("data", "frozen")
+    ]
     what = function.name if operation is None else operation.name
     if not changes:
         return None
@@ -65,16 +71,21 @@ def modified(facts: Facts, failure: Failure) -> Found | None:
         facts.at(f"{how} changes {name} in place", change.span),
         facts.backward([one for one in trace.passes if one.error][-1]),
     ]
-    sentence = (f"{name} was saved by {what}{facts.line(function.span)} and changed in place by {how}"
-                f"{facts.line(change.span)} before backward used it.")
+    sentence = (
+        f"{name} was saved by {what}{facts.line(function.span)} and changed in place by {how}"
+        f"{facts.line(change.span)} before backward used it."
+    )
     return "modified in place", name, sentence, evidence, in_place_advice(change.how, name, what)
 
 
 def in_place_advice(how: str, name: str, what: str) -> tuple[str, ...]:
     if how == "step":
         return ("call backward before optimizer.step(), or run forward again after it",)
-    return ("make a new tensor instead of changing this one in place (a = a + b, not a += b)",
-            f"or give {what} a copy: {name}.clone()", "or change it after backward")
+    return (
+        "make a new tensor instead of changing this one in place (a = a + b, not a += b)",
+        f"or give {what} a copy: {name}.clone()",
+        "or change it after backward",
+    )
 
 
 def freed(facts: Facts, failure: Failure) -> Found | None:
@@ -97,9 +108,16 @@ def freed(facts: Facts, failure: Failure) -> Found | None:
         where = facts.line(earlier.span)
     evidence.append(facts.at("the second backward needs it again", failed.span))
     sentence = f"{roots}'s graph was used a second time: the backward{where} had freed what {what} saved."
-    return "freed", roots, sentence, evidence, (
-        "call the first backward with retain_graph=True",
-        "or compute the result again before the second one (in a loop: inside of it)")
+    return (
+        "freed",
+        roots,
+        sentence,
+        evidence,
+        (
+            "call the first backward with retain_graph=True",
+            "or compute the result again before the second one (in a loop: inside of it)",
+        ),
+    )
 
 
 # ---- roots
@@ -111,8 +129,11 @@ def root_of(facts: Facts, failure: Failure) -> tuple[str, TensorRecord | None]:
     call = places.method_call(statement, ("backward", "grad"))
     node: Any = None
     if isinstance(call, ast.Call):
-        is_method = isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and not (
-            isinstance(call.func.value, ast.Attribute) and call.func.value.attr == "autograd")
+        is_method = (
+            isinstance(call.func, ast.Attribute)
+            and call.func.attr == "backward"
+            and not (isinstance(call.func.value, ast.Attribute) and call.func.value.attr == "autograd")
+        )
         node = call.func.value if is_method else (call.args[0] if call.args else None)  # type: ignore[attr-defined]
     if node is None:
         roots = facts.trace.roots
@@ -129,8 +150,13 @@ def no_grad_root(facts: Facts, failure: Failure) -> Found | None:
     """element 0 of tensors does not require grad."""
     name, record = root_of(facts, failure)
     if record is None:
-        return "no grad", name, f"{name} does not require grad, so backward has nowhere to go.", [], (
-            "let something that it is computed from require grad",)
+        return (
+            "no grad",
+            name,
+            f"{name} does not require grad, so backward has nowhere to go.",
+            [],
+            ("let something that it is computed from require grad",),
+        )
     reason = history.no_history(facts, record)
     return reason.cause, name, f"{name} does not require grad: {reason.because}.", reason.evidence, reason.advice
 
@@ -156,11 +182,16 @@ def not_scalar(facts: Facts, failure: Failure) -> Found | None:
     """grad can be implicitly created only for scalar outputs."""
     name, record = root_of(facts, failure)
     shape = "" if record is None or record.value is None else f" {record.value.shape}"
-    return ("not a scalar", name,
-            f"{name} has the shape{shape or ' of several elements'}: backward starts by itself only from one number.",
-            [] if record is None else [facts.made(record)],
-            (f"reduce it first: {name}.sum().backward() or {name}.mean().backward()",
-             f"or give the weights: {name}.backward(torch.ones_like({name}))"))
+    return (
+        "not a scalar",
+        name,
+        f"{name} has the shape{shape or ' of several elements'}: backward starts by itself only from one number.",
+        [] if record is None else [facts.made(record)],
+        (
+            f"reduce it first: {name}.sum().backward() or {name}.mean().backward()",
+            f"or give the weights: {name}.backward(torch.ones_like({name}))",
+        ),
+    )
 
 
 # ---- leaves and flags
@@ -188,18 +219,28 @@ def subject(facts: Facts, failure: Failure) -> tuple[str, TensorRecord | None]:
 
 def leaf_in_place(facts: Facts, failure: Failure) -> Found | None:
     name, record = subject(facts, failure)
-    return ("leaf in place", name,
-            f"{name} is a leaf that requires grad, and line {failure.span.line if failure.span else '?'} changes it in "
-            "place: its old value would be lost to backward.",
-            [] if record is None else [facts.made(record)],
-            (f"with torch.no_grad(): change {name} there, as an optimiser does",
-             f"or make a new tensor of another name: {name}2 = {name} + ..."))
+    return (
+        "leaf in place",
+        name,
+        f"{name} is a leaf that requires grad, and line {failure.span.line if failure.span else '?'} changes it in "
+        "place: its old value would be lost to backward.",
+        [] if record is None else [facts.made(record)],
+        (
+            f"with torch.no_grad(): change {name} there, as an optimiser does",
+            f"or make a new tensor of another name: {name}2 = {name} + ...",
+        ),
+    )
 
 
 def flags_of_leaves(facts: Facts, failure: Failure) -> Found | None:
     name, record = subject(facts, failure)
-    return ("not a leaf", name, f"{name} is computed, so its requires_grad follows from what it was computed from.",
-            [] if record is None else [facts.made(record)], (f"use {name}.detach() for a part without gradient",))
+    return (
+        "not a leaf",
+        name,
+        f"{name} is computed, so its requires_grad follows from what it was computed from.",
+        [] if record is None else [facts.made(record)],
+        (f"use {name}.detach() for a part without gradient",),
+    )
 
 
 def needs_grad(facts: Facts, failure: Failure) -> Found | None:
@@ -223,8 +264,13 @@ def numpy_of(facts: Facts, failure: Failure) -> Found | None:
 
 
 def floats_alone(facts: Facts, failure: Failure) -> Found | None:
-    return ("integer", "the tensor", "Only floating-point tensors can require grad, and this one holds integers.", [],
-            ("write 1. instead of 1, or dtype=torch.float32",))
+    return (
+        "integer",
+        "the tensor",
+        "Only floating-point tensors can require grad, and this one holds integers.",
+        [],
+        ("write 1. instead of 1, or dtype=torch.float32",),
+    )
 
 
 def unused(facts: Facts, failure: Failure) -> Found | None:
@@ -245,8 +291,13 @@ def unused(facts: Facts, failure: Failure) -> Found | None:
             found = unreached(facts, record)
             if found is not None:
                 because = found.sentence.partition(": ")[2]
-                return found.cause, name, f"{name} has no gradient from {facts.root_names()}: {because}", [
-                    *found.evidence], ("allow_unused=True gives None for it", *found.advice)
+                return (
+                    found.cause,
+                    name,
+                    f"{name} has no gradient from {facts.root_names()}: {because}",
+                    [*found.evidence],
+                    ("allow_unused=True gives None for it", *found.advice),
+                )
     return None
 
 
@@ -273,13 +324,20 @@ def underived(facts: Facts, failure: Failure) -> Found | None:
     operation = None if function is None else facts.arrivals.operations.get(function.id)
     if function is None or operation is None:
         return None
-    sources = [facts.label(o.tensor) for o in operation.inputs if o.tensor is not None
-               and facts.trace.tensors[o.tensor].requires_grad]
+    sources = [
+        facts.label(o.tensor)
+        for o in operation.inputs
+        if o.tensor is not None and facts.trace.tensors[o.tensor].requires_grad
+    ]
     name = sources[0] if sources else operation.name
     remedies = {"floor_divide": ("a / b has a useful one", "torch.div(a, b, rounding_mode='floor') has one that is 0")}
-    return ("no derivative", name, f"{operation.name}{facts.line(function.span)} has no derivative, and backward comes "
-            f"through it to {name}.", [facts.at(f"{operation.name} is used here", function.span)],
-            remedies.get(operation.name, ("leave it out of what is differentiated: .detach() before it",)))
+    return (
+        "no derivative",
+        name,
+        f"{operation.name}{facts.line(function.span)} has no derivative, and backward comes through it to {name}.",
+        [facts.at(f"{operation.name} is used here", function.span)],
+        remedies.get(operation.name, ("leave it out of what is differentiated: .detach() before it",)),
+    )
 
 
 def input_names(facts: Facts, call: Any) -> list[str]:

@@ -11,8 +11,25 @@ from gradtrace.trace.record import Operation, TensorRecord
 
 NUMBERS = {"item": "a Python number", "tolist": "Python numbers", "numpy": "a numpy array"}
 WRAPPERS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "Parameter")
-COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "logical_and", "logical_or",
-                         "logical_not", "logical_xor", "any", "all"})
+COMPARISONS = frozenset(
+    {
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "logical_xor",
+        "any",
+        "all",
+    }
+)
 
 
 class Reason(NamedTuple):
@@ -32,9 +49,12 @@ def describe(facts: Facts, cut: Cut) -> Reason:
     name = facts.label(cut.tensor)
     if cut.escape is not None:
         span = cut.escape.span
-        return Reason(".data", f".data{facts.line(span)}",
-                      [facts.at(f"{name}.data is the same numbers without history", span)],
-                      (f"compute with {name} itself, without .data",))
+        return Reason(
+            ".data",
+            f".data{facts.line(span)}",
+            [facts.at(f"{name}.data is the same numbers without history", span)],
+            (f"compute with {name} itself, without .data",),
+        )
     assert cut.operation is not None
     operation = cut.operation
     where = facts.line(operation.span)
@@ -73,22 +93,38 @@ def without_derivative(facts: Facts, cut: Cut, operation: Operation) -> Reason:
     name = facts.label(cut.tensor)
     late = next((b for b in facts.trace.begun if b.tensor == cut.tensor and b.after > operation.id), None)
     if late is not None:
-        return Reason("late", f"{operation.name}{where}, and {name} did not require grad yet",
-                      [facts.at(f"{name} is used while it does not require grad", operation.span),
-                       facts.at(f"{name} requires grad from here on", late.span)],
-                      (f"let {name} require grad before it is used",))
+        return Reason(
+            "late",
+            f"{operation.name}{where}, and {name} did not require grad yet",
+            [
+                facts.at(f"{name} is used while it does not require grad", operation.span),
+                facts.at(f"{name} requires grad from here on", late.span),
+            ],
+            (f"let {name} require grad before it is used",),
+        )
     dtype = result.value.dtype if result.value is not None else ""
     if operation.name in COMPARISONS or dtype == "bool":
-        return Reason("comparison", f"a comparison ({operation.name}){where}",
-                      [facts.at("a comparison gives True and False, which have no derivative", operation.span)],
-                      ("use a smooth function in its place, e.g. sigmoid(k * (a - b))",
-                       "or let the condition only choose: torch.where(condition, a, b)"))
+        return Reason(
+            "comparison",
+            f"a comparison ({operation.name}){where}",
+            [facts.at("a comparison gives True and False, which have no derivative", operation.span)],
+            (
+                "use a smooth function in its place, e.g. sigmoid(k * (a - b))",
+                "or let the condition only choose: torch.where(condition, a, b)",
+            ),
+        )
     if dtype.startswith("int") or dtype.startswith("uint"):
-        return Reason("integer", f"integers ({operation.name}{where})",
-                      [facts.at(f"{operation.name} gives {dtype}: integers have no derivative", operation.span)],
-                      ("keep to floating point on the way to the result",))
-    return Reason("no derivative", f"{operation.name}{where}, whose result has no derivative",
-                  [facts.at(f"{operation.name} gives a tensor that does not require grad", operation.span)])
+        return Reason(
+            "integer",
+            f"integers ({operation.name}{where})",
+            [facts.at(f"{operation.name} gives {dtype}: integers have no derivative", operation.span)],
+            ("keep to floating point on the way to the result",),
+        )
+    return Reason(
+        "no derivative",
+        f"{operation.name}{where}, whose result has no derivative",
+        [facts.at(f"{operation.name} gives a tensor that does not require grad", operation.span)],
+    )
 
 
 # ---- a tensor that does not require grad
@@ -109,18 +145,24 @@ def frozen(facts: Facts, record: TensorRecord) -> Reason | None:
     change = next((c for c in reversed(facts.trace.changes) if c.how == "frozen" and record.id in c.tensors), None)
     if change is None:
         return None
-    return Reason("frozen", f"its requires_grad was set to False{facts.line(change.span)}",
-                  [facts.made(record), facts.at("it no longer requires grad", change.span)],
-                  (f"leave that out, or call {record.label}.requires_grad_() again",))
+    return Reason(
+        "frozen",
+        f"its requires_grad was set to False{facts.line(change.span)}",
+        [facts.made(record), facts.at("it no longer requires grad", change.span)],
+        (f"leave that out, or call {record.label}.requires_grad_() again",),
+    )
 
 
 def detached_in_place(facts: Facts, record: TensorRecord) -> Reason | None:
     escape = next((e for e in facts.trace.escapes if e.how == "detach_" and e.tensor == record.id), None)
     if escape is None:
         return None
-    return Reason("detach_", f"detach_(){facts.line(escape.span)} cut it off from its history",
-                  [facts.made(record), facts.at("detach_() makes it a leaf without grad", escape.span)],
-                  ("leave out .detach_()",))
+    return Reason(
+        "detach_",
+        f"detach_(){facts.line(escape.span)} cut it off from its history",
+        [facts.made(record), facts.at("detach_() makes it a leaf without grad", escape.span)],
+        ("leave out .detach_()",),
+    )
 
 
 def taken_by_data(facts: Facts, record: TensorRecord) -> Reason | None:
@@ -128,8 +170,12 @@ def taken_by_data(facts: Facts, record: TensorRecord) -> Reason | None:
     if escape is None or escape.tensor is None:
         return None
     source = facts.label(escape.tensor)
-    return Reason(".data", f"it is {source}.data, the same numbers without history",
-                  [facts.at(f"{record.label} is {source}.data", escape.span)], (f"take {source} itself",))
+    return Reason(
+        ".data",
+        f"it is {source}.data, the same numbers without history",
+        [facts.at(f"{record.label} is {source}.data", escape.span)],
+        (f"take {source} itself",),
+    )
 
 
 def copied(facts: Facts, record: TensorRecord) -> Reason | None:
@@ -138,9 +184,15 @@ def copied(facts: Facts, record: TensorRecord) -> Reason | None:
         return None
     for statement in facts.text.assignments(record.name):
         head = places.head_of(statement)
-        left = [e for e in facts.trace.escapes if e.span is not None and e.tensor is not None and e.how in NUMBERS
-                and statement.lineno <= e.span.line <= (statement.end_lineno or 0)
-                and facts.trace.tensors[e.tensor].requires_grad]
+        left = [
+            e
+            for e in facts.trace.escapes
+            if e.span is not None
+            and e.tensor is not None
+            and e.how in NUMBERS
+            and statement.lineno <= e.span.line <= (statement.end_lineno or 0)
+            and facts.trace.tensors[e.tensor].requires_grad
+        ]
         source = left[0].tensor if left else argument_of_tensor(facts, statement)
         if source is not None:
             name = facts.label(source)
@@ -165,9 +217,12 @@ def gradient_without_graph(facts: Facts, record: TensorRecord) -> Reason | None:
             continue
         head = places.head_of(statement)
         what = "autograd.grad" if call is not None else "backward"
-        return Reason("no create_graph", f"it is a gradient, and {what} was called without create_graph=True",
-                      [facts.at(f"{record.name} is a gradient, numbers without history", head)],
-                      (f"call {what} with create_graph=True",))
+        return Reason(
+            "no create_graph",
+            f"it is a gradient, and {what} was called without create_graph=True",
+            [facts.at(f"{record.name} is a gradient, numbers without history", head)],
+            (f"call {what} with create_graph=True",),
+        )
     return None
 
 
@@ -181,10 +236,17 @@ def rewrapped(facts: Facts, reached: set[int]) -> Reason | None:
             continue
         head = places.head_of(statement)
         listed = bool(call.args) and isinstance(call.args[0], (ast.List, ast.Tuple, ast.ListComp))
-        remedy = "torch.stack([...]) joins tensors and keeps their history" if listed else (
-            "take the tensor itself; .clone() makes a copy that keeps its history")
-        return Reason("copied", f"its value was copied into a new tensor{facts.line(head)}, which has no history",
-                      [facts.at("a new leaf is made of the numbers alone", head)], (remedy,))
+        remedy = (
+            "torch.stack([...]) joins tensors and keeps their history"
+            if listed
+            else ("take the tensor itself; .clone() makes a copy that keeps its history")
+        )
+        return Reason(
+            "copied",
+            f"its value was copied into a new tensor{facts.line(head)}, which has no history",
+            [facts.at("a new leaf is made of the numbers alone", head)],
+            (remedy,),
+        )
     return None
 
 
@@ -196,14 +258,20 @@ def left_as_number(facts: Facts, reached: set[int]) -> Reason | None:
     escape = left[0]
     where = facts.line(escape.span)
     if escape.how == "item" and ".item" not in escape.text and escape.text.endswith("]"):
-        return Reason("index", f"it only chooses which element is taken{where}, and an index has no derivative",
-                      [facts.at(f"{escape.text} takes whole numbers for the index", escape.span)],
-                      ("let it be a weight: (softmax(scores) * values).sum() instead of values[scores.argmax()]",))
+        return Reason(
+            "index",
+            f"it only chooses which element is taken{where}, and an index has no derivative",
+            [facts.at(f"{escape.text} takes whole numbers for the index", escape.span)],
+            ("let it be a weight: (softmax(scores) * values).sum() instead of values[scores.argmax()]",),
+        )
     what = NUMBERS[escape.how]
     called = escape.text.partition("(")[0] if escape.text.startswith(("float(", "int(", "bool(")) else f".{escape.how}"
-    return Reason(escape.how, f"its value left the graph as {what}{where}",
-                  [facts.at(f"{called.lstrip('.')}() makes {what}, which has no history", escape.span)],
-                  (f"compute with the tensor itself, without {called}()",))
+    return Reason(
+        escape.how,
+        f"its value left the graph as {what}{where}",
+        [facts.at(f"{called.lstrip('.')}() makes {what}, which has no history", escape.span)],
+        (f"compute with the tensor itself, without {called}()",),
+    )
 
 
 def argument_of_tensor(facts: Facts, statement: ast.stmt) -> int | None:
@@ -221,29 +289,51 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
     cut = facts.flow.cut_before(record.id)
     if cut is not None:
         found = describe(facts, cut)
-        return Reason(found.cause, f"it comes from {facts.label(cut.tensor)} through {found.because}",
-                      [facts.made(facts.trace.tensors[cut.tensor]), *found.evidence], found.advice)
+        return Reason(
+            found.cause,
+            f"it comes from {facts.label(cut.tensor)} through {found.because}",
+            [facts.made(facts.trace.tensors[cut.tensor]), *found.evidence],
+            found.advice,
+        )
     sources = [facts.trace.tensors[i] for i in sorted(facts.flow.before([record.id]))]
     leaves = [s for s in sources if s.operation is None and s.id != record.id]
     named = [s.label for s in leaves if s.name is not None]
     because = "nothing that it was computed from requires grad"
-    return Reason("no leaf requires grad", because + (f" ({', '.join(named[:4])})" if named else ""),
-                  [facts.made(leaf) for leaf in leaves[:3] if leaf.name is not None] + [facts.made(record)],
-                  (f"let {named[0]} require grad: requires_grad=True where it is made" if named else
-                   "let one of its inputs require grad",))
+    return Reason(
+        "no leaf requires grad",
+        because + (f" ({', '.join(named[:4])})" if named else ""),
+        [facts.made(leaf) for leaf in leaves[:3] if leaf.name is not None] + [facts.made(record)],
+        (
+            f"let {named[0]} require grad: requires_grad=True where it is made"
+            if named
+            else "let one of its inputs require grad",
+        ),
+    )
 
 
 def plain_leaf(facts: Facts, record: TensorRecord) -> Reason:
     value = record.value
     if value is not None and not value.is_float:
-        return Reason("integer", f"it holds {value.dtype}, and only floating-point tensors can require grad",
-                      [facts.made(record)], ("make it of floats: 1. instead of 1, or .float()",))
+        return Reason(
+            "integer",
+            f"it holds {value.dtype}, and only floating-point tensors can require grad",
+            [facts.made(record)],
+            ("make it of floats: 1. instead of 1, or .float()",),
+        )
     given = record.name is not None and not facts.text.assignments(record.name)
     if given:
-        return Reason("no grad", "this input does not require grad (data, or --no-grad)", [facts.made(record)],
-                      (f"leave out --no-grad {record.name}, or annotate it as {record.name}: leaf",))
-    return Reason("no grad", "it is a leaf that was made without requires_grad=True", [facts.made(record)],
-                  (f"make it with requires_grad=True, or call {record.label}.requires_grad_() before it is used",))
+        return Reason(
+            "no grad",
+            "this input does not require grad (data, or --no-grad)",
+            [facts.made(record)],
+            (f"leave out --no-grad {record.name}, or annotate it as {record.name}: leaf",),
+        )
+    return Reason(
+        "no grad",
+        "it is a leaf that was made without requires_grad=True",
+        [facts.made(record)],
+        (f"make it with requires_grad=True, or call {record.label}.requires_grad_() before it is used",),
+    )
 
 
 # ---- names
@@ -264,11 +354,18 @@ def hidden_leaf(facts: Facts, record: TensorRecord) -> Reason | None:
     first = places.head_of(bound[0])
     if len(bound) > 1 and own and bound[0].lineno <= own[0].span.line <= (bound[0].end_lineno or 0):  # type: ignore[union-attr]
         here = places.head_of(statement)
-        return Reason("rebound", f"line {here.line} has bound the name to a result; the leaf is what it was before",
-                      [facts.at(f"{record.name} is a leaf here", first),
-                       facts.at(f"{record.name} is a new tensor, made by {operation.name}", here)],
-                      ("give the result another name",
-                       f"or change {record.name} in place under no_grad, which keeps it the leaf"))
+        return Reason(
+            "rebound",
+            f"line {here.line} has bound the name to a result; the leaf is what it was before",
+            [
+                facts.at(f"{record.name} is a leaf here", first),
+                facts.at(f"{record.name} is a new tensor, made by {operation.name}", here),
+            ],
+            (
+                "give the result another name",
+                f"or change {record.name} in place under no_grad, which keeps it the leaf",
+            ),
+        )
     inside = own and statement.lineno <= own[0].span.line <= (statement.end_lineno or 0)  # type: ignore[union-attr]
     if not inside:
         return None
@@ -290,16 +387,24 @@ def rebound(facts: Facts, record: TensorRecord) -> Reason | None:
     if len(bound) < 2 or facts.flow.readers.get(record.id):
         return None
     into = facts.flow.before(facts.roots)
-    lost = [b for b in facts.trace.begun
-            if b.tensor in into and facts.trace.tensors[b.tensor].name is None and b.span is not None
-            and bound[0].lineno <= b.span.line <= (bound[0].end_lineno or 0)]
+    lost = [
+        b
+        for b in facts.trace.begun
+        if b.tensor in into
+        and facts.trace.tensors[b.tensor].name is None
+        and b.span is not None
+        and bound[0].lineno <= b.span.line <= (bound[0].end_lineno or 0)
+    ]
     if not lost:
         return None
     first, last = places.head_of(bound[0]), places.head_of(bound[-1])
-    return Reason("rebound", f"{facts.root_names()} was computed from the {record.name} of line {first.line}; line "
-                  f"{last.line} has bound the name to another tensor",
-                  [facts.at(f"this {record.name} is used", first), facts.at(f"this {record.name} is new", last)],
-                  ("change the tensor in place under no_grad, or compute the result after it",))
+    return Reason(
+        "rebound",
+        f"{facts.root_names()} was computed from the {record.name} of line {first.line}; line "
+        f"{last.line} has bound the name to another tensor",
+        [facts.at(f"this {record.name} is used", first), facts.at(f"this {record.name} is new", last)],
+        ("change the tensor in place under no_grad, or compute the result after it",),
+    )
 
 
 def stale_optimiser(facts: Facts, record: TensorRecord) -> Reason | None:
@@ -308,17 +413,27 @@ def stale_optimiser(facts: Facts, record: TensorRecord) -> Reason | None:
     bound = [s for s in statements if not isinstance(s, ast.AugAssign)]  # w -= ... keeps the tensor
     if len(bound) < 2:
         return None
-    made = [s for s in facts.text.simple if (call := places.optimiser_call(facts.text, s)) is not None
-            and any(isinstance(n, ast.Name) and n.id == record.name for n in ast.walk(call))]
+    made = [
+        s
+        for s in facts.text.simple
+        if (call := places.optimiser_call(facts.text, s)) is not None
+        and any(isinstance(n, ast.Name) and n.id == record.name for n in ast.walk(call))
+    ]
     if not made or not bound[0].lineno < made[-1].lineno < bound[-1].lineno:
         return None
     first, here, last = (places.head_of(s) for s in (bound[0], made[-1], bound[-1]))
-    return Reason("stale optimiser", f"the optimiser of line {here.line} holds the {record.name} of line {first.line}, "
-                  "and will not change this one",
-                  [facts.at(f"this optimiser holds the {record.name} of line {first.line}", here),
-                   facts.at(f"this {record.name} is another tensor", last)],
-                  (f"make the optimiser after line {last.line}",
-                   f"or change the numbers of {record.name} in place under no_grad: {record.name}.copy_(...)"))
+    return Reason(
+        "stale optimiser",
+        f"the optimiser of line {here.line} holds the {record.name} of line {first.line}, and will not change this one",
+        [
+            facts.at(f"this optimiser holds the {record.name} of line {first.line}", here),
+            facts.at(f"this {record.name} is another tensor", last),
+        ],
+        (
+            f"make the optimiser after line {last.line}",
+            f"or change the numbers of {record.name} in place under no_grad: {record.name}.copy_(...)",
+        ),
+    )
 
 
 def gave_none(facts: Facts, record: TensorRecord, number: int) -> tuple[str, Evidence] | None:

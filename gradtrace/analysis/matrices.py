@@ -51,8 +51,16 @@ def summed_up(of: str, by: Sequence[tuple[str, tuple[int, ...]]], matrix: Value)
     size = float(np.abs(array).max(initial=0.0)) if finite else 0.0
     gap = float(np.abs(array - array.T).max(initial=0.0)) if finite else float("nan")
     values = tuple(float(v) for v in np.linalg.eigvalsh((array + array.T) / 2)) if finite and array.size else ()
-    return Hessian(of, tuple(by), labels, value(array), finite and gap <= ROUNDING * max(size, 1e-300), gap, values,
-                   definiteness(values) if finite else "not finite")
+    return Hessian(
+        of,
+        tuple(by),
+        labels,
+        value(array),
+        finite and gap <= ROUNDING * max(size, 1e-300),
+        gap,
+        values,
+        definiteness(values) if finite else "not finite",
+    )
 
 
 def definiteness(values: Sequence[float]) -> str:

@@ -21,8 +21,15 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
     if not visits:
         if assigned is not None:
             evidence.append(facts.at(f"{name}.grad is assigned", assigned.span))
-        return Answer(name, "gradient", "assigned", f"{name}.grad is {total}: it was set by the program.",
-                      tuple(evidence), (), record.grad)
+        return Answer(
+            name,
+            "gradient",
+            "assigned",
+            f"{name}.grad is {total}: it was set by the program.",
+            tuple(evidence),
+            (),
+            record.grad,
+        )
     sentence = f"{name}.grad is {total}, from backward{facts.line(facts.storing[-1].span if facts.storing else None)}"
     advice: tuple[str, ...] = ()
     cause = "backward"
@@ -47,8 +54,13 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
     silent = unseen_changes(facts)
     for change in silent:
         cause = "changed through .data"
-        evidence.append(facts.at(f"{facts.called(change.tensors)} is changed without autograd seeing it, after its "
-                                 "value had been saved for backward", change.span))
+        evidence.append(
+            facts.at(
+                f"{facts.called(change.tensors)} is changed without autograd seeing it, after its "
+                "value had been saved for backward",
+                change.span,
+            )
+        )
         advice = ("change it under torch.no_grad() instead: then autograd refuses to use the changed value", *advice)
     if silent:
         sentence += (
@@ -56,8 +68,12 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
         )
     for call in places.direct_forwards(facts.text):
         name_of = call.func.value.id
-        evidence.append(facts.at(f"note: {name_of}.forward without apply runs as plain code, {name_of}.backward is not "
-                                 "used", places.span_of(call)))
+        evidence.append(
+            facts.at(
+                f"note: {name_of}.forward without apply runs as plain code, {name_of}.backward is not used",
+                places.span_of(call),
+            )
+        )
     share = zero_share(record.grad)
     sentence += f" ({share})" if share else ""
     return Answer(name, "gradient", cause, sentence + ".", tuple(evidence), advice, record.grad)
@@ -90,8 +106,10 @@ def turn(facts: Facts, step: BackwardStep, name: str) -> list[Evidence]:
     for sender, _, part in facts.arrivals.at(step):
         told = facts.at(f"{brief(part.value)} comes from {part.source}", facts.trace.functions[sender.function].span)
         parts[told] = parts.get(told, 0) + 1
-    found += [told if n == 1 else told._replace(text=f"{told.text}, {TIMES.get(n, f'{n} times')}")
-              for told, n in parts.items()]
+    found += [
+        told if n == 1 else told._replace(text=f"{told.text}, {TIMES.get(n, f'{n} times')}")
+        for told, n in parts.items()
+    ]
     for hook in step.hooks:
         if hook.changed and hook.before is not None and hook.after is not None:
             found.append(Evidence(f"hook {hook.name} turns {brief(hook.before)} into {brief(hook.after)}"))
@@ -122,8 +140,11 @@ def unseen_changes(facts: Facts) -> list[Change]:
     taken = {e.out for e in trace.escapes if e.how in ("data", "numpy") and e.out is not None}
     through = {e.span.line for e in trace.escapes if e.how == "data" and e.span is not None}
     for change in trace.changes:
-        unseen = not taken.isdisjoint(change.tensors) or change.how == "data" or (
-            change.span is not None and change.span.line in through)
+        unseen = (
+            not taken.isdisjoint(change.tensors)
+            or change.how == "data"
+            or (change.span is not None and change.span.line in through)
+        )
         if change.of_grad or not unseen:
             continue
         for step in trace.steps[change.after_steps :]:
@@ -166,35 +187,57 @@ def not_finite(facts: Facts, record: TensorRecord) -> Answer:
             shown = "" if operation is None else operands_of(facts, operation)
             evidence.append(facts.at(f"the derivative of {called} is not finite here{shown}", function.span))
             because = f"the derivative of {called}{where} is not finite{shown}"
-            advice = ("keep the argument away from that point (clamp_min, + eps)",
-                      "torch.where does not help by itself: mask the argument, not the result")
+            advice = (
+                "keep the argument away from that point (clamp_min, + eps)",
+                "torch.where does not help by itself: mask the argument, not the result",
+            )
             if operation is not None and turns_bad(facts, operation):
                 bad = operation
             if bad is not None and leads_to(facts, bad, operation):
                 if bad.function != function.id:
                     evidence.insert(1, facts.at(f"{bad.name} gives {brief_of(facts, bad)} here", bad.span))
-                because = (f"{bad.name}{facts.line(bad.span)} already gave {brief_of(facts, bad)} in forward"
-                           f"{operands_of(facts, bad)}")
+                because = (
+                    f"{bad.name}{facts.line(bad.span)} already gave {brief_of(facts, bad)} in forward"
+                    f"{operands_of(facts, bad)}"
+                )
                 advice = ("keep the numbers of forward finite there: clamp, + eps, smaller steps, float64", advice[1])
-            return Answer(name, "nan", "not finite", f"{name}.grad is {brief(record.grad)}: {because}.",
-                          tuple(evidence), advice, record.grad)
+            return Answer(
+                name,
+                "nan",
+                "not finite",
+                f"{name}.grad is {brief(record.grad)}: {because}.",
+                tuple(evidence),
+                advice,
+                record.grad,
+            )
     if bad is not None:
         evidence.append(facts.at(f"{bad.name} gives {brief_of(facts, bad)}", bad.span))
-    return Answer(name, "nan", "not finite", f"{name}.grad is {brief(record.grad)}: it was not finite where backward "
-                  "began.", tuple(evidence), ("look at the values of forward: gradtrace trace",), record.grad)
+    return Answer(
+        name,
+        "nan",
+        "not finite",
+        f"{name}.grad is {brief(record.grad)}: it was not finite where backward began.",
+        tuple(evidence),
+        ("look at the values of forward: gradtrace trace",),
+        record.grad,
+    )
 
 
 def turns_bad(facts: Facts, operation: Operation) -> bool:
     """Whether an operation made something not finite of finite operands."""
     tensors = facts.trace.tensors
     return any(not is_finite(tensors[i].value) for i in operation.outputs) and all(
-        o.tensor is None or is_finite(tensors[o.tensor].value) for o in operation.inputs)
+        o.tensor is None or is_finite(tensors[o.tensor].value) for o in operation.inputs
+    )
 
 
 def operands_of(facts: Facts, operation: Operation) -> str:
     """ " (x is 0; w is 5)"."""
-    inputs = [f"{facts.label(o.tensor)} is {brief(value)}" for o in operation.inputs if o.tensor is not None
-              and (value := facts.trace.tensors[o.tensor].value) is not None]
+    inputs = [
+        f"{facts.label(o.tensor)} is {brief(value)}"
+        for o in operation.inputs
+        if o.tensor is not None and (value := facts.trace.tensors[o.tensor].value) is not None
+    ]
     return f" ({'; '.join(inputs)})" if inputs else ""
 
 

@@ -70,14 +70,20 @@ def operator(name: str) -> Operator:
         found = Operator(name, forms_of(name), "", "", "", (), kinks(name), *example(name))
     if record is None:
         return found
-    return found._replace(record=record.name, signature=signature(record), grad_fn=record.node_name or "",
-                          derivatives=derivatives(record))
+    return found._replace(
+        record=record.name, signature=signature(record), grad_fn=record.node_name or "", derivatives=derivatives(record)
+    )
 
 
 def forms_of(name: str) -> tuple[str, ...]:
     """Where the name stands."""
-    tables = {"f": ops.api.functions, "m": vars(Tensor), "n": ops.api.functional, "l": ops.api.linalg,
-              "s": ops.api.special}
+    tables = {
+        "f": ops.api.functions,
+        "m": vars(Tensor),
+        "n": ops.api.functional,
+        "l": ops.api.linalg,
+        "s": ops.api.special,
+    }
     found = tuple(FORMS[form].format(name) for form, table in tables.items() if name in table)
     return (*found, f"Tensor.{name}_ (in place)") if hasattr(Tensor, name + "_") else found
 
@@ -108,10 +114,14 @@ def written(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             continue
         first = node.args[0]
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
-            yield first.value.partition("(")[0], {
-                k.arg: rule_text(k.value.args[1]) for k in node.keywords
-                if k.arg and isinstance(k.value, ast.Call) and getattr(k.value.func, "id", "") == "d"
-            }
+            yield (
+                first.value.partition("(")[0],
+                {
+                    k.arg: rule_text(k.value.args[1])
+                    for k in node.keywords
+                    if k.arg and isinstance(k.value, ast.Call) and getattr(k.value.func, "id", "") == "d"
+                },
+            )
 
 
 def rule_text(rule: ast.expr) -> str:
@@ -122,8 +132,11 @@ def rule_text(rule: ast.expr) -> str:
 
 def derivatives(record: Op) -> tuple[tuple[str, str], ...]:
     known = rules().get(record.name, {})
-    return tuple((name.lstrip("*"), known[name.lstrip("*")]) for name in (*record.tensor_names, "joint")
-                 if name.lstrip("*") in known)
+    return tuple(
+        (name.lstrip("*"), known[name.lstrip("*")])
+        for name in (*record.tensor_names, "joint")
+        if name.lstrip("*") in known
+    )
 
 
 # ---- by running it

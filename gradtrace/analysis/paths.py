@@ -100,8 +100,10 @@ class Web:
         if local is None:
             matrix = step.matrices[edge.place] if edge.place < len(step.matrices) else None
             if matrix is None:
-                raise UsageError("the paths lead through an operation whose matrix of derivatives is too large to list",
-                                 "take smaller inputs, or see gradtrace trace")
+                raise UsageError(
+                    "the paths lead through an operation whose matrix of derivatives is too large to list",
+                    "take smaller inputs, or see gradtrace trace",
+                )
             return (gradient.reshape(-1) @ matrix.data).reshape(sent.shape)
         if local.shape != gradient.shape and gradient.size == 1:
             return (gradient.reshape(()) * np.asarray(local.data, float)).reshape(sent.shape)
@@ -149,8 +151,9 @@ def last_pass(trace: Trace) -> Pass:
     """The last pass that came to its end. UsageError if there is none."""
     done = [one for one in trace.passes if not one.error and one.roots]
     if not done:
-        raise UsageError("backward was not run, so there are no paths",
-                         "leave out --no-backward, or let a leaf require grad")
+        raise UsageError(
+            "backward was not run, so there are no paths", "leave out --no-backward, or let a leaf require grad"
+        )
     return done[-1]
 
 

@@ -47,8 +47,12 @@ class Text:
         """The innermost statement that a span lies in, or None."""
         if span is None:
             return None
-        around = [node for node in self.statements if starts(node) <= (span.line, span.column)
-                  and (span.end_line, span.end_column) <= (node.end_lineno, node.end_col_offset)]
+        around = [
+            node
+            for node in self.statements
+            if starts(node) <= (span.line, span.column)
+            and (span.end_line, span.end_column) <= (node.end_lineno, node.end_col_offset)
+        ]
         return max(around, key=starts, default=None)
 
     def assignments(self, name: str) -> list[Any]:
@@ -61,9 +65,13 @@ class Text:
         """The innermost `with torch.no_grad():` or the like around a place, or None."""
         if span is None:
             return None
-        around = [node for node in self.statements if isinstance(node, ast.With)
-                  and node.lineno <= span.line <= (node.end_lineno or 0)
-                  and any(mode in self.cut(item.context_expr) for item in node.items for mode in MODES)]
+        around = [
+            node
+            for node in self.statements
+            if isinstance(node, ast.With)
+            and node.lineno <= span.line <= (node.end_lineno or 0)
+            and any(mode in self.cut(item.context_expr) for item in node.items for mode in MODES)
+        ]
         return max(around, key=starts, default=None)
 
 
@@ -73,11 +81,21 @@ def starts(node: Any) -> tuple[int, int]:
 
 def direct_forwards(text: Text) -> list[Any]:
     """The calls of a Function's `forward` without apply: they run as plain code, its backward has no part in it."""
-    functions = {node.name for node in text.statements if isinstance(node, ast.ClassDef)
-                 and any(text.cut(base).rpartition(".")[2] == "Function" for base in node.bases)}
-    return [node for node in ast.walk(text.tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "forward" and isinstance(node.func.value, ast.Name)
-            and node.func.value.id in functions]
+    functions = {
+        node.name
+        for node in text.statements
+        if isinstance(node, ast.ClassDef)
+        and any(text.cut(base).rpartition(".")[2] == "Function" for base in node.bases)
+    }
+    return [
+        node
+        for node in ast.walk(text.tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "forward"
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in functions
+    ]
 
 
 def span_of(node: Any) -> Span:

@@ -123,13 +123,31 @@ def stats(trace: Trace) -> Stats:
     levels = levels_of(trace)
     inside = within_backward(trace)
     nodes = tuple(
-        Node(t.id, t.label, t.op, module_of(trace, t), levels[t.id], depths.get(t.id), t.span, numbers_of(t.value),
-             numbers_of(grads.get(t.id)))
-        for t in trace.tensors if t.operation not in inside
+        Node(
+            t.id,
+            t.label,
+            t.op,
+            module_of(trace, t),
+            levels[t.id],
+            depths.get(t.id),
+            t.span,
+            numbers_of(t.value),
+            numbers_of(grads.get(t.id)),
+        )
+        for t in trace.tensors
+        if t.operation not in inside
     )
     by_depth = at_depths(nodes, grads)
-    return Stats(nodes, by_depth, modules(trace), verdict(by_depth), tuple(first_bad(trace)),
-                 structure(trace, flow, levels, inside), memory(trace, grads), "cpu")
+    return Stats(
+        nodes,
+        by_depth,
+        modules(trace),
+        verdict(by_depth),
+        tuple(first_bad(trace)),
+        structure(trace, flow, levels, inside),
+        memory(trace, grads),
+        "cpu",
+    )
 
 
 # ---- numbers
@@ -148,8 +166,14 @@ def numbers_of(value: Value | None) -> Numbers | None:
     finite = (data if not nan and not inf else data[abs(data) < math.inf]).astype("float64")
     if not finite.size:
         return Numbers(0.0, 0.0, 0.0, 0.0, nan, inf)
-    return Numbers(float((finite**2).sum()) ** 0.5, float(finite.mean()), float(abs(finite).max()),
-                   float((data == 0).sum() / data.size), nan, inf)
+    return Numbers(
+        float((finite**2).sum()) ** 0.5,
+        float(finite.mean()),
+        float(abs(finite).max()),
+        float((data == 0).sum() / data.size),
+        nan,
+        inf,
+    )
 
 
 def gradients(trace: Trace) -> dict[int, Value]:
@@ -256,9 +280,17 @@ def modules(trace: Trace) -> tuple[Module, ...]:
     for name, grads in found.items():
         known = [n for n in map(numbers_of, grads) if n is not None]
         total = sum(g.numel for g in grads)
-        rows.append(Module(name, total, math.hypot(*(n.norm for n in known)), max(n.largest for n in known),
-                           sum(n.zeros * g.numel for n, g in zip(known, grads, strict=True)) / total,
-                           sum(n.nan for n in known), sum(n.inf for n in known)))
+        rows.append(
+            Module(
+                name,
+                total,
+                math.hypot(*(n.norm for n in known)),
+                max(n.largest for n in known),
+                sum(n.zeros * g.numel for n, g in zip(known, grads, strict=True)) / total,
+                sum(n.nan for n in known),
+                sum(n.inf for n in known),
+            )
+        )
     return tuple(rows)
 
 
@@ -283,8 +315,15 @@ def first_bad(trace: Trace) -> list[Bad]:
             operation_id = by_function.get(function.id)
             tensor = made_by(function)
             name = function.name if operation_id is None else trace.operations[operation_id].name
-            found.append(Bad("backward", function.name if tensor is None else trace.tensors[tensor].label, name,
-                             function.span, () if operation_id is None else operands(trace, operation_id)))
+            found.append(
+                Bad(
+                    "backward",
+                    function.name if tensor is None else trace.tensors[tensor].label,
+                    name,
+                    function.span,
+                    () if operation_id is None else operands(trace, operation_id),
+                )
+            )
             break
     return found
 
@@ -308,9 +347,15 @@ def structure(trace: Trace, flow: Flow, levels: list[int], inside: set[int]) -> 
     ordered = tuple(tuple(shown[level]) for level in sorted(shown))
     own = [o for o in trace.operations if o.id not in inside]
     dead = tuple(", ".join(trace.tensors[i].label for i in o.outputs) for o in own if needed.isdisjoint(o.outputs))
-    return Structure(len(own), sum(t.operation not in inside for t in trace.tensors),
-                     sum(t.is_leaf and t.requires_grad for t in trace.tensors), ordered,
-                     max((len(level) for level in ordered[1:]), default=0), common(trace, own), dead)
+    return Structure(
+        len(own),
+        sum(t.operation not in inside for t in trace.tensors),
+        sum(t.is_leaf and t.requires_grad for t in trace.tensors),
+        ordered,
+        max((len(level) for level in ordered[1:]), default=0),
+        common(trace, own),
+        dead,
+    )
 
 
 def common(trace: Trace, operations: list[Any]) -> tuple[tuple[str, ...], ...]:
@@ -340,5 +385,10 @@ def memory(trace: Trace, grads: dict[int, Value]) -> Memory:
     kept = {s.tensor for f in trace.functions for s in f.saved if s.tensor is not None}
     results = [t for t in trace.tensors if t.requires_grad and not t.is_leaf and not t.retains_grad]
     retained = sum(size_of(grads.get(t.id) or t.value) for t in results if t.id in grads)
-    return Memory(sum(size_of(trace.tensors[i].value) for i in kept), len(kept),
-                  any(f.freed for f in trace.functions), sum(size_of(t.grad) for t in trace.tensors), retained)
+    return Memory(
+        sum(size_of(trace.tensors[i].value) for i in kept),
+        len(kept),
+        any(f.freed for f in trace.functions),
+        sum(size_of(t.grad) for t in trace.tensors),
+        retained,
+    )

@@ -162,16 +162,20 @@ class Graph:
 
 
 def forward(trace: Trace, operation: Operation, number: int, number_of_pass: int | None = None) -> Forward:
-    made = tuple(Made(i, trace.tensors[i].label, trace.tensors[i].value, trace.tensors[i].requires_grad)
-                 for i in operation.outputs)
+    made = tuple(
+        Made(i, trace.tensors[i].label, trace.tensors[i].value, trace.tensors[i].requires_grad)
+        for i in operation.outputs
+    )
     saved = () if operation.function is None else kept(trace, trace.functions[operation.function])
     return Forward(
         number,
         operation.id,
         operation.name,
         operation.label,
-        tuple(operand.text if operand.tensor is None else trace.tensors[operand.tensor].label
-              for operand in operation.inputs),
+        tuple(
+            operand.text if operand.tensor is None else trace.tensors[operand.tensor].label
+            for operand in operation.inputs
+        ),
         made,
         operation.grad_fn,
         saved,
@@ -262,8 +266,11 @@ def passed(graph: Graph, function: int, index: int, local: Value | None, value: 
 
 def follow(trace: Trace, found: Iterator[Step], tensors: set[int]) -> Iterator[Step]:
     """Those of the steps that made, read, or brought a gradient to one of the tensors; passes where they have any."""
-    operations = {o.id for o in trace.operations
-                  if not tensors.isdisjoint(o.outputs) or any(operand.tensor in tensors for operand in o.inputs)}
+    operations = {
+        o.id
+        for o in trace.operations
+        if not tensors.isdisjoint(o.outputs) or any(operand.tensor in tensors for operand in o.inputs)
+    }
     begun: Started | None = None
     for step in found:
         if isinstance(step, Forward):

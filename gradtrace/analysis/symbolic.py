@@ -55,18 +55,23 @@ def derive(trace: Trace, root: TensorRecord | None, leaf: TensorRecord) -> Deriv
     book = Book(trace, start, sympy)
     if not found.ways:
         zero = Line("0", "0")
-        return Derivation(book.names[start.id], book.names[leaf.id], book.ratio(start.id, leaf.id), book.definitions(),
-                          (zero,), ())
+        return Derivation(
+            book.names[start.id], book.names[leaf.id], book.ratio(start.id, leaf.id), book.definitions(), (zero,), ()
+        )
     routes = [book.route(path, start) for path in found.paths]
     locals_ = [[book.local(a, b, occurrence) for a, b, occurrence in route] for route in routes]
     products = [sympy.Mul(*(book.in_leaves(e) for e in local)) for local in locals_]
     total = shortest(sympy, sympy.Add(*products))
     point = book.point()
     steps = [
-        Line(" + ".join(" ".join(book.ratio(a, b).text for a, b, _ in route) for route in routes),
-             " + ".join(" ".join(book.ratio(a, b).latex for a, b, _ in route) for route in routes)),
-        Line(" + ".join("*".join(part(e) for e in local) for local in locals_),
-             " + ".join(r" \cdot ".join(latex_part(sympy, e) for e in local) for local in locals_)),
+        Line(
+            " + ".join(" ".join(book.ratio(a, b).text for a, b, _ in route) for route in routes),
+            " + ".join(" ".join(book.ratio(a, b).latex for a, b, _ in route) for route in routes),
+        ),
+        Line(
+            " + ".join("*".join(part(e) for e in local) for local in locals_),
+            " + ".join(r" \cdot ".join(latex_part(sympy, e) for e in local) for local in locals_),
+        ),
         added(sympy, products),
         Line(text(total), sympy.latex(total)),
     ]
@@ -75,8 +80,14 @@ def derive(trace: Trace, root: TensorRecord | None, leaf: TensorRecord) -> Deriv
     value = f"{float(total.subs({sympy.Symbol(n): sympy.Float(v, 17) for n, v in point})):.6g}"
     steps.append(Line(value, value))
     distinct = [s for i, s in enumerate(steps) if not i or s.text != steps[i - 1].text]
-    return Derivation(book.names[start.id], book.names[leaf.id], book.ratio(start.id, leaf.id), book.definitions(),
-                      tuple(distinct), tuple((n, f"{v:.6g}") for n, v in point))
+    return Derivation(
+        book.names[start.id],
+        book.names[leaf.id],
+        book.ratio(start.id, leaf.id),
+        book.definitions(),
+        tuple(distinct),
+        tuple((n, f"{v:.6g}") for n, v in point),
+    )
 
 
 def library() -> Any:
@@ -132,8 +143,10 @@ class Book:
         """The formula of a tensor: over the names of its operands, and over the leaves'."""
         record = self.trace.tensors[tensor]
         if record.value is not None and record.value.numel != 1:
-            raise UsageError(f"--symbolic derives scalars, and {record.label} has the shape {record.value.shape}",
-                             "leave it out, or take single numbers")
+            raise UsageError(
+                f"--symbolic derives scalars, and {record.label} has the shape {record.value.shape}",
+                "leave it out, or take single numbers",
+            )
         if record.operation is None:
             constant = number(self.sympy, record.label) if record.name is None else None
             self.full[tensor] = self.symbols[tensor] if constant is None else constant
@@ -172,8 +185,9 @@ class Book:
         at, found = start.id, []
         for factor in path.factors:
             operation = self.trace.operations[self.trace.tensors[at].operation or 0]
-            same = [o for o in operation.inputs if o.tensor is not None
-                    and self.trace.tensors[o.tensor].label == factor.by]
+            same = [
+                o for o in operation.inputs if o.tensor is not None and self.trace.tensors[o.tensor].label == factor.by
+            ]
             seen = sum(1 for a, b, _ in self.used if a == at and b == same[0].tensor) if len(same) > 1 else 0
             operand = same[seen % len(same)]
             self.used.append((at, operand.tensor or 0, operand.position))
@@ -203,8 +217,10 @@ class Book:
         return Line(f"d{a}/d{b}", rf"\frac{{\partial {a}}}{{\partial {b}}}")
 
     def definitions(self) -> tuple[Line, ...]:
-        return tuple(Line(f"{self.names[i]} = {text(f)}", f"{self.names[i]} = {self.sympy.latex(f)}")
-                     for i, f in self.formulas.items())
+        return tuple(
+            Line(f"{self.names[i]} = {text(f)}", f"{self.names[i]} = {self.sympy.latex(f)}")
+            for i, f in self.formulas.items()
+        )
 
     def point(self) -> list[tuple[str, float]]:
         leaves = [self.trace.tensors[i] for i in self.needed if i not in self.formulas]

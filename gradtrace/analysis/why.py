@@ -32,9 +32,7 @@ def explain(facts: Facts, record: TensorRecord) -> Answer:
     return answer(record, "unknown", "backward has not come to it", [facts.made(record)])
 
 
-def answer(
-    record: TensorRecord, cause: str, because: str, evidence: list[Evidence], *advice: str
-) -> Answer:
+def answer(record: TensorRecord, cause: str, because: str, evidence: list[Evidence], *advice: str) -> Answer:
     """A gradient that is None."""
     return Answer(record.label, "none", cause, f"{record.label}.grad is None: {because}.", tuple(evidence), advice)
 
@@ -51,8 +49,11 @@ def cleared(facts: Facts, record: TensorRecord) -> Answer | None:
     stored = [s for s in before if s.function == record.function and s.grad_after is not None]
     if not stored or any(s.function == record.function for s in after):
         return None
-    evidence = [facts.made(record), *[facts.backward(one) for one in facts.storing[-1:]],
-                facts.at("the gradient is set to None", last.span)]
+    evidence = [
+        facts.made(record),
+        *[facts.backward(one) for one in facts.storing[-1:]],
+        facts.at("the gradient is set to None", last.span),
+    ]
     return answer(
         record,
         "cleared",
@@ -67,8 +68,13 @@ def overwritten(facts: Facts, record: TensorRecord) -> Answer | None:
     """The version asked about is gone."""
     if record.grad_note != "overwritten in place":
         return None
-    return answer(record, "overwritten", "an in-place operation has made a later version of this tensor",
-                  [facts.made(record)], "ask for the tensor by its name")
+    return answer(
+        record,
+        "overwritten",
+        "an in-place operation has made a later version of this tensor",
+        [facts.made(record)],
+        "ask for the tensor by its name",
+    )
 
 
 def without_grad(facts: Facts, record: TensorRecord) -> Answer | None:
@@ -87,14 +93,20 @@ def never_called(facts: Facts, record: TensorRecord) -> Answer | None:
     failure = facts.trace.failure
     if facts.trace.passes:
         evidence += [facts.backward(one) for one in facts.trace.passes[-1:]]
-        return answer(record, "autograd.grad", "autograd.grad returns gradients, it stores none in .grad", evidence,
-                      "take the gradient from what autograd.grad returns", "or call backward() instead")
+        return answer(
+            record,
+            "autograd.grad",
+            "autograd.grad returns gradients, it stores none in .grad",
+            evidence,
+            "take the gradient from what autograd.grad returns",
+            "or call backward() instead",
+        )
     if failure is not None:
         evidence.append(facts.at(f"the program ends here by {failure.kind}: {failure.message}", failure.span))
-        return answer(record, "never called", "the program failed before backward was called", evidence,
-                      "mend the error first")
-    return answer(record, "never called", "backward was not called", evidence,
-                  f"call {facts.root_names()}.backward()")
+        return answer(
+            record, "never called", "the program failed before backward was called", evidence, "mend the error first"
+        )
+    return answer(record, "never called", "backward was not called", evidence, f"call {facts.root_names()}.backward()")
 
 
 def not_retained(facts: Facts, record: TensorRecord) -> Answer | None:
@@ -109,9 +121,14 @@ def not_retained(facts: Facts, record: TensorRecord) -> Answer | None:
     hidden = history.hidden_leaf(facts, record)
     if hidden is not None:
         return answer(record, hidden.cause, hidden.because, [*hidden.evidence, *evidence[1:]], *hidden.advice)
-    return answer(record, "non-leaf", "it is a non-leaf, and backward keeps the gradients of leaves alone", evidence,
-                  f"call {record.name or 'its'}.retain_grad() before backward (--retain-grad {record.name or 'NAME'})",
-                  "or read it in a hook (register_hook)")
+    return answer(
+        record,
+        "non-leaf",
+        "it is a non-leaf, and backward keeps the gradients of leaves alone",
+        evidence,
+        f"call {record.name or 'its'}.retain_grad() before backward (--retain-grad {record.name or 'NAME'})",
+        "or read it in a hook (register_hook)",
+    )
 
 
 def left_out(facts: Facts, record: TensorRecord) -> Answer | None:
@@ -122,9 +139,13 @@ def left_out(facts: Facts, record: TensorRecord) -> Answer | None:
     if not any(record.function in reachable_functions(facts.trace, one.roots) for one in for_others):
         return None
     only = ", ".join(facts.label(i) for i in for_others[-1].inputs or ())
-    return answer(record, "inputs=", f"backward(inputs=) accumulated into {only} alone",
-                  [facts.made(record), facts.backward(for_others[-1])],
-                  f"add {record.label} to inputs=, or leave inputs= out")
+    return answer(
+        record,
+        "inputs=",
+        f"backward(inputs=) accumulated into {only} alone",
+        [facts.made(record), facts.backward(for_others[-1])],
+        f"add {record.label} to inputs=, or leave inputs= out",
+    )
 
 
 def stopped(facts: Facts, record: TensorRecord) -> Answer | None:
@@ -134,13 +155,23 @@ def stopped(facts: Facts, record: TensorRecord) -> Answer | None:
         return None
     last = paths[-1]
     if last.error:
-        return answer(record, "failed", f"backward failed before it came to {record.label}",
-                      [facts.made(record), facts.at(last.error, last.span)], "mend the error first")
+        return answer(
+            record,
+            "failed",
+            f"backward failed before it came to {record.label}",
+            [facts.made(record), facts.at(last.error, last.span)],
+            "mend the error first",
+        )
     silent = history.gave_none(facts, record, last.number)
     evidence = [facts.made(record), *([silent[1]] if silent else []), facts.backward(last)]
     if silent is not None:
-        return answer(record, "gave None", f"{silent[0]} returned None for the way that leads to it", evidence,
-                      f"return a gradient from {silent[0]}'s backward for that input")
+        return answer(
+            record,
+            "gave None",
+            f"{silent[0]} returned None for the way that leads to it",
+            evidence,
+            f"return a gradient from {silent[0]}'s backward for that input",
+        )
     return answer(record, "no gradient", "no gradient came along the paths that lead to it", evidence)
 
 
@@ -152,8 +183,13 @@ def unreached(facts: Facts, record: TensorRecord) -> Answer | None:
     cuts = [cut for cut in facts.flow.cuts_after(record.id) if cut.result in into]
     if cuts:
         found = history.describe(facts, cuts[0])
-        return answer(record, found.cause, f"{roots} depends on it only through {found.because}",
-                      [made, *found.evidence, run], *found.advice)
+        return answer(
+            record,
+            found.cause,
+            f"{roots} depends on it only through {found.because}",
+            [made, *found.evidence, run],
+            *found.advice,
+        )
     reached = facts.flow.after([record.id])
     if not reached & into:
         gone = history.rewrapped(facts, reached) or history.left_as_number(facts, reached)
@@ -164,7 +200,17 @@ def unreached(facts: Facts, record: TensorRecord) -> Answer | None:
         return answer(record, replaced.cause, replaced.because, [*replaced.evidence, run], *replaced.advice)
     uses = facts.used(record.id)
     if not uses:
-        return answer(record, "unused", f"nothing was computed from it, so {roots} does not depend on it",
-                      [made, run], f"use {record.label} in the computation of {roots}")
-    return answer(record, "not on a path", f"what was computed from it is not part of {roots}", [made, *uses[:3], run],
-                  f"let {roots} depend on {facts.label(max(reached))}, or call backward from there")
+        return answer(
+            record,
+            "unused",
+            f"nothing was computed from it, so {roots} does not depend on it",
+            [made, run],
+            f"use {record.label} in the computation of {roots}",
+        )
+    return answer(
+        record,
+        "not on a path",
+        f"what was computed from it is not part of {roots}",
+        [made, *uses[:3], run],
+        f"let {roots} depend on {facts.label(max(reached))}, or call backward from there",
+    )

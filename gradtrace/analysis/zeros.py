@@ -8,12 +8,51 @@ from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord
 
 FLAT = frozenset({"sign", "round", "floor", "ceil", "trunc", "heaviside", "floor_divide"})
 CLAMPS = frozenset({"clamp", "clamp_min", "clamp_max", "clip", "hardtanh", "relu6", "hardsigmoid"})
-CHOOSERS = frozenset({"max", "min", "amax", "amin", "maximum", "minimum", "select", "slice", "index", "gather", "topk",
-                      "max_pool2d", "index_select", "fmax", "fmin", "median", "kthvalue", "sort", "masked_select"})
+CHOOSERS = frozenset(
+    {
+        "max",
+        "min",
+        "amax",
+        "amin",
+        "maximum",
+        "minimum",
+        "select",
+        "slice",
+        "index",
+        "gather",
+        "topk",
+        "max_pool2d",
+        "index_select",
+        "fmax",
+        "fmin",
+        "median",
+        "kthvalue",
+        "sort",
+        "masked_select",
+    }
+)
 SATURATING = frozenset({"sigmoid", "tanh", "softmax", "log_softmax", "erf", "hardswish", "softplus", "exp", "gelu"})
 MASKING = frozenset({"mul", "masked_fill", "dropout"})
-PRODUCTS = frozenset({"mm", "mv", "dot", "bmm", "matmul", "addmm", "addmv", "baddbmm", "linear", "outer", "einsum",
-                      "bilinear", "conv1d", "conv2d", "conv3d", "convolution"})
+PRODUCTS = frozenset(
+    {
+        "mm",
+        "mv",
+        "dot",
+        "bmm",
+        "matmul",
+        "addmm",
+        "addmv",
+        "baddbmm",
+        "linear",
+        "outer",
+        "einsum",
+        "bilinear",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "convolution",
+    }
+)
 
 
 def zero(facts: Facts, record: TensorRecord) -> Answer:
@@ -21,13 +60,16 @@ def zero(facts: Facts, record: TensorRecord) -> Answer:
     name = record.label
     visits = facts.visits_of(record)
     wiped = last_change(facts, record)
-    if wiped is not None and wiped.how not in ("cleared",) and not any(
-        step.function == record.function for step in facts.trace.steps[wiped.after_steps :]
+    if (
+        wiped is not None
+        and wiped.how not in ("cleared",)
+        and not any(step.function == record.function for step in facts.trace.steps[wiped.after_steps :])
     ):
         return zeroed(facts, record, wiped)
     if not visits:
-        return Answer(name, "zero", "assigned", f"{name}.grad is 0: the program set it.", (facts.made(record),), (),
-                      record.grad)
+        return Answer(
+            name, "zero", "assigned", f"{name}.grad is 0: the program set it.", (facts.made(record),), (), record.grad
+        )
     found = [facts.made(record), facts.backward(facts.trace.passes[visits[-1].number])]
     cause, because, evidence, advice = origin_of_zero(facts, visits[-1])
     return Answer(name, "zero", cause, f"{name}.grad is 0: {because}.", (*found, *evidence), advice, record.grad)
@@ -35,12 +77,24 @@ def zero(facts: Facts, record: TensorRecord) -> Answer:
 
 def zeroed(facts: Facts, record: TensorRecord, change: Change) -> Answer:
     name = record.label
-    before = next((s.grad_after for s in reversed(facts.trace.steps[: change.after_steps])
-                   if s.function == record.function and s.grad_after is not None), None)
+    before = next(
+        (
+            s.grad_after
+            for s in reversed(facts.trace.steps[: change.after_steps])
+            if s.function == record.function and s.grad_after is not None
+        ),
+        None,
+    )
     was = f", where it was {brief(before)}" if before is not None else ""
-    return Answer(name, "zero", "zeroed", f"{name}.grad is 0: it was set to zero{facts.line(change.span)}{was}.",
-                  (facts.made(record), facts.at(f"{name}.grad is zeroed", change.span)),
-                  ("read .grad before that line",), record.grad)
+    return Answer(
+        name,
+        "zero",
+        "zeroed",
+        f"{name}.grad is 0: it was set to zero{facts.line(change.span)}{was}.",
+        (facts.made(record), facts.at(f"{name}.grad is zeroed", change.span)),
+        ("read .grad before that line",),
+        record.grad,
+    )
 
 
 def origin_of_zero(facts: Facts, step: BackwardStep) -> tuple[str, str, list[Evidence], tuple[str, ...]]:
@@ -57,8 +111,12 @@ def origin_of_zero(facts: Facts, step: BackwardStep) -> tuple[str, str, list[Evi
                 )
         parts = facts.arrivals.at(step)
         if not parts or step.function in seen:
-            return "zero vector", "backward was started with a gradient of zero", [], (
-                "start it with ones: the vector of backward(gradient=...)",)
+            return (
+                "zero vector",
+                "backward was started with a gradient of zero",
+                [],
+                ("start it with ones: the vector of backward(gradient=...)",),
+            )
         seen.add(step.function)
         if any(not is_zero(part.value) for _, _, part in parts):
             terms = ", ".join(f"{brief(part.value)} from {part.source}" for _, _, part in parts)
@@ -81,10 +139,16 @@ def blame(facts: Facts, step: BackwardStep, index: int) -> tuple[str, str, list[
     shown = "" if value is None else f" ({label} is {brief(value)})"
     upstream = next((v for v in step.upstream if v is not None), None)
     if upstream is not None and underflows(facts, operation, operand):
-        return ("underflow", f"it has shrunk to {brief(upstream)} on its way, and {name}{where} makes it less than "
-                f"{upstream.dtype} holds", [facts.at(f"{name} sends back 0 here", function.span)],
-                ("gradients vanish on a way of many small factors: gradtrace stats shows where",
-                 "scale the factors up, shorten the way, or compute in float64"))
+        return (
+            "underflow",
+            f"it has shrunk to {brief(upstream)} on its way, and {name}{where} makes it less than "
+            f"{upstream.dtype} holds",
+            [facts.at(f"{name} sends back 0 here", function.span)],
+            (
+                "gradients vanish on a way of many small factors: gradtrace stats shows where",
+                "scale the factors up, shorten the way, or compute in float64",
+            ),
+        )
     cause, because, advice = zero_reason(facts, name, operation, operand, shown, where)
     return cause, because, [facts.at(f"{name} sends back 0 here", function.span)], advice
 
@@ -94,31 +158,50 @@ def zero_reason(
 ) -> tuple[str, str, tuple[str, ...]]:
     base = name.rstrip("_")
     if base in ("relu", "leaky_relu", "threshold", "hardshrink", "softshrink", "elu"):
-        return "dead relu", f"{name}{where} lets nothing back where its input is not positive{shown}", (
-            "change the inputs or the bias so that some are positive", "leaky_relu or softplus never die")
+        return (
+            "dead relu",
+            f"{name}{where} lets nothing back where its input is not positive{shown}",
+            ("change the inputs or the bias so that some are positive", "leaky_relu or softplus never die"),
+        )
     if base in CLAMPS:
-        return "clamp", f"{name}{where} lets nothing back outside of its bounds{shown}", (
-            "widen the bounds, or use a smooth bound (tanh, sigmoid)",)
+        return (
+            "clamp",
+            f"{name}{where} lets nothing back outside of its bounds{shown}",
+            ("widen the bounds, or use a smooth bound (tanh, sigmoid)",),
+        )
     if base == "where":
-        return "untaken where", f"torch.where{where} took the other branch everywhere", (
-            "the branch that is not taken has gradient 0; look at the condition",)
+        return (
+            "untaken where",
+            f"torch.where{where} took the other branch everywhere",
+            ("the branch that is not taken has gradient 0; look at the condition",),
+        )
     if base in FLAT:
-        return "flat", f"{name}{where} is flat: its derivative is 0 everywhere", (
-            "leave it out of what is differentiated, or use a straight-through estimate (a Function)",)
+        return (
+            "flat",
+            f"{name}{where} is flat: its derivative is 0 everywhere",
+            ("leave it out of what is differentiated, or use a straight-through estimate (a Function)",),
+        )
     if base in MASKING or base in PRODUCTS:
         return product(facts, base, operation, operand, where)
     if base in ("embedding", "embedding_bag"):
-        return "padding", f"{name}{where} looked up nothing but rows at padding_idx, which get no gradient", (
-            "look at the indices",)
+        return (
+            "padding",
+            f"{name}{where} looked up nothing but rows at padding_idx, which get no gradient",
+            ("look at the indices",),
+        )
     if base in CHOOSERS:
-        return "not chosen", f"{name}{where} chose other elements", (
-            "only the chosen elements get a gradient; a soft maximum (logsumexp) gives one to all",)
+        return (
+            "not chosen",
+            f"{name}{where} chose other elements",
+            ("only the chosen elements get a gradient; a soft maximum (logsumexp) gives one to all",),
+        )
     if base in SATURATING:
-        return "saturated", f"{name}{where} is saturated{shown}: its derivative is too small for the dtype", (
-            "scale its input down", "use the combined form (log_softmax, *_with_logits)")
+        return (
+            "saturated",
+            f"{name}{where} is saturated{shown}: its derivative is too small for the dtype",
+            ("scale its input down", "use the combined form (log_softmax, *_with_logits)"),
+        )
     return "zero derivative", f"the derivative of {name}{where} is 0 at this point{shown}", ()
-
-
 
 
 def product(

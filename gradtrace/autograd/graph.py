@@ -11,8 +11,15 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
 __all__ = [
-    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
-    "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
 ]
 
 MODES = ("all", "any")
@@ -25,9 +32,7 @@ OUTSIDE_MESSAGE = (
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge at which the gradient of `tensor` arrives; RuntimeError if it does not require grad."""
     if not tensor.requires_grad:
-        raise RuntimeError(
-            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
-        )
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     node = gradient_edge(tensor)
     assert node is not None
     return GradientEdge(node, tensor._nr)

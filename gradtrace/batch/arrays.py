@@ -71,8 +71,9 @@ class NpzReader:
         lengths = {name: shape[0] if shape else -1 for name, (_, shape, _) in self.members.items()}
         if len(set(lengths.values())) != 1 or -1 in lengths.values():
             told = ", ".join(f"{name} {n if n >= 0 else 'a scalar'}" for name, n in lengths.items())
-            raise UsageError(f"{path}: its arrays are of different lengths: {told}",
-                             "each is to be a column of one table")
+            raise UsageError(
+                f"{path}: its arrays are of different lengths: {told}", "each is to be a column of one table"
+            )
         self.rows = next(iter(lengths.values()))
 
     def opened(self, name: str) -> tuple[IO[bytes], tuple[int, ...], Any]:
@@ -116,8 +117,10 @@ def as_array(name: str, column: Any) -> Any:
         try:
             array = array.astype(np.float64)
         except (ValueError, TypeError):
-            raise UsageError(f"the column '{name}' does not hold numbers, which numpy's files are for",
-                             "leave it out with --keep, or write .csv, .jsonl or .parquet") from None
+            raise UsageError(
+                f"the column '{name}' does not hold numbers, which numpy's files are for",
+                "leave it out with --keep, or write .csv, .jsonl or .parquet",
+            ) from None
     return array
 
 
@@ -142,8 +145,11 @@ class Growing:
         self.header()
 
     def header(self) -> None:
-        described = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False,
-                     "shape": (self.rows, *self.shape)}
+        described = {
+            "descr": np.lib.format.dtype_to_descr(self.dtype),
+            "fortran_order": False,
+            "shape": (self.rows, *self.shape),
+        }
         np.lib.format.write_array_header_1_0(self.stream, described)
 
     def write(self, rows: Any) -> None:

@@ -42,9 +42,7 @@ class Work(NamedTuple):
     offsets: tuple[int, ...] = ()  # where its parts begin, in bytes: see `lines`
 
 
-def run(
-    work: Work, address: str, there: dict[int, int], done: Done, progress: Callable[[int], None]
-) -> None:
+def run(work: Work, address: str, there: dict[int, int], done: Done, progress: Callable[[int], None]) -> None:
     """Has the parts done that are not there. UsageError where there is no such cluster, or it does not fit."""
     client = connected(address)
     try:
@@ -92,8 +90,10 @@ def prepare(client: Any) -> None:
     for worker, found in theirs.items():
         for what, version in mine.items():
             if found[what] != version:
-                raise UsageError(f"--scheduler: the worker {worker} has {what} {found[what]}, not {version}",
-                                 "give all the same versions, or results could differ")
+                raise UsageError(
+                    f"--scheduler: the worker {worker} has {what} {found[what]}, not {version}",
+                    "give all the same versions, or results could differ",
+                )
 
 
 def versions() -> dict[str, str]:

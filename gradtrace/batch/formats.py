@@ -13,8 +13,19 @@ from gradtrace.errors import UsageError
 TEXT = {"csv": ",", "tsv": "\t"}
 ARROW = ("parquet", "arrow", "feather")
 FORMATS = ("csv", "tsv", "jsonl", "npy", "npz", *ARROW)
-SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".txt": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".npy": "npy",
-            ".npz": "npz", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "feather"}
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".txt": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "feather",
+}
 KNOWN = "the formats are " + ", ".join(FORMATS)
 
 

@@ -97,5 +97,7 @@ def counted(chunks: Iterator[Chunk], name: str, first: int, wanted: int) -> Iter
 
 
 def miscounted(name: str, first: int, found: int, wanted: int) -> UsageError:
-    return UsageError(f"{name}: {found} rows are read where {wanted} were counted, from row {first + 1} on",
-                      "quote the cells that hold quotes, or run it without --scheduler")
+    return UsageError(
+        f"{name}: {found} rows are read where {wanted} were counted, from row {first + 1} on",
+        "quote the cells that hold quotes, or run it without --scheduler",
+    )

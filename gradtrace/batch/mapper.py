@@ -44,7 +44,8 @@ class RowMap:
         """Arrays for the results: the last call's, where nobody else has them any more, for new memory is slow."""
         last, self.last = self.last, []
         if len(last) != len(self.labels) or any(len(a) != rows or getrefcount(a) > FREE for a in last):
-            last = [np.empty((rows, *self.plan.values[n].shape), self.plan.values[n].dtype)
-                    for _, n in self.plan.outputs]
+            last = [
+                np.empty((rows, *self.plan.values[n].shape), self.plan.values[n].dtype) for _, n in self.plan.outputs
+            ]
         self.last = last
         return list(last)

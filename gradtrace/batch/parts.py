@@ -53,11 +53,13 @@ def prepare(folder: str, facts: dict[str, Any], resume: bool) -> dict[int, int]:
         with open(path, encoding="utf-8") as file:
             known = json.load(file)
         if not resume:
-            raise UsageError(f"'{folder}' holds the parts of a run already",
-                             "take it up with --resume, or name another folder")
+            raise UsageError(
+                f"'{folder}' holds the parts of a run already", "take it up with --resume, or name another folder"
+            )
         if known.get("digest") != made["digest"]:
-            raise UsageError(f"'{folder}' holds the parts of another run: {difference(known, made)}",
-                             "name another folder with -o")
+            raise UsageError(
+                f"'{folder}' holds the parts of another run: {difference(known, made)}", "name another folder with -o"
+            )
     elif there:
         raise UsageError(f"'{folder}' holds parts of an unknown run", "name another folder with -o")
     write_json(path, made)
@@ -85,7 +87,14 @@ def write_json(path: str, document: dict[str, Any]) -> None:
 
 
 def run(
-    job: Job, reader: Any, folder: str, kind: str, part_rows: int, there: dict[int, int], size: int, done: Done,
+    job: Job,
+    reader: Any,
+    folder: str,
+    kind: str,
+    part_rows: int,
+    there: dict[int, int],
+    size: int,
+    done: Done,
     progress: Callable[[int], None],
 ) -> None:
     """Writes the parts that are not there. `size` rows are read at a time, a divisor of `part_rows`."""
@@ -107,7 +116,12 @@ def run(
 
 
 def one(
-    job: Job, chunks: Iterator[Chunk], folder: str, kind: str, part_rows: int, done: Done,
+    job: Job,
+    chunks: Iterator[Chunk],
+    folder: str,
+    kind: str,
+    part_rows: int,
+    done: Done,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> None:
     """Writes one part, of the rows that come first; takes no more of the chunks than it needs."""
@@ -130,9 +144,16 @@ def finish(folder: str, done: Done, all_seen: bool) -> None:
     """Writes the manifest: the table is whole. Bad rows are counted only where this run has seen all parts."""
     parts = sorted(name for name in os.listdir(folder) if PART.match(name))
     clean(folder)
-    write_json(os.path.join(folder, MANIFEST), {"schema": "gradtrace/manifest", "version": 1, "rows": done.rows,
-                                                "bad_rows": done.bad if all_seen else None,
-                                                "parts": parts})
+    write_json(
+        os.path.join(folder, MANIFEST),
+        {
+            "schema": "gradtrace/manifest",
+            "version": 1,
+            "rows": done.rows,
+            "bad_rows": done.bad if all_seen else None,
+            "parts": parts,
+        },
+    )
 
 
 def clean(folder: str) -> None:

@@ -15,8 +15,8 @@ from gradtrace.errors import UsageError
 class Target:
     """A file that is there as a whole or not at all.
 
-        with Target("out.csv", "csv") as writer:
-            writer.write(columns, set(), set())
+    with Target("out.csv", "csv") as writer:
+        writer.write(columns, set(), set())
     """
 
     def __init__(self, name: str, kind: str) -> None:
@@ -33,8 +33,10 @@ class Target:
         try:
             self.stream = open(self.beside, "wb" if self.direct else "w+b")
         except OSError as error:
-            raise UsageError(f"cannot write '{self.name}': {(error.strerror or str(error)).lower()}",
-                             "make the folder first, or choose another place with -o") from error
+            raise UsageError(
+                f"cannot write '{self.name}': {(error.strerror or str(error)).lower()}",
+                "make the folder first, or choose another place with -o",
+            ) from error
         self.writer = formats.writer(self.stream, self.kind, folder)
         return self.writer
 

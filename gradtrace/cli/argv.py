@@ -17,7 +17,18 @@ from __future__ import annotations
 from gradtrace.annotations import NamedTuple
 
 PICTURES = (
-    ".dot", ".svg", ".png", ".pdf", ".html", ".gif", ".apng", ".webp", ".mmd", ".json", ".graphml", ".txt",
+    ".dot",
+    ".svg",
+    ".png",
+    ".pdf",
+    ".html",
+    ".gif",
+    ".apng",
+    ".webp",
+    ".mmd",
+    ".json",
+    ".graphml",
+    ".txt",
 )
 
 

@@ -48,8 +48,12 @@ def differentiate(
 
 def left_out(how: Backward, why: str) -> int:
     """Backward is not called: a note if flags ask for something of it. How often it was called: 0."""
-    tell_idle(how, ("retain_graph", "create_graph", "grad_tensors", "inputs", "retain_grad", "zero_grad"), why,
-              "; --backward 1 calls it all the same")
+    tell_idle(
+        how,
+        ("retain_graph", "create_graph", "grad_tensors", "inputs", "retain_grad", "zero_grad"),
+        why,
+        "; --backward 1 calls it all the same",
+    )
     return 0
 
 

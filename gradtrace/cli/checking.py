@@ -58,8 +58,17 @@ class Runner:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            done = lang.run(self.program, given, dtype=self.dtype, record=True, watcher=probe, then=at_end,
-                            budget=self.budget, stdout=io.StringIO(), stderr=io.StringIO())
+            done = lang.run(
+                self.program,
+                given,
+                dtype=self.dtype,
+                record=True,
+                watcher=probe,
+                then=at_end,
+                budget=self.budget,
+                stdout=io.StringIO(),
+                stderr=io.StringIO(),
+            )
         if self.first is None:
             self.first, self.env, self.spans = probe, done.env, done.spans
         return probe
@@ -69,12 +78,15 @@ class Runner:
         wanted = names(self.how.output)
         roots = [run.env[name] for name in wanted if name in run.env] if wanted else session.roots_of(run)
         if not any(root.requires_grad for root in roots):
-            raise UsageError("the result does not require grad, so there is nothing to check",
-                             "let a variable require grad (leave out --no-grad)")
+            raise UsageError(
+                "the result does not require grad, so there is nothing to check",
+                "let a variable require grad (leave out --no-grad)",
+            )
         if not self.vectors:
             return tuple(roots), None
-        return tuple(roots), tuple(values.tensor(raw, roots[min(i, len(roots) - 1)].dtype.name, True)
-                                   for i, raw in enumerate(self.vectors))
+        return tuple(roots), tuple(
+            values.tensor(raw, roots[min(i, len(roots) - 1)].dtype.name, True) for i, raw in enumerate(self.vectors)
+        )
 
     def measure(self, leaf: int, order: int) -> Any:
         """The function (element, by) -> value (order 1), or the slope along the directions (order 2)."""
@@ -124,8 +136,16 @@ def check(program: Program, inputs: Inputs, how: Backward, budget: Budget, order
             derivatives = outcome.gradients if n == 1 else outcome.seconds
             chosen = spread(data.size, most)
             skipped += data.size - len(chosen)
-            found += analysis.elements(name, data.shape, data, derivatives[leaf] if derivatives else None,
-                                       runner.measure(leaf, n), chosen, n, runner.eps)
+            found += analysis.elements(
+                name,
+                data.shape,
+                data,
+                derivatives[leaf] if derivatives else None,
+                runner.measure(leaf, n),
+                chosen,
+                n,
+                runner.eps,
+            )
     if any(e.verdict == WRONG for e in found):
         checked.clear()
         runner.run(examine=every_operation(checked))
@@ -152,8 +172,9 @@ def restricted(leaves: list[tuple[int, str]], wanted: tuple[str, ...]) -> list[t
         if name not in known:
             from gradtrace.views.pick import close
 
-            raise UsageError(f"--inputs: no leaf '{name}' that requires grad", close(name, known) or
-                             f"there are {', '.join(known)}")
+            raise UsageError(
+                f"--inputs: no leaf '{name}' that requires grad", close(name, known) or f"there are {', '.join(known)}"
+            )
     return [leaf for leaf in leaves if leaf[1] in wanted] if wanted else leaves
 
 
@@ -257,16 +278,19 @@ def facts_of(program: Program, inputs: Inputs, how: Backward, budget: Budget) ->
     """What the program does, to look for what no derivative rule is to blame for."""
     from gradtrace.analysis.answer import Facts
 
-    return Facts(session.record(program, inputs, how, budget, watched=True, everything=True, slopes=False,
-                                failing=True))
+    return Facts(
+        session.record(program, inputs, how, budget, watched=True, everything=True, slopes=False, failing=True)
+    )
 
 
 def hidden_changes(facts: Facts) -> tuple[str, ...]:
     """Saved values that were changed before backward used them, unseen by autograd."""
     from gradtrace.analysis.numbers import unseen_changes
 
-    return tuple(f"{facts.called(change.tensors)} is changed{facts.line(change.span)} after its value had been saved"
-                 for change in unseen_changes(facts))
+    return tuple(
+        f"{facts.called(change.tensors)} is changed{facts.line(change.span)} after its value had been saved"
+        for change in unseen_changes(facts)
+    )
 
 
 def cut_names(facts: Facts) -> tuple[tuple[str, ...], Any]:

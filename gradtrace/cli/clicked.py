@@ -27,8 +27,15 @@ class SectionOption(click.Option):
 
     def __init__(self, plain: ToolOption) -> None:
         super().__init__(
-            plain.names, help=plain.help, metavar=plain.metavar, type=kind(plain), is_flag=plain.is_flag,
-            multiple=plain.multiple, default=plain.missing, envvar=plain.envvar, expose_value=plain.expose_value,
+            plain.names,
+            help=plain.help,
+            metavar=plain.metavar,
+            type=kind(plain),
+            is_flag=plain.is_flag,
+            multiple=plain.multiple,
+            default=plain.missing,
+            envvar=plain.envvar,
+            expose_value=plain.expose_value,
             callback=None if plain.check is None else checked(plain),
         )
         self.section = plain.section
@@ -63,12 +70,17 @@ class ClickCommand(click.Command):
     """The click command of a plain one."""
 
     def __init__(self, plain: SourceCommand) -> None:
-        place = click.Argument(["source"], required=False, metavar="FILE" if plain.always_file else "SOURCE",
-                               shell_complete=completing.source)
+        place = click.Argument(
+            ["source"],
+            required=False,
+            metavar="FILE" if plain.always_file else "SOURCE",
+            shell_complete=completing.source,
+        )
         options = map(SectionOption, plain.params)
         words = [click.Argument(["words"], nargs=-1, metavar=plain.words)] if plain.words else []
-        super().__init__(plain.name, callback=plain.callback, params=[place, *words, *options], help=plain.help,
-                         epilog=plain.epilog)
+        super().__init__(
+            plain.name, callback=plain.callback, params=[place, *words, *options], help=plain.help, epilog=plain.epilog
+        )
         self.plain = plain
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:

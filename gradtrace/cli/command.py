@@ -111,8 +111,11 @@ def read_program(found: Split, always_file: bool, with_words: bool = False) -> P
 def early_budget(found: Split) -> Budget:
     """--max-source or its variable, which are needed before the options are read; that will tell what is wrong."""
     limit = BY_FIELD["source_bytes"]
-    given = [[*token.partition("=")[2:], *values][-1] for token, *values in found.options
-             if token.partition("=")[0] == limit.flag]
+    given = [
+        [*token.partition("=")[2:], *values][-1]
+        for token, *values in found.options
+        if token.partition("=")[0] == limit.flag
+    ]
     text = given[-1] if given else os.environ.get(limit.variable, "")
     return Budget(source_bytes=int(text)) if text.isdecimal() else Budget()
 

@@ -193,8 +193,11 @@ def cells(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[str]]
     if separator == "," and lines and "," not in lines[0][1] and ";" in lines[0][1]:
         separator = ";"
     try:
-        return [(i, row) for i, line in lines
-                for row in csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True)]
+        return [
+            (i, row)
+            for i, line in lines
+            for row in csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True)
+        ]
     except csv.Error as error:
         raise UsageError(f"{name} is not a table of numbers: {error}") from None
 

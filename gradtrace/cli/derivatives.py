@@ -25,7 +25,11 @@ class Choice(NamedTuple):
 
 
 def at_the_end(
-    program: Program, inputs: Inputs, budget: Budget, output: tuple[str, ...], wrt: tuple[str, ...],
+    program: Program,
+    inputs: Inputs,
+    budget: Budget,
+    output: tuple[str, ...],
+    wrt: tuple[str, ...],
     work: Callable[[Choice], T],
 ) -> T:
     """What `work` makes of the choice, while what held during the run still holds."""

@@ -43,8 +43,8 @@ def told(error: Exception, args: list[str]) -> int:
     if not isinstance(unwritten, OSError):
         return report.show(error, report.Settings.of(args))
     abandon_output()
-    return Exit.BROKEN_PIPE if isinstance(unwritten, BrokenPipeError) else report.show(
-        unwritten, report.Settings.of(args)
+    return (
+        Exit.BROKEN_PIPE if isinstance(unwritten, BrokenPipeError) else report.show(unwritten, report.Settings.of(args))
     )
 
 

@@ -61,20 +61,38 @@ def names(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def source() -> list[ToolOption]:
-    return [ToolOption(["-e", "expression"], metavar="TEXT", expose_value=False, section="Inputs",
-                       help="The expression, even if it looks like a file's name.")]
+    return [
+        ToolOption(
+            ["-e", "expression"],
+            metavar="TEXT",
+            expose_value=False,
+            section="Inputs",
+            help="The expression, even if it looks like a file's name.",
+        )
+    ]
 
 
 def inputs() -> list[ToolOption]:
     place = "Inputs"
     return [
-        ToolOption(["-s", "--set"], metavar="NAME=VALUE", multiple=True, section=place,
-                   help="Set a variable, also one whose name an option has."),
+        ToolOption(
+            ["-s", "--set"],
+            metavar="NAME=VALUE",
+            multiple=True,
+            section=place,
+            help="Set a variable, also one whose name an option has.",
+        ),
         ToolOption(["--params"], metavar="FILE.json", section=place, help="Set many: an object of names and values."),
-        ToolOption(["--no-grad"], metavar="NAMES", multiple=True, section=place,
-                   help="These variables do not require grad."),
-        ToolOption(["--dtype"], choices=DTYPES, metavar="|".join(DTYPES), section=place,
-                   help="Default: float64, or float32 where the source imports torch."),
+        ToolOption(
+            ["--no-grad"], metavar="NAMES", multiple=True, section=place, help="These variables do not require grad."
+        ),
+        ToolOption(
+            ["--dtype"],
+            choices=DTYPES,
+            metavar="|".join(DTYPES),
+            section=place,
+            help="Default: float64, or float32 where the source imports torch.",
+        ),
         ToolOption(["--seed"], type=int, metavar="N", section=place, help="Seed of random numbers."),
     ]
 
@@ -82,34 +100,62 @@ def inputs() -> list[ToolOption]:
 def backward() -> list[ToolOption]:
     place = "Backward"
     return [
-        ToolOption(["--output"], metavar="NAMES", multiple=True, section=place,
-                   help="Start from these tensors, not from the last one."),
-        ToolOption(["--backward"], type=int, min=1, metavar="N", section=place,
-                   help="Call backward N times."),
+        ToolOption(
+            ["--output"],
+            metavar="NAMES",
+            multiple=True,
+            section=place,
+            help="Start from these tensors, not from the last one.",
+        ),
+        ToolOption(["--backward"], type=int, min=1, metavar="N", section=place, help="Call backward N times."),
         ToolOption(["--no-backward"], is_flag=True, section=place, help="Do not call it."),
         ToolOption(["--retain-graph"], is_flag=True, section=place, help="Keep saved values for another backward."),
         ToolOption(["--create-graph"], is_flag=True, section=place, help="Make the gradients differentiable."),
-        ToolOption(["--grad-tensors"], metavar="VALUE", multiple=True, section=place,
-                   help="The vector of the vector-Jacobian product, one for each output."),
-        ToolOption(["--inputs"], metavar="NAMES", multiple=True, section=place,
-                   help="Accumulate into these tensors alone."),
-        ToolOption(["--retain-grad"], metavar="NAMES|all", multiple=True, section=place,
-                   help="Keep the gradients of these non-leaf tensors."),
+        ToolOption(
+            ["--grad-tensors"],
+            metavar="VALUE",
+            multiple=True,
+            section=place,
+            help="The vector of the vector-Jacobian product, one for each output.",
+        ),
+        ToolOption(
+            ["--inputs"], metavar="NAMES", multiple=True, section=place, help="Accumulate into these tensors alone."
+        ),
+        ToolOption(
+            ["--retain-grad"],
+            metavar="NAMES|all",
+            multiple=True,
+            section=place,
+            help="Keep the gradients of these non-leaf tensors.",
+        ),
         ToolOption(["--zero-grad"], is_flag=True, section=place, help="Clear the gradients between the N calls."),
     ]
 
 
 def format(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
-    return [ToolOption(["--format"], choices=formats, default="table", metavar="FORMAT", section="Output",
-                       help=f"One of: {', '.join(formats)}. Default: table.")]
+    return [
+        ToolOption(
+            ["--format"],
+            choices=formats,
+            default="table",
+            metavar="FORMAT",
+            section="Output",
+            help=f"One of: {', '.join(formats)}. Default: table.",
+        )
+    ]
 
 
 def output(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
     place = "Output"
     return [
         *format(formats),
-        ToolOption(["--get"], metavar="NAME.FIELD", multiple=True, section=place,
-                   help="Print one bare value: w.grad, y, y.shape, w.grad[0], root.value."),
+        ToolOption(
+            ["--get"],
+            metavar="NAME.FIELD",
+            multiple=True,
+            section=place,
+            help="Print one bare value: w.grad, y, y.shape, w.grad[0], root.value.",
+        ),
     ]
 
 
@@ -121,11 +167,24 @@ def limits() -> list[ToolOption]:
     }
     defaults = Budget()._asdict()
     return [
-        ToolOption([limit.flag, limit.field], metavar="N", envvar=limit.variable, section="Limits", type=int, min=0,
-                   help=f"{limit.help}. Default: {defaults[limit.field]:,}.")._replace(**ranges.get(limit.field, {}))
+        ToolOption(
+            [limit.flag, limit.field],
+            metavar="N",
+            envvar=limit.variable,
+            section="Limits",
+            type=int,
+            min=0,
+            help=f"{limit.help}. Default: {defaults[limit.field]:,}.",
+        )._replace(**ranges.get(limit.field, {}))
         for limit in LIMITS
-    ] + [ToolOption(["--allow-write"], metavar="DIR", section="Limits",
-                    help="A folder that the program may write in (np.save, TensorBoard). Default: none.")]
+    ] + [
+        ToolOption(
+            ["--allow-write"],
+            metavar="DIR",
+            section="Limits",
+            help="A folder that the program may write in (np.save, TensorBoard). Default: none.",
+        )
+    ]
 
 
 def budget(flags: dict[str, Any]) -> Budget:
@@ -136,9 +195,18 @@ def budget(flags: dict[str, Any]) -> Budget:
 
 def common() -> list[ToolOption]:
     return [
-        ToolOption(["--color"], choices=colour.CHOICES, metavar="auto|always|never",
-                   help="Default: auto, colour on a terminal."),
-        ToolOption(["--errors"], choices=("text", "json"), expose_value=False, metavar="text|json",
-                   help="How errors are written. Default: text."),
+        ToolOption(
+            ["--color"],
+            choices=colour.CHOICES,
+            metavar="auto|always|never",
+            help="Default: auto, colour on a terminal.",
+        ),
+        ToolOption(
+            ["--errors"],
+            choices=("text", "json"),
+            expose_value=False,
+            metavar="text|json",
+            help="How errors are written. Default: text.",
+        ),
         ToolOption(["--debug"], is_flag=True, expose_value=False, help="Show Python's traceback of an error."),
     ]

@@ -109,8 +109,12 @@ class Repl:
         from gradtrace.lang.names import MATHEMATICS
 
         commands = [f":{name}" for name in COMMANDS]
-        fields = [f"{name}.{field}" for name, value in self.talk.variables.items() if isinstance(value, Tensor)
-                  for field in FIELDS]
+        fields = [
+            f"{name}.{field}"
+            for name, value in self.talk.variables.items()
+            if isinstance(value, Tensor)
+            for field in FIELDS
+        ]
         offered = NAMES if self.talk.imports_torch else {*NAMES, *MATHEMATICS}
         return sorted({*commands, *self.talk.variables, *fields, *offered})
 

@@ -57,7 +57,8 @@ def gradients(repl: Repl, rest: str) -> None:
     trace = recorded(repl)
     names = rest.replace(",", " ").split()
     chosen = [pick.tensor(trace, name.removesuffix(".grad"), ":grad") for name in names] or [
-        t for t in trace.tensors if t.is_leaf and t.requires_grad]
+        t for t in trace.tensors if t.is_leaf and t.requires_grad
+    ]
     if not chosen:
         output.write("no leaf requires grad\n")
     for t in chosen:
@@ -80,7 +81,8 @@ def why(repl: Repl, rest: str) -> None:
         output.write(view.text([failure], screen.options(repl.settings.color)))
         return
     wanted = [pick.tensor(trace, name.removesuffix(".grad"), ":why") for name in names] or [
-        t for t in trace.named if t.name != "_"]
+        t for t in trace.named if t.name != "_"
+    ]
     facts = Facts(trace)
     answers = [explain(facts, record) for record in wanted]
     output.write((view.text if names else view.overview)(answers, screen.options(repl.settings.color)))
@@ -126,8 +128,9 @@ def paths(repl: Repl, rest: str) -> None:
     run = recorded(repl)
     names = rest.replace(",", " ").split()
     ends = [pick.tensor(run, name, ":paths") for name in names] or analysis.leaves(run)
-    output.write(view.table([analysis.paths(run, None, leaf, 100) for leaf in ends],
-                            screen.options(repl.settings.color)))
+    output.write(
+        view.table([analysis.paths(run, None, leaf, 100) for leaf in ends], screen.options(repl.settings.color))
+    )
 
 
 def table(repl: Repl, rest: str) -> None:

@@ -69,7 +69,7 @@ def escaped(text: str) -> str:
 
 def shortened(text: str) -> str:
     """A message without its middle, if that is a name or a value of a megabyte."""
-    return text if len(text) <= LONG else f"{text[:LONG // 2]}…{text[-LONG // 4:]}"
+    return text if len(text) <= LONG else f"{text[: LONG // 2]}…{text[-LONG // 4 :]}"
 
 
 def show(error: Exception, settings: Settings) -> int:
@@ -128,13 +128,21 @@ def describe(error: Exception) -> Report:
 def program_error(error: ProgramError) -> Report:
     cause = error.__cause__
     if cause is not None:
-        return Report("ProgramError", type(cause).__name__, str(cause), error.hint, error.place, error.exit_code,
-                      forward=error.forward)
+        return Report(
+            "ProgramError",
+            type(cause).__name__,
+            str(cause),
+            error.hint,
+            error.place,
+            error.exit_code,
+            forward=error.forward,
+        )
     name, colon, message = error.message.partition(": ")
     if not colon or not name.isidentifier():
         name, message = "", error.message
-    return Report("ProgramError", name or None, message, error.hint, error.place, error.exit_code,
-                  forward=error.forward)
+    return Report(
+        "ProgramError", name or None, message, error.hint, error.place, error.exit_code, forward=error.forward
+    )
 
 
 def is_clicks(error: Exception) -> bool:

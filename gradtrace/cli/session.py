@@ -17,9 +17,20 @@ if TYPE_CHECKING:
     from gradtrace.trace import Trace
 
 
-def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, watched: bool = False,
-           everything: bool = False, failing: bool = False,
-           jacobians: bool = False, slopes: bool = True, derived: bool = False, out: Any = None) -> Trace:
+def record(
+    program: Program,
+    inputs: Inputs,
+    how: Backward,
+    budget: Budget,
+    *,
+    watched: bool = False,
+    everything: bool = False,
+    failing: bool = False,
+    jacobians: bool = False,
+    slopes: bool = True,
+    derived: bool = False,
+    out: Any = None,
+) -> Trace:
     """Runs the program, calls backward as the flags say, and returns what happened; `watched`, with backward's steps.
 
     `everything` keeps also what neither the result nor a variable depends on. With `failing` a program that raised has
@@ -53,8 +64,17 @@ def record(program: Program, inputs: Inputs, how: Backward, budget: Budget, *, w
 
     try:
         # what the program prints goes to stderr: stdout carries the command's result alone
-        execute(program, tensors, dtype, out or sys.stderr, record=True, outputs=names(how.output), budget=budget,
-                watcher=watch, then=differentiate)
+        execute(
+            program,
+            tensors,
+            dtype,
+            out or sys.stderr,
+            record=True,
+            outputs=names(how.output),
+            budget=budget,
+            watcher=watch,
+            then=differentiate,
+        )
     except ProgramError as error:
         error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items())
         if failing and (error.run is not None or begun):
@@ -186,8 +206,10 @@ def roots_of(run: Any) -> list[Tensor]:
         values = list(run.root)
     found = [value for value in values if isinstance(value, Tensor)]
     if any(tensor.escaped for tensor in found):
-        raise UsageError("the result escaped from a function under vmap and can no longer be read",
-                         "return it from that function; or --output NAME another tensor")
+        raise UsageError(
+            "the result escaped from a function under vmap and can no longer be read",
+            "return it from that function; or --output NAME another tensor",
+        )
     return found
 
 

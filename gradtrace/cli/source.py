@@ -1,9 +1,9 @@
 """The source argument: what it is, decided by its syntax alone, and its text.
 
-    -                                             stdin
-    @FILE  ./FILE  ../FILE  /FILE  ~/FILE         a file
-    FILE.txt  FILE.py  FILE.expr  FILE.gt         a file
-    anything else                                 the expression itself (-e TEXT forces that)
+-                                             stdin
+@FILE  ./FILE  ../FILE  /FILE  ~/FILE         a file
+FILE.txt  FILE.py  FILE.expr  FILE.gt         a file
+anything else                                 the expression itself (-e TEXT forces that)
 """
 
 from __future__ import annotations

@@ -28,12 +28,12 @@ def bind(program: Program, inputs: options.Inputs, table: list[str], dtype: str,
     UsageError for an input that is none of these, and for a column that there is not.
     """
     known = {given.name: given for given in program.inputs}
-    said = {name: value[len(COLUMN):] for name, value in inputs.given.items() if value.startswith(COLUMN)}
+    said = {name: value[len(COLUMN) :] for name, value in inputs.given.items() if value.startswith(COLUMN)}
     settings = []
     for text in inputs.set:
         name, value = values.assignment(text)
         if value.startswith(COLUMN):
-            said[name] = value[len(COLUMN):]
+            said[name] = value[len(COLUMN) :]
         else:
             settings.append(text)
     session.check_known(said, known, "--set")
@@ -62,8 +62,15 @@ def no_column(what: str, name: str, table: list[str], otherwise: str = "") -> Us
 
 
 def recorded(
-    program: Program, inputs: options.Inputs, bound: Bound, examples: dict[str, Any], grad: tuple[str, ...],
-    outputs: tuple[str, ...], order: int, budget: Any, dtype: str,
+    program: Program,
+    inputs: options.Inputs,
+    bound: Bound,
+    examples: dict[str, Any],
+    grad: tuple[str, ...],
+    outputs: tuple[str, ...],
+    order: int,
+    budget: Any,
+    dtype: str,
 ) -> Any:
     """The plan of a row, from the example of each column, and the tensors it was made from."""
     from gradtrace.static.passes import optimise
@@ -75,16 +82,22 @@ def recorded(
     session.check_known(grad, known, "--grad")
     tensors = {}
     for name, given in known.items():
-        raw = examples[name] if name in examples else bound.raw[name] if name in bound.raw else session.default(
-            program, given, dtype)
+        raw = (
+            examples[name]
+            if name in examples
+            else bound.raw[name]
+            if name in bound.raw
+            else session.default(program, given, dtype)
+        )
         floating = given.kind != "data" or name in examples
         tensors[name] = values.tensor(raw, dtype, floating=floating)
         wanted = name in grad if grad else name in examples and given.kind != "data" and name not in frozen
         if wanted and tensors[name].is_floating_point():
             tensors[name].requires_grad_()
     fed = [name for name in known if name in examples or tensors[name].requires_grad]
-    plan = plan_of(program, tensors, fed=fed, order=order, outputs=outputs, dtype=dtype, budget=budget,
-                   stderr=sys.stderr)
+    plan = plan_of(
+        program, tensors, fed=fed, order=order, outputs=outputs, dtype=dtype, budget=budget, stderr=sys.stderr
+    )
     return optimise(plan), tensors
 
 

@@ -29,8 +29,13 @@ def variables(program: Program, inputs: Inputs, how: Backward, python: str | Non
         name: {"value": numbers.jsonable(frozen(t)), "dtype": t.dtype.name, "requires_grad": t.requires_grad}
         for name, t in tensors.items()
     }
-    request = {"text": program.source.text, "dtype": dtype, "imports_torch": program.imports_torch, "inputs": given,
-               "backward": not how.no_backward}
+    request = {
+        "text": program.source.text,
+        "dtype": dtype,
+        "imports_torch": program.imports_torch,
+        "inputs": given,
+        "backward": not how.no_backward,
+    }
     command = [python or sys.executable, "-I", str(CHILD)]
     try:
         done = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True, timeout=seconds)
@@ -40,8 +45,10 @@ def variables(program: Program, inputs: Inputs, how: Backward, python: str | Non
     except subprocess.TimeoutExpired:
         raise ProgramError(f"PyTorch took longer than {seconds:g} s", "raise --max-seconds") from None
     if answer.get("missing"):
-        raise UsageError(f"PyTorch is not installed here: {answer['error']}",
-                         "pip install 'gradtrace[compare]', or name a Python that has it: --python PATH")
+        raise UsageError(
+            f"PyTorch is not installed here: {answer['error']}",
+            "pip install 'gradtrace[compare]', or name a Python that has it: --python PATH",
+        )
     if "error" in answer:
         raise ProgramError(f"in PyTorch the program fails: {answer['error']}", "")
     return answer

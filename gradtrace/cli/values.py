@@ -22,7 +22,7 @@ from gradtrace.errors import GradtraceError, UsageError
 if TYPE_CHECKING:
     from gradtrace.engine import Tensor
 
-NUMBERS = "a number, 1,2,3, \"1,2;3,4\", [[1,2],[3,4]], a constant expression, or @FILE"
+NUMBERS = 'a number, 1,2,3, "1,2;3,4", [[1,2],[3,4]], a constant expression, or @FILE'
 
 # evaluates a constant expression of the language: (text, name for errors) -> its value
 Evaluate = Callable[[str, str], Any]

@@ -74,8 +74,7 @@ def refuse_if_not_broadcast(got: Any, shape: Any, source: Node | None, index: in
         return
     who = "" if source is None else f"Function {source.name()} returned an "
     raise RuntimeError(
-        f"{who}invalid gradient at index {index} - got {list(got)} but expected shape "
-        f"compatible with {list(shape)}"
+        f"{who}invalid gradient at index {index} - got {list(got)} but expected shape compatible with {list(shape)}"
     )
 
 

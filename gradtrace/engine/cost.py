@@ -11,9 +11,27 @@ from gradtrace.engine.state import state
 
 # Operations for each element of the first operand and each of the longest last dim of the operands.
 BY_LENGTH = {
-    "eigh": 9, "svd": 22, "qr": 4, "pinv": 24, "lstsq": 24, "matrix_rank": 22, "matrix_exp": 60, "inv_ex": 2, "det": 1,
-    "solve_ex": 2, "slogdet": 1, "lu_factor_ex": 1, "lu": 1, "lu_unpack": 1, "lu_solve": 2, "householder_product": 4,
-    "solve_triangular": 1, "triangular_solve": 1, "cholesky_ex": 1, "cholesky": 1, "cholesky_inverse": 2,
+    "eigh": 9,
+    "svd": 22,
+    "qr": 4,
+    "pinv": 24,
+    "lstsq": 24,
+    "matrix_rank": 22,
+    "matrix_exp": 60,
+    "inv_ex": 2,
+    "det": 1,
+    "solve_ex": 2,
+    "slogdet": 1,
+    "lu_factor_ex": 1,
+    "lu": 1,
+    "lu_unpack": 1,
+    "lu_solve": 2,
+    "householder_product": 4,
+    "solve_triangular": 1,
+    "triangular_solve": 1,
+    "cholesky_ex": 1,
+    "cholesky": 1,
+    "cholesky_inverse": 2,
     "cholesky_solve": 2,
 }
 BY_PAIRS = {"cdist": 3, "pdist": 3}  # for each element of the first operand and each row of the last

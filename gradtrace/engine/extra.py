@@ -37,8 +37,18 @@ class Extra:
     """
 
     __slots__ = (
-        "accumulator", "counter", "detached", "grad", "hooks", "inference", "odd", "post_hooks", "retains", "tangent",
-        "transforms", "view",
+        "accumulator",
+        "counter",
+        "detached",
+        "grad",
+        "hooks",
+        "inference",
+        "odd",
+        "post_hooks",
+        "retains",
+        "tangent",
+        "transforms",
+        "view",
     )
 
     def __init__(self) -> None:

@@ -24,8 +24,10 @@ def needs_the_record(record: Op) -> bool:
     """Whether even the common call must go through the record: one rule for all operands, or shapes to be kept."""
     if isinstance(record.lacks, tuple) and "f" in record.lacks[0]:
         return True
-    return record.joint is not None or bool(record.undefined) or any(
-        need.startswith("~") for derivative in record.derivatives.values() for need in derivative.needs
+    return (
+        record.joint is not None
+        or bool(record.undefined)
+        or any(need.startswith("~") for derivative in record.derivatives.values() for need in derivative.needs)
     )
 
 

@@ -88,7 +88,16 @@ class Saved:
 
 
 ENGINE_NAMES = frozenset(Node.__slots__) | {
-    "args", "dtype", "freed", "hooks", "is_accumulator", "narrow", "next", "op", "outputs", "shape",
+    "args",
+    "dtype",
+    "freed",
+    "hooks",
+    "is_accumulator",
+    "narrow",
+    "next",
+    "op",
+    "outputs",
+    "shape",
 }
 # The dtype of an output that is no tensor: backward gets None for it.
 NO_TENSOR = "no tensor"
@@ -255,8 +264,9 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
-                                  "forward mode AD.")
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
@@ -356,9 +366,7 @@ class Function(metaclass=FunctionMeta):
                 from gradtrace.engine.inplace import repoint
 
                 if o._req and o._fn is None:
-                    raise RuntimeError(
-                        "a leaf Variable that requires grad has been used in an in-place operation."
-                    )
+                    raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
                 repoint(o, ctx)
             o._fn, o._nr, o._req, o._spec = ctx, number, True, None
         ctx.spec = spec(shapes, dtypes_)

@@ -71,9 +71,17 @@ def hot(record: Op, common: Callable[..., Any]) -> Any:
     def heat() -> None:
         numpy = "numpy" in sys.modules
         names.update(
-            blank=blank, state=state, FLOAT=FLOAT, TRAPS=FLOAT_TRAPS, Tensor=Tensor, Node=Hot,
-            scalar=record.scalar or no_kernel, fits=fits, accumulator=accumulator,
-            make=make, **{name: [data, *[None] * NUMBER] for data, name in enumerate(DATA)},
+            blank=blank,
+            state=state,
+            FLOAT=FLOAT,
+            TRAPS=FLOAT_TRAPS,
+            Tensor=Tensor,
+            Node=Hot,
+            scalar=record.scalar or no_kernel,
+            fits=fits,
+            accumulator=accumulator,
+            make=make,
+            **{name: [data, *[None] * NUMBER] for data, name in enumerate(DATA)},
         )
         if numpy:
             names.update(wide=record.wide, kernel=record.kernel)
@@ -90,14 +98,18 @@ def hot(record: Op, common: Callable[..., Any]) -> Any:
 
 def unary_text(record: Op, numpy: bool) -> str:
     floats, wide, others = checked(record, "input", 8, numpy)
-    arrays = f"""
+    arrays = (
+        f"""
     elif spec.wide:
         z = wide(x){wide}
         plans = on_wide
     else:
         z = kernel(x){others}
-        plans = on_others""" if numpy else f"""
+        plans = on_others"""
+        if numpy
+        else f"""
     else:{again("input", 8)}"""
+    )
     return f"""
 def call(input):
     now = state
@@ -124,9 +136,13 @@ def call(input):
 def plain_text(record: Op, numpy: bool) -> str:
     """Of a tensor and one number that is no operand but a plain argument."""
     floats, _, doubt = checked(record, "input, p", 12, numpy)
-    arrays = f"""
+    arrays = (
+        f"""
             z = kernel(x, p){doubt}
-            plans = on_wide if spec.wide else on_others""" if numpy else again("input, p", 12)
+            plans = on_wide if spec.wide else on_others"""
+        if numpy
+        else again("input, p", 12)
+    )
     return f"""
 def call(input, p):
     now = state
@@ -153,13 +169,17 @@ def call(input, p):
 def binary_text(record: Op, numpy: bool) -> str:
     sign = SIGNS.get(record.scalar)  # type: ignore[arg-type]
     floats, _, doubt = checked(record, "a, b", 12, numpy)
-    arrays = f"""
+    arrays = (
+        f"""
             if kind is not Tensor:
                 y = spec.numbers.get(b)
                 if y is None:
                     y = spec.number(b)
             z = kernel(x, y){doubt}
-            plans = on_wide if spec.wide else on_others""" if numpy else again("a, b", 12)
+            plans = on_wide if spec.wide else on_others"""
+        if numpy
+        else again("a, b", 12)
+    )
     return f"""
 def call(a, b):
     now = state
@@ -234,8 +254,13 @@ def node_lines(record: Op, mask: int, indent: int) -> str:
     """The lines that make a node, with its edges and what it keeps, where the operands in the mask require grad."""
     plan = record.plan(wanted(mask))
     raw = raw_bits(plan, mask)
-    lines = ["node = Node()", f"plan = plans[{mask}]", "if plan is None:", f"    plan = make(plans, {mask})",
-             "node.plan = plan"]
+    lines = [
+        "node = Node()",
+        f"plan = plans[{mask}]",
+        "if plan is None:",
+        f"    plan = make(plans, {mask})",
+        "node.plan = plan",
+    ]
     operands = (("input", "x"),) if record.arity == 1 else (("a", "x"), ("b", "y"))
     for i, (operand, data) in enumerate(operands):
         bit, letter = 1 << i, "ab"[i]

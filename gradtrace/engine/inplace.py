@@ -53,14 +53,17 @@ def replace_kernel(a: Any, values: Any, index: Any) -> Any:
 
 # The part of a base that a view shows, by flat positions.
 take_flat = op(
-    "take_flat(self; index)", take_kernel, node="AsStridedBackward0",
+    "take_flat(self; index)",
+    take_kernel,
+    node="AsStridedBackward0",
     self=d("~self", lambda xp, g, out, self, index: xp.place_flat(g, index, self.shape)),
 )
 place_flat = op(
-    "place_flat(self; index, shape)", place_kernel, node="AsStridedBackward0",
+    "place_flat(self; index, shape)",
+    place_kernel,
+    node="AsStridedBackward0",
     self=d("", lambda xp, g, out, self, index, shape: xp.take_flat(g, index)),
 )
-
 
 
 class CopySlices(Node):
@@ -179,9 +182,7 @@ def refuse_untrackable(target: Tensor) -> None:
 def check_result(target: Tensor, raw: Any) -> None:
     shape, _ = layout(raw)
     if tuple(shape) != tuple(target.shape):
-        raise RuntimeError(
-            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}"
-        )
+        raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
     from gradtrace.engine.dtypes import of_raw
 
     got = of_raw(raw)

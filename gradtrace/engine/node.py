@@ -372,7 +372,7 @@ def bare_name(fn: Node) -> str:
 
 
 def tensor_type_name(dtype: Any) -> str:
-    """"torch.FloatTensor" and its like, as messages name a tensor's type."""
+    """ "torch.FloatTensor" and its like, as messages name a tensor's type."""
     if dtype is not None and dtype.kind == "b":
         return "CPUBoolType"
     return f"torch.{dtypes.from_np(dtype).scalar_type}Tensor" if dtype is not None else "torch.DoubleTensor"

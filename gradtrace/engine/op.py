@@ -283,8 +283,10 @@ class Op:
         if mask and state.grad_enabled and self.has_gradient:
             node = self.record(args, mask, tuple(o._data for o in outs))
         for i, out in enumerate(outs):
-            if node is not None and out.is_floating_point() and (
-                self.differentiable is None or i in self.differentiable
+            if (
+                node is not None
+                and out.is_floating_point()
+                and (self.differentiable is None or i in self.differentiable)
             ):
                 self.attach(out, node, i)
             if self.view:

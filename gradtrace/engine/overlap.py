@@ -19,11 +19,11 @@ PARTIAL = (
     "location. Please clone() the tensor before performing the operation."
 )
 # Writing one value everywhere, or whole rows, does not depend on the order of writing; PyTorch lets these pass.
-IDEMPOTENT = frozenset({"fill", "zero", "masked_fill", "masked_fill_tensor", "index_fill", "index_put",
-                        "tril", "triu"})
+IDEMPOTENT = frozenset({"fill", "zero", "masked_fill", "masked_fill_tensor", "index_fill", "index_put", "tril", "triu"})
 # These read their operand while they write: it must not be the target either.
-READS_WHILE_WRITING = frozenset({"scatter", "scatter_add", "scatter_reduce", "index_copy", "index_add", "index_put",
-                                 "put"})
+READS_WHILE_WRITING = frozenset(
+    {"scatter", "scatter_add", "scatter_reduce", "index_copy", "index_add", "index_put", "put"}
+)
 ONE_VALUE = frozenset({"fill_tensor", "masked_fill_tensor"})  # their operand is one number
 
 

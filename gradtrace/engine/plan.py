@@ -27,7 +27,17 @@ class Plan:
     """What a node keeps and which rules it runs, for one set of arguments that require grad."""
 
     __slots__ = (
-        "actions", "keeps", "kind", "quick", "raw", "record", "rules", "save_out", "saves", "step", "traced_rules",
+        "actions",
+        "keeps",
+        "kind",
+        "quick",
+        "raw",
+        "record",
+        "rules",
+        "save_out",
+        "saves",
+        "step",
+        "traced_rules",
         "which_out",
     )
 

@@ -28,8 +28,10 @@ GONE_MESSAGE = (
     "graph a second time or if you need to access saved variables after calling backward."
 )
 OF_NONE_MESSAGE = "Calling register_hooks on a saved tensor with value None is forbidden"
-TWICE_MESSAGE = "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "\
+TWICE_MESSAGE = (
+    "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
     "hooks is allowed at a time."
+)
 
 
 class Packed:

@@ -17,9 +17,31 @@ Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 class State:
     __slots__ = (
-        "_forward", "_in_rule", "_inference", "_levels", "_recorder", "_saved_hooks", "anomaly", "anomaly_check_nan",
-        "batching", "closely", "depth", "grad_enabled", "guard", "marks", "no_saved_hooks", "origin", "planner",
-        "printer", "running", "scope", "seq", "special", "spend", "user_code", "watcher",
+        "_forward",
+        "_in_rule",
+        "_inference",
+        "_levels",
+        "_recorder",
+        "_saved_hooks",
+        "anomaly",
+        "anomaly_check_nan",
+        "batching",
+        "closely",
+        "depth",
+        "grad_enabled",
+        "guard",
+        "marks",
+        "no_saved_hooks",
+        "origin",
+        "planner",
+        "printer",
+        "running",
+        "scope",
+        "seq",
+        "special",
+        "spend",
+        "user_code",
+        "watcher",
     )
 
     def __init__(self) -> None:

@@ -227,9 +227,7 @@ class Tensor(Described, metaclass=TensorType):
         if requires_grad and not self.is_floating_point():
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if requires_grad and self.is_inference() and not state.inference:
-            raise RuntimeError(
-                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
-            )
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if state.watcher is not None:
             if requires_grad:
                 state.watcher.begins(self)
@@ -291,8 +289,11 @@ class Tensor(Described, metaclass=TensorType):
     def retain_grad(self) -> None:
         """Keeps the gradient of this computed tensor in `.grad` when backward passes it."""
         if state.levels and self.requires_grad:
-            raise RuntimeError(INSIDE_TRANSFORM.replace("requires_grad_()", "retain_grad()").replace(
-                " (or perhaps using torch.autograd.functional.* APIs)", ""))
+            raise RuntimeError(
+                INSIDE_TRANSFORM.replace("requires_grad_()", "retain_grad()").replace(
+                    " (or perhaps using torch.autograd.functional.* APIs)", ""
+                )
+            )
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         fn = self.grad_fn
@@ -354,9 +355,7 @@ class Tensor(Described, metaclass=TensorType):
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and not value.is_floating_point():
-            raise RuntimeError(
-                "data set to a tensor that requires gradients must be floating point or complex dtype"
-            )
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if state.watcher is not None:
             state.watcher.changes("data", self)
         self._data = value.shared()
@@ -442,9 +441,7 @@ class Tensor(Described, metaclass=TensorType):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if self.requires_grad:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self.shared() if dtype is None else self.shared().astype(dtype)
 
     def numpy(self, *, force: bool = False) -> Any:

@@ -20,17 +20,17 @@ DIRECT = "is being"
 INDIRECT = "its base or another view of its base has been"
 ADVICE = {
     MULTI: " This view is the output of a function that returns multiple views. Such functions do not allow the output "
-           "views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    "views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
     NO_GRAD: " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
-             "moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace "
-             "to be tracked) or both outside (if you want the inplace to be tracked).",
+    "moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace "
+    "to be tracked) or both outside (if you want the inplace to be tracked).",
     INFERENCE: " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
-               "moving both the view and the inplace either both inside the inference_mode block (if you don't want "
-               "the inplace to be tracked) or both outside (if you want the inplace to be tracked).",
+    "moving both the view and the inplace either both inside the inference_mode block (if you don't want "
+    "the inplace to be tracked) or both outside (if you want the inplace to be tracked).",
     CUSTOM: " This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
-            "logic to handle view+inplace would override the custom backward associated with the custom Function, "
-            "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
-            "custom Function.",
+    "logic to handle view+inplace would override the custom backward associated with the custom Function, "
+    "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+    "custom Function.",
 }
 
 
@@ -49,8 +49,11 @@ def refuse_change(tensor: Tensor, view: View, how: str) -> None:
         return
     fn = tensor._fn
     if view.creation in (NO_GRAD, INFERENCE) or fn is None:
-        start = "A view was created in" if fn is None else (
-            f"Output {tensor._nr} of {bare_name(fn)} is a view of a view which was created in")
+        start = (
+            "A view was created in"
+            if fn is None
+            else (f"Output {tensor._nr} of {bare_name(fn)} is a view of a view which was created in")
+        )
         if view.creation == INFERENCE:
             message = f"{start} inference mode and {how} modified inplace in normal mode."
         else:

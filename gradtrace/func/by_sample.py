@@ -88,5 +88,6 @@ def result_dtype(operands: list[Any]) -> Any:
     """The dtype that promotion gives operands of these raw layouts."""
     from gradtrace.engine import dtypes
 
-    return dtypes.result_type(*((np.empty(o.shape, o.dtype.np) if isinstance(o, Tensor) else o, isinstance(o, Tensor))
-                                for o in operands))
+    return dtypes.result_type(
+        *((np.empty(o.shape, o.dtype.np) if isinstance(o, Tensor) else o, isinstance(o, Tensor)) for o in operands)
+    )

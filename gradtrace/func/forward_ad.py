@@ -19,9 +19,7 @@ from gradtrace.func.pytree import torch_function
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
-NO_LEVEL = (
-    "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
-)
+NO_LEVEL = "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
 NO_JVP = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
 
 
@@ -135,7 +133,7 @@ def _pushed(record: Op, args: tuple[Any, ...], tangents: list[Tensor | None]) ->
             elif isinstance(x, Tensor) and not traced:
                 operands[i] = x.detach()
         full = (tuple(operands),) if record.variadic else tuple(operands)
-        out = record(*full, *args[len(full):])
+        out = record(*full, *args[len(full) :])
         results = list(out) if isinstance(out, tuple) else [out]
         smooth = [r for r in results if r.requires_grad]
         if not smooth:

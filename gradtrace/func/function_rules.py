@@ -58,7 +58,7 @@ def dim_of(args: Args, options: Options, at: int, default: Any) -> tuple[Any, Ar
     """The argument `dim` (position `at`), and the arguments and options without it."""
     rest = {k: v for k, v in options.items() if k not in ("dim", "axis")}
     named = options.get("dim", options.get("axis", default))
-    return (args[at], (*args[:at], *args[at + 1:]), rest) if len(args) > at else (named, args, rest)
+    return (args[at], (*args[:at], *args[at + 1 :]), rest) if len(args) > at else (named, args, rest)
 
 
 def with_dim(function: Callable[..., Any], x: Tensor, args: Args, options: Options, at: int) -> Any:
@@ -167,8 +167,9 @@ def normalised(function: Callable[..., Any], args: Args, options: Options, level
     given = {**dict(zip(names, args, strict=False)), **options}
     if not own(given["input"], level):
         return NotImplemented
-    out = wrapped(function(in_front(given["input"], level), given["normalized_shape"], eps=given.get("eps", 1e-5)),
-                  level)
+    out = wrapped(
+        function(in_front(given["input"], level), given["normalized_shape"], eps=given.get("eps", 1e-5)), level
+    )
     out = out if given.get("weight") is None else out * given["weight"]
     return out if given.get("bias") is None else out + given["bias"]
 

@@ -94,7 +94,8 @@ STRICT_MESSAGES = {
     ),
     "grad_inputs": (
         "The gradient with respect to input {} is independent of the inputs of the user-provided function."
-        + NOT_STRICT + "."
+        + NOT_STRICT
+        + "."
     ),
     "jacobian": (
         "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} "
@@ -102,7 +103,8 @@ STRICT_MESSAGES = {
         "and that the jacobian depends on the inputs (this would be violated by a linear function for example)."
     ),
     "hessian": (
-        "The hessian of the user-provided function with respect to input {} is independent of the input." + NOT_STRICT
+        "The hessian of the user-provided function with respect to input {} is independent of the input."
+        + NOT_STRICT
         + ". You should ensure that your function is thrice differentiable and that the hessian depends on the inputs."
     ),
 }
@@ -114,7 +116,8 @@ INDEPENDENT = {
     ),
     "double_back": "The jacobian of the user-provided function is independent of input {}." + NOT_STRICT + ".",
     "double_back_trick": (
-        "The hessian of the user-provided function is independent of entry {} in the grad_jacobian." + NOT_STRICT
+        "The hessian of the user-provided function is independent of entry {} in the grad_jacobian."
+        + NOT_STRICT
         + " as it prevents from using the double backward trick to replace forward mode AD."
     ),
 }
@@ -131,15 +134,24 @@ def _check_requires_grad(tensors: Any, kind: str, strict: bool) -> None:
             raise RuntimeError(STRICT_MESSAGES[kind].format(i))
 
 
-def _grad(outputs: Any, inputs: Tensors, grad_outputs: Any = None, create_graph: bool = False,
-          retain_graph: bool | None = None) -> tuple[Any, ...]:
+def _grad(
+    outputs: Any,
+    inputs: Tensors,
+    grad_outputs: Any = None,
+    create_graph: bool = False,
+    retain_graph: bool | None = None,
+) -> tuple[Any, ...]:
     """autograd.grad of those outputs that have a history; None for inputs they do not depend on."""
     given = (None,) * len(outputs) if grad_outputs is None else grad_outputs
     pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if o is not None and o.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
     return grad(
-        tuple(o for o, _ in pairs), inputs, tuple(g for _, g in pairs), allow_unused=True, create_graph=create_graph,
+        tuple(o for o, _ in pairs),
+        inputs,
+        tuple(g for _, g in pairs),
+        allow_unused=True,
+        create_graph=create_graph,
         retain_graph=retain_graph,
     )
 

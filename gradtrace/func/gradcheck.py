@@ -77,8 +77,9 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
 # ---- numerical
 
 
-def _difference(func: Callable[..., Any], inputs: tuple[Any, ...], change: Callable[[int], None], eps: float,
-                where: str) -> list[Array]:
+def _difference(
+    func: Callable[..., Any], inputs: tuple[Any, ...], change: Callable[[int], None], eps: float, where: str
+) -> list[Array]:
     """(f(+) - f(-)) / 2 eps for each output, flat; `change(sign)` moves the input, `change(0)` puts it back."""
     change(-1)
     below = [np.array(out._data) for out in as_tuple(func(*inputs))]
@@ -92,8 +93,10 @@ def _difference(func: Callable[..., Any], inputs: tuple[Any, ...], change: Calla
                     f"Expected `func` to return outputs with the same {name} when inputs are perturbed {where}by "
                     f"{eps}, but got: {name}s {of_a} and {of_b}."
                 )
-    return [((b - a) / (2 * eps)).reshape(-1) if a.dtype != bool else np.zeros(a.size)
-            for a, b in zip(below, above, strict=True)]
+    return [
+        ((b - a) / (2 * eps)).reshape(-1) if a.dtype != bool else np.zeros(a.size)
+        for a, b in zip(below, above, strict=True)
+    ]
 
 
 def _numerical_jacobians(func: Callable[..., Any], inputs: tuple[Any, ...], eps: float) -> list[list[Array]]:
@@ -123,8 +126,9 @@ def _vjps(output: Tensor, inputs: list[Tensor], weights: Array) -> list[Array]:
     """The gradients of the inputs for the given gradient of one output; zeros for None."""
     given = Tensor._wrap(np.array(weights).reshape(output.shape))
     found = grad(output, inputs, given, retain_graph=True, allow_unused=True)
-    return [np.zeros(x.shape, x.dtype.np) if g is None else np.array(g._data)
-            for g, x in zip(found, inputs, strict=True)]
+    return [
+        np.zeros(x.shape, x.dtype.np) if g is None else np.array(g._data) for g, x in zip(found, inputs, strict=True)
+    ]
 
 
 def _analytical_jacobians(output: Tensor, inputs: list[Tensor], nondet_tol: float) -> list[Array]:
@@ -331,15 +335,22 @@ def gradgradcheck(
 
     def first_gradient(*args: Any) -> tuple[Tensor, ...]:
         own = _marked(args[: len(xs)], inputs_differ)
-        weights = _marked(args[len(xs):], given_differ)
+        weights = _marked(args[len(xs) :], given_differ)
         wanted = tuple(x for x, differs in zip(own, inputs_differ, strict=True) if differs)
         outputs = differentiable(func(*own))
         found = grad(outputs, wanted, weights, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
     return gradcheck(
-        first_gradient, xs + given, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
-        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, fast_mode=fast_mode,
+        first_gradient,
+        xs + given,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        fast_mode=fast_mode,
     )
 
 

@@ -9,9 +9,7 @@ from gradtrace.engine import Function, Tensor, grad
 from gradtrace.engine.lazy import np
 from gradtrace.func.pytree import torch_function
 
-UNDEFINED_NOTE = (
-    'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
-)
+UNDEFINED_NOTE = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
 
 
 class GradcheckError(RuntimeError):

@@ -26,7 +26,7 @@ def _jacobians(func: Callable[..., Any], inputs: tuple[Any, ...], at: int) -> li
         unit[j] = 1.0
         with dual_level():
             dual = make_dual(x.detach(), Tensor._wrap(unit.reshape(tuple(x.shape))))
-            outs = func(*inputs[:at], dual, *inputs[at + 1:])
+            outs = func(*inputs[:at], dual, *inputs[at + 1 :])
             rows.append([_tangent(out) for out in (outs if isinstance(outs, (tuple, list)) else (outs,))])
     return [np.stack(column) for column in zip(*rows, strict=True)]
 

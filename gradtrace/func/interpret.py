@@ -114,9 +114,7 @@ class Interpreter:
     def _refuse_target(self, record: Op, target: Tensor, level: Any) -> None:
         if record.name in ("add", "add_scaled", "sub", "sub_scaled"):
             shape = list(target.shape)
-            raise RuntimeError(
-                f"output with shape {shape} doesn't match the broadcast shape {[level.size, *shape]}"
-            )
+            raise RuntimeError(f"output with shape {shape} doesn't match the broadcast shape {[level.size, *shape]}")
         name = "inplace arithmetic" if record.name in ELEMENTWISE else record.name + "_"
         raise RuntimeError(UNBATCHED_TARGET.format(name))
 
@@ -250,24 +248,33 @@ class Interpreter:
         self, outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_graph: bool
     ) -> tuple[Any, ...]:
         """engine.backward.one_pass for batched tensors: in one go where all outputs and targets are of the level."""
-        given = (None,) * len(outputs) if grad_outputs is None else tuple(
-            grad_outputs if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,))
+        given = (
+            (None,) * len(outputs)
+            if grad_outputs is None
+            else tuple(grad_outputs if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,))
+        )
         level = highest((*outputs, *targets, *given))
         if level is None:
             return one_pass(outputs, targets, grad_outputs, keep, create_graph)
         if all(isinstance(t, Batched) and t.level is level for t in (*outputs, *targets)):
             vectors = tuple(_like(g, out, level) for g, out in zip(given, outputs, strict=True))
             found = self.one_pass(
-                tuple(o.value for o in outputs), tuple(t.value for t in targets), vectors, keep, create_graph)
+                tuple(o.value for o in outputs), tuple(t.value for t in targets), vectors, keep, create_graph
+            )
             return tuple(None if g is None else Batched(g, t.bdim, level) for g, t in zip(found, targets, strict=True))
         rows = []
         wholes = tuple(_whole(t, level)[0] for t in targets)
         for i in range(level.size):
             outs, vectors = (tuple(sample(x, level, i) for x in values) for values in (outputs, given))
             found = self.one_pass(outs, wholes, vectors, True, create_graph)
-            rows.append(tuple(
-                g if g is None or not isinstance(t, Batched) or t.level is not level
-                else TRACED.select(g, t.bdim, i) for g, t in zip(found, targets, strict=True)))
+            rows.append(
+                tuple(
+                    g
+                    if g is None or not isinstance(t, Batched) or t.level is not level
+                    else TRACED.select(g, t.bdim, i)
+                    for g, t in zip(found, targets, strict=True)
+                )
+            )
         return tuple(stacked(list(column), level) for column in zip(*rows, strict=True))
 
 

@@ -50,11 +50,12 @@ def _rows(
     for j in range(target.numel()):
         unit = zeros(target.numel(), dtype=target.dtype)
         unit[j] = 1
-        cotangents = [*others[:index], unit.view(target.shape), *others[index + 1:]]
+        cotangents = [*others[:index], unit.view(target.shape), *others[index + 1 :]]
         rows.append(flatten(backward(unflatten(cotangents, spec)))[0])
     stack = torch_function("stack")
     return [
-        stack([row[k] for row in rows]).view(target.shape + x.shape) if rows
+        stack([row[k] for row in rows]).view(target.shape + x.shape)
+        if rows
         else zeros(target.shape + x.shape, dtype=x.dtype)
         for k, x in enumerate(inputs)
     ]
@@ -89,9 +90,10 @@ def _columns(
     for j in range(target.numel()):
         unit = zeros(target.numel(), dtype=target.dtype)
         unit[j] = 1
-        columns.append(flatten(push([*still[:index], unit.view(target.shape), *still[index + 1:]]))[0])
+        columns.append(flatten(push([*still[:index], unit.view(target.shape), *still[index + 1 :]]))[0])
     return [
-        stack([column[k] for column in columns], -1).view(out.shape + target.shape) if columns
+        stack([column[k] for column in columns], -1).view(out.shape + target.shape)
+        if columns
         else zeros(out.shape + target.shape, dtype=out.dtype)
         for k, out in enumerate(outputs)
     ]

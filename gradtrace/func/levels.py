@@ -23,10 +23,20 @@ CAPTURED = (
 )
 # PyTorch's names of in-place operators, where they are not the record's with an underscore.
 ATEN = {
-    "add": "add_.Tensor", "add_scaled": "add_.Tensor", "assign": "copy_", "div": "div_.Tensor",
-    "div_mode": "div_.Tensor_mode", "fill": "fill_.Scalar", "fill_tensor": "fill_.Scalar",
-    "masked_fill": "masked_fill_.Scalar", "masked_fill_tensor": "masked_fill_.Tensor", "mul": "mul_.Tensor",
-    "pow": "pow_.Tensor", "pow_scalar": "pow_.Scalar", "redraw": "normal_", "sub": "sub_.Tensor",
+    "add": "add_.Tensor",
+    "add_scaled": "add_.Tensor",
+    "assign": "copy_",
+    "div": "div_.Tensor",
+    "div_mode": "div_.Tensor_mode",
+    "fill": "fill_.Scalar",
+    "fill_tensor": "fill_.Scalar",
+    "masked_fill": "masked_fill_.Scalar",
+    "masked_fill_tensor": "masked_fill_.Tensor",
+    "mul": "mul_.Tensor",
+    "pow": "pow_.Tensor",
+    "pow_scalar": "pow_.Scalar",
+    "redraw": "normal_",
+    "sub": "sub_.Tensor",
     "sub_scaled": "sub_.Tensor",
 }
 
@@ -216,9 +226,7 @@ def check_outputs(output: Any, api: str) -> list[Tensor]:
         raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {leaves})")
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(
-                f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
-            )
+            raise RuntimeError(f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}")
     return leaves
 
 

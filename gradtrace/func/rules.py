@@ -103,8 +103,10 @@ def promoted(record: Op, args: Args, dims: Args, tensors: list[int]) -> Args:
     """Casts first where the operands' dtypes differ: a sample without dims weighs less in promotion than its batch."""
     if len({args[i].dtype for i in tensors}) < 2 or record.promote is None:
         return list(args)
-    samples = [xp.select(x, dims[i], 0) if dims[i] is not None and x.shape[dims[i]] else x
-               for i, x in enumerate(args[: record.arity])]
+    samples = [
+        xp.select(x, dims[i], 0) if dims[i] is not None and x.shape[dims[i]] else x
+        for i, x in enumerate(args[: record.arity])
+    ]
     common = result_dtype([s for s in samples if s is not None])
     return [x if i not in tensors or x.dtype is common else xp.cast(x, common.np) for i, x in enumerate(args)]
 
@@ -275,7 +277,7 @@ def loss_rule(record: Op) -> Rule | None:
 
 def loss(record: Op, size: int, args: Args, dims: Args) -> Any:
     """Each element's loss, reduced after."""
-    plain = args[record.arity:-1]
+    plain = args[record.arity : -1]
     if any(getattr(value, "ndim", 0) for value in plain):
         return NotImplemented
     each = record(*aligned(record, args, dims)[:-1], "none")
@@ -327,8 +329,7 @@ def product(record: Op, size: int, args: Args, dims: Args) -> Any:
     a = xp.unsqueeze(a, a.ndim - 1) if vectors[0] else a
     b = xp.unsqueeze(b, b.ndim) if vectors[1] else b
     ranks = [x.ndim - (d is not None) for x, d in zip((a, b), dims, strict=True)]
-    a, b = (insert_ones(x, max(ranks) - r) if d is not None else x
-            for x, d, r in zip((a, b), dims, ranks, strict=True))
+    a, b = (insert_ones(x, max(ranks) - r) if d is not None else x for x, d, r in zip((a, b), dims, ranks, strict=True))
     out = matmul(a, b)
     if vectors[0]:
         out = xp.squeeze_dim(out, out.ndim - 2)

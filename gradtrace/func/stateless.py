@@ -54,9 +54,7 @@ def _merged(dicts: Any) -> Tensors:
     names = [name for d in dicts for name in d]
     repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if repeated:
-        raise ValueError(
-            f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous"
-        )
+        raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
     return {name: tensor for d in dicts for name, tensor in d.items()}
 
 
@@ -65,7 +63,7 @@ def _check_tensors(module: Any, tensors: Tensors) -> None:
         parent, _, name = path.rpartition(".")
         owner = _owner(module, parent)
         if not name:
-            raise KeyError("tensor name can't be empty string \"\"")
+            raise KeyError('tensor name can\'t be empty string ""')
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"{value} is not an instance of torch.Tensor")
         own = getattr(owner, name, None)
@@ -86,7 +84,8 @@ def _owner(module: Any, path: str) -> Any:
 
 def _named_tensors(module: Any) -> Tensors:
     return {
-        **dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False)),
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
     }
 
 

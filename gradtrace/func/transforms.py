@@ -122,9 +122,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     Computed by differentiating the vjp with respect to its cotangents, in which it is linear.
     """
     if not isinstance(primals, tuple):
-        raise RuntimeError(
-            f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
-        )
+        raise RuntimeError(f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     flat_primals, spec = flatten(primals)
     directions, directions_spec = flatten(tangents)
     if spec != directions_spec:
@@ -147,8 +145,9 @@ def _widened(derivative: Any, primals: list[Tensor], tangents: list[Tensor]) -> 
     if not wider:
         return derivative
     widest = max(wider, key=lambda dtype: dtype.itemsize)
-    return apply(lambda t: t.to(widest) if t.is_floating_point() and t.dtype.itemsize < widest.itemsize else t,
-                 derivative)
+    return apply(
+        lambda t: t.to(widest) if t.is_floating_point() and t.dtype.itemsize < widest.itemsize else t, derivative
+    )
 
 
 def pushforward(
@@ -164,9 +163,7 @@ def pushforward(
             wanted = primals = _enter_floats(level, primals)
         else:
             chosen = positions(argnums, len(primals))
-            primals = tuple(
-                _enter_floats(level, p) if i in chosen else level.wrap(p) for i, p in enumerate(primals)
-            )
+            primals = tuple(_enter_floats(level, p) if i in chosen else level.wrap(p) for i, p in enumerate(primals))
             wanted = pick(primals, argnums)
         output, aux = func(*primals), None
         if has_aux:
@@ -227,9 +224,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def derivative(*tangents: Any) -> Any:
         given, given_spec = flatten(tangents)
         if given_spec != spec:
-            raise RuntimeError(
-                f"Expected the tangents {given_spec} to have the same argspec as the primals {spec}"
-            )
+            raise RuntimeError(f"Expected the tangents {given_spec} to have the same argspec as the primals {spec}")
         for i, (t, p) in enumerate(zip(given, wanted, strict=True)):
             if t.shape != p.shape:
                 raise RuntimeError(

@@ -49,19 +49,34 @@ BY_TYPE: dict[type, frozenset[str]] = {
 OF_CLASS: dict[type, frozenset[str]] = {
     str: BY_TYPE[str] - words("format join center ljust rjust zfill replace expandtabs"),
     dict: words("fromkeys get items keys values"),
-    int: frozenset(), bool: frozenset(), float: words("fromhex is_integer"),
-    list: words("append count index pop"), tuple: words("count index"),
-    set: words("add union intersection difference issubset"), frozenset: words("union intersection difference"),
+    int: frozenset(),
+    bool: frozenset(),
+    float: words("fromhex is_integer"),
+    list: words("append count index pop"),
+    tuple: words("count index"),
+    set: words("add union intersection difference issubset"),
+    frozenset: words("union intersection difference"),
     object: words("__init__ __repr__ __str__ __eq__ __hash__"),
-    property: frozenset(), staticmethod: frozenset(), classmethod: frozenset(), slice: frozenset(), range: frozenset(),
+    property: frozenset(),
+    staticmethod: frozenset(),
+    classmethod: frozenset(),
+    slice: frozenset(),
+    range: frozenset(),
     type(None): frozenset(),
-    type(...): frozenset(), type(NotImplemented): frozenset(),
-    enumerate: frozenset(), zip: frozenset(), map: frozenset(), filter: frozenset(), reversed: frozenset(),
+    type(...): frozenset(),
+    type(NotImplemented): frozenset(),
+    enumerate: frozenset(),
+    zip: frozenset(),
+    map: frozenset(),
+    filter: frozenset(),
+    reversed: frozenset(),
 }
 # The same for classes whose modules a program may never load, by module and name.
 OF_NAMED_CLASS: dict[str, frozenset[str]] = {
-    "collections.OrderedDict": words("fromkeys"), "collections.defaultdict": frozenset(),
-    "collections.Counter": frozenset(), "collections.deque": frozenset(),
+    "collections.OrderedDict": words("fromkeys"),
+    "collections.defaultdict": frozenset(),
+    "collections.Counter": frozenset(),
+    "collections.deque": frozenset(),
 }
 OF_EXCEPTION = words("args add_note __notes__ __cause__ __context__ __suppress_context__")
 

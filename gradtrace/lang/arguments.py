@@ -55,8 +55,9 @@ class Parameters:
     def unexpected(self, extra: dict[str, Any]) -> TypeError:
         wrong = [key for key in extra if key in self.only_positional]
         if wrong:
-            return TypeError(f"{self.name}() got some positional-only arguments passed as keyword arguments: "
-                             f"'{', '.join(wrong)}'")
+            return TypeError(
+                f"{self.name}() got some positional-only arguments passed as keyword arguments: '{', '.join(wrong)}'"
+            )
         return TypeError(f"{self.name}() got an unexpected keyword argument '{next(iter(extra))}'")
 
     def too_many(self, args: tuple[Any, ...], frame: Frame, defaults: dict[str, Any]) -> TypeError:

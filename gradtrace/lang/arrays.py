@@ -197,8 +197,10 @@ def index(key: Any) -> Any:
         return key
     if kind in (list, Array) or isinstance(key, Tensor):
         return inside(key)
-    raise IndexError("only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
-                     "arrays are valid indices")
+    raise IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+        "arrays are valid indices"
+    )
 
 
 # ---- operators

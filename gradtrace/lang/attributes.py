@@ -207,13 +207,24 @@ class Gate:
 # Of exceptions: an object that the library was working on, and what puts a traceback in.
 OBJECTS = frozenset({"obj", "with_traceback"})
 # Classes outside nn and optim that programs construct by.
-CONSTRUCTED = frozenset({
-    "gradtrace.engine.dtypes.dtype", "gradtrace.engine.describe.device", "gradtrace.engine.describe.Size",
-    "gradtrace.engine.modes.no_grad", "gradtrace.engine.modes.enable_grad", "gradtrace.engine.modes.inference_mode",
-    "gradtrace.engine.modes.set_grad_enabled", "gradtrace.engine.modes.set_detect_anomaly",
-    "gradtrace.engine.modes.detect_anomaly", "gradtrace.engine.function.Function", "gradtrace.autograd.Variable",
-    "gradtrace.ops.random.Generator", "gradtrace.ops.ranges.finfo", "gradtrace.ops.ranges.iinfo",
-})
+CONSTRUCTED = frozenset(
+    {
+        "gradtrace.engine.dtypes.dtype",
+        "gradtrace.engine.describe.device",
+        "gradtrace.engine.describe.Size",
+        "gradtrace.engine.modes.no_grad",
+        "gradtrace.engine.modes.enable_grad",
+        "gradtrace.engine.modes.inference_mode",
+        "gradtrace.engine.modes.set_grad_enabled",
+        "gradtrace.engine.modes.set_detect_anomaly",
+        "gradtrace.engine.modes.detect_anomaly",
+        "gradtrace.engine.function.Function",
+        "gradtrace.autograd.Variable",
+        "gradtrace.ops.random.Generator",
+        "gradtrace.ops.ranges.finfo",
+        "gradtrace.ops.ranges.iinfo",
+    }
+)
 
 
 def of_class(kind: type) -> frozenset[str] | None:

@@ -131,7 +131,12 @@ def code_and_name(operator: Guarded, left: Code, right: str, no_right: Code, ori
 
 
 def three_names(
-    first: tuple[Guarded, str, Code, str, Code], inner: int, operator: Guarded, third: str, no_third: Code, origin: int,
+    first: tuple[Guarded, str, Code, str, Code],
+    inner: int,
+    operator: Guarded,
+    third: str,
+    no_third: Code,
+    origin: int,
     target: Target,
 ) -> Code:
     """`left op right op third`, all of them variables, as `x * w + b`: the inner operator needs no closure."""

@@ -90,9 +90,7 @@ def method_of_all(found: Any) -> Any:
     return function if type(found) is MethodType and type(function) is FunctionType else None
 
 
-def refuse_call(
-    error: Exception, target: Any, receiver: Any, name: str, args: Any, kwargs: dict[str, Any]
-) -> None:
+def refuse_call(error: Exception, target: Any, receiver: Any, name: str, args: Any, kwargs: dict[str, Any]) -> None:
     """TypeError with PyTorch's words instead of `error`, if the arguments fit none of the operator's signatures."""
     if isinstance(error, (GradtraceError, MemoryError)):
         return  # a limit: there may be no room to look at signatures

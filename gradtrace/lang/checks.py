@@ -11,8 +11,19 @@ from gradtrace.lang.scope import Scope, Scopes, position
 
 LOOPS = (ast.For, ast.While)
 STARS = {(ast.Tuple, "elts"), (ast.List, "elts"), (ast.Set, "elts"), (ast.Call, "args"), (ast.ClassDef, "bases")}
-FUTURE = frozenset({"absolute_import", "annotations", "division", "generator_stop", "generators", "nested_scopes",
-                    "print_function", "unicode_literals", "with_statement"})
+FUTURE = frozenset(
+    {
+        "absolute_import",
+        "annotations",
+        "division",
+        "generator_stop",
+        "generators",
+        "nested_scopes",
+        "print_function",
+        "unicode_literals",
+        "with_statement",
+    }
+)
 
 
 class Fault(NamedTuple):
@@ -84,8 +95,12 @@ def misplaced_stars(node: Any) -> Iterator[Fault]:
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, ast.Starred) and (type(node), field) not in STARS:
                 stored = isinstance(item.ctx, ast.Store)
-                yield Fault("starred assignment target must be in a list or tuple" if stored else
-                            "can't use starred expression here", item)
+                yield Fault(
+                    "starred assignment target must be in a list or tuple"
+                    if stored
+                    else "can't use starred expression here",
+                    item,
+                )
 
 
 def repeated_keyword(node: Any) -> str | None:

@@ -20,8 +20,16 @@ from gradtrace.limits import Budget
 class Dialogue:
     """`record` and `watcher` as for `lang.run`; `dtype` None is float64, or float32 once torch was imported."""
 
-    def __init__(self, name: str, budget: Budget, *, record: bool = False, watcher: Any = None, dtype: Any = None,
-                 host: Any = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        budget: Budget,
+        *,
+        record: bool = False,
+        watcher: Any = None,
+        dtype: Any = None,
+        host: Any = None,
+    ) -> None:
         self.name = name
         self.budget = budget
         self.record = record
@@ -58,8 +66,18 @@ class Dialogue:
             restore.put_random_state(self.kept[0])
             restore.put_print_options(self.kept[1])
         namespace = Namespace(self.variables, self.classes, self.past, self._keep)
-        return run(program, within=namespace, budget=self.budget, stdout=stdout, stderr=stderr, show=show,
-                   dtype=self.default_dtype, record=self.record, watcher=self.watcher, host=self.host)
+        return run(
+            program,
+            within=namespace,
+            budget=self.budget,
+            stdout=stdout,
+            stderr=stderr,
+            show=show,
+            dtype=self.default_dtype,
+            record=self.record,
+            watcher=self.watcher,
+            host=self.host,
+        )
 
     def _keep(self) -> None:
         self.kept = restore.random_state(), restore.print_options()

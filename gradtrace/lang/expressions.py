@@ -292,8 +292,10 @@ def set_(node: ast.Set, unit: Unit) -> Code:
 
 @compiles(ast.Dict)
 def dictionary(node: ast.Dict, unit: Unit) -> Code:
-    pairs = [(None if k is None else compile_expression(k, unit), compile_expression(v, unit), unit.origin(v))
-             for k, v in zip(node.keys, node.values, strict=True)]
+    pairs = [
+        (None if k is None else compile_expression(k, unit), compile_expression(v, unit), unit.origin(v))
+        for k, v in zip(node.keys, node.values, strict=True)
+    ]
     meter = unit.meter
 
     def run(f: Frame) -> Any:

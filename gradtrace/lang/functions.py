@@ -55,8 +55,14 @@ def compile_body(node: Any, unit: Unit) -> tuple[Code, bool]:
     return compile_block(node.body, unit), False
 
 
-def runner(parameters: Parameters, defaults: dict[str, Any], closure: dict[str, Any], cells: list[str],
-           compiled: tuple[Code, bool], meter: Any) -> Callable[[Any, Any], Any]:
+def runner(
+    parameters: Parameters,
+    defaults: dict[str, Any],
+    closure: dict[str, Any],
+    cells: list[str],
+    compiled: tuple[Code, bool],
+    meter: Any,
+) -> Callable[[Any, Any], Any]:
     """What a call does: binds the arguments, counts the call, runs the body."""
     body, gives_value = compiled
     names, plain, bind = parameters.positional, parameters.is_plain, parameters.bind

@@ -13,9 +13,11 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.words import words
 
 NAMES: dict[str, frozenset[str]] = {
-    "tensorboard": frozenset(), "tensorboard.notebook": words("display list start"),
+    "tensorboard": frozenset(),
+    "tensorboard.notebook": words("display list start"),
     "tensorboardX": words("SummaryWriter"),
-    "torch.utils": frozenset(), "torch.utils.tensorboard": words("SummaryWriter"),
+    "torch.utils": frozenset(),
+    "torch.utils.tensorboard": words("SummaryWriter"),
 }
 
 
@@ -35,6 +37,8 @@ Host = Callable[[str, Hosting], dict[str, Any]]
 def made(module: str, host: Host | None, hosting: Hosting) -> dict[str, Any]:
     """The names of a hosted module. UnknownNameError where nobody stands behind it."""
     if host is None:
-        raise UnknownNameError(f"'{module}' is not offered by this command",
-                               "gradtrace run FILE --allow-write DIR runs it; or graph FILE --tensorboard LOGDIR")
+        raise UnknownNameError(
+            f"'{module}' is not offered by this command",
+            "gradtrace run FILE --allow-write DIR runs it; or graph FILE --tensorboard LOGDIR",
+        )
     return host(module, hosting)

@@ -7,10 +7,23 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.names import CONSTANTS, MATHEMATICS, MODULES
 
 # These take numbers as numbers, not as tensors.
-MAKERS = frozenset({
-    "arange", "eye", "full", "linspace", "ones", "ones_like", "pow", "rand", "randn", "tensor", "where", "zeros",
-    "zeros_like",
-})
+MAKERS = frozenset(
+    {
+        "arange",
+        "eye",
+        "full",
+        "linspace",
+        "ones",
+        "ones_like",
+        "pow",
+        "rand",
+        "randn",
+        "tensor",
+        "where",
+        "zeros",
+        "zeros_like",
+    }
+)
 
 
 def find(name: str, builtins: dict[str, Any], machine: Any) -> Any:

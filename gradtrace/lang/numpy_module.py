@@ -15,9 +15,19 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import TypeName
 from gradtrace.lang.words import words
 
-DTYPES = {"float16": "float16", "float32": "float32", "float64": "float64", "int8": "int8", "int16": "int16",
-          "int32": "int32", "int64": "int64", "uint8": "uint8", "bool_": "bool", "double": "float64",
-          "single": "float32"}
+DTYPES = {
+    "float16": "float16",
+    "float32": "float32",
+    "float64": "float64",
+    "int8": "int8",
+    "int16": "int16",
+    "int32": "int32",
+    "int64": "int64",
+    "uint8": "uint8",
+    "bool_": "bool",
+    "double": "float64",
+    "single": "float32",
+}
 CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}
 MAKERS = words("arange eye full linspace ones zeros")
 FUNCTIONS = words("""abs absolute add all allclose amax amin any arccos arcsin arctan arctan2 argmax argmin argsort
@@ -45,8 +55,12 @@ def find(module: str, meter: Meter) -> dict[str, Any]:
         return {"shuffle": shuffle(source), "*": lambda name: wrapped(getattr(source, name), name)}
     if module == "numpy.linalg":
         return {"*": lambda name: wrapped(getattr(np.linalg, name), name)}
-    fixed = {**CONSTANTS, **{name: DType(kind) for name, kind in DTYPES.items()}, "ndarray": TypeName(Array),
-             "save": saver(meter)}
+    fixed = {
+        **CONSTANTS,
+        **{name: DType(kind) for name, kind in DTYPES.items()},
+        "ndarray": TypeName(Array),
+        "save": saver(meter),
+    }
     return {**fixed, "*": lambda name: reserved(name, meter) if name in MAKERS else wrapped(getattr(np, name), name)}
 
 

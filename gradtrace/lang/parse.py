@@ -12,21 +12,99 @@ from gradtrace.lang.scope import Scopes, analyse
 from gradtrace.lang.source import Source, Span, span_of
 from gradtrace.limits import Budget, advice
 
-ALLOWED = frozenset({
-    # statements
-    ast.Module, ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While, ast.If, ast.With, ast.withitem,
-    ast.Try, ast.ExceptHandler, ast.Raise, ast.Assert, ast.Pass, ast.Break, ast.Continue, ast.FunctionDef, ast.Return,
-    ast.ClassDef, ast.Delete, ast.Import, ast.ImportFrom, ast.alias, ast.arguments, ast.arg, ast.keyword, ast.Nonlocal,
-    ast.Global,
-    # expressions
-    ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Set, ast.List, ast.Tuple, ast.ListComp, ast.SetComp,
-    ast.DictComp, ast.GeneratorExp, ast.comprehension, ast.NamedExpr, ast.Compare, ast.Call, ast.Attribute,
-    ast.Subscript, ast.Slice, ast.Starred, ast.Name, ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.Lambda,
-    # contexts and operators
-    ast.Load, ast.Store, ast.Del, ast.And, ast.Or, ast.Add, ast.Sub, ast.Mult, ast.MatMult, ast.Div, ast.Mod, ast.Pow,
-    ast.LShift, ast.RShift, ast.BitOr, ast.BitXor, ast.BitAnd, ast.FloorDiv, ast.Invert, ast.Not, ast.UAdd, ast.USub,
-    ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn,
-})
+ALLOWED = frozenset(
+    {
+        # statements
+        ast.Module,
+        ast.Expr,
+        ast.Assign,
+        ast.AugAssign,
+        ast.AnnAssign,
+        ast.For,
+        ast.While,
+        ast.If,
+        ast.With,
+        ast.withitem,
+        ast.Try,
+        ast.ExceptHandler,
+        ast.Raise,
+        ast.Assert,
+        ast.Pass,
+        ast.Break,
+        ast.Continue,
+        ast.FunctionDef,
+        ast.Return,
+        ast.ClassDef,
+        ast.Delete,
+        ast.Import,
+        ast.ImportFrom,
+        ast.alias,
+        ast.arguments,
+        ast.arg,
+        ast.keyword,
+        ast.Nonlocal,
+        ast.Global,
+        # expressions
+        ast.BoolOp,
+        ast.BinOp,
+        ast.UnaryOp,
+        ast.IfExp,
+        ast.Dict,
+        ast.Set,
+        ast.List,
+        ast.Tuple,
+        ast.ListComp,
+        ast.SetComp,
+        ast.DictComp,
+        ast.GeneratorExp,
+        ast.comprehension,
+        ast.NamedExpr,
+        ast.Compare,
+        ast.Call,
+        ast.Attribute,
+        ast.Subscript,
+        ast.Slice,
+        ast.Starred,
+        ast.Name,
+        ast.Constant,
+        ast.JoinedStr,
+        ast.FormattedValue,
+        ast.Lambda,
+        # contexts and operators
+        ast.Load,
+        ast.Store,
+        ast.Del,
+        ast.And,
+        ast.Or,
+        ast.Add,
+        ast.Sub,
+        ast.Mult,
+        ast.MatMult,
+        ast.Div,
+        ast.Mod,
+        ast.Pow,
+        ast.LShift,
+        ast.RShift,
+        ast.BitOr,
+        ast.BitXor,
+        ast.BitAnd,
+        ast.FloorDiv,
+        ast.Invert,
+        ast.Not,
+        ast.UAdd,
+        ast.USub,
+        ast.Eq,
+        ast.NotEq,
+        ast.Lt,
+        ast.LtE,
+        ast.Gt,
+        ast.GtE,
+        ast.Is,
+        ast.IsNot,
+        ast.In,
+        ast.NotIn,
+    }
+)
 REFUSED = {
     "Yield": ("yield", "build a list and return it"),
     "YieldFrom": ("yield from", "build a list and return it"),
@@ -69,13 +147,15 @@ def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -
             what, instead = CONSTANTS[type(node.value)]
             raise UnsupportedError(f"{what} are not part of the language", instead, source.place(span_of(node)))
         if type(node) is ast.ClassDef and node.keywords:
-            raise UnsupportedError("class keywords are not part of the language", "leave them out",
-                                   source.place(span_of(node.keywords[0])))
+            raise UnsupportedError(
+                "class keywords are not part of the language", "leave them out", source.place(span_of(node.keywords[0]))
+            )
     scopes = analyse(tree)
     fault = checks.first_fault(tree, scopes)
     if fault is not None:
-        raise ParseError(f"syntax error: {fault.message}", "correct the marked place",
-                         source.place(span_of(fault.node)))
+        raise ParseError(
+            f"syntax error: {fault.message}", "correct the marked place", source.place(span_of(fault.node))
+        )
     add_star_imports(tree, scopes)
     return Program(source, tree, find_inputs(tree, scopes, source), imports_torch(tree), scopes)
 
@@ -107,8 +187,9 @@ def syntax_error(error: SyntaxError, source: Source) -> ParseError:
     shown = source.line(line)
     width = (error.end_offset or 0) - 1 - column if error.end_lineno == line else 1
     start, end = (len(shown[:n].encode("utf-8", "replace")) for n in (column, column + max(width, 1)))
-    return ParseError(f"syntax error: {message}", "correct the marked place",
-                      source.place(Span(line, start, line, end)))
+    return ParseError(
+        f"syntax error: {message}", "correct the marked place", source.place(Span(line, start, line, end))
+    )
 
 
 def too_deep() -> ParseError:

@@ -61,13 +61,17 @@ def writable(path: str, meter: Meter) -> str:
     if not isinstance(path, str) or "\0" in path or not path.isprintable():
         raise WallError("the program wants to write a file whose name no terminal could show", "name it otherwise")
     if not allowed:
-        raise WallError(f"the program wants to write '{path}', and programs write no files",
-                        "allow it with --allow-write DIR, a folder that it lies in")
+        raise WallError(
+            f"the program wants to write '{path}', and programs write no files",
+            "allow it with --allow-write DIR, a folder that it lies in",
+        )
     with wall.lowered():
         folder, real = os.path.realpath(allowed), os.path.realpath(path)
     if os.path.commonpath((folder, real)) != folder:
-        raise WallError(f"the program wants to write '{path}', which is not inside '{allowed}'",
-                        "--allow-write names the only folder that it may write in")
+        raise WallError(
+            f"the program wants to write '{path}', which is not inside '{allowed}'",
+            "--allow-write names the only folder that it may write in",
+        )
     return real
 
 

@@ -34,7 +34,8 @@ NAMES: dict[str, frozenset[str]] = {
     "sys": words("argv exit float_info maxsize stderr stdout version"),
     "time": words("monotonic perf_counter process_time sleep time"),
     "typing": typing_names.NAMES,
-    **numpy_module.NAMES, **hosted.NAMES,
+    **numpy_module.NAMES,
+    **hosted.NAMES,
     "warnings": words("catch_warnings filterwarnings resetwarnings simplefilter warn"),
 }
 # These come as they are; the names of the other modules, and those in Python.made, have a form of their own.
@@ -44,8 +45,15 @@ AS_THEY_ARE = words("collections copy functools math")
 class Python:
     """Python's modules in one run. `where` gives the file and the line that is being evaluated."""
 
-    def __init__(self, gate: Gate, meter: Meter, streams: Streams, operators: Callable[[str], Any],
-                 where: Callable[[], tuple[str, int]], host: Callable[[str], dict[str, Any]]) -> None:
+    def __init__(
+        self,
+        gate: Gate,
+        meter: Meter,
+        streams: Streams,
+        operators: Callable[[str], Any],
+        where: Callable[[], tuple[str, int]],
+        host: Callable[[str], dict[str, Any]],
+    ) -> None:
         self.host = host
         self.gate = gate
         self.meter = meter
@@ -155,8 +163,13 @@ class Python:
         import sys
 
         return {
-            "argv": [self.where()[0]], "exit": leave, "float_info": sys.float_info, "maxsize": sys.maxsize,
-            "stdout": self.streams.stdout, "stderr": self.streams.stderr, "version": sys.version,
+            "argv": [self.where()[0]],
+            "exit": leave,
+            "float_info": sys.float_info,
+            "maxsize": sys.maxsize,
+            "stdout": self.streams.stdout,
+            "stderr": self.streams.stderr,
+            "version": sys.version,
         }
 
 

@@ -9,8 +9,24 @@ from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.state import state
 
-MODES = ("grad_enabled", "inference", "origin", "recorder", "scope", "watcher", "planner", "anomaly",
-         "anomaly_check_nan", "levels", "batching", "forward", "spend", "saved_hooks", "no_saved_hooks", "running")
+MODES = (
+    "grad_enabled",
+    "inference",
+    "origin",
+    "recorder",
+    "scope",
+    "watcher",
+    "planner",
+    "anomaly",
+    "anomaly_check_nan",
+    "levels",
+    "batching",
+    "forward",
+    "spend",
+    "saved_hooks",
+    "no_saved_hooks",
+    "running",
+)
 
 
 class restored:
@@ -18,6 +34,7 @@ class restored:
 
     Numbers drawn from an unseeded stream stay drawn: only seeding is undone.
     """
+
     def __enter__(self) -> None:
         self.modes = [getattr(state, name) for name in MODES]
         self.dtype, self.options, self.generator = dtypes.get_default_dtype(), print_options(), random_state()

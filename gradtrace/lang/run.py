@@ -55,11 +55,23 @@ class Namespace(NamedTuple):
     leave: Callable[[], None] | None = None  # called when a program has ended, before what it changed is put back
 
 
-def run(program: Program, inputs: dict[str, Tensor] | None = None, *, budget: Budget | None = None, stdout: Any = None,
-        stderr: Any = None, record: bool = False, outputs: Any = (), dtype: Any = None, watcher: Any = None,
-        planner: Any = None, within: Namespace | None = None,
-        then: Callable[[Run], None] | None = None, host: Any = None,
-        show: Callable[[Any, str], None] | None = None) -> Run:
+def run(
+    program: Program,
+    inputs: dict[str, Tensor] | None = None,
+    *,
+    budget: Budget | None = None,
+    stdout: Any = None,
+    stderr: Any = None,
+    record: bool = False,
+    outputs: Any = (),
+    dtype: Any = None,
+    watcher: Any = None,
+    planner: Any = None,
+    within: Namespace | None = None,
+    then: Callable[[Run], None] | None = None,
+    host: Any = None,
+    show: Callable[[Any, str], None] | None = None,
+) -> Run:
     """Runs a program. ProgramError for what it raises, LanguageError for what the language lacks, BudgetError.
 
     `dtype` is the default dtype of the run, by name or object; None: float64 without imports, else float32.

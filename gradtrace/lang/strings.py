@@ -16,7 +16,9 @@ class Strings:
     def special(self) -> dict[tuple[type, str], Callable[[Any], Any]]:
         """The methods of str that stand in for Python's, for the gate."""
         return {
-            (str, "format"): self.formatter, (str, "join"): self.joiner, (str, "replace"): self.replacer,
+            (str, "format"): self.formatter,
+            (str, "join"): self.joiner,
+            (str, "replace"): self.replacer,
             (str, "expandtabs"): self.expander,
             **{(str, name): self.padder(name) for name in ("center", "ljust", "rjust", "zfill")},
         }

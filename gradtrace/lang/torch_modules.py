@@ -26,15 +26,23 @@ MODULES: dict[str, dict[str, Any]] = {
     "torch.backends": {},
     "torch.backends.cudnn": {"is_available": never},
     "torch.backends.mps": {"is_available": never, "is_built": never},
-    "torch.cuda": {"is_available": never, "device_count": zero, "empty_cache": nothing, "manual_seed": nothing,
-                   "manual_seed_all": nothing, "synchronize": nothing},
+    "torch.cuda": {
+        "is_available": never,
+        "device_count": zero,
+        "empty_cache": nothing,
+        "manual_seed": nothing,
+        "manual_seed_all": nothing,
+        "synchronize": nothing,
+    },
 }
 # What torch has and the language refuses, with what to do instead.
 TENSORBOARD = "torch.utils.tensorboard's SummaryWriter writes, with --allow-write DIR; or graph --tensorboard LOGDIR"
 FILES = "programs have no files; print what you want to keep"
 REFUSED = {
-    ("torch", "save"): FILES, ("torch", "load"): "programs have no files; give data as an input: --x @FILE",
-    ("torch", "compile"): "call the function as it is", ("torch", "jit"): "call the function as it is",
+    ("torch", "save"): FILES,
+    ("torch", "load"): "programs have no files; give data as an input: --x @FILE",
+    ("torch", "compile"): "call the function as it is",
+    ("torch", "jit"): "call the function as it is",
 }
 FROM_ARRAYS = ("as_tensor", "asarray", "from_numpy", "tensor")
 

@@ -34,8 +34,16 @@ class Machine:
     `make_modules` what it can import, and is called only if it imports anything.
     """
 
-    def __init__(self, program: Program, meter: Meter, gate: Gate, strings: Strings, env: Frame,
-                 find: Callable[[str, Machine], Any], make_modules: Callable[[list[Span]], Any]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        meter: Meter,
+        gate: Gate,
+        strings: Strings,
+        env: Frame,
+        find: Callable[[str, Machine], Any],
+        make_modules: Callable[[list[Span]], Any],
+    ) -> None:
         self.source = program.source
         self.scopes = program.scopes
         self.module = program.scopes[program.tree]

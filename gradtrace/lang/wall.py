@@ -113,8 +113,10 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         return  # a run within a run makes room for its own calls
     if not _importing():
         about = f" {args[0]!r}" if args and isinstance(args[0], str) else ""
-        raise WallError(f"the program was stopped: it tried to reach outside ({event}{about[:80]})",
-                        "a program may compute and print; it has no files, network, processes or modules of Python")
+        raise WallError(
+            f"the program was stopped: it tried to reach outside ({event}{about[:80]})",
+            "a program may compute and print; it has no files, network, processes or modules of Python",
+        )
 
 
 def _harmless(module: object) -> bool:

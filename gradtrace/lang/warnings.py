@@ -25,12 +25,18 @@ def names(where: Callable[[], tuple[str, int]]) -> dict[str, Any]:
     def simplefilter(action: str, category: Any = Warning, lineno: int = 0, append: bool = False) -> None:
         real.simplefilter(action, category, lineno, append)  # type: ignore[arg-type]
 
-    def filterwarnings(action: str, message: str = "", category: Any = Warning, module: str = "", lineno: int = 0,
-                       append: bool = False) -> None:
+    def filterwarnings(
+        action: str, message: str = "", category: Any = Warning, module: str = "", lineno: int = 0, append: bool = False
+    ) -> None:
         real.filterwarnings(action, message, category, module, lineno, append)  # type: ignore[arg-type]
 
     def catch_warnings(*, record: bool = False) -> Any:
         return real.catch_warnings(record=record)
 
-    return {"catch_warnings": catch_warnings, "filterwarnings": filterwarnings, "simplefilter": simplefilter,
-            "resetwarnings": real.resetwarnings, "warn": warn}
+    return {
+        "catch_warnings": catch_warnings,
+        "filterwarnings": filterwarnings,
+        "simplefilter": simplefilter,
+        "resetwarnings": real.resetwarnings,
+        "warn": warn,
+    }

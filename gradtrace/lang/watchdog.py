@@ -215,8 +215,12 @@ def _limit(budget: Budget, seconds: float, memory: _Memory) -> list[tuple[int, t
     """Lowers the process's soft limits; returns those that were in force."""
     import resource
 
-    wanted = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, _cpu(seconds, 1)),
-              (resource.RLIMIT_FSIZE, _written(budget.output_bytes)), (resource.RLIMIT_AS, memory.process)]
+    wanted = [
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CPU, _cpu(seconds, 1)),
+        (resource.RLIMIT_FSIZE, _written(budget.output_bytes)),
+        (resource.RLIMIT_AS, memory.process),
+    ]
     if memory.file >= 0:
         wanted.append((resource.RLIMIT_DATA, memory.most + LATE))
     before = []

@@ -16,10 +16,17 @@ HASHING: set[type] = {type}  # types of what hashes its arguments: a class, if i
 Look = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
 Special = dict[tuple[type, str], Callable[[Any], Any]]
 BY_KEY = {dict: ("get", "pop", "setdefault"), set: ("add", "discard", "remove")}
-BY_KEYS = {dict: ("fromkeys", "update"), frozenset: ("difference", "intersection", "isdisjoint", "issuperset",
-                                          "symmetric_difference", "union")}
-BY_KEYS[set] = (*BY_KEYS[frozenset], "difference_update", "intersection_update", "symmetric_difference_update",
-                "update")
+BY_KEYS = {
+    dict: ("fromkeys", "update"),
+    frozenset: ("difference", "intersection", "isdisjoint", "issuperset", "symmetric_difference", "union"),
+}
+BY_KEYS[set] = (
+    *BY_KEYS[frozenset],
+    "difference_update",
+    "intersection_update",
+    "symmetric_difference_update",
+    "update",
+)
 COMPARING = {list: ("count", "index", "remove", "sort"), tuple: ("count", "index")}
 
 

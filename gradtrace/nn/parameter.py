@@ -44,9 +44,7 @@ class Parameter(Tensor):
         if requires_grad and not source.is_floating_point():
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         if requires_grad and source.is_inference() and not state.inference:
-            raise RuntimeError(
-                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
-            )
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         _share(self, source)
         self._req = bool(requires_grad)
         if requires_grad and state.watcher is not None:
@@ -101,4 +99,3 @@ def clear_grad(param: Tensor, set_to_none: bool) -> None:
     else:
         grad.requires_grad_(False)
     grad.zero_()
-

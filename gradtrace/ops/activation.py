@@ -82,49 +82,127 @@ def back(name: str) -> Any:
     return d("self", lambda xp, g, out, self, *numbers: getattr(xp, name)(g, self, *numbers))
 
 
-gelu_record = op("gelu(self; approximate)", gelu_kernel, scalar=gelu_of_float, node="GeluBackward0",
-                 lacks=("bi", "GeluKernelImpl"), self=back("gelu_backward"))
-silu_record = op("silu(self)", silu_kernel, scalar=scalars.silu, node="SiluBackward0",
-                 lacks=("bi", "silu_cpu"), self=d("self", lambda xp, g, out, self: silu_grad(xp, g, self)))
-softplus_record = op("softplus(self; beta, threshold)", softplus_kernel, scalar=scalars.softplus,
-                     node="SoftplusBackward0", lacks=("bi", "softplus_cpu"), self=back("softplus_backward"))
-mish_record = op("mish(self)", lambda x: x * tanh(softplus_kernel(x, 1.0, 20.0)), node="MishBackward0",
-                 lacks=("bi", "mish_cpu"),
-                 self=d("self", lambda xp, g, out, self: mish_grad(xp, g, self, xp.softplus(self, 1.0, 20.0)),
-                        lambda xp, g, out, self: mish_grad(xp, g, self, xp.log1p(xp.exp(self)))))
-leaky_relu_record = op("leaky_relu(self; slope)", lambda x, slope: select(x > 0, x, x * slope),
-                       scalar=scalars.leaky_relu, node="LeakyReluBackward0", inplace_node="LeakyReluBackward1",
-                       lacks=("bi", "leaky_relu_cpu"), self=back("leaky_relu_backward"))
-elu_record = op("elu(self; alpha, scale, input_scale)", elu_kernel, scalar=scalars.elu, node="EluBackward0",
-                inplace_node="EluBackward1", lacks=("bi", "elu_cpu"), self=back("elu_backward"))
-celu_record = op("celu(self; alpha)", lambda x, alpha: elu_kernel(x, alpha, 1.0, 1 / alpha), node="CeluBackward0",
-                 inplace_node="CeluBackward1", lacks=("bi", "elu_cpu"),
-                 self=d("self", lambda xp, g, out, self, alpha: xp.elu_backward(
-                     g, self, alpha, 1.0, 1 / float(np.float32(alpha)))))  # a float32 here in PyTorch, too
-hardtanh_record = op("hardtanh(self; low, high)", lambda x, low, high: np.clip(x, low, high).astype(x.dtype),
-                     node="HardtanhBackward0", inplace_node="HardtanhBackward1",
-                     lacks=("b", "Bool inputs not supported for hardtanh"), self=back("hardtanh_backward"))
-hardswish_record = op("hardswish(self)", lambda x: (x * np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
-                      node="HardswishBackward0", lacks=("bi", "hardswish_cpu"), self=back("hardswish_backward"))
-hardsigmoid_record = op("hardsigmoid(self)", lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
-                        node="HardsigmoidBackward0", lacks=("bi", "hardsigmoid_cpu"), self=back("hardsigmoid_backward"))
-logsigmoid_record = op("log_sigmoid(self)", lambda x: np.minimum(x, 0) - log1p(exponential(-np.abs(x))),
-                       scalar=scalars.log_sigmoid, node="LogSigmoidBackward0", lacks=("bi", "log_sigmoid_cpu"),
-                       self=back("log_sigmoid_backward"))
-prelu_record = op("prelu(self, weight)", lambda x, w: select(x > 0, x, x * w), node="PreluKernelBackward0",
-                  lacks=("bi", "prelu_cpu"), promote="arith",
-                  self=d("self weight", lambda xp, g, out, self, weight: xp.prelu_input_backward(g, self, weight)),
-                  weight=d("self weight", lambda xp, g, out, self, weight: xp.prelu_weight_backward(g, self, weight)))
-threshold_record = op("threshold(self; threshold, value)",
-                      lambda x, threshold, value: np.where(x <= threshold, np.asarray(value, x.dtype), x),
-                      node="ThresholdBackward0", inplace_node="ThresholdBackward1",
-                      self=d("self", lambda xp, g, out, self, threshold, value: xp.threshold_backward(
-                          g, self, threshold)))
-softshrink_record = op("softshrink(self; lambd)", softshrink_kernel, node="SoftshrinkBackward0",
-                       lacks=("bi", "softshrink_check"), self=back("softshrink_backward"))
-hardshrink_record = op("hardshrink(self; lambd)", lambda x, lambd: np.where(
-    (x >= -lambd) & (x <= lambd), np.zeros_like(x), x), node="HardshrinkBackward0", lacks=("bi", "hardshrink_cpu"),
-    self=back("hardshrink_backward"))
+gelu_record = op(
+    "gelu(self; approximate)",
+    gelu_kernel,
+    scalar=gelu_of_float,
+    node="GeluBackward0",
+    lacks=("bi", "GeluKernelImpl"),
+    self=back("gelu_backward"),
+)
+silu_record = op(
+    "silu(self)",
+    silu_kernel,
+    scalar=scalars.silu,
+    node="SiluBackward0",
+    lacks=("bi", "silu_cpu"),
+    self=d("self", lambda xp, g, out, self: silu_grad(xp, g, self)),
+)
+softplus_record = op(
+    "softplus(self; beta, threshold)",
+    softplus_kernel,
+    scalar=scalars.softplus,
+    node="SoftplusBackward0",
+    lacks=("bi", "softplus_cpu"),
+    self=back("softplus_backward"),
+)
+mish_record = op(
+    "mish(self)",
+    lambda x: x * tanh(softplus_kernel(x, 1.0, 20.0)),
+    node="MishBackward0",
+    lacks=("bi", "mish_cpu"),
+    self=d(
+        "self",
+        lambda xp, g, out, self: mish_grad(xp, g, self, xp.softplus(self, 1.0, 20.0)),
+        lambda xp, g, out, self: mish_grad(xp, g, self, xp.log1p(xp.exp(self))),
+    ),
+)
+leaky_relu_record = op(
+    "leaky_relu(self; slope)",
+    lambda x, slope: select(x > 0, x, x * slope),
+    scalar=scalars.leaky_relu,
+    node="LeakyReluBackward0",
+    inplace_node="LeakyReluBackward1",
+    lacks=("bi", "leaky_relu_cpu"),
+    self=back("leaky_relu_backward"),
+)
+elu_record = op(
+    "elu(self; alpha, scale, input_scale)",
+    elu_kernel,
+    scalar=scalars.elu,
+    node="EluBackward0",
+    inplace_node="EluBackward1",
+    lacks=("bi", "elu_cpu"),
+    self=back("elu_backward"),
+)
+celu_record = op(
+    "celu(self; alpha)",
+    lambda x, alpha: elu_kernel(x, alpha, 1.0, 1 / alpha),
+    node="CeluBackward0",
+    inplace_node="CeluBackward1",
+    lacks=("bi", "elu_cpu"),
+    self=d("self", lambda xp, g, out, self, alpha: xp.elu_backward(g, self, alpha, 1.0, 1 / float(np.float32(alpha)))),
+)  # a float32 here in PyTorch, too
+hardtanh_record = op(
+    "hardtanh(self; low, high)",
+    lambda x, low, high: np.clip(x, low, high).astype(x.dtype),
+    node="HardtanhBackward0",
+    inplace_node="HardtanhBackward1",
+    lacks=("b", "Bool inputs not supported for hardtanh"),
+    self=back("hardtanh_backward"),
+)
+hardswish_record = op(
+    "hardswish(self)",
+    lambda x: (x * np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
+    node="HardswishBackward0",
+    lacks=("bi", "hardswish_cpu"),
+    self=back("hardswish_backward"),
+)
+hardsigmoid_record = op(
+    "hardsigmoid(self)",
+    lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
+    node="HardsigmoidBackward0",
+    lacks=("bi", "hardsigmoid_cpu"),
+    self=back("hardsigmoid_backward"),
+)
+logsigmoid_record = op(
+    "log_sigmoid(self)",
+    lambda x: np.minimum(x, 0) - log1p(exponential(-np.abs(x))),
+    scalar=scalars.log_sigmoid,
+    node="LogSigmoidBackward0",
+    lacks=("bi", "log_sigmoid_cpu"),
+    self=back("log_sigmoid_backward"),
+)
+prelu_record = op(
+    "prelu(self, weight)",
+    lambda x, w: select(x > 0, x, x * w),
+    node="PreluKernelBackward0",
+    lacks=("bi", "prelu_cpu"),
+    promote="arith",
+    self=d("self weight", lambda xp, g, out, self, weight: xp.prelu_input_backward(g, self, weight)),
+    weight=d("self weight", lambda xp, g, out, self, weight: xp.prelu_weight_backward(g, self, weight)),
+)
+threshold_record = op(
+    "threshold(self; threshold, value)",
+    lambda x, threshold, value: np.where(x <= threshold, np.asarray(value, x.dtype), x),
+    node="ThresholdBackward0",
+    inplace_node="ThresholdBackward1",
+    self=d("self", lambda xp, g, out, self, threshold, value: xp.threshold_backward(g, self, threshold)),
+)
+softshrink_record = op(
+    "softshrink(self; lambd)",
+    softshrink_kernel,
+    node="SoftshrinkBackward0",
+    lacks=("bi", "softshrink_check"),
+    self=back("softshrink_backward"),
+)
+hardshrink_record = op(
+    "hardshrink(self; lambd)",
+    lambda x, lambd: np.where((x >= -lambd) & (x <= lambd), np.zeros_like(x), x),
+    node="HardshrinkBackward0",
+    lacks=("bi", "hardshrink_cpu"),
+    self=back("hardshrink_backward"),
+)
 glu_record = op("glu(self; dim)", glu_kernel, node="GluBackward0", lacks=("bi", "glu_cpu"), self=back("glu_backward"))
 
 
@@ -270,9 +348,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     wrapped = check_dim(dim, input.ndim)
     if input.shape[wrapped] % 2:
-        raise RuntimeError(
-            f"Halving dimension must be even, but dimension {wrapped} is size {input.shape[wrapped]}"
-        )
+        raise RuntimeError(f"Halving dimension must be even, but dimension {wrapped} is size {input.shape[wrapped]}")
     return apply(glu_record, input, False, wrapped)
 
 
@@ -299,8 +375,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 @public("rrelu", forms="fn")
-def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False,
-          inplace: bool = False) -> Tensor:
+def rrelu(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
     """leaky_relu with a random slope for each element in training, the middle one else (torch.nn.functional.rrelu)."""
     if not training:
         return apply(rrelu_middle, input, inplace, (lower + upper) / 2)
@@ -310,14 +387,27 @@ def rrelu(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: b
     return apply(rrelu_record, input, inplace, slopes.astype(input.dtype.np))
 
 
-rrelu_record = op("rrelu(self; slopes)", lambda x, slopes: x * slopes, node="RreluWithNoiseBackward0",
-                  inplace_node="RreluWithNoiseBackward1",
-                  self=d("self", lambda xp, g, out, self, slopes: xp.rrelu_backward(g, self, slopes)))
-rrelu_middle = op("rrelu_middle(self; slope)", lambda x, slope: select(x > 0, x, x * slope),
-                  node="RreluWithNoiseBackward0", inplace_node="RreluWithNoiseBackward1",
-                  lacks=("bi", "leaky_relu_cpu"), self=back("rrelu_middle_backward"))
-times_array = op("times_array(self; array)", lambda x, array: x * array, node="MulBackward0",
-                 self=d("", lambda xp, g, out, self, array: xp.times_array(g, array)))
+rrelu_record = op(
+    "rrelu(self; slopes)",
+    lambda x, slopes: x * slopes,
+    node="RreluWithNoiseBackward0",
+    inplace_node="RreluWithNoiseBackward1",
+    self=d("self", lambda xp, g, out, self, slopes: xp.rrelu_backward(g, self, slopes)),
+)
+rrelu_middle = op(
+    "rrelu_middle(self; slope)",
+    lambda x, slope: select(x > 0, x, x * slope),
+    node="RreluWithNoiseBackward0",
+    inplace_node="RreluWithNoiseBackward1",
+    lacks=("bi", "leaky_relu_cpu"),
+    self=back("rrelu_middle_backward"),
+)
+times_array = op(
+    "times_array(self; array)",
+    lambda x, array: x * array,
+    node="MulBackward0",
+    self=d("", lambda xp, g, out, self, array: xp.times_array(g, array)),
+)
 
 
 def _with_underscore(function: Any, *forms: str) -> None:
@@ -332,7 +422,14 @@ def _with_underscore(function: Any, *forms: str) -> None:
     expose(call, name, forms="".join(forms))
 
 
-for _function, _forms in ((leaky_relu, "n"), (elu, "n"), (hardtanh, "n"), (selu, "fn"), (celu, "fn"), (rrelu, "fn"),
-                          (threshold, "fn")):
+for _function, _forms in (
+    (leaky_relu, "n"),
+    (elu, "n"),
+    (hardtanh, "n"),
+    (selu, "fn"),
+    (celu, "fn"),
+    (rrelu, "fn"),
+    (threshold, "fn"),
+):
     _with_underscore(_function, _forms)
 expose(lambda input: apply(relu_record, input, True), "relu_", forms="fn")

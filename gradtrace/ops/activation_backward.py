@@ -39,24 +39,48 @@ def select(xp: Any, condition: Any, a: Any, g: Any) -> Any:
 def masked(name: str, numbers: str, kernel: Callable[..., Any], node: str, scalar: Any = None) -> None:
     """A record "NAME_backward(g, self; numbers)" that is linear in g and flat in its input."""
     again = f"{name}_backward"
-    op(f"{again}(g, self; {numbers})", lambda g, x, *more: kernel(g, x, *more).astype(g.dtype), scalar=scalar,
-       node=node, self=d("", zeros),
-       g=d("self", lambda xp, gg, out, g, self, *more: getattr(xp, again)(gg, self, *more)))
+    op(
+        f"{again}(g, self; {numbers})",
+        lambda g, x, *more: kernel(g, x, *more).astype(g.dtype),
+        scalar=scalar,
+        node=node,
+        self=d("", zeros),
+        g=d("self", lambda xp, gg, out, g, self, *more: getattr(xp, again)(gg, self, *more)),
+    )
 
 
-masked("leaky_relu", "slope", lambda g, x, slope: either(x > 0, g, g * slope), "LeakyReluBackwardBackward0",
-       lambda g, x, slope: g if x > 0 else g * slope)
+masked(
+    "leaky_relu",
+    "slope",
+    lambda g, x, slope: either(x > 0, g, g * slope),
+    "LeakyReluBackwardBackward0",
+    lambda g, x, slope: g if x > 0 else g * slope,
+)
 masked("rrelu_middle", "slope", lambda g, x, slope: either(x > 0, g, g * slope), "RreluWithNoiseBackwardBackward0")
-masked("hardtanh", "low, high", lambda g, x, low, high: where_kept(~((x <= low) | (x >= high)), g),
-       "HardtanhBackwardBackward0")
+masked(
+    "hardtanh",
+    "low, high",
+    lambda g, x, low, high: where_kept(~((x <= low) | (x >= high)), g),
+    "HardtanhBackwardBackward0",
+)
 masked("threshold", "threshold", lambda g, x, threshold: where_kept(~(x <= threshold), g), "ThresholdBackwardBackward0")
-masked("hardshrink", "lambd", lambda g, x, lambd: where_kept(~((x >= -lambd) & (x <= lambd)), g),
-       "HardshrinkBackwardBackward0")
-masked("softshrink", "lambd", lambda g, x, lambd: where_kept(~((x >= -lambd) & (x <= lambd)), g),
-       "SoftshrinkBackwardBackward0")
+masked(
+    "hardshrink",
+    "lambd",
+    lambda g, x, lambd: where_kept(~((x >= -lambd) & (x <= lambd)), g),
+    "HardshrinkBackwardBackward0",
+)
+masked(
+    "softshrink",
+    "lambd",
+    lambda g, x, lambd: where_kept(~((x >= -lambd) & (x <= lambd)), g),
+    "SoftshrinkBackwardBackward0",
+)
 hardsigmoid = op(
-    "hardsigmoid_backward(g, self)", lambda g, x: np.where((x > -3) & (x < 3), g * SIXTH, 0).astype(g.dtype),
-    undefined=True)
+    "hardsigmoid_backward(g, self)",
+    lambda g, x: np.where((x > -3) & (x < 3), g * SIXTH, 0).astype(g.dtype),
+    undefined=True,
+)
 
 
 # ---- those with a curve
@@ -100,26 +124,46 @@ def log_sigmoid_curve(xp: Any, g: Any, x: Any) -> Any:
     return g * (z - 1) * z
 
 
-op("elu_backward(g, self; alpha, scale, input_scale)", lambda g, x, a, s, i: (
-    either(x <= 0, g * i * (a * s) * exponential(np.minimum(x, 0) * i), g * s).astype(g.dtype)),
-   scalar=scalars.elu_backward, node="EluBackwardBackward0",
-   g=d("self", lambda xp, gg, out, g, self, *more: xp.elu_backward(gg, self, *more)),
-   self=d("g self", lambda xp, gg, out, g, self, a, s, i: select(
-       xp, self <= 0, gg * g * elu_slope(xp, self, i, a * s * i * i), gg)))
-op("hardswish_backward(g, self)", hardswish_grad, node="HardswishBackwardBackward0",
-   g=d("self", lambda xp, gg, out, g, self: xp.hardswish_backward(gg, self)),
-   self=d("g self", lambda xp, gg, out, g, self: select(
-       xp, xp.logical_and(self > -3, self < 3), gg * g / 3, gg)))
-op("softplus_backward(g, self; beta, threshold)", softplus_grad, node="SoftplusBackwardBackward0",
-   scalar=lambda g, x, beta, threshold: g if x * beta > threshold else g * scalars.sigmoid(x * beta),
-   g=d("self", lambda xp, gg, out, g, self, *more: xp.softplus_backward(gg, self, *more)),
-   self=d("g self", lambda xp, gg, out, g, self, *more: softplus_curve(xp, gg * g, self, *more)))
-op("log_sigmoid_backward(g, self)", log_sigmoid_grad, node="LogSigmoidBackwardBackward0",
-   scalar=lambda g, x: g * scalars.sigmoid(-x),
-   g=d("self", lambda xp, gg, out, g, self: xp.log_sigmoid_backward(gg, self)),
-   self=d("g self", lambda xp, gg, out, g, self: log_sigmoid_curve(xp, gg * g, self)))
-fused("gelu_backward(g, self; approximate)", gelu_grad, "GeluBackwardBackward0",
-      scalar=lambda g, x, approximate: gelu_grad(SCALAR, g, x, approximate))
+op(
+    "elu_backward(g, self; alpha, scale, input_scale)",
+    lambda g, x, a, s, i: either(x <= 0, g * i * (a * s) * exponential(np.minimum(x, 0) * i), g * s).astype(g.dtype),
+    scalar=scalars.elu_backward,
+    node="EluBackwardBackward0",
+    g=d("self", lambda xp, gg, out, g, self, *more: xp.elu_backward(gg, self, *more)),
+    self=d(
+        "g self",
+        lambda xp, gg, out, g, self, a, s, i: select(xp, self <= 0, gg * g * elu_slope(xp, self, i, a * s * i * i), gg),
+    ),
+)
+op(
+    "hardswish_backward(g, self)",
+    hardswish_grad,
+    node="HardswishBackwardBackward0",
+    g=d("self", lambda xp, gg, out, g, self: xp.hardswish_backward(gg, self)),
+    self=d("g self", lambda xp, gg, out, g, self: select(xp, xp.logical_and(self > -3, self < 3), gg * g / 3, gg)),
+)
+op(
+    "softplus_backward(g, self; beta, threshold)",
+    softplus_grad,
+    node="SoftplusBackwardBackward0",
+    scalar=lambda g, x, beta, threshold: g if x * beta > threshold else g * scalars.sigmoid(x * beta),
+    g=d("self", lambda xp, gg, out, g, self, *more: xp.softplus_backward(gg, self, *more)),
+    self=d("g self", lambda xp, gg, out, g, self, *more: softplus_curve(xp, gg * g, self, *more)),
+)
+op(
+    "log_sigmoid_backward(g, self)",
+    log_sigmoid_grad,
+    node="LogSigmoidBackwardBackward0",
+    scalar=lambda g, x: g * scalars.sigmoid(-x),
+    g=d("self", lambda xp, gg, out, g, self: xp.log_sigmoid_backward(gg, self)),
+    self=d("g self", lambda xp, gg, out, g, self: log_sigmoid_curve(xp, gg * g, self)),
+)
+fused(
+    "gelu_backward(g, self; approximate)",
+    gelu_grad,
+    "GeluBackwardBackward0",
+    scalar=lambda g, x, approximate: gelu_grad(SCALAR, g, x, approximate),
+)
 
 
 # ---- those with several operands
@@ -144,5 +188,10 @@ fused("glu_backward(g, self; dim)", glu_grad, "GluBackwardBackward0")
 # PyTorch's has two results.
 fused("prelu_input_backward(g, self, weight)", prelu_input_grad, "PreluKernelBackwardBackward0")
 fused("prelu_weight_backward(g, self, weight)", prelu_weight_grad, "PreluKernelBackwardBackward0")
-op("rrelu_backward(g, self; slopes)", lambda g, x, slopes: g * slopes, node="RreluWithNoiseBackwardBackward0",
-   g=d("self", lambda xp, gg, out, g, self, slopes: xp.rrelu_backward(gg, self, slopes)), self=d("", zeros))
+op(
+    "rrelu_backward(g, self; slopes)",
+    lambda g, x, slopes: g * slopes,
+    node="RreluWithNoiseBackwardBackward0",
+    g=d("self", lambda xp, gg, out, g, self, slopes: xp.rrelu_backward(gg, self, slopes)),
+    self=d("", zeros),
+)

@@ -37,14 +37,14 @@ def cells(sizes: Ints, outs: Ints) -> Any:
 
 
 def average_kernel(a: Any, outs: Ints) -> Any:
-    sizes, total = a.shape[-len(outs):], wide(a)
+    sizes, total = a.shape[-len(outs) :], wide(a)
     for i, out in enumerate(outs):
         total = add_windows(total, a.ndim - len(outs) + i, out, taps_of(sizes[i], out))
     return divided(total, cells(sizes, outs)).astype(a.dtype, copy=False)
 
 
 def average_back(g: Any, sizes: Ints) -> Any:
-    outs = g.shape[-len(sizes):]
+    outs = g.shape[-len(sizes) :]
     total = divided(wide(g), cells(sizes, outs))
     for i, n in enumerate(sizes):
         back = irregular(*dual(*adaptive(n, outs[i]), n))
@@ -58,16 +58,25 @@ def max_kernel(a: Any, outs: Ints) -> Any:
     for i in reversed(range(len(outs))):
         dim = a.ndim - len(outs) + i
         starts, _ = adaptive(sizes[dim], outs[i])
-        best, index = find_maxima(best, index, dim, size_of(sizes[dim + 1:]), taps_of(sizes[dim], outs[i]), starts)
+        best, index = find_maxima(best, index, dim, size_of(sizes[dim + 1 :]), taps_of(sizes[dim], outs[i]), starts)
     return best, index
 
 
 def average_record(n: int) -> Op:
     name, node = f"adaptive_avg_pool{n}d", f"AdaptiveAvgPool{n}DBackward"
-    op(f"{name}_back(g, self)", lambda g, x: average_back(g, x.shape[-n:]), node=node + "Backward0",
-       g=d("~g", lambda xp, gg, out, g, self: getattr(xp, name)(gg, tuple(g.shape[-n:]))), self=d("self", flat))
-    return op(f"{name}(self; sizes)", average_kernel, node=node + "0",
-              self=d("self", lambda xp, g, out, self, sizes: getattr(xp, name + "_back")(g, self)))
+    op(
+        f"{name}_back(g, self)",
+        lambda g, x: average_back(g, x.shape[-n:]),
+        node=node + "Backward0",
+        g=d("~g", lambda xp, gg, out, g, self: getattr(xp, name)(gg, tuple(g.shape[-n:]))),
+        self=d("self", flat),
+    )
+    return op(
+        f"{name}(self; sizes)",
+        average_kernel,
+        node=node + "0",
+        self=d("self", lambda xp, g, out, self, sizes: getattr(xp, name + "_back")(g, self)),
+    )
 
 
 averages = {n: average_record(n) for n in (2, 3)}
@@ -179,10 +188,14 @@ def both_maxima(n: int) -> Any:
 
 def _averages(n: int) -> Any:
     name = f"adaptive_avg_pool{n}d"
-    return named(lambda input, output_size: average(name, input, checked(name, input, output_size, n)), name, (
-        f"The means of output_size windows over the last {n} dims (torch.nn.functional.{name}).\n\n"
-        "input (N, C, *sizes) or (C, *sizes); None keeps a size."
-    ))
+    return named(
+        lambda input, output_size: average(name, input, checked(name, input, output_size, n)),
+        name,
+        (
+            f"The means of output_size windows over the last {n} dims (torch.nn.functional.{name}).\n\n"
+            "input (N, C, *sizes) or (C, *sizes); None keeps a size."
+        ),
+    )
 
 
 def _expose_max(n: int, both: Any) -> None:
@@ -209,6 +222,4 @@ def _expose_max(n: int, both: Any) -> None:
 expose(adaptive_avg_pool1d, forms="fn", record=averages[2])
 for _n, _both in ((1, both_maxima1d), (2, both_maxima(2)), (3, both_maxima(3))):
     _expose_max(_n, _both)
-adaptive_avg_pools = {1: adaptive_avg_pool1d} | {
-    n: expose(_averages(n), forms="n", record=averages[n]) for n in (2, 3)
-}
+adaptive_avg_pools = {1: adaptive_avg_pool1d} | {n: expose(_averages(n), forms="n", record=averages[n]) for n in (2, 3)}

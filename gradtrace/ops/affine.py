@@ -21,13 +21,22 @@ def base(sizes: Ints, corners: bool, dtype: Any) -> Any:
     return np.stack([m.reshape(-1) for m in reversed(mesh)] + [np.ones(size_of(sizes))], 1).astype(dtype)
 
 
-affine_grid_ = op("affine_grid(theta; sizes, corners)", lambda theta, sizes, corners: np.matmul(
-    base(sizes, corners, theta.dtype), theta.swapaxes(1, 2)).reshape(len(theta), *sizes, len(sizes)),
+affine_grid_ = op(
+    "affine_grid(theta; sizes, corners)",
+    lambda theta, sizes, corners: np.matmul(base(sizes, corners, theta.dtype), theta.swapaxes(1, 2)).reshape(
+        len(theta), *sizes, len(sizes)
+    ),
     node="AffineGridGeneratorBackward0",
-    theta=d("", lambda xp, g, out, theta, sizes, corners: xp.affine_grid_back(g, sizes, corners)))
-affine_grid_back = op("affine_grid_back(g; sizes, corners)", lambda g, sizes, corners: np.matmul(
-    g.reshape(len(g), -1, len(sizes)).swapaxes(1, 2), base(sizes, corners, g.dtype)), node="BmmBackward0",
-    g=d("", lambda xp, gg, out, g, sizes, corners: xp.affine_grid(gg, sizes, corners)))
+    theta=d("", lambda xp, g, out, theta, sizes, corners: xp.affine_grid_back(g, sizes, corners)),
+)
+affine_grid_back = op(
+    "affine_grid_back(g; sizes, corners)",
+    lambda g, sizes, corners: np.matmul(
+        g.reshape(len(g), -1, len(sizes)).swapaxes(1, 2), base(sizes, corners, g.dtype)
+    ),
+    node="BmmBackward0",
+    g=d("", lambda xp, gg, out, g, sizes, corners: xp.affine_grid(gg, sizes, corners)),
+)
 
 
 # ---- the public names

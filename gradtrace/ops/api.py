@@ -20,7 +20,6 @@ linalg: dict[str, Any] = {}  # torch.linalg.NAME
 special: dict[str, Any] = {}  # torch.special.NAME
 
 
-
 class NotGiven:
     """The default of an argument whose None means something else than leaving it out."""
 
@@ -133,6 +132,7 @@ def binary(record: Op, *aliases: str, forms: str = "fmi", name: str = "", number
 
 def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: bool = False) -> None:
     """Puts a Python operator on Tensor; other operand types get NotImplemented."""
+
     def backward(a: Tensor, b: Any) -> Any:
         if isinstance(b, (float, int)):
             return record(b, a)
@@ -160,9 +160,7 @@ def check_dim(dim: int, ndim: int) -> int:
     """A dim counted from the front; IndexError with PyTorch's words when out of range."""
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
-        )
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
     return dim % limit
 
 

@@ -27,7 +27,7 @@ def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | Non
             if options:
                 options = {k if k in own else also.get(k, k): v for k, v in options.items()}
             if len(args) < len(required):
-                missing = [shown.get(n, n) for n in required[len(args):] if n not in options]
+                missing = [shown.get(n, n) for n in required[len(args) :] if n not in options]
                 if missing:
                     raise missing_arguments(name, missing)
             if args and not isinstance(args[0], Tensor):
@@ -55,9 +55,7 @@ def one_dim(name: str, dim: Any, ndim: int, position: int = 2) -> int:
 def some_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
     """Several dims counted from the front, () for a 0-d tensor; None or () means all."""
     if isinstance(dim, (bool, float, str)):
-        raise TypeError(
-            f"{name}(): argument 'dim' (position 2) must be tuple of ints, not {type(dim).__name__}"
-        )
+        raise TypeError(f"{name}(): argument 'dim' (position 2) must be tuple of ints, not {type(dim).__name__}")
     found = check_dims(dim, ndim)
     return found if ndim else ()
 

@@ -57,39 +57,85 @@ def pow_exponent_grad(xp: Any, g: Any, self: Any, exponent: Any, out: Any) -> An
 
 ARITH: Any = {"promote": "arith"}
 
-add = op("add(self, other)", "add", scalar=py.add, node="AddBackward0", number="add_number", **ARITH,
-         self=d("", lambda xp, g, out, self, other: g),
-         other=d("", lambda xp, g, out, self, other: g))
-add_scaled = op("add_scaled(self, other; alpha)", lambda a, b, alpha: plus_scaled(a, b, alpha),
-                scalar=lambda a, b, alpha: a + b * alpha, node="AddBackward0", **ARITH,
-                self=d("", lambda xp, g, out, self, other, alpha: g),
-                other=d("", lambda xp, g, out, self, other, alpha: g * alpha))
-sub = op("sub(self, other)", "subtract", lacks=refuse_bools, scalar=py.sub, node="SubBackward0",
-         number="sub_number", **ARITH,
-         self=d("", lambda xp, g, out, self, other: g),
-         other=d("", lambda xp, g, out, self, other: -g))
-sub_scaled = op("sub_scaled(self, other; alpha)", lambda a, b, alpha: minus_scaled(a, b, alpha),
-                lacks=refuse_bools,
-                scalar=lambda a, b, alpha: a - b * alpha, node="SubBackward0", **ARITH,
-                self=d("", lambda xp, g, out, self, other, alpha: g),
-                other=d("", lambda xp, g, out, self, other, alpha: -g * alpha))
-rsub_scalar = op("rsub_scalar(self, other)", reversed_subtract, scalar=lambda a, b: b - a, node="RsubBackward1",
-                 **ARITH, lacks=refuse_bools,
-                 self=d("", lambda xp, g, out, self, other: -g))
-rsub_tensor = op("rsub(self, other; alpha)", lambda a, b, alpha: np.subtract(b, scaled(a, alpha)),
-                 node="RsubBackward0", lacks=refuse_bools, **ARITH,
-                 self=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
-                 other=d("", lambda xp, g, out, self, other, alpha: g))
+add = op(
+    "add(self, other)",
+    "add",
+    scalar=py.add,
+    node="AddBackward0",
+    number="add_number",
+    **ARITH,
+    self=d("", lambda xp, g, out, self, other: g),
+    other=d("", lambda xp, g, out, self, other: g),
+)
+add_scaled = op(
+    "add_scaled(self, other; alpha)",
+    lambda a, b, alpha: plus_scaled(a, b, alpha),
+    scalar=lambda a, b, alpha: a + b * alpha,
+    node="AddBackward0",
+    **ARITH,
+    self=d("", lambda xp, g, out, self, other, alpha: g),
+    other=d("", lambda xp, g, out, self, other, alpha: g * alpha),
+)
+sub = op(
+    "sub(self, other)",
+    "subtract",
+    lacks=refuse_bools,
+    scalar=py.sub,
+    node="SubBackward0",
+    number="sub_number",
+    **ARITH,
+    self=d("", lambda xp, g, out, self, other: g),
+    other=d("", lambda xp, g, out, self, other: -g),
+)
+sub_scaled = op(
+    "sub_scaled(self, other; alpha)",
+    lambda a, b, alpha: minus_scaled(a, b, alpha),
+    lacks=refuse_bools,
+    scalar=lambda a, b, alpha: a - b * alpha,
+    node="SubBackward0",
+    **ARITH,
+    self=d("", lambda xp, g, out, self, other, alpha: g),
+    other=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
+)
+rsub_scalar = op(
+    "rsub_scalar(self, other)",
+    reversed_subtract,
+    scalar=lambda a, b: b - a,
+    node="RsubBackward1",
+    **ARITH,
+    lacks=refuse_bools,
+    self=d("", lambda xp, g, out, self, other: -g),
+)
+rsub_tensor = op(
+    "rsub(self, other; alpha)",
+    lambda a, b, alpha: np.subtract(b, scaled(a, alpha)),
+    node="RsubBackward0",
+    lacks=refuse_bools,
+    **ARITH,
+    self=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
+    other=d("", lambda xp, g, out, self, other, alpha: g),
+)
 # A number that is an operand counts as a tensor in the rule: there it is multiplied by name, not by sign.
-mul = op("mul(self, other)", "multiply", scalar=py.mul, node="MulBackward0", number="mul_number", **ARITH,
-         self=d("other", lambda xp, g, out, self, other: g * other,
-                lambda xp, g, out, self, other: xp.mul(g, other)),
-         other=d("self", lambda xp, g, out, self, other: g * self))
-div = op("div(self, other)", "true_divide", scalar=py.truediv, node="DivBackward0", number="div_number",
-         promote="float",
-         self=d("other", lambda xp, g, out, self, other: g / other,
-                lambda xp, g, out, self, other: xp.div(g, other)),
-         other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)))
+mul = op(
+    "mul(self, other)",
+    "multiply",
+    scalar=py.mul,
+    node="MulBackward0",
+    number="mul_number",
+    **ARITH,
+    self=d("other", lambda xp, g, out, self, other: g * other, lambda xp, g, out, self, other: xp.mul(g, other)),
+    other=d("self", lambda xp, g, out, self, other: g * self),
+)
+div = op(
+    "div(self, other)",
+    "true_divide",
+    scalar=py.truediv,
+    node="DivBackward0",
+    number="div_number",
+    promote="float",
+    self=d("other", lambda xp, g, out, self, other: g / other, lambda xp, g, out, self, other: xp.div(g, other)),
+    other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)),
+)
 
 
 def as_tensor(number: float, x: Tensor) -> Tensor:
@@ -102,69 +148,157 @@ def number_minus(number: float, x: Tensor) -> Tensor:
     return sub(as_tensor(number, x), x)
 
 
-div_mode = op("div_mode(self, other; mode)", rounded_division, scalar=scalars.div_mode, node="DivBackward2", **ARITH,
-              lacks=lambda raws: no_rounding_of_bools(raws),
-              self=d("other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
-              other=d("self other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)))
+div_mode = op(
+    "div_mode(self, other; mode)",
+    rounded_division,
+    scalar=scalars.div_mode,
+    node="DivBackward2",
+    **ARITH,
+    lacks=lambda raws: no_rounding_of_bools(raws),
+    self=d("other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
+    other=d("self other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
+)
 # With rounding_mode=None it is the same division under another node's name.
-div_none = op("div_none(self, other)", "true_divide", scalar=py.truediv, node="DivBackward2", promote="float",
-              self=d("other", lambda xp, g, out, self, other: g / other),
-              other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)))
+div_none = op(
+    "div_none(self, other)",
+    "true_divide",
+    scalar=py.truediv,
+    node="DivBackward2",
+    promote="float",
+    self=d("other", lambda xp, g, out, self, other: g / other),
+    other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)),
+)
 floor_divide = op("floor_divide(self, other)", floor_division, undefined=True, lacks=("b", "div_floor_cpu"), **ARITH)
-neg = op("neg(self)", negate, scalar=py.neg, node="NegBackward0", promote="arith",
-         self=d("", lambda xp, g, out, self: -g))
-pow_scalar = op("pow_scalar(self; exponent)", power_scalar_kernel, scalar=scalars.power_of, node="PowBackward0",
-                self=d("self", lambda xp, g, out, self, exponent: pow_scalar_grad(xp, g, self, exponent)))
-pow_ = op("pow(self, exponent)", power_kernel, scalar=scalars.power, node="PowBackward1", **ARITH,
-          lacks=("b", "pow"),
-          self=d("self exponent", lambda xp, g, out, self, exponent: pow_base_grad(xp, g, self, exponent)),
-          exponent=d("self exponent out", lambda xp, g, out, self, exponent: pow_exponent_grad(
-              xp, g, self, exponent, out)))
-pow_of_scalar = op("pow_of_scalar(exponent; base)", lambda exponent, base: power_kernel(
-    np.asarray(base, exponent.dtype if exponent.dtype.kind == "f" else None), exponent),
-                   scalar=lambda exponent, base: scalars.power(base, exponent), node="PowBackward2",
-                   exponent=d("exponent out", lambda xp, g, out, exponent, base: pow_of_scalar_grad(
-                       xp, g, out, exponent, base)))
-remainder = op("remainder(self, other)", python_remainder, scalar=scalars.remainder, node="RemainderBackward1", **ARITH,
-               lacks=("b", "remainder_cpu"),
-               self=d("", lambda xp, g, out, self, other: g),
-               other=d("self other", lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "floor")))
-remainder_scalar = op("remainder_scalar(self, other)", python_remainder, scalar=scalars.remainder,
-                      node="RemainderBackward0", **ARITH, self=d("", lambda xp, g, out, self, other: g))
-remainder_of_number = op("remainder_of_number(self, other)", lambda a, b: python_remainder(
-    np.asarray(b, a.dtype if a.dtype.kind == "f" else None), a),
-                         scalar=lambda a, b: scalars.remainder(b, a), undefined="remainder", **ARITH)
-fmod = op("fmod(self, other)", truncated_remainder, scalar=math.fmod, node="FmodBackward1",
-          lacks=("b", "fmod_cpu"), **ARITH,
-          self=d("", lambda xp, g, out, self, other: g),
-          other=d("self other", lambda xp, g, out, self, other: -g * xp.trunc(self / other),
-                  lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "trunc")))
-fmod_scalar = op("fmod_scalar(self, other)", truncated_remainder, scalar=math.fmod, node="FmodBackward0", **ARITH,
-                 self=d("", lambda xp, g, out, self, other: g))
-maximum = op("maximum(self, other)", lambda a, b: np.maximum(b, a), scalar=scalars.maximum,  # of equals numpy takes b
-             node="MaximumBackward0", **ARITH,
-             self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self < other)),
-             other=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, other, self, self > other)))
-minimum = op("minimum(self, other)", lambda a, b: np.minimum(b, a), scalar=scalars.minimum,  # of equals numpy takes b
-             node="MinimumBackward0", **ARITH,
-             self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self > other)),
-             other=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, other, self, self < other)))
-fmax = op("fmax(self, other)", lambda a, b: first_extreme(np.greater_equal, a, b), node="FmaxBackward0", **ARITH,
-          self=d("self other", lambda xp, g, out, self, other: xp.zeroed(
-              g, xp.logical_not(first_wins(xp, self >= other, other)))),
-          other=d("self other", lambda xp, g, out, self, other: xp.zeroed(g, first_wins(xp, self >= other, other))))
-fmin = op("fmin(self, other)", lambda a, b: first_extreme(np.less_equal, a, b), node="FminBackward0", **ARITH,
-          self=d("self other", lambda xp, g, out, self, other: xp.zeroed(
-              g, xp.logical_not(first_wins(xp, self <= other, other)))),
-          other=d("self other", lambda xp, g, out, self, other: xp.zeroed(g, first_wins(xp, self <= other, other))))
-where = op("where(condition, self, other)", select, scalar=scalars.where,
-           node="WhereBackward0",
-           self=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, g, xp.zeros_like(g))),
-           other=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, xp.zeros_like(g), g)))
+neg = op(
+    "neg(self)", negate, scalar=py.neg, node="NegBackward0", promote="arith", self=d("", lambda xp, g, out, self: -g)
+)
+pow_scalar = op(
+    "pow_scalar(self; exponent)",
+    power_scalar_kernel,
+    scalar=scalars.power_of,
+    node="PowBackward0",
+    self=d("self", lambda xp, g, out, self, exponent: pow_scalar_grad(xp, g, self, exponent)),
+)
+pow_ = op(
+    "pow(self, exponent)",
+    power_kernel,
+    scalar=scalars.power,
+    node="PowBackward1",
+    **ARITH,
+    lacks=("b", "pow"),
+    self=d("self exponent", lambda xp, g, out, self, exponent: pow_base_grad(xp, g, self, exponent)),
+    exponent=d("self exponent out", lambda xp, g, out, self, exponent: pow_exponent_grad(xp, g, self, exponent, out)),
+)
+pow_of_scalar = op(
+    "pow_of_scalar(exponent; base)",
+    lambda exponent, base: power_kernel(
+        np.asarray(base, exponent.dtype if exponent.dtype.kind == "f" else None), exponent
+    ),
+    scalar=lambda exponent, base: scalars.power(base, exponent),
+    node="PowBackward2",
+    exponent=d("exponent out", lambda xp, g, out, exponent, base: pow_of_scalar_grad(xp, g, out, exponent, base)),
+)
+remainder = op(
+    "remainder(self, other)",
+    python_remainder,
+    scalar=scalars.remainder,
+    node="RemainderBackward1",
+    **ARITH,
+    lacks=("b", "remainder_cpu"),
+    self=d("", lambda xp, g, out, self, other: g),
+    other=d("self other", lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "floor")),
+)
+remainder_scalar = op(
+    "remainder_scalar(self, other)",
+    python_remainder,
+    scalar=scalars.remainder,
+    node="RemainderBackward0",
+    **ARITH,
+    self=d("", lambda xp, g, out, self, other: g),
+)
+remainder_of_number = op(
+    "remainder_of_number(self, other)",
+    lambda a, b: python_remainder(np.asarray(b, a.dtype if a.dtype.kind == "f" else None), a),
+    scalar=lambda a, b: scalars.remainder(b, a),
+    undefined="remainder",
+    **ARITH,
+)
+fmod = op(
+    "fmod(self, other)",
+    truncated_remainder,
+    scalar=math.fmod,
+    node="FmodBackward1",
+    lacks=("b", "fmod_cpu"),
+    **ARITH,
+    self=d("", lambda xp, g, out, self, other: g),
+    other=d(
+        "self other",
+        lambda xp, g, out, self, other: -g * xp.trunc(self / other),
+        lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "trunc"),
+    ),
+)
+fmod_scalar = op(
+    "fmod_scalar(self, other)",
+    truncated_remainder,
+    scalar=math.fmod,
+    node="FmodBackward0",
+    **ARITH,
+    self=d("", lambda xp, g, out, self, other: g),
+)
+maximum = op(
+    "maximum(self, other)",
+    lambda a, b: np.maximum(b, a),
+    scalar=scalars.maximum,  # of equals numpy takes b
+    node="MaximumBackward0",
+    **ARITH,
+    self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self < other)),
+    other=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, other, self, self > other)),
+)
+minimum = op(
+    "minimum(self, other)",
+    lambda a, b: np.minimum(b, a),
+    scalar=scalars.minimum,  # of equals numpy takes b
+    node="MinimumBackward0",
+    **ARITH,
+    self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self > other)),
+    other=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, other, self, self < other)),
+)
+fmax = op(
+    "fmax(self, other)",
+    lambda a, b: first_extreme(np.greater_equal, a, b),
+    node="FmaxBackward0",
+    **ARITH,
+    self=d(
+        "self other", lambda xp, g, out, self, other: xp.zeroed(g, xp.logical_not(first_wins(xp, self >= other, other)))
+    ),
+    other=d("self other", lambda xp, g, out, self, other: xp.zeroed(g, first_wins(xp, self >= other, other))),
+)
+fmin = op(
+    "fmin(self, other)",
+    lambda a, b: first_extreme(np.less_equal, a, b),
+    node="FminBackward0",
+    **ARITH,
+    self=d(
+        "self other", lambda xp, g, out, self, other: xp.zeroed(g, xp.logical_not(first_wins(xp, self <= other, other)))
+    ),
+    other=d("self other", lambda xp, g, out, self, other: xp.zeroed(g, first_wins(xp, self <= other, other))),
+)
+where = op(
+    "where(condition, self, other)",
+    select,
+    scalar=scalars.where,
+    node="WhereBackward0",
+    self=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, g, xp.zeros_like(g))),
+    other=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, xp.zeros_like(g), g)),
+)
 # masked_fill with 0, as rules use it.
-zeroed = op("zeroed(self; mask)", lambda a, mask: where_kept(np.logical_not(mask), a),
-            scalar=lambda a, mask: 0.0 if mask else a, node="MaskedFillBackward0",
-            self=d("mask", lambda xp, g, out, self, mask: xp.zeroed(g, mask)))
+zeroed = op(
+    "zeroed(self; mask)",
+    lambda a, mask: where_kept(np.logical_not(mask), a),
+    scalar=lambda a, mask: 0.0 if mask else a,
+    node="MaskedFillBackward0",
+    self=d("mask", lambda xp, g, out, self, mask: xp.zeroed(g, mask)),
+)
 zeros_like = op("zeros_like(self)", "zeros_like", scalar=lambda x: 0.0)
 ones_like = op("ones_like(self)", "ones_like", scalar=lambda x: 1.0)
 
@@ -269,8 +403,11 @@ power_of_number = fast.with_number(pow_scalar)
 
 def reflected_power(exponent: Tensor, base: Any) -> Tensor:
     if not exponent.is_floating_point():
-        return pow_(Tensor._wrap(np.asarray(base)), exponent) if isinstance(base, int) else pow_(
-            Tensor._wrap(np.asarray(base, dtype=_default_np())), exponent)
+        return (
+            pow_(Tensor._wrap(np.asarray(base)), exponent)
+            if isinstance(base, int)
+            else pow_(Tensor._wrap(np.asarray(base, dtype=_default_np())), exponent)
+        )
     return number_to_power(exponent, base)
 
 
@@ -342,9 +479,16 @@ def _inplace_method(name: str, choose: Any) -> None:
 _inplace_method("add_", lambda other, alpha=1: (add, ()) if alpha == 1 else (add_scaled, (alpha,)))
 _inplace_method("sub_", lambda other, alpha=1: (sub, ()) if alpha == 1 else (sub_scaled, (alpha,)))
 Tensor.subtract_ = Tensor.sub_  # type: ignore[attr-defined]
-_inplace_method("div_", lambda other, rounding_mode=NOT_GIVEN: (
-    (div, ()) if rounding_mode is NOT_GIVEN else (div_none, ()) if rounding_mode is None
-    else (div_mode, (rounding_mode,))))
+_inplace_method(
+    "div_",
+    lambda other, rounding_mode=NOT_GIVEN: (
+        (div, ())
+        if rounding_mode is NOT_GIVEN
+        else (div_none, ())
+        if rounding_mode is None
+        else (div_mode, (rounding_mode,))
+    ),
+)
 Tensor.divide_ = Tensor.true_divide_ = Tensor.div_  # type: ignore[attr-defined]
 _inplace_method("pow_", lambda other: (pow_ if isinstance(other, Tensor) else pow_scalar, ()))
 _inplace_method("remainder_", lambda other: (remainder if isinstance(other, Tensor) else remainder_scalar, ()))
@@ -400,11 +544,20 @@ def _rfloordiv(a: Tensor, b: Any) -> Any:
 
 
 _DUNDERS: dict[str, Any] = {
-    "__radd__": Tensor.__add__, "__rmul__": Tensor.__mul__,
-    "__rsub__": _rsub, "__rtruediv__": _rtruediv, "__rdiv__": _rtruediv,
-    "__pow__": _power, "__rpow__": _rpower, "__mod__": _mod, "__rmod__": _rmod, "__rfloordiv__": _rfloordiv,
-    "__neg__": unary(neg, "negative"), "__pos__": lambda a: a,
-    "__ipow__": lambda a, b: a.pow_(b), "__imod__": lambda a, b: a.remainder_(b),
+    "__radd__": Tensor.__add__,
+    "__rmul__": Tensor.__mul__,
+    "__rsub__": _rsub,
+    "__rtruediv__": _rtruediv,
+    "__rdiv__": _rtruediv,
+    "__pow__": _power,
+    "__rpow__": _rpower,
+    "__mod__": _mod,
+    "__rmod__": _rmod,
+    "__rfloordiv__": _rfloordiv,
+    "__neg__": unary(neg, "negative"),
+    "__pos__": lambda a: a,
+    "__ipow__": lambda a, b: a.pow_(b),
+    "__imod__": lambda a, b: a.remainder_(b),
     "__hash__": Tensor.__hash__,
 }
 for _name, _function in _DUNDERS.items():

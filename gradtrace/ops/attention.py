@@ -25,8 +25,12 @@ def safe_softmax_kernel(a: Any, dim: int) -> Any:
     return np.where(empty, np.zeros_like(a), softmax_kernel(np.where(empty, np.zeros_like(a), a), (dim,)))
 
 
-safe_softmax = op("safe_softmax(self; dim)", safe_softmax_kernel, node="SafeSoftmaxBackward0",
-                  self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, (dim,))))
+safe_softmax = op(
+    "safe_softmax(self; dim)",
+    safe_softmax_kernel,
+    node="SafeSoftmaxBackward0",
+    self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, (dim,))),
+)
 
 
 def weights_kernel(q: Any, k: Any, mask: Any, scale: float) -> Any:
@@ -67,13 +71,19 @@ def attention_traced(xp: Any, wanted: Any, g: Any, out: Any, q: Any, k: Any, v: 
     return [f if asked else None for f, asked in zip(found, wanted, strict=True)]
 
 
-fused = op("scaled_dot_product_attention(query, key, value; mask, scale)", attention_kernel,
-           node="ScaledDotProductFlashAttentionForCpuBackward0",
-           joint=d("query key value out", attention_grad, attention_traced))
+fused = op(
+    "scaled_dot_product_attention(query, key, value; mask, scale)",
+    attention_kernel,
+    node="ScaledDotProductFlashAttentionForCpuBackward0",
+    joint=d("query key value out", attention_grad, attention_traced),
+)
 # The fused kernel that PyTorch takes here has no second derivative.
-op("_scaled_dot_product_flash_attention_for_cpu_backward(g, query, key, value, out; mask, scale)",
-   lambda g, q, k, v, out, *rest: tuple(attention_grad(ARRAY, (True,) * 3, g, None, q, k, v, *rest)), outputs=3,
-   undefined=True)
+op(
+    "_scaled_dot_product_flash_attention_for_cpu_backward(g, query, key, value, out; mask, scale)",
+    lambda g, q, k, v, out, *rest: tuple(attention_grad(ARRAY, (True,) * 3, g, None, q, k, v, *rest)),
+    outputs=3,
+    undefined=True,
+)
 
 
 def additive_mask(mask: Tensor | None, causal: bool, query: Tensor, key: Tensor) -> Any:
@@ -113,8 +123,14 @@ def check(query: Tensor, key: Tensor, value: Tensor) -> None:
 
 @public("scaled_dot_product_attention", forms="n")
 def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Tensor:
     """softmax(query key^T * scale + mask) value, over the last two dims.
 

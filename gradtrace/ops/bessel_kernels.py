@@ -103,9 +103,11 @@ def k_integral(x: Any, n: int) -> Any:
 def k_any(x: Any, n: int, scaled: bool) -> Any:
     """K_n of a flat array, or exp(x) K_n(x): inf at 0, nan below."""
     out = by_size(
-        x, (0, lambda a: np.where(a == 0, np.inf, np.nan)),
+        x,
+        (0, lambda a: np.where(a == 0, np.inf, np.nan)),
         (1, lambda a: k_series(a, n) * (np.exp(a) if scaled else 1)),
-        (np.inf, lambda a: k_integral(a, n) * (1 if scaled else np.exp(-a))))
+        (np.inf, lambda a: k_integral(a, n) * (1 if scaled else np.exp(-a))),
+    )
     return np.where(x == np.inf, 0.0, out)
 
 
@@ -191,8 +193,12 @@ def j(x: Any, n: int) -> Any:
 def y(x: Any, n: int) -> Any:
     """Y_n of a flat array: -inf at 0, nan below."""
     return by_size(
-        x, (0, lambda a: np.where(a == 0, -np.inf, np.nan)), (2, lambda a: y_series(a, n)),
-        (FAR, lambda a: y_middle(a, n)), (np.inf, lambda a: y_far(a, n)))
+        x,
+        (0, lambda a: np.where(a == 0, -np.inf, np.nan)),
+        (2, lambda a: y_series(a, n)),
+        (FAR, lambda a: y_middle(a, n)),
+        (np.inf, lambda a: y_far(a, n)),
+    )
 
 
 def spherical_j0(x: Any) -> Any:

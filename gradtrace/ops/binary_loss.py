@@ -21,22 +21,31 @@ def log_sigmoid(x: Any) -> Any:
 bce = loss_op(
     "binary_cross_entropy(self, target)",
     lambda x, t: (t - 1) * np.maximum(np.log1p(-x), -100) - t * np.maximum(np.log(x), -100),
-    "BinaryCrossEntropyBackward0", "self target", "binary_cross_entropy", "BinaryCrossEntropyBackwardBackward0",
+    "BinaryCrossEntropyBackward0",
+    "self target",
+    "binary_cross_entropy",
+    "BinaryCrossEntropyBackwardBackward0",
     self=lambda xp, g, n, self, target: g * (self - target) / xp.clamp_min((1 - self) * self, TINY) / n,
-    target=lambda xp, g, n, self, target: -xp.logit(self, None) * g / n)
+    target=lambda xp, g, n, self, target: -xp.logit(self, None) * g / n,
+)
 bce_logits = loss_op(
     "binary_cross_entropy_with_logits(self, target)",
     lambda x, t: (1 - t) * x - log_sigmoid(x),
-    "BinaryCrossEntropyWithLogitsBackward0", "self target", "log_sigmoid_cpu",
+    "BinaryCrossEntropyWithLogitsBackward0",
+    "self target",
+    "log_sigmoid_cpu",
     self=lambda xp, g, n, self, target: divided((xp.sigmoid(self) - target) * g, n),
-    target=lambda xp, g, n, self, target: divided(-self * g, n))
+    target=lambda xp, g, n, self, target: divided(-self * g, n),
+)
 bce_pos_weight = loss_op(
     "binary_cross_entropy_with_pos_weight(self, target, pos_weight)",
     lambda x, t, p: (1 - t) * x - (1 + (p - 1) * t) * log_sigmoid(x),
-    "BinaryCrossEntropyWithLogitsBackward0", "self target pos_weight", "log_sigmoid_cpu",
+    "BinaryCrossEntropyWithLogitsBackward0",
+    "self target pos_weight",
+    "log_sigmoid_cpu",
     self=lambda xp, g, n, self, target, pos_weight: divided(pos_weight_slope(xp, self, target, pos_weight) * g, n),
-    target=lambda xp, g, n, self, target, pos_weight: divided(
-        ((1 - pos_weight) * xp.log_sigmoid(self) - self) * g, n))
+    target=lambda xp, g, n, self, target, pos_weight: divided(((1 - pos_weight) * xp.log_sigmoid(self) - self) * g, n),
+)
 
 
 def divided(x: Any, n: float) -> Any:
@@ -58,7 +67,11 @@ def check_logits(input: Tensor, target: Tensor) -> None:
 
 @public("binary_cross_entropy", forms="n")
 def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
     """-(t log x + (1 - t) log(1 - x)), each log at least -100 (torch.nn.functional.binary_cross_entropy)."""
@@ -81,8 +94,13 @@ def binary_cross_entropy(
 
 @public("binary_cross_entropy_with_logits", forms="n")
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean", pos_weight: Tensor | None = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
 ) -> Tensor:
     """Binary cross entropy of sigmoid(input) without overflow.
 

@@ -14,8 +14,15 @@ from gradtrace.ops.create import assign, cast, check_device, fill, fill_tensor, 
 
 
 @public("to", forms="m")
-def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
-       copy: bool = False, memory_format: Any = None) -> Tensor:
+def to(
+    self: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """In another dtype; the very same tensor when nothing changes (Tensor.to)."""
     check_device(device)
     for argument in args:
@@ -39,8 +46,14 @@ def _cast_method(name: str, target: dtypes.dtype) -> None:
 
 
 for _name, _target in (
-    ("float", dtypes.float32), ("double", dtypes.float64), ("half", dtypes.float16), ("long", dtypes.int64),
-    ("int", dtypes.int32), ("short", dtypes.int16), ("char", dtypes.int8), ("byte", dtypes.uint8),
+    ("float", dtypes.float32),
+    ("double", dtypes.float64),
+    ("half", dtypes.float16),
+    ("long", dtypes.int64),
+    ("int", dtypes.int32),
+    ("short", dtypes.int16),
+    ("char", dtypes.int8),
+    ("byte", dtypes.uint8),
     ("bool", dtypes.bool_),
 ):
     _cast_method(_name, _target)

@@ -82,10 +82,19 @@ def nll_again(xp: Any, gg: Any, like: Any, target: Any, weight: Any, reduction: 
 
 def _nll(name: str, node: str) -> Any:
     again = f"{name}_backward"
-    op(f"{again}(g, self; target, weight, reduction, ignore)", nll_grad, node=f"{node[:-1]}Backward0",
-       g=d("~self", lambda xp, gg, out, g, self, *rest: nll_again(xp, gg, self, *rest)), self=d("", zeros))
-    return op(f"{name}(self; target, weight, reduction, ignore)", nll_kernel, node=node,
-              self=d("self", lambda xp, g, out, self, *rest: getattr(xp, again)(g, self, *rest)))
+    op(
+        f"{again}(g, self; target, weight, reduction, ignore)",
+        nll_grad,
+        node=f"{node[:-1]}Backward0",
+        g=d("~self", lambda xp, gg, out, g, self, *rest: nll_again(xp, gg, self, *rest)),
+        self=d("", zeros),
+    )
+    return op(
+        f"{name}(self; target, weight, reduction, ignore)",
+        nll_kernel,
+        node=node,
+        self=d("self", lambda xp, g, out, self, *rest: getattr(xp, again)(g, self, *rest)),
+    )
 
 
 def zeros(xp: Any, g: Any, *_: Any) -> Any:
@@ -98,8 +107,13 @@ nll2d_record = _nll("nll_loss2d", "NllLoss2DBackward0")
 
 @public("nll_loss", forms="n")
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
-    reduce: Any = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """The negative log likelihood of classes (torch.nn.functional.nll_loss).
 
@@ -122,8 +136,14 @@ def nll_loss(
 
 @public("cross_entropy", forms="n")
 def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
-    reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
 ) -> Tensor:
     """Cross entropy of logits and class indices or class probabilities (torch.nn.functional.cross_entropy).
 
@@ -166,9 +186,7 @@ def probabilities(logs: Any, target: Any, weight: Any, reduction: str, smoothing
     return div_number(total, logs.numel() / classes) if reduction == "mean" else total
 
 
-def smoothed(
-    logs: Any, target: Any, weight: Any, reduction: str, ignore: int, smoothing: float, dim: int
-) -> Tensor:
+def smoothed(logs: Any, target: Any, weight: Any, reduction: str, ignore: int, smoothing: float, dim: int) -> Tensor:
     """(1 - smoothing) of the loss of the target plus smoothing / C of the loss of each class."""
     classes = logs.shape[dim]
     hard = nll_loss(logs, target, weight, None, ignore, None, reduction)

@@ -34,10 +34,19 @@ def windows_back(g: Any, shape: Any, dim: int, size: int, step: int) -> Any:
     return out
 
 
-unfold_record = op("unfold(self; dim, size, step)", windows_kernel, node="UnfoldBackward0", view=True,
-                   self=d("~self", lambda xp, g, out, self, *rest: xp.unfold_place(g, tuple(self.shape), *rest)))
-unfold_place = op("unfold_place(self; shape, dim, size, step)", windows_back, node="UnfoldBackwardBackward0",
-                  self=d("", lambda xp, g, out, self, shape, *rest: xp.unfold(g, *rest)))
+unfold_record = op(
+    "unfold(self; dim, size, step)",
+    windows_kernel,
+    node="UnfoldBackward0",
+    view=True,
+    self=d("~self", lambda xp, g, out, self, *rest: xp.unfold_place(g, tuple(self.shape), *rest)),
+)
+unfold_place = op(
+    "unfold_place(self; shape, dim, size, step)",
+    windows_back,
+    node="UnfoldBackwardBackward0",
+    self=d("", lambda xp, g, out, self, shape, *rest: xp.unfold(g, *rest)),
+)
 
 
 @public("unfold", forms="m")

@@ -28,11 +28,25 @@ bitwise_not = op("bitwise_not(self)", "invert", lacks=("f", "bitwise_not_cpu"))
 bitwise_left_shift = op("bitwise_left_shift(self, other)", "left_shift", lacks=("bf", "lshift_cpu"), **ARITH)
 bitwise_right_shift = op("bitwise_right_shift(self, other)", "right_shift", lacks=("bf", "rshift_cpu"), **ARITH)
 
-for _record, _alias in ((eq, "eq"), (ne, "not_equal"), (lt, "less"), (le, "less_equal"), (gt, "greater"),
-                        (ge, "greater_equal")):
+for _record, _alias in (
+    (eq, "eq"),
+    (ne, "not_equal"),
+    (lt, "less"),
+    (le, "less_equal"),
+    (gt, "greater"),
+    (ge, "greater_equal"),
+):
     binary(_record, _alias)
-for _record in (logical_and, logical_or, logical_xor, bitwise_and, bitwise_or, bitwise_xor, bitwise_left_shift,
-                bitwise_right_shift):
+for _record in (
+    logical_and,
+    logical_or,
+    logical_xor,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    bitwise_left_shift,
+    bitwise_right_shift,
+):
     binary(_record, numbers=_record not in (logical_and, logical_or, logical_xor))
 unary(logical_not)
 unary(bitwise_not)

@@ -27,8 +27,17 @@ from gradtrace.ops.patches import Ints, output_sizes
 from gradtrace.ops.shape import squeeze_dim, unsqueeze
 
 
-def convolve(x: Any, w: Any, b: Any, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
-             output_padding: Ints, groups: int) -> Any:
+def convolve(
+    x: Any,
+    w: Any,
+    b: Any,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
+) -> Any:
     kernel = w.shape[2:]
     if transposed:
         sizes = transposed_sizes(x.shape[2:], kernel, stride, padding, dilation, output_padding)
@@ -41,8 +50,9 @@ def convolve(x: Any, w: Any, b: Any, stride: Ints, padding: Ints, dilation: Ints
     return out
 
 
-def transposed_sizes(sizes: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
-                     output_padding: Ints) -> Ints:
+def transposed_sizes(
+    sizes: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints
+) -> Ints:
     return tuple(
         (n - 1) * s - 2 * p + e * (k - 1) + more + 1
         for n, k, s, p, e, more in zip(sizes, kernel, stride, padding, dilation, output_padding, strict=True)
@@ -71,29 +81,59 @@ def bias_grad(xp: Any, g: Any) -> Any:
 
 
 convolution = op(
-    "convolution(input, weight, bias; stride, padding, dilation, transposed, output_padding, groups)", convolve,
+    "convolution(input, weight, bias; stride, padding, dilation, transposed, output_padding, groups)",
+    convolve,
     node="ConvolutionBackward0",
-    input=d("~input weight", lambda xp, g, out, input, weight, bias, s, p, e, transposed, more, groups: input_grad(
-        xp, g, input, weight, (s, p, e), transposed, groups)),
-    weight=d("input ~weight", lambda xp, g, out, input, weight, bias, s, p, e, transposed, more, groups: weight_grad(
-        xp, g, input, weight, (s, p, e), transposed, groups)),
-    bias=d("", lambda xp, g, out, *_: bias_grad(xp, g)))
+    input=d(
+        "~input weight",
+        lambda xp, g, out, input, weight, bias, s, p, e, transposed, more, groups: input_grad(
+            xp, g, input, weight, (s, p, e), transposed, groups
+        ),
+    ),
+    weight=d(
+        "input ~weight",
+        lambda xp, g, out, input, weight, bias, s, p, e, transposed, more, groups: weight_grad(
+            xp, g, input, weight, (s, p, e), transposed, groups
+        ),
+    ),
+    bias=d("", lambda xp, g, out, *_: bias_grad(xp, g)),
+)
 AGAIN = "ConvolutionBackwardBackward0"
-slide_ = op("slide(input, weight; sizes, stride, padding, dilation, groups)", slide, node=AGAIN,
-            input=d("~input weight", lambda xp, g, out, input, weight, sizes, *rest: xp.spread_back(
-                g, weight, spatial(input), *rest)),
-            weight=d("input ~weight", lambda xp, g, out, input, weight, sizes, *rest: xp.weigh(
-                g, input, spatial(weight), *rest)))
-spread_back_ = op("spread_back(output, weight; sizes, stride, padding, dilation, groups)", spread_back, node=AGAIN,
-                  output=d("~output weight", lambda xp, g, out, output, weight, sizes, *rest: xp.slide(
-                      g, weight, spatial(output), *rest)),
-                  weight=d("output ~weight", lambda xp, g, out, output, weight, sizes, *rest: xp.weigh(
-                      output, g, spatial(weight), *rest)))
-weigh_ = op("weigh(output, input; kernel, stride, padding, dilation, groups)", weigh, node=AGAIN,
-            output=d("~output input", lambda xp, g, out, output, input, kernel, *rest: xp.slide(
-                input, g, spatial(output), *rest)),
-            input=d("output ~input", lambda xp, g, out, output, input, kernel, *rest: xp.spread_back(
-                output, g, spatial(input), *rest)))
+slide_ = op(
+    "slide(input, weight; sizes, stride, padding, dilation, groups)",
+    slide,
+    node=AGAIN,
+    input=d(
+        "~input weight",
+        lambda xp, g, out, input, weight, sizes, *rest: xp.spread_back(g, weight, spatial(input), *rest),
+    ),
+    weight=d(
+        "input ~weight", lambda xp, g, out, input, weight, sizes, *rest: xp.weigh(g, input, spatial(weight), *rest)
+    ),
+)
+spread_back_ = op(
+    "spread_back(output, weight; sizes, stride, padding, dilation, groups)",
+    spread_back,
+    node=AGAIN,
+    output=d(
+        "~output weight", lambda xp, g, out, output, weight, sizes, *rest: xp.slide(g, weight, spatial(output), *rest)
+    ),
+    weight=d(
+        "output ~weight", lambda xp, g, out, output, weight, sizes, *rest: xp.weigh(output, g, spatial(weight), *rest)
+    ),
+)
+weigh_ = op(
+    "weigh(output, input; kernel, stride, padding, dilation, groups)",
+    weigh,
+    node=AGAIN,
+    output=d(
+        "~output input", lambda xp, g, out, output, input, kernel, *rest: xp.slide(input, g, spatial(output), *rest)
+    ),
+    input=d(
+        "output ~input",
+        lambda xp, g, out, output, input, kernel, *rest: xp.spread_back(output, g, spatial(input), *rest),
+    ),
+)
 
 
 # ---- the public names
@@ -102,8 +142,15 @@ weigh_ = op("weigh(output, input; kernel, stride, padding, dilation, groups)", w
 def _forward(n: int) -> Any:
     name = f"conv{n}d"
 
-    def convolved(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-                  dilation: Any = 1, groups: int = 1) -> Tensor:
+    def convolved(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
         stride, dilation = lengths(name, "stride", stride, n), lengths(name, "dilation", dilation, n)
         if not isinstance(padding, str):
             padding = lengths(name, "padding", padding, n)
@@ -117,15 +164,20 @@ def _forward(n: int) -> Any:
         return convolved(*args, **options)
 
     function.__wrapped__ = convolved  # type: ignore[attr-defined]
-    return named(function, name, (
-        f"Cross-correlation over {n} dim(s) (torch.nn.functional.{name}).\n\n"
-        "input (N, C, *sizes) or (C, *sizes), weight (O, C / groups, *kernel), bias (O); `padding` is a number, one "
-        'for each dim, "valid" or "same". RuntimeError where the shapes do not fit.'
-    ))
+    return named(
+        function,
+        name,
+        (
+            f"Cross-correlation over {n} dim(s) (torch.nn.functional.{name}).\n\n"
+            "input (N, C, *sizes) or (C, *sizes), weight (O, C / groups, *kernel), bias (O); `padding` is a number, one"
+            ' for each dim, "valid" or "same". RuntimeError where the shapes do not fit.'
+        ),
+    )
 
 
-def run(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints | str, dilation: Ints,
-        groups: int) -> Tensor:
+def run(
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints | str, dilation: Ints, groups: int
+) -> Tensor:
     if isinstance(padding, str):
         pads, padding = same_padding(weight, stride, padding, dilation)
         if any(pads):
@@ -153,8 +205,16 @@ def as_batch(name: str, input: Tensor, n: int) -> tuple[Tensor, bool]:
 def _transposed(n: int) -> None:
     name = f"conv_transpose{n}d"
 
-    def function(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-                 output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
+    def function(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+    ) -> Tensor:
         if not isinstance(weight, Tensor):
             raise not_a_tensor(name, "weight", 2, weight)
         given = (("stride", stride), ("padding", padding), ("output_padding", output_padding), ("dilation", dilation))
@@ -191,12 +251,24 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 expose(conv_tbc, forms="fn", record=convolution)
 
 
-def general(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any,
-            transposed: bool, output_padding: Any, groups: int) -> Tensor:
+def general(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+) -> Tensor:
     """Convolution with every argument given (torch.convolution)."""
     n = weight.ndim - 2
-    window = (expand_parameter("stride", tuple(stride), n), expand_parameter("padding", tuple(padding), n),
-              expand_parameter("dilation", tuple(dilation), n))
+    window = (
+        expand_parameter("stride", tuple(stride), n),
+        expand_parameter("padding", tuple(padding), n),
+        expand_parameter("dilation", tuple(dilation), n),
+    )
     more = expand_parameter("output_padding", tuple(output_padding), n)
     return convolution(input, weight, bias, *window, transposed, more, groups)
 

@@ -34,8 +34,11 @@ def lengths(name: str, argument: str, value: Any, n: int, position: str = "") ->
 def check_forms(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> None:
     """TypeError with PyTorch's list of the forms of a convolution where the arguments suit none of them."""
     given = dict(zip(NAMES, args, strict=False)) | options
-    if len(args) > len(NAMES) or not {"input", "weight"} <= given.keys() <= set(NAMES) or not all(
-            suits(argument, value) for argument, value in given.items()):
+    if (
+        len(args) > len(NAMES)
+        or not {"input", "weight"} <= given.keys() <= set(NAMES)
+        or not all(suits(argument, value) for argument, value in given.items())
+    ):
         got = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in options.items()]
         raise TypeError(FORMS.format(name, ", ".join(got)))
 
@@ -80,9 +83,7 @@ def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
             f"Input type ({input.dtype.cpp_name}) and bias type ({bias.dtype.cpp_name}) should be the same"
         )
     if weight.dtype is not input.dtype:
-        raise RuntimeError(
-            f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}"
-        )
+        raise RuntimeError(f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}")
     if input.dtype.scalar_type == "Bool":
         raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'")
 
@@ -148,8 +149,16 @@ def check_bias(weight: Tensor, bias: Tensor | None, outputs: int, transposed: bo
         )
 
 
-def check_transposed(input: Tensor, weight: Tensor, sizes: Ints, stride: Ints, padding: Ints, output_padding: Ints,
-                     dilation: Ints, groups: int) -> None:
+def check_transposed(
+    input: Tensor,
+    weight: Tensor,
+    sizes: Ints,
+    stride: Ints,
+    padding: Ints,
+    output_padding: Ints,
+    dilation: Ints,
+    groups: int,
+) -> None:
     n = len(stride)
     check_numbers(stride, padding, dilation, groups, by_axis("dilation", dilation, ", "))
     if any(p < 0 for p in output_padding):

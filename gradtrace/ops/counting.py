@@ -12,10 +12,17 @@ from gradtrace.ops.index import taken
 from gradtrace.ops.results import result_type, values_and_indices
 from gradtrace.ops.select import order_of
 
-kth = op("kthvalue(self; dim, index)", lambda a, dim, index: taken(a, index, dim).squeeze(dim if a.ndim else ()),
-         node="KthvalueBackward0",
-         self=d("~self index", lambda xp, g, out, self, dim, index: xp.gather_place(
-             None,             xp.unsqueeze(g, dim) if index.ndim else g, tuple(self.shape), dim, index)))
+kth = op(
+    "kthvalue(self; dim, index)",
+    lambda a, dim, index: taken(a, index, dim).squeeze(dim if a.ndim else ()),
+    node="KthvalueBackward0",
+    self=d(
+        "~self index",
+        lambda xp, g, out, self, dim, index: xp.gather_place(
+            None, xp.unsqueeze(g, dim) if index.ndim else g, tuple(self.shape), dim, index
+        ),
+    ),
+)
 
 
 def wrap(array: Any) -> Tensor:
@@ -51,13 +58,17 @@ def no_derivative(name: str) -> Any:
     return refuse
 
 
-unique_record = op("unique2(self; values)", lambda a, values: values, node="Unique2Backward0",
-                   self=d("", no_derivative("_unique2")))
+unique_record = op(
+    "unique2(self; values)", lambda a, values: values, node="Unique2Backward0", self=d("", no_derivative("_unique2"))
+)
 
 
 @public("unique")
 def unique(
-    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
     """The distinct elements (or slices of a dim) in order, with inverse indices and counts if asked (torch.unique)."""
@@ -150,7 +161,8 @@ def histogramdd(
     counts, _ = np.histogramdd(points, edges, weights=weights, density=density)
     kind = input.dtype.np
     return result_type("histogramdd", "hist", "bin_edges")(
-        (wrap(counts.astype(kind)), tuple(wrap(e.astype(kind)) for e in edges)))
+        (wrap(counts.astype(kind)), tuple(wrap(e.astype(kind)) for e in edges))
+    )
 
 
 def edges_of(points: Any, bins: Any, limits: Any) -> list[Any]:
@@ -170,8 +182,10 @@ def edges_of(points: Any, bins: Any, limits: Any) -> list[Any]:
         if n <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {n} for dimension {dim}")
     pairs = [None] * count if limits is None else list(zip(limits[::2], limits[1::2], strict=True))
-    return [np.linspace(*limits_of(points[:, i], pair, i), n + 1).astype(points.dtype)
-            for i, (n, pair) in enumerate(zip(several, pairs, strict=True))]
+    return [
+        np.linspace(*limits_of(points[:, i], pair, i), n + 1).astype(points.dtype)
+        for i, (n, pair) in enumerate(zip(several, pairs, strict=True))
+    ]
 
 
 def float_elements(input: Tensor) -> None:
@@ -189,7 +203,8 @@ def limits_of(values: Any, given: Any, dim: int) -> tuple[float, float]:
         raise RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
     if low > high:
         raise RuntimeError(
-            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {dim}")
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {dim}"
+        )
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
@@ -207,7 +222,12 @@ def search(boundaries: Any, values: Any, right: bool, out_int32: bool) -> Tensor
 
 @public("searchsorted", forms="f")
 def searchsorted(
-    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
     """Where each value would be put into the sorted last dim (torch.searchsorted)."""

@@ -17,29 +17,62 @@ from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.ops.api import public, sizes
 
 # As PyTorch copies: into an empty tensor, which the graph shows as an operand without history.
-copy = op("copy(empty, self)", lambda empty, a: np.array(a), node="torch::autograd::CopyBackwards",
-          empty=d("", lambda xp, g, out, empty, self: xp.zeros_like(g)),
-          self=d("", lambda xp, g, out, empty, self: g))
-in_c_order = op("contiguous(self)", lambda a: np.array(a, order="C"), scalar=lambda a: a, node="CloneBackward0",
-                self=d("", lambda xp, g, out, self: g))
-clone = op("clone(self)", lambda a: np.array(a, order="C" if 0 in a.strides else "K"), scalar=lambda a: a,
-           node="CloneBackward0",
-           self=d("", lambda xp, g, out, self: g))
-cast = op("cast(self; np_dtype)", lambda a, np_dtype: np.asarray(a).astype(np_dtype), node="ToCopyBackward0",
-          self=d("", lambda xp, g, out, self, np_dtype: g))
+copy = op(
+    "copy(empty, self)",
+    lambda empty, a: np.array(a),
+    node="torch::autograd::CopyBackwards",
+    empty=d("", lambda xp, g, out, empty, self: xp.zeros_like(g)),
+    self=d("", lambda xp, g, out, empty, self: g),
+)
+in_c_order = op(
+    "contiguous(self)",
+    lambda a: np.array(a, order="C"),
+    scalar=lambda a: a,
+    node="CloneBackward0",
+    self=d("", lambda xp, g, out, self: g),
+)
+clone = op(
+    "clone(self)",
+    lambda a: np.array(a, order="C" if 0 in a.strides else "K"),
+    scalar=lambda a: a,
+    node="CloneBackward0",
+    self=d("", lambda xp, g, out, self: g),
+)
+cast = op(
+    "cast(self; np_dtype)",
+    lambda a, np_dtype: np.asarray(a).astype(np_dtype),
+    node="ToCopyBackward0",
+    self=d("", lambda xp, g, out, self, np_dtype: g),
+)
 once = op("once(self)", lambda a: a, node="torch::autograd::DelayedError", self=d("", refuse_twice))
-assign = op("assign(self, source)", lambda a, b: np.broadcast_to(b, np.shape(a)).astype(np.asarray(a).dtype),
-            node="torch::autograd::CopyBackwards",
-            self=d("", lambda xp, g, out, self, source: xp.zeros_like(g)),
-            source=d("", lambda xp, g, out, self, source: g))
-fill = op("fill(self; value)", lambda a, value: full_of(a.shape, value, a.dtype), node="FillBackward0",
-          inplace_node="FillBackward2", self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)))
-fill_tensor = op("fill_tensor(self, value)", lambda a, value: np.full_like(a, value), node="FillBackward1",
-                 inplace_node="FillBackward3",
-                 self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)),
-                 value=d("", lambda xp, g, out, self, value: g))
-zero = op("zero(self)", lambda a: np.zeros_like(a), node="ZeroBackward0",
-          self=d("", lambda xp, g, out, self: xp.zeros_like(g)))
+assign = op(
+    "assign(self, source)",
+    lambda a, b: np.broadcast_to(b, np.shape(a)).astype(np.asarray(a).dtype),
+    node="torch::autograd::CopyBackwards",
+    self=d("", lambda xp, g, out, self, source: xp.zeros_like(g)),
+    source=d("", lambda xp, g, out, self, source: g),
+)
+fill = op(
+    "fill(self; value)",
+    lambda a, value: full_of(a.shape, value, a.dtype),
+    node="FillBackward0",
+    inplace_node="FillBackward2",
+    self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)),
+)
+fill_tensor = op(
+    "fill_tensor(self, value)",
+    lambda a, value: np.full_like(a, value),
+    node="FillBackward1",
+    inplace_node="FillBackward3",
+    self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)),
+    value=d("", lambda xp, g, out, self, value: g),
+)
+zero = op(
+    "zero(self)",
+    lambda a: np.zeros_like(a),
+    node="ZeroBackward0",
+    self=d("", lambda xp, g, out, self: xp.zeros_like(g)),
+)
 
 
 def full_of(shape: Any, value: Any, dtype: Any) -> Any:
@@ -79,8 +112,9 @@ def np_of(dtype: Any, default: dtypes.dtype | None = None) -> Any:
 
 
 @public("tensor", forms="f")
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-           pin_memory: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     """A new leaf holding a copy of `data`: a number, nested lists, an array or a tensor (torch.tensor)."""
     check_device(device)
     if type(data) is float and (dtype or dtypes.get_default_dtype()) is dtypes.float64:
@@ -200,8 +234,15 @@ hooks_into_ops["legacy_tensor"] = legacy_tensor
 
 
 def _filled(name: str, value: Any) -> None:
-    def make(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None,
-             layout: Any = None, **named_size: Any) -> Tensor:
+    def make(
+        *size: Any,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        out: Any = None,
+        layout: Any = None,
+        **named_size: Any,
+    ) -> Tensor:
         if "size" in named_size:
             size = (named_size["size"],)
         shape = checked_sizes(sizes(size), name)
@@ -210,8 +251,9 @@ def _filled(name: str, value: Any) -> None:
     make.__name__, make.__doc__ = name, f"A tensor of the given sizes filled with {value} (torch.{name})."
     public(name, forms="f")(make)
 
-    def make_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-                  memory_format: Any = None) -> Tensor:
+    def make_like(
+        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None
+    ) -> Tensor:
         return finish(np.full_like(input.laid_out(), value, np_of(dtype, input.dtype)), requires_grad, device)
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"As {name}, with the shape and dtype of `input`."
@@ -241,13 +283,19 @@ _filled("empty", 0)
 def of_fill(value: Any) -> dtypes.dtype:
     if isinstance(value, Tensor):
         return value.dtype
-    return dtypes.bool_ if isinstance(value, bool) else dtypes.int64 if isinstance(value, int) else (
-        dtypes.get_default_dtype())
+    return (
+        dtypes.bool_
+        if isinstance(value, bool)
+        else dtypes.int64
+        if isinstance(value, int)
+        else (dtypes.get_default_dtype())
+    )
 
 
 @public("full", forms="f")
-def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-         out: Any = None) -> Tensor:
+def full(
+    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None
+) -> Tensor:
     """A tensor filled with one value, whose type decides the dtype (torch.full)."""
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
@@ -257,15 +305,23 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
 
 
 @public("full_like", forms="f")
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-              memory_format: Any = None) -> Tensor:
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """As `full`, with the shape and dtype of `input`."""
     return full(tuple(input.shape), fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
 
 
 @public("new_full", forms="m")
-def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False,
-             device: Any = None) -> Tensor:
+def new_full(
+    self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+) -> Tensor:
     """As `full`, with the dtype of this tensor."""
     return full(size, fill_value, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
@@ -285,8 +341,16 @@ def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False) -> 
 
 
 @public("arange", forms="f")
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
-           requires_grad: bool = False, out: Any = None) -> Tensor:
+def arange(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Any = None,
+) -> Tensor:
     """start, start + step, ... before end; int64 for integers, else the default dtype (torch.arange)."""
     if end is None:
         start, end = 0, start
@@ -304,8 +368,16 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
 
 
 @public("linspace", forms="f")
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-             out: Any = None) -> Tensor:
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Any = None,
+) -> Tensor:
     """`steps` values evenly spaced from start to end inclusive (torch.linspace)."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -322,8 +394,16 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
 
 
 @public("logspace", forms="f")
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
-             requires_grad: bool = False) -> Tensor:
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """base ** linspace(start, end, steps) (torch.logspace)."""
     powers = linspace(start, end, steps, dtype=dtypes.float64)
     return finish(np.power(float(base), powers.array).astype(np_of(dtype)), requires_grad, device)

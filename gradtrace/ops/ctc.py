@@ -84,10 +84,13 @@ def slopes(g: Any, log_probs: Any, labels: Rows, lengths: tuple[int, ...], blank
 
 
 ctc_backward = op("_ctc_loss_backward(g, log_probs; labels, lengths, blank, zero_infinity)", slopes, undefined=True)
-ctc = op("_ctc_loss(log_probs; labels, lengths, blank, zero_infinity)",
-         lambda x, labels, lengths, blank, zero_infinity: negative_logs(x, labels, lengths, blank),
-         node="CtcLossBackward0", lacks=("bi", "ctc_loss_cpu"),
-         log_probs=d("log_probs", lambda xp, g, out, log_probs, *how: xp._ctc_loss_backward(g, log_probs, *how)))
+ctc = op(
+    "_ctc_loss(log_probs; labels, lengths, blank, zero_infinity)",
+    lambda x, labels, lengths, blank, zero_infinity: negative_logs(x, labels, lengths, blank),
+    node="CtcLossBackward0",
+    lacks=("bi", "ctc_loss_cpu"),
+    log_probs=d("log_probs", lambda xp, g, out, log_probs, *how: xp._ctc_loss_backward(g, log_probs, *how)),
+)
 
 
 def as_lengths(name: str, value: Any, batch: int) -> tuple[int, ...]:
@@ -108,14 +111,18 @@ def as_labels(targets: Any, lengths: tuple[int, ...], classes: int) -> Rows:
     """Each sample's labels, from rows (N, S) or all behind each other."""
     if targets.ndim == 1:
         if len(targets) != sum(lengths):
-            raise RuntimeError(f"Expected tensor to have size {sum(lengths)} at dimension 0, but got size "
-                               f"{len(targets)} for argument #2 'targets' {PLACE}")
+            raise RuntimeError(
+                f"Expected tensor to have size {sum(lengths)} at dimension 0, but got size "
+                f"{len(targets)} for argument #2 'targets' {PLACE}"
+            )
         ends = np.cumsum(lengths)
         rows = [targets[end - n : end] for end, n in zip(ends, lengths, strict=True)]
     else:
         if targets.shape[1] < max(lengths, default=0):
-            raise RuntimeError(f"Expected tensor to have size at least {max(lengths)} at dimension 1, but got size "
-                               f"{targets.shape[1]} for argument #2 'targets' {PLACE}")
+            raise RuntimeError(
+                f"Expected tensor to have size at least {max(lengths)} at dimension 1, but got size "
+                f"{targets.shape[1]} for argument #2 'targets' {PLACE}"
+            )
         rows = [targets[i, :n] for i, n in enumerate(lengths)]
     labels = tuple(tuple(int(v) for v in row) for row in rows)
     for one in (v for row in labels for v in row):
@@ -125,14 +132,28 @@ def as_labels(targets: Any, lengths: tuple[int, ...], classes: int) -> Rows:
 
 
 @public("ctc_loss", forms="f")
-def ctc_of_torch(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
-                 reduction: int = 0, zero_infinity: bool = False) -> Tensor:
+def ctc_of_torch(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = 0,
+    zero_infinity: bool = False,
+) -> Tensor:
     """As nn.functional.ctc_loss, the reduction being 0 for none, 1 for the mean, 2 for the sum (torch.ctc_loss)."""
     return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, REDUCTIONS[reduction], zero_infinity)
 
 
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
-             reduction: str = "mean", zero_infinity: bool = False) -> Tensor:
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
     """The negative log likelihood of label sequences (torch.nn.functional.ctc_loss).
 
     log_probs (T, N, C) or (T, C), a log_softmax; targets (N, S), (S), or all samples' labels in one row; the mean

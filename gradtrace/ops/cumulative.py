@@ -98,14 +98,33 @@ def part(xp: Any, g: Any, self: Any, out: Any, dim: int) -> Any:
     return xp.exp(xp.flip(xp.logcumsumexp(xp.flip(logs, (dim,)), dim), (dim,)) + self)
 
 
-shift = op("shift(self; dim, steps, fill)", shift_kernel, node="ConstantPadNdBackward0",
-           self=d("", lambda xp, g, out, self, dim, steps, fill: xp.shift(g, dim, -steps, 0)))
-cumsum = op("cumsum(self; dim, dtype)", running("add"), c_order=True, node="CumsumBackward0",
-            self=d("", lambda xp, g, out, self, dim, dtype=None: backwards(xp, "cumsum", g, dim)))
-cumprod = op("cumprod(self; dim, dtype)", running("multiply"), c_order=True, node="CumprodBackward0",
-             self=d("self out", lambda xp, g, out, self, dim, dtype=None: cumprod_grad(xp, g, self, out, dim)))
-logcumsumexp = op("logcumsumexp(self; dim)", running_log_sum, c_order=True, node="LogcumsumexpBackward0",
-                  self=d("self out", lambda xp, g, out, self, dim: logcumsumexp_grad(xp, g, self, out, dim)))
+shift = op(
+    "shift(self; dim, steps, fill)",
+    shift_kernel,
+    node="ConstantPadNdBackward0",
+    self=d("", lambda xp, g, out, self, dim, steps, fill: xp.shift(g, dim, -steps, 0)),
+)
+cumsum = op(
+    "cumsum(self; dim, dtype)",
+    running("add"),
+    c_order=True,
+    node="CumsumBackward0",
+    self=d("", lambda xp, g, out, self, dim, dtype=None: backwards(xp, "cumsum", g, dim)),
+)
+cumprod = op(
+    "cumprod(self; dim, dtype)",
+    running("multiply"),
+    c_order=True,
+    node="CumprodBackward0",
+    self=d("self out", lambda xp, g, out, self, dim, dtype=None: cumprod_grad(xp, g, self, out, dim)),
+)
+logcumsumexp = op(
+    "logcumsumexp(self; dim)",
+    running_log_sum,
+    c_order=True,
+    node="LogcumsumexpBackward0",
+    self=d("self out", lambda xp, g, out, self, dim: logcumsumexp_grad(xp, g, self, out, dim)),
+)
 
 
 # ---- the public names

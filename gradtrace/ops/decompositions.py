@@ -138,8 +138,7 @@ def qr_grad(xp: Any, g: Any, out: Any, shape: Any, mode: str) -> Any:
             "mode='reduced') if you are going to differentiate through linalg.qr."
         )
     if mode == "complete" and m > n:
-        raise RuntimeError(
-            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
     q, r = out
     gq, gr = g
     gq = xp.zeros_like(q) if gq is None else gq
@@ -167,12 +166,12 @@ def pinv_grad(xp: Any, g: Any, a: Any, out: Any) -> Any:
     if a.shape[-2] <= a.shape[-1]:
         k = times(gt, out)
         kt = times(k, turned)
-        return (-transposed(xp, times(out, k)) + kt - times(times(a, out), kt)
-                + times(times(turned, out), gt - times(k, a)))
+        return (
+            -transposed(xp, times(out, k)) + kt - times(times(a, out), kt) + times(times(turned, out), gt - times(k, a))
+        )
     k = times(out, gt)
     tk = times(turned, k)
-    return (-transposed(xp, times(k, out)) + times(times(gt - times(a, k), out), turned) + tk
-            - times(times(tk, out), a))
+    return -transposed(xp, times(k, out)) + times(times(gt - times(a, k), out), turned) + tk - times(times(tk, out), a)
 
 
 def lstsq_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
@@ -200,18 +199,48 @@ def count_of(x: Any) -> int:
     return math.prod(x.shape)
 
 
-eigh_ = op("eigh(A; lower)", eigh_kernel, node="LinalgEighBackward0", outputs=2, missing="none",
-           A=d("out", lambda xp, g, out, A, lower: eigh_grad(xp, g, out)))
-svd_ = op("svd(A; full_matrices)", svd_kernel, node="LinalgSvdBackward0", outputs=3, missing="none",
-          A=d("out", lambda xp, g, out, A, full_matrices: svd_grad(xp, g, out)))
-qr_ = op("qr(A; mode)", qr_kernel, node="LinalgQrBackward0", outputs=2, missing="none",
-         A=d("~A out", lambda xp, g, out, A, mode: qr_grad(xp, g, out, A.shape, mode)))
-pinv_ = op("pinv(A; atol, rtol, hermitian)", pinv_kernel, node="LinalgPinvBackward0",
-           A=d("A out", lambda xp, g, out, A, atol, rtol, hermitian: pinv_grad(xp, g, A, out)))
-lstsq_ = op("lstsq(A, B; rcond, driver, vector)", lstsq_kernel, node="LinalgLstsqBackward0", outputs=4,
-            differentiable=(0, 1), missing="none", joint=d("A B out0 out1", lstsq_grad))
-matrix_rank_ = op("matrix_rank(A; atol, rtol, hermitian)", lambda a, atol, rtol, hermitian: rank_kernel(
-    a, atol, rtol, hermitian))
+eigh_ = op(
+    "eigh(A; lower)",
+    eigh_kernel,
+    node="LinalgEighBackward0",
+    outputs=2,
+    missing="none",
+    A=d("out", lambda xp, g, out, A, lower: eigh_grad(xp, g, out)),
+)
+svd_ = op(
+    "svd(A; full_matrices)",
+    svd_kernel,
+    node="LinalgSvdBackward0",
+    outputs=3,
+    missing="none",
+    A=d("out", lambda xp, g, out, A, full_matrices: svd_grad(xp, g, out)),
+)
+qr_ = op(
+    "qr(A; mode)",
+    qr_kernel,
+    node="LinalgQrBackward0",
+    outputs=2,
+    missing="none",
+    A=d("~A out", lambda xp, g, out, A, mode: qr_grad(xp, g, out, A.shape, mode)),
+)
+pinv_ = op(
+    "pinv(A; atol, rtol, hermitian)",
+    pinv_kernel,
+    node="LinalgPinvBackward0",
+    A=d("A out", lambda xp, g, out, A, atol, rtol, hermitian: pinv_grad(xp, g, A, out)),
+)
+lstsq_ = op(
+    "lstsq(A, B; rcond, driver, vector)",
+    lstsq_kernel,
+    node="LinalgLstsqBackward0",
+    outputs=4,
+    differentiable=(0, 1),
+    missing="none",
+    joint=d("A B out0 out1", lstsq_grad),
+)
+matrix_rank_ = op(
+    "matrix_rank(A; atol, rtol, hermitian)", lambda a, atol, rtol, hermitian: rank_kernel(a, atol, rtol, hermitian)
+)
 
 
 def rank_kernel(a: Any, atol: float, rtol: float, hermitian: bool) -> Any:
@@ -256,7 +285,8 @@ def linalg_svd(input: Tensor, full_matrices: bool = True, *, driver: str | None 
     """(U, S, Vh) with input = U @ diag(S) @ Vh (torch.linalg.svd)."""
     if driver is not None:
         raise RuntimeError(
-            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
     return result_type("linalg_svd", "U", "S", "Vh")(singular(input, full_matrices))
 
 
@@ -283,7 +313,8 @@ def factored(input: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     check_float("linalg.qr", input)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
-            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
     return qr_(input, mode)
 
 
@@ -335,8 +366,7 @@ def lstsq(input: Tensor, other: Tensor, rcond: Any = None, *, driver: str | None
     check_matrix("torch.linalg.lstsq", input, "input")
     whole_numbers_refused(input)
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
-        raise RuntimeError(
-            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     vector = other.ndim == 1 or (other.ndim == input.ndim - 1 and other.shape == input.shape[:-1])
     if input.shape[-2] != other.shape[-1 if vector else -2]:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
@@ -346,8 +376,9 @@ def lstsq(input: Tensor, other: Tensor, rcond: Any = None, *, driver: str | None
 
 
 @torch_function("matrix_rank", forms="l", renamed={"A": "input"})
-def matrix_rank(input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None,
-                rtol: Any = None) -> Tensor:
+def matrix_rank(
+    input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Tensor:
     """How many singular values are above the tolerance, int64 (torch.linalg.matrix_rank)."""
     check_matrix("torch.linalg.matrix_rank", input, "input")
     whole_numbers_refused(input)

@@ -30,32 +30,57 @@ def overwritten(a: Any, part: Any, src: Any) -> Any:
     return out
 
 
-diagonal_copy = op("diagonal_copy(self; offset, dim1, dim2)", lambda a, *rest: np.array(np.diagonal(a, *rest)),
-                   node="DiagonalBackward0_copy",
-                   self=d("~self", lambda xp, g, out, self, *rest: xp.diagonal_place(g, tuple(self.shape), *rest)))
-diag_embed_record = op("diag_embed(self; offset, dim1, dim2)", embed_kernel, node="DiagEmbedBackward0",
-                       self=d("", lambda xp, g, out, self, *rest: xp.diagonal(g, *rest)))
+diagonal_copy = op(
+    "diagonal_copy(self; offset, dim1, dim2)",
+    lambda a, *rest: np.array(np.diagonal(a, *rest)),
+    node="DiagonalBackward0_copy",
+    self=d("~self", lambda xp, g, out, self, *rest: xp.diagonal_place(g, tuple(self.shape), *rest)),
+)
+diag_embed_record = op(
+    "diag_embed(self; offset, dim1, dim2)",
+    embed_kernel,
+    node="DiagEmbedBackward0",
+    self=d("", lambda xp, g, out, self, *rest: xp.diagonal(g, *rest)),
+)
 diagonal_scatter_record = op(
     "diagonal_scatter(self, src; offset, dim1, dim2)",
-    lambda a, src, *rest: overwritten(a, lambda x: writable(x, *rest), src), node="DiagonalScatterBackward0",
-    self=d("~src", lambda xp, g, out, self, src, *rest: xp.diagonal_scatter(
-        g, xp.zeros_like(xp.diagonal(g, *rest)), *rest)),
-    src=d("", lambda xp, g, out, self, src, *rest: xp.diagonal(g, *rest)))
+    lambda a, src, *rest: overwritten(a, lambda x: writable(x, *rest), src),
+    node="DiagonalScatterBackward0",
+    self=d(
+        "~src", lambda xp, g, out, self, src, *rest: xp.diagonal_scatter(g, xp.zeros_like(xp.diagonal(g, *rest)), *rest)
+    ),
+    src=d("", lambda xp, g, out, self, src, *rest: xp.diagonal(g, *rest)),
+)
 select_scatter_record = op(
     "select_scatter(self, src; dim, index)",
-    lambda a, src, dim, index: overwritten(a, lambda x: x[along(dim, index)], src), node="SelectScatterBackward0",
-    self=d("", lambda xp, g, out, self, src, dim, index: xp.select_scatter(
-        g, xp.zeros_like(xp.select(g, dim, index)), dim, index)),
-    src=d("", lambda xp, g, out, self, src, dim, index: xp.select(g, dim, index)))
+    lambda a, src, dim, index: overwritten(a, lambda x: x[along(dim, index)], src),
+    node="SelectScatterBackward0",
+    self=d(
+        "",
+        lambda xp, g, out, self, src, dim, index: xp.select_scatter(
+            g, xp.zeros_like(xp.select(g, dim, index)), dim, index
+        ),
+    ),
+    src=d("", lambda xp, g, out, self, src, dim, index: xp.select(g, dim, index)),
+)
 slice_scatter_record = op(
     "slice_scatter(self, src; dim, start, stop, step)",
     lambda a, src, dim, *ends: overwritten(a, lambda x: x[along(dim, slice(*ends))], src),
     node="SliceScatterBackward0",
-    self=d("", lambda xp, g, out, self, src, dim, *ends: xp.slice_scatter(
-        g, xp.zeros_like(xp.slice(g, dim, *ends)), dim, *ends)),
-    src=d("", lambda xp, g, out, self, src, dim, *ends: xp.slice(g, dim, *ends)))
-block_diag_record = op("block_diag(*tensors)", lambda arrays: blocks(arrays), node="BlockDiagBackward0",
-                       joint=d("~tensors", lambda xp, wanted, g, out, tensors: block_grads(xp, wanted, g, tensors)))
+    self=d(
+        "",
+        lambda xp, g, out, self, src, dim, *ends: xp.slice_scatter(
+            g, xp.zeros_like(xp.slice(g, dim, *ends)), dim, *ends
+        ),
+    ),
+    src=d("", lambda xp, g, out, self, src, dim, *ends: xp.slice(g, dim, *ends)),
+)
+block_diag_record = op(
+    "block_diag(*tensors)",
+    lambda arrays: blocks(arrays),
+    node="BlockDiagBackward0",
+    joint=d("~tensors", lambda xp, wanted, g, out, tensors: block_grads(xp, wanted, g, tensors)),
+)
 
 
 def blocks(arrays: Any) -> Any:

@@ -16,27 +16,38 @@ from gradtrace.ops.loss import reduced, reduction_named
 from gradtrace.ops.norms import distance_grad, norm_grad, norm_kernel
 from gradtrace.ops.numbers import add_number
 
-norm_of = op("norm_of(self; p, dims, keepdim)", norm_kernel, node="NormBackward1", promote="float",
-             self=d("self out", lambda xp, g, out, self, p, dims, keepdim: norm_grad(
-                 xp, g, self, out, p, dims, keepdim)))
-trilinear = op("trilinear(a, weight, b)", lambda a, w, b: np.einsum("ni,oij,nj->no", a, w, b, optimize=True),
-               node="TrilinearBackward0",
-               a=d("weight b", lambda xp, g, out, a, weight, b: xp.bilinear_rows(g, weight, b)),
-               weight=d("a b", lambda xp, g, out, a, weight, b: xp.outer_sum(g, a, b)),
-               b=d("a weight", lambda xp, g, out, a, weight, b: xp.bilinear_rows(
-                   g, xp.transpose(weight, 1, 2), a)))
+norm_of = op(
+    "norm_of(self; p, dims, keepdim)",
+    norm_kernel,
+    node="NormBackward1",
+    promote="float",
+    self=d("self out", lambda xp, g, out, self, p, dims, keepdim: norm_grad(xp, g, self, out, p, dims, keepdim)),
+)
+trilinear = op(
+    "trilinear(a, weight, b)",
+    lambda a, w, b: np.einsum("ni,oij,nj->no", a, w, b, optimize=True),
+    node="TrilinearBackward0",
+    a=d("weight b", lambda xp, g, out, a, weight, b: xp.bilinear_rows(g, weight, b)),
+    weight=d("a b", lambda xp, g, out, a, weight, b: xp.outer_sum(g, a, b)),
+    b=d("a weight", lambda xp, g, out, a, weight, b: xp.bilinear_rows(g, xp.transpose(weight, 1, 2), a)),
+)
 # sum_oj g[n,o] w[o,i,j] b[n,j], and sum_n g[n,o] a[n,i] b[n,j]: the derivatives of trilinear, and of each other.
-bilinear_rows = op("bilinear_rows(g, weight, b)", lambda g, w, b: np.einsum("no,oij,nj->ni", g, w, b, optimize=True),
-                   node="TrilinearBackward0",
-                   g=d("weight b", lambda xp, h, out, g, weight, b: xp.trilinear(h, weight, b)),
-                   weight=d("g b", lambda xp, h, out, g, weight, b: xp.outer_sum(g, h, b)),
-                   b=d("g weight", lambda xp, h, out, g, weight, b: xp.bilinear_rows(
-                       g, xp.transpose(weight, 1, 2), h)))
-outer_sum = op("outer_sum(g, a, b)", lambda g, a, b: np.einsum("no,ni,nj->oij", g, a, b, optimize=True),
-               node="TrilinearBackward0",
-               g=d("a b", lambda xp, h, out, g, a, b: xp.trilinear(a, h, b)),
-               a=d("g b", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, h, b)),
-               b=d("g a", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, xp.transpose(h, 1, 2), a)))
+bilinear_rows = op(
+    "bilinear_rows(g, weight, b)",
+    lambda g, w, b: np.einsum("no,oij,nj->ni", g, w, b, optimize=True),
+    node="TrilinearBackward0",
+    g=d("weight b", lambda xp, h, out, g, weight, b: xp.trilinear(h, weight, b)),
+    weight=d("g b", lambda xp, h, out, g, weight, b: xp.outer_sum(g, h, b)),
+    b=d("g weight", lambda xp, h, out, g, weight, b: xp.bilinear_rows(g, xp.transpose(weight, 1, 2), h)),
+)
+outer_sum = op(
+    "outer_sum(g, a, b)",
+    lambda g, a, b: np.einsum("no,ni,nj->oij", g, a, b, optimize=True),
+    node="TrilinearBackward0",
+    g=d("a b", lambda xp, h, out, g, a, b: xp.trilinear(a, h, b)),
+    a=d("g b", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, h, b)),
+    b=d("g a", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, xp.transpose(h, 1, 2), a)),
+)
 
 
 @public("normalize", forms="n")
@@ -50,9 +61,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """The cosine of the angle between vectors along dim, norms at least eps (torch.nn.functional.cosine_similarity)."""
     common = dtypes.result_type((x1._data, True), (x2._data, True))
     if not common.is_floating_point:
-        raise RuntimeError(
-            f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}"
-        )
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}")
     x1, x2 = x1.to(common), x2.to(common)
     if tuple(x1.shape) != tuple(x2.shape):
         x1, x2 = broadcast_tensors(x1, x2)
@@ -93,26 +102,30 @@ def pdist_grad(xp: Any, g: Any, x: Any, out: Any, p: float, first: Any, second: 
     return xp.index_place(None, share, shape, (first,)) - xp.index_place(None, share, shape, (second,))
 
 
-pdist_record = op("pdist(self; p, first, second)", lambda x, p, i, j: norm_kernel(x[i] - x[j], p, (1,), False),
-                  node="PdistBackward0",
-                  self=d("self out", lambda xp, g, out, self, p, first, second: xp.pdist_backward(
-                      g, self, out, p, first, second)))
-not_differentiable("pdist_backward(g, self, pdist; p, first, second)", pdist_grad, "PdistBackwardBackward0",
-                   "_pdist_backward")
+pdist_record = op(
+    "pdist(self; p, first, second)",
+    lambda x, p, i, j: norm_kernel(x[i] - x[j], p, (1,), False),
+    node="PdistBackward0",
+    self=d("self out", lambda xp, g, out, self, p, first, second: xp.pdist_backward(g, self, out, p, first, second)),
+)
+not_differentiable(
+    "pdist_backward(g, self, pdist; p, first, second)", pdist_grad, "PdistBackwardBackward0", "_pdist_backward"
+)
 
 
 @public("bilinear", forms="fn")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input1^T weight[o] input2 + bias for each output o (torch.nn.functional.bilinear)."""
     if input1.ndim != input2.ndim:
-        raise RuntimeError("bilinear(): input dimensions do not match: got "
-                           f"{input1.ndim} and {input2.ndim}")
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     if input1.shape[-1] != weight.shape[1]:
-        raise RuntimeError(f"bilinear(): input1 size does not match weight size: got {input1.shape[-1]} but expected "
-                           f"{weight.shape[1]}")
+        raise RuntimeError(
+            f"bilinear(): input1 size does not match weight size: got {input1.shape[-1]} but expected {weight.shape[1]}"
+        )
     if input2.shape[-1] != weight.shape[2]:
-        raise RuntimeError(f"bilinear(): input2 size does not match weight size: got {input2.shape[-1]} but expected "
-                           f"{weight.shape[2]}")
+        raise RuntimeError(
+            f"bilinear(): input2 size does not match weight size: got {input2.shape[-1]} but expected {weight.shape[2]}"
+        )
     given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
     if len({t.dtype for t in given.values()}) > 1:
         kinds = ", ".join(f"{name}: {t.dtype.cpp_name}" for name, t in given.items())
@@ -124,7 +137,12 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 @public("cosine_embedding_loss", forms="fn")
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
     """1 - cos where target is 1, max(0, cos - margin) where it is -1 (torch.nn.functional.cosine_embedding_loss)."""
@@ -142,8 +160,16 @@ def cosine_embedding_loss(
 
 @public("triplet_margin_loss", forms="fn")
 def triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
-    swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """max(0, margin + d(anchor, positive) - d(anchor, negative)) (torch.nn.functional.triplet_margin_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
@@ -158,8 +184,14 @@ def triplet_margin_loss(
 
 @public("triplet_margin_with_distance_loss", forms="n")
 def triplet_margin_with_distance_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[..., Any] | None = None,
-    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[..., Any] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
 ) -> Tensor:
     """triplet_margin_loss with any distance (torch.nn.functional.triplet_margin_with_distance_loss)."""
     reduction = reduction_named(reduction)

@@ -79,9 +79,11 @@ public("dropout", forms="f")(dropout_function)
 def _channels(name: str, low: int, high: int) -> Any:
     def function(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
         if not low <= input.ndim <= high and name == "dropout1d":
-            raise RuntimeError(f"{name}: Expected 2D or 3D input, but received a {input.ndim}D input. Note that {name} "
-                               "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
-                               "dimension, and an optional batch dimension (i.e. 2D or 3D inputs).")
+            raise RuntimeError(
+                f"{name}: Expected 2D or 3D input, but received a {input.ndim}D input. Note that {name} "
+                "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
+                "dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
+            )
         checked(p)
         alone = input.ndim == low  # no batch: dim 0 holds the channels
         batch = input.unsqueeze(0) if alone and name != "dropout2d" else input

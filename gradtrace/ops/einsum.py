@@ -53,7 +53,7 @@ def split_subscripts(text: str, whose: str, start: int) -> Subscripts:
     while i < len(text):
         c = text[i]
         if c == ".":
-            if text[i:i + 3] != ELLIPSIS or ELLIPSIS in found:
+            if text[i : i + 3] != ELLIPSIS or ELLIPSIS in found:
                 raise RuntimeError(f"einsum(): found '.' for {whose} that is not part of any ellipsis")
             found.append(ELLIPSIS)
             i += 3
@@ -141,10 +141,10 @@ def contract(inputs: list[Subscripts], output: Subscripts, operands: list[Tensor
         return aligned[0].sum(dims) if dims else aligned[0]
     result = aligned[0]
     for i, other in enumerate(aligned[1:], 1):
-        later = aligned[i + 1:]
+        later = aligned[i + 1 :]
         done = [k for k in range(len(kept), len(order)) if all(t.shape[k] == 1 for t in later)]
         result = multiply(result, other, done)
-    return result.view(tuple(result.shape[:len(kept)])) if len(order) > len(kept) else result
+    return result.view(tuple(result.shape[: len(kept)])) if len(order) > len(kept) else result
 
 
 def check_sizes(full: list[Subscripts], operands: list[Tensor]) -> None:

@@ -33,11 +33,17 @@ def embedding_grad(xp: Any, g: Any, weight: Any, indices: Any, padding: int, by_
 
 
 embedding_record = op(
-    "embedding(weight; indices, padding, by_frequency)", lambda w, indices, *_: w[indices], node="EmbeddingBackward0",
-    weight=d("~weight indices", lambda xp, g, out, weight, *rest: embedding_grad(xp, g, weight, *rest)))
+    "embedding(weight; indices, padding, by_frequency)",
+    lambda w, indices, *_: w[indices],
+    node="EmbeddingBackward0",
+    weight=d("~weight indices", lambda xp, g, out, weight, *rest: embedding_grad(xp, g, weight, *rest)),
+)
 scatter_rows_record = op(
-    "scatter_rows(g; shape, indices)", scatter_rows, node="EmbeddingDenseBackwardBackward0",
-    g=d("", lambda xp, gg, out, g, shape, indices: xp.index(gg, (indices,))))
+    "scatter_rows(g; shape, indices)",
+    scatter_rows,
+    node="EmbeddingDenseBackwardBackward0",
+    g=d("", lambda xp, gg, out, g, shape, indices: xp.index(gg, (indices,))),
+)
 
 
 def checked_indices(input: Tensor, rows: int) -> Any:
@@ -76,8 +82,13 @@ def renormalise(weight: Tensor, indices: Any, max_norm: float, norm_type: float)
 
 @public("embedding", forms="n")
 def embedding(
-    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
-    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
 ) -> Tensor:
     """The rows of `weight` (V, D) at the indices `input` (...): shape (..., D) (torch.nn.functional.embedding)."""
     if not weight.ndim and weight.requires_grad:
@@ -93,9 +104,17 @@ def embedding(
 
 @public("embedding_bag", forms="n")
 def embedding_bag(
-    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
-    norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
-    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
 ) -> Tensor:
     """Sums, means or maxima of bags of rows (torch.nn.functional.embedding_bag).
 

@@ -32,7 +32,7 @@ def pick_kernel(a: Any, index: Any, dim: int) -> Any:
 def place_kernel(a: Any, index: Any, dim: int, size: int) -> Any:
     if not a.ndim:
         return a.copy()
-    shape = (*a.shape[:dim], size, *a.shape[dim + 1:])
+    shape = (*a.shape[:dim], size, *a.shape[dim + 1 :])
     out = np.zeros(shape, a.dtype)
     if a.shape[dim] == 1:
         np.put_along_axis(out, index, a, axis=dim)
@@ -158,16 +158,29 @@ def aminmax_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any, keepdim: bool)
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-fill_where = op("fill_where(onto, value; mask)", lambda onto, value, mask: np.where(mask, value, 0).astype(value.dtype),
-                node="MaskedFillBackward1", onto=d("", nothing),
-                value=d("", lambda xp, g, out, onto, value, mask: xp.sum(xp.where(mask, g, xp.zeros_like(g)))))
-pick = op("pick(self, index; dim)", pick_kernel, node="GatherBackward0",
-          self=d("~self index", lambda xp, g, out, self, index, dim: index_grad(xp, g, index, self, dim)))
+fill_where = op(
+    "fill_where(onto, value; mask)",
+    lambda onto, value, mask: np.where(mask, value, 0).astype(value.dtype),
+    node="MaskedFillBackward1",
+    onto=d("", nothing),
+    value=d("", lambda xp, g, out, onto, value, mask: xp.sum(xp.where(mask, g, xp.zeros_like(g)))),
+)
+pick = op(
+    "pick(self, index; dim)",
+    pick_kernel,
+    node="GatherBackward0",
+    self=d("~self index", lambda xp, g, out, self, index, dim: index_grad(xp, g, index, self, dim)),
+)
 
 
 def _place(name: str, node: str) -> None:
-    op(f"{name}(onto, src; index, dim, size)", lambda onto, g, *rest: place_kernel(g, *rest), node=node,
-       onto=d("", nothing), src=d("", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)))
+    op(
+        f"{name}(onto, src; index, dim, size)",
+        lambda onto, g, *rest: place_kernel(g, *rest),
+        node=node,
+        onto=d("", nothing),
+        src=d("", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)),
+    )
 
 
 _place("place", "ScatterAddBackward0")
@@ -175,25 +188,46 @@ _place("place_chosen", "ScatterBackward0")
 
 
 def _of_all(name: str, kernel: Any, node: str) -> Any:
-    return op(f"{name}(self)", kernel, node=node,
-              self=d("self out", lambda xp, g, out, self: even_grad(xp, g, self, out)))
+    return op(
+        f"{name}(self)", kernel, node=node, self=d("self out", lambda xp, g, out, self: even_grad(xp, g, self, out))
+    )
 
 
 def _along(name: str, kernel: Any, node: str) -> Any:
-    return op(f"{name}(self; dim, keepdim)", kernel, node=node, outputs=2, differentiable=(0,), missing="none",
-              self=d("~self out1", lambda xp, g, out, self, dim, keepdim: index_grad(
-                  xp, g[0], out[1], self, dim, keepdim, "place_chosen")))
+    return op(
+        f"{name}(self; dim, keepdim)",
+        kernel,
+        node=node,
+        outputs=2,
+        differentiable=(0,),
+        missing="none",
+        self=d(
+            "~self out1",
+            lambda xp, g, out, self, dim, keepdim: index_grad(xp, g[0], out[1], self, dim, keepdim, "place_chosen"),
+        ),
+    )
 
 
 def _in_groups(name: str, ufunc: str, node: str) -> Any:
-    return op(f"{name}(self; dim, keepdim)", lambda a, dims, keepdim: fold(ufunc, a, dims, keepdim), node=node,
-              self=d("self out", lambda xp, g, out, self, dim, keepdim: group_grad(xp, g, self, out, dim, keepdim)))
+    return op(
+        f"{name}(self; dim, keepdim)",
+        lambda a, dims, keepdim: fold(ufunc, a, dims, keepdim),
+        node=node,
+        self=d("self out", lambda xp, g, out, self, dim, keepdim: group_grad(xp, g, self, out, dim, keepdim)),
+    )
 
 
 def _running(name: str, ufunc: str, node: str) -> Any:
-    return op(f"{name}(self; dim)", running_extreme(ufunc), node=node, outputs=2, c_order=True,
-              differentiable=(0,), missing="none",
-              self=d("~self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out[1], self, dim)))
+    return op(
+        f"{name}(self; dim)",
+        running_extreme(ufunc),
+        node=node,
+        outputs=2,
+        c_order=True,
+        differentiable=(0,),
+        missing="none",
+        self=d("~self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out[1], self, dim)),
+    )
 
 
 max_all = _of_all("max", lambda a: fold("maximum", a, None), "MaxBackward1")
@@ -207,8 +241,14 @@ nanmedian_dim = _along("nanmedian_dim", median_along(True), "NanmedianBackward1"
 mode = _along("mode", mode_along, "ModeBackward0")
 amax = _in_groups("amax", "maximum", "AmaxBackward0")
 amin = _in_groups("amin", "minimum", "AminBackward0")
-aminmax = op("aminmax(self; dim, keepdim)", lowest_and_highest, node="AminmaxBackward0", outputs=2, missing="none",
-             self=d("self out", lambda xp, g, out, self, dim, keepdim: aminmax_grad(xp, g, self, out, dim, keepdim)))
+aminmax = op(
+    "aminmax(self; dim, keepdim)",
+    lowest_and_highest,
+    node="AminmaxBackward0",
+    outputs=2,
+    missing="none",
+    self=d("self out", lambda xp, g, out, self, dim, keepdim: aminmax_grad(xp, g, self, out, dim, keepdim)),
+)
 cummax = _running("cummax", "maximum", "CummaxBackward0")
 cummin = _running("cummin", "minimum", "CumminBackward0")
 argmax = op("argmax(self; dim, keepdim)", lambda a, dim, keepdim: np.argmax(a, axis=dim, keepdims=keepdim))
@@ -238,8 +278,7 @@ def _max_or_min(name: str, of_all: Any, along: Any, pairwise: str) -> None:
             return of_all(input)
         if isinstance(dim, (tuple, list, float, str)):
             mismatch = (
-                "      didn't match because some of the arguments have invalid types: "
-                f"(!{type(dim).__name__}!)\n"
+                f"      didn't match because some of the arguments have invalid types: (!{type(dim).__name__}!)\n"
             )
             raise TypeError(
                 f"{name}() received an invalid combination of arguments - got ({type(dim).__name__}), but expected one "
@@ -303,7 +342,8 @@ def both_extremes(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> A
     """(min, max) of all elements or along one `dim`; ties share the gradient (torch.aminmax)."""
     if dim is None and not input.numel():
         raise RuntimeError(
-            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
     found = None if dim is None else one_dim("aminmax", dim, input.ndim)
     need_elements("aminmax", input, () if found is None else (found,))
     dims = tuple(range(input.ndim)) if found is None else (found,) if input.ndim else ()

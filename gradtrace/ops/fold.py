@@ -30,18 +30,29 @@ def image_kernel(columns: Any, sizes: Ints, kernel: Ints, dilation: Ints, paddin
     return image if columns.ndim == 3 else image[0]
 
 
-im2col = op("im2col(self; kernel, dilation, padding, stride)", columns_kernel, node="Im2ColBackward0",
-            self=d("~self", lambda xp, g, out, self, *window: xp.col2im(g, tuple(self.shape[-2:]), *window)))
-col2im = op("col2im(self; sizes, kernel, dilation, padding, stride)", image_kernel, node="Col2ImBackward0",
-            self=d("", lambda xp, g, out, self, sizes, *window: xp.im2col(g, *window)))
+im2col = op(
+    "im2col(self; kernel, dilation, padding, stride)",
+    columns_kernel,
+    node="Im2ColBackward0",
+    self=d("~self", lambda xp, g, out, self, *window: xp.col2im(g, tuple(self.shape[-2:]), *window)),
+)
+col2im = op(
+    "col2im(self; sizes, kernel, dilation, padding, stride)",
+    image_kernel,
+    node="Col2ImBackward0",
+    self=d("", lambda xp, g, out, self, sizes, *window: xp.im2col(g, *window)),
+)
 
 
 def window(name: str, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Ints, ...]:
     """Pairs (kernel, dilation, padding, stride); RuntimeError for those that make no window."""
     given = (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))
     found = [pair(name, argument, value) for argument, value in given]
-    for what, short, values in (("kernel size", "kernel", found[0]), ("dilation", "dilation", found[1]),
-                                ("stride", "stride", found[3])):
+    for what, short, values in (
+        ("kernel size", "kernel", found[0]),
+        ("dilation", "dilation", found[1]),
+        ("stride", "stride", found[3]),
+    ):
         if min(values) <= 0:
             raise RuntimeError(
                 f"{what} should be greater than zero, but got {short}_height: {values[0]} {short}_width: {values[1]}"
@@ -80,7 +91,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     if input.ndim < 3:
         limit = max(input.ndim, 1)
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got 2)")
-    if input.ndim > 4 or not all(input.shape[input.ndim - 3:]):
+    if input.ndim > 4 or not all(input.shape[input.ndim - 3 :]):
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
             f"but got: {list(input.shape)}"
@@ -96,8 +107,9 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     return im2col(input, *where)
 
 
-def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
-         stride: Any = 1) -> Tensor:
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
     """Images of output_size, (N, C, H, W), in which patches (N, C k k, blocks) are summed (torch.nn.functional.fold).
 
     RuntimeError where the number of patches is another.
@@ -106,7 +118,7 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
     sizes = pair("col2im", "output_size", output_size)
     where = window("col2im", kernel_size, dilation, padding, stride)
     kernel, dilation, padding, stride = where
-    if input.ndim not in (2, 3) or not all(input.shape[input.ndim - 2:]):
+    if input.ndim not in (2, 3) or not all(input.shape[input.ndim - 2 :]):
         raise RuntimeError(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
             f"input, but got: {list(input.shape)}"

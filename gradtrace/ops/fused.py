@@ -29,8 +29,14 @@ def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
         found = rule(ARRAY, *args)
         return found if "outputs" not in fields else tuple(np.zeros(0) if f is None else f for f in found)
 
-    return op(signature, kernel, node=node, missing="none",
-              joint=d(" ".join(names), lambda xp, wanted, g, out, *args: again(xp, rule, wanted, g, args)), **fields)
+    return op(
+        signature,
+        kernel,
+        node=node,
+        missing="none",
+        joint=d(" ".join(names), lambda xp, wanted, g, out, *args: again(xp, rule, wanted, g, args)),
+        **fields,
+    )
 
 
 def again(xp: Any, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]) -> list[Any]:
@@ -42,14 +48,18 @@ def again(xp: Any, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any
         state.recorder = None  # a program's operators are recorded, not these
     try:
         points = [point(a, recorded) if asked else as_tensor(a) for a, asked in zip(args, wanted, strict=False)]
-        result = rule(TRACED, *points, *args[len(wanted):])
-        pairs = [(r, as_tensor(one)) for r, one in zip(as_tuple(result), as_tuple(g), strict=True)
-                 if one is not None and r is not None and r.requires_grad]
+        result = rule(TRACED, *points, *args[len(wanted) :])
+        pairs = [
+            (r, as_tensor(one))
+            for r, one in zip(as_tuple(result), as_tuple(g), strict=True)
+            if one is not None and r is not None and r.requires_grad
+        ]
         if not pairs:
             return [None] * len(wanted)
         chosen = [p for p, asked in zip(points, wanted, strict=True) if asked]
-        found = iter(grad([r for r, _ in pairs], chosen, [one for _, one in pairs], create_graph=recorded,
-                          allow_unused=True))
+        found = iter(
+            grad([r for r, _ in pairs], chosen, [one for _, one in pairs], create_graph=recorded, allow_unused=True)
+        )
         return [unwrapped(next(found), recorded) if asked else None for asked in wanted]
     finally:
         state.grad_enabled, state.recorder = kept
@@ -72,8 +82,9 @@ def point(a: Any, recorded: bool) -> Tensor:
     return leaf
 
 
-point_record = op("point(self)", lambda a: a, scalar=lambda a: a, node="AliasBackward0",
-                  self=d("", lambda xp, g, out, self: g))
+point_record = op(
+    "point(self)", lambda a: a, scalar=lambda a: a, node="AliasBackward0", self=d("", lambda xp, g, out, self: g)
+)
 
 
 def unwrapped(gradient: Tensor | None, recorded: bool) -> Any:
@@ -82,6 +93,7 @@ def unwrapped(gradient: Tensor | None, recorded: bool) -> Any:
 
 def not_differentiable(signature: str, rule: Rule, node: str, name: str) -> Op:
     """The record of a backward operator that PyTorch cannot differentiate again: NotImplementedError."""
+
     def refuse(*_: Any) -> Any:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 

@@ -64,7 +64,7 @@ def zeta_kernel(s: Any, x: Any) -> Any:
     """The Hurwitz zeta function sum 1/(x + i)^s for x > 0, s > 1, by Euler's and Maclaurin's sum."""
     s = s * 1.0
     z, n = shifted(x)
-    total = z ** (1 - s) / (s - 1) + 0.5 * z ** -s
+    total = z ** (1 - s) / (s - 1) + 0.5 * z**-s
     factor, power = s, z ** (-s - 1)
     for k, b in enumerate(BERNOULLI, 1):
         total = total + b / math.factorial(2 * k) * factor * power
@@ -99,7 +99,7 @@ def polygamma_kernel(x: Any, n: int) -> Any:
     if turned.any():
         cot = 1 / np.tan(math.pi * (x - np.round(x)))
         if n == 1:
-            out = np.where(turned, math.pi ** 2 / np.sin(math.pi * x) ** 2 - out, out)
+            out = np.where(turned, math.pi**2 / np.sin(math.pi * x) ** 2 - out, out)
         else:
             out = np.where(turned, (-1.0) ** n * out - math.pi ** (n + 1) * cotangent_slope(n, cot), out)
     if n == 1:
@@ -120,15 +120,35 @@ def mvlgamma_grad(xp: Any, g: Any, x: Any, p: int) -> Any:
     return g * slope
 
 
-digamma = op("digamma(self)", wide(digamma_kernel), node="DigammaBackward0", promote="float",
-             self=d("self", lambda xp, g, out, self: g * xp.polygamma(self, 1)))
-lgamma = op("lgamma(self)", wide(lgamma_kernel), node="LgammaBackward0", promote="float",
-            self=d("self", lambda xp, g, out, self: g * xp.digamma(self)))
-polygamma_record = op("polygamma(self; n)", wide(polygamma_kernel), node="PolygammaBackward0", promote="float",
-                      inplace_node="PolygammaBackward1",
-                      self=d("self", lambda xp, g, out, self, n: g * xp.polygamma(self, n + 1)))
-mvlgamma_record = op("mvlgamma(self; p)", wide(mvlgamma_kernel), node="MvlgammaBackward0", promote="float",
-                     self=d("self", lambda xp, g, out, self, p: mvlgamma_grad(xp, g, self, p)))
+digamma = op(
+    "digamma(self)",
+    wide(digamma_kernel),
+    node="DigammaBackward0",
+    promote="float",
+    self=d("self", lambda xp, g, out, self: g * xp.polygamma(self, 1)),
+)
+lgamma = op(
+    "lgamma(self)",
+    wide(lgamma_kernel),
+    node="LgammaBackward0",
+    promote="float",
+    self=d("self", lambda xp, g, out, self: g * xp.digamma(self)),
+)
+polygamma_record = op(
+    "polygamma(self; n)",
+    wide(polygamma_kernel),
+    node="PolygammaBackward0",
+    promote="float",
+    inplace_node="PolygammaBackward1",
+    self=d("self", lambda xp, g, out, self, n: g * xp.polygamma(self, n + 1)),
+)
+mvlgamma_record = op(
+    "mvlgamma(self; p)",
+    wide(mvlgamma_kernel),
+    node="MvlgammaBackward0",
+    promote="float",
+    self=d("self", lambda xp, g, out, self, p: mvlgamma_grad(xp, g, self, p)),
+)
 
 unary(digamma)
 unary(lgamma)

@@ -103,8 +103,11 @@ def regularised(a: Any, x: Any, upper: bool) -> Any:
     tiny = upper & (x <= 1.1) & (a <= np.where(x <= 0.5, -0.4 / np.log(np.minimum(x, 0.5)), x * 1.1))
     fraction = ~tiny & (x > a + 1)
     series = ~tiny & ~fraction
-    for chosen, function, gives_upper in ((tiny, upper_series, True), (fraction, upper_fraction, True),
-                                          (series, lower_series, False)):
+    for chosen, function, gives_upper in (
+        (tiny, upper_series, True),
+        (fraction, upper_fraction, True),
+        (series, lower_series, False),
+    ):
         if chosen.any():
             found = function(a[chosen], x[chosen])
             out[chosen] = found if gives_upper == upper else 1 - found
@@ -141,13 +144,24 @@ def slope(xp: Any, g: Any, a: Any, x: Any) -> Any:
     return g * xp.exp(xp.log(x) * (a - 1) - x - xp.lgamma(a))
 
 
-igamma = op("igamma(self, other)", incomplete(False), node="IgammaBackward0", promote="arith",
-            lacks=("bi", "igamma_cpu"),
-            self=no_derivative("igamma: input"),
-            other=d("self other", lambda xp, g, out, self, other: slope(xp, g, self, other)))
-igammac = op("igammac(self, other)", incomplete(True), node="IgammacBackward0", promote="arith",
-             lacks=("bi", "igammac_cpu"), self=no_derivative("igammac: input"),
-             other=d("self other", lambda xp, g, out, self, other: -slope(xp, g, self, other)))
+igamma = op(
+    "igamma(self, other)",
+    incomplete(False),
+    node="IgammaBackward0",
+    promote="arith",
+    lacks=("bi", "igamma_cpu"),
+    self=no_derivative("igamma: input"),
+    other=d("self other", lambda xp, g, out, self, other: slope(xp, g, self, other)),
+)
+igammac = op(
+    "igammac(self, other)",
+    incomplete(True),
+    node="IgammacBackward0",
+    promote="arith",
+    lacks=("bi", "igammac_cpu"),
+    self=no_derivative("igammac: input"),
+    other=d("self other", lambda xp, g, out, self, other: -slope(xp, g, self, other)),
+)
 
 
 def _of_two(record: Any, alias: str) -> None:
@@ -160,8 +174,10 @@ def _of_two(record: Any, alias: str) -> None:
         return record(input, other)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The regularised {'upper' if name[-1] == 'c' else 'lower'} incomplete gamma function of input "\
-                       f"(a) at other (x) (torch.{name})."
+    function.__doc__ = (
+        f"The regularised {'upper' if name[-1] == 'c' else 'lower'} incomplete gamma function of input "
+        f"(a) at other (x) (torch.{name})."
+    )
     expose(function, name, forms="fm", record=record)
     expose(function, alias, forms="s", record=record)
     expose_inplace(record, name)
@@ -195,9 +211,14 @@ def hurwitz(s: Any, q: Any) -> Any:
     return out.astype(dtype)
 
 
-zeta_record = op("zeta(self, other)", hurwitz, node="SpecialZetaBackward0", promote="float",
-                 self=no_derivative("zeta"),
-                 other=d("self other", lambda xp, g, out, self, other: g * -self * xp.zeta(self + 1, other)))
+zeta_record = op(
+    "zeta(self, other)",
+    hurwitz,
+    node="SpecialZetaBackward0",
+    promote="float",
+    self=no_derivative("zeta"),
+    other=d("self other", lambda xp, g, out, self, other: g * -self * xp.zeta(self + 1, other)),
+)
 
 
 @public("zeta", forms="s")

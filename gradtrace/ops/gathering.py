@@ -18,29 +18,52 @@ from gradtrace.ops.index import gather, grid, index_put, index_select, nothing, 
 from gradtrace.ops.index_checks import added_index, flat_positions, gather_index, scatter_index, select_index
 from gradtrace.ops.indexing import index_arrays
 
-masked_fill = op("masked_fill(self; mask, value)", lambda a, mask, value: np.where(mask, np.asarray(value).astype(
-    a.dtype), a), c_order=True,
-                   node="MaskedFillBackward0",
-    self=d("mask", lambda xp, g, out, self, mask, value: xp.zeroed(g, mask)))
-masked_fill_tensor = op("masked_fill_tensor(self, value; mask)", lambda a, value, mask: np.where(
-    mask, value.astype(a.dtype), a), c_order=True,
-                   node="MaskedFillBackward1",
+masked_fill = op(
+    "masked_fill(self; mask, value)",
+    lambda a, mask, value: np.where(mask, np.asarray(value).astype(a.dtype), a),
+    c_order=True,
+    node="MaskedFillBackward0",
+    self=d("mask", lambda xp, g, out, self, mask, value: xp.zeroed(g, mask)),
+)
+masked_fill_tensor = op(
+    "masked_fill_tensor(self, value; mask)",
+    lambda a, value, mask: np.where(mask, value.astype(a.dtype), a),
+    c_order=True,
+    node="MaskedFillBackward1",
     self=d("mask", lambda xp, g, out, self, value, mask: xp.zeroed(g, mask)),
-    value=d("mask", lambda xp, g, out, self, value, mask: xp.where(mask, g, xp.zeros_like(g))))
-masked_select = op("masked_select(self; mask)", lambda a, mask: np.broadcast_arrays(a, mask)[0][np.broadcast_to(
-    mask, np.broadcast_shapes(a.shape, mask.shape))], node="MaskedSelectBackward0",
-    self=d("~self mask", lambda xp, g, out, self, mask: xp.mask_place(None, g, np.broadcast_to(
-        plain(mask), np.broadcast_shapes(tuple(self.shape), tuple(mask.shape))))))
-mask_place = op("mask_place(onto, source; mask)", lambda onto, source, mask: mask_kernel(source, mask),
-                node="MaskedScatterBackward0", onto=d("", nothing),
-                source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))))
-take_record = op("take(self; index)", lambda a, index: a.reshape(-1)[index], node="TakeBackward0",
-                 self=d("~self index", lambda xp, g, out, self, index: xp.put_flat(
-                     None, g, index, tuple(self.shape))))
-put_flat = op("put_flat(zeros, source; index, shape)", lambda zeros, source, index, shape: place_kernel(
-    source, index, shape), node="PutBackward0",
+    value=d("mask", lambda xp, g, out, self, value, mask: xp.where(mask, g, xp.zeros_like(g))),
+)
+masked_select = op(
+    "masked_select(self; mask)",
+    lambda a, mask: np.broadcast_arrays(a, mask)[0][np.broadcast_to(mask, np.broadcast_shapes(a.shape, mask.shape))],
+    node="MaskedSelectBackward0",
+    self=d(
+        "~self mask",
+        lambda xp, g, out, self, mask: xp.mask_place(
+            None, g, np.broadcast_to(plain(mask), np.broadcast_shapes(tuple(self.shape), tuple(mask.shape)))
+        ),
+    ),
+)
+mask_place = op(
+    "mask_place(onto, source; mask)",
+    lambda onto, source, mask: mask_kernel(source, mask),
+    node="MaskedScatterBackward0",
+    onto=d("", nothing),
+    source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))),
+)
+take_record = op(
+    "take(self; index)",
+    lambda a, index: a.reshape(-1)[index],
+    node="TakeBackward0",
+    self=d("~self index", lambda xp, g, out, self, index: xp.put_flat(None, g, index, tuple(self.shape))),
+)
+put_flat = op(
+    "put_flat(zeros, source; index, shape)",
+    lambda zeros, source, index, shape: place_kernel(source, index, shape),
+    node="PutBackward0",
     zeros=d("", lambda xp, g, out, zeros, source, index, shape: xp.zeros_like(g)),
-    source=d("", lambda xp, g, out, zeros, source, index, shape: xp.take(g, index)))
+    source=d("", lambda xp, g, out, zeros, source, index, shape: xp.take(g, index)),
+)
 
 
 def mask_kernel(source: Any, mask: Any) -> Any:
@@ -49,10 +72,14 @@ def mask_kernel(source: Any, mask: Any) -> Any:
     return out
 
 
-index_add = op("index_add(self, source; dim, index, alpha)", lambda a, source, dim, i, alpha: index_add_kernel(
-    a, source, dim, i, alpha), c_order=True, node="IndexAddBackward0",
+index_add = op(
+    "index_add(self, source; dim, index, alpha)",
+    lambda a, source, dim, i, alpha: index_add_kernel(a, source, dim, i, alpha),
+    c_order=True,
+    node="IndexAddBackward0",
     self=d("", lambda xp, g, out, self, source, dim, index, alpha: g),
-    source=d("index", lambda xp, g, out, self, source, dim, index, alpha: xp.index_select(g, dim, index) * alpha))
+    source=d("index", lambda xp, g, out, self, source, dim, index, alpha: xp.index_select(g, dim, index) * alpha),
+)
 
 
 def scatter_by_kernel(a: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
@@ -77,10 +104,13 @@ def index_add_kernel(a: Any, source: Any, dim: int, i: Any, alpha: Any) -> Any:
 
 
 # Of two floating dtypes: PyTorch's kernel casts, and no cast shows in the graph.
-where_mixed = op("where_mixed(condition, self, other; np_dtype)", lambda c, a, b, np_dtype: np.where(
-    c, a.astype(np_dtype), b.astype(np_dtype)), node="WhereBackward0",
+where_mixed = op(
+    "where_mixed(condition, self, other; np_dtype)",
+    lambda c, a, b, np_dtype: np.where(c, a.astype(np_dtype), b.astype(np_dtype)),
+    node="WhereBackward0",
     self=d("condition", lambda xp, g, out, c, self, other, np_dtype: xp.where(c, g, xp.zeros_like(g))),
-    other=d("condition", lambda xp, g, out, c, self, other, np_dtype: xp.where(c, xp.zeros_like(g), g)))
+    other=d("condition", lambda xp, g, out, c, self, other, np_dtype: xp.where(c, xp.zeros_like(g), g)),
+)
 
 
 @public("where")
@@ -241,9 +271,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     record, rest = fill_choice(mask, value)
     wide = broadcast(tuple(self.shape), tuple(mask.shape))
     if wide != tuple(self.shape):
-        raise RuntimeError(
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(wide)}"
-        )
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(wide)}")
     return watch(inplace(record, self, *rest), mask)
 
 

@@ -155,10 +155,18 @@ def pick_back(g: Any, index: Any, size: int) -> Any:
     return planes_put(g, np.broadcast_to(index[:, None], g.shape), (size,))
 
 
-op("grid_pick(self; index)", pick, node="GatherBackward0",
-   self=d("~self", lambda xp, g, out, self, index: xp.grid_pick_back(g, index, self.shape[2])))
-op("grid_pick_back(g; index, size)", pick_back, node="ScatterAddBackward0",
-   g=d("", lambda xp, gg, out, g, index, size: xp.grid_pick(gg, index)))
+op(
+    "grid_pick(self; index)",
+    pick,
+    node="GatherBackward0",
+    self=d("~self", lambda xp, g, out, self, index: xp.grid_pick_back(g, index, self.shape[2])),
+)
+op(
+    "grid_pick_back(g; index, size)",
+    pick_back,
+    node="ScatterAddBackward0",
+    g=d("", lambda xp, gg, out, g, index, size: xp.grid_pick(gg, index)),
+)
 
 
 def points(xp: Any, grid: Any) -> Any:
@@ -177,8 +185,9 @@ def sample_kernel(a: Any, grid: Any, mode: int, padding: int, corners: bool) -> 
     return out.reshape(*a.shape[:2], *grid.shape[1:-1]).astype(a.dtype, copy=False)
 
 
-def sample_grads(xp: Any, wanted: Any, g: Any, out: Any, input: Any, grid: Any, mode: int, padding: int,
-                 corners: bool) -> list[Any]:
+def sample_grads(
+    xp: Any, wanted: Any, g: Any, out: Any, input: Any, grid: Any, mode: int, padding: int, corners: bool
+) -> list[Any]:
     if not size_of(tuple(g.shape)):
         return [xp.zeros_like(input) if wanted[0] else None, xp.zeros_like(grid) if wanted[1] else None]
     sizes, n = tuple(input.shape[2:]), len(input.shape) - 2
@@ -203,8 +212,12 @@ def sample_grads(xp: Any, wanted: Any, g: Any, out: Any, input: Any, grid: Any, 
 
 
 def sample_record(n: int) -> Op:
-    return op(f"grid_sampler_{n}d(input, grid; mode, padding, corners)", sample_kernel,
-              node=f"GridSampler{n}DBackward0", joint=d("input grid", sample_grads))
+    return op(
+        f"grid_sampler_{n}d(input, grid; mode, padding, corners)",
+        sample_kernel,
+        node=f"GridSampler{n}DBackward0",
+        joint=d("input grid", sample_grads),
+    )
 
 
 samplers = {n: sample_record(n) for n in (2, 3)}
@@ -213,8 +226,9 @@ samplers = {n: sample_record(n) for n in (2, 3)}
 # ---- the public names
 
 
-def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
-                align_corners: bool | None = None) -> Tensor:
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Tensor:
     """input (N, C, H, W) at the points of grid (N, h, w, 2), x before y, in -1 .. 1 (F.grid_sample); 3 dims likewise.
 
     mode "bilinear", "nearest" or "bicubic"; padding_mode "zeros", "border" or "reflection". RuntimeError where the

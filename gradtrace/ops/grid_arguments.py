@@ -32,7 +32,9 @@ def corners_or_warn(align_corners: bool | None) -> bool:
     warnings.warn(
         "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
         "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
-        UserWarning, stacklevel=3)
+        UserWarning,
+        stacklevel=3,
+    )
     return False
 
 
@@ -60,9 +62,7 @@ def check_grid(input: Any, grid: Any, mode: int) -> None:
     if n == 3 and mode == MODES.index("bicubic"):
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     if grid.dtype is not input.dtype:
-        raise RuntimeError(
-            f"expected scalar type {input.dtype.scalar_type} but found {grid.dtype.scalar_type}"
-        )
+        raise RuntimeError(f"expected scalar type {input.dtype.scalar_type} but found {grid.dtype.scalar_type}")
     if not input.is_floating_point():
         raise NotImplementedError(
             f"\"grid_sampler_{n}d_cpu_kernel_impl\" not implemented for '{input.dtype.scalar_type}'"
@@ -89,6 +89,8 @@ def check_affine(theta: Tensor, size: Any, corners: bool) -> None:
         warnings.warn(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
             "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
-            UserWarning, stacklevel=3)
+            UserWarning,
+            stacklevel=3,
+        )
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")

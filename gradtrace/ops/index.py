@@ -45,68 +45,122 @@ def add_at(shape: Any, indices: Any, g: Any) -> Any:
 
 
 # The Ellipsis makes numpy return a view also of a single element, not a scalar.
-select = op("select(self; dim, index)", lambda a, dim, index: a[(*along(dim, index), ...)], node="SelectBackward0",
-            view=True,
-            self=d("~self", lambda xp, g, out, self, dim, index: xp.select_place(g, tuple(self.shape), dim, index)))
-select_place = op("select_place(self; shape, dim, index)", lambda g, shape, dim, index: place(shape, dim, index, g),
-                  node="SelectBackwardBackward0",
-                  self=d("", lambda xp, g, out, self, shape, dim, index: xp.select(g, dim, index)))
-slice_ = op("slice(self; dim, start, stop, step)",
-            lambda a, dim, start, stop, step: a[along(dim, slice(start, stop, step))], node="SliceBackward0", view=True,
-            self=d("~self", lambda xp, g, out, self, dim, start, stop, step: xp.slice_place(
-                g, tuple(self.shape), dim, start, stop, step)))
-slice_place = op("slice_place(self; shape, dim, start, stop, step)",
-                 lambda g, shape, dim, start, stop, step: place(shape, dim, slice(start, stop, step), g),
-                 node="SliceBackwardBackward0",
-                 self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(
-                     g, dim, start, stop, step)))
-index = op("index(self; indices)", lambda a, indices: a[indices], node="IndexBackward0",
-           self=d("~self indices",
-                  lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)))
-index_place = op("index_place(onto, values; shape, indices)", lambda onto, g, shape, indices: add_at(
-    shape, indices, g), node="IndexPutImplBackward0", onto=d("", nothing),
-    values=d("", lambda xp, g, out, onto, values, shape, indices: xp.index(g, indices)))
-index_rows = op("index_rows(onto, source; shape, dim, index)", lambda onto, g, shape, dim, index: add_at(
-    shape, along(dim, index) if shape else (...,), g), node="IndexAddBackward0", onto=d("", nothing),
-    source=d("", lambda xp, g, out, onto, source, shape, dim, index: xp.index_select(g, dim, index)))
-index_put = op("index_put(self, values; indices, accumulate)", lambda a, v, indices, accumulate: put_kernel(
-    a, v, indices, accumulate), node="IndexPutBackward0",
-    self=d("indices", lambda xp, g, out, self, values, indices, accumulate: g if accumulate else xp.index_put(
-        g, xp.zeros_like(xp.index(g, indices)), indices, False)),
-    values=d("indices", lambda xp, g, out, self, values, indices, accumulate: xp.index(g, indices)))
-gather = op("gather(self; dim, index)", lambda a, dim, index: taken(narrowed(a, index, dim), index, dim),
-            node="GatherBackward0",
-            self=d("self index", lambda xp, g, out, self, dim, index: xp.gather_place(
-                None, g, tuple(self.shape), dim, index)))
+select = op(
+    "select(self; dim, index)",
+    lambda a, dim, index: a[(*along(dim, index), ...)],
+    node="SelectBackward0",
+    view=True,
+    self=d("~self", lambda xp, g, out, self, dim, index: xp.select_place(g, tuple(self.shape), dim, index)),
+)
+select_place = op(
+    "select_place(self; shape, dim, index)",
+    lambda g, shape, dim, index: place(shape, dim, index, g),
+    node="SelectBackwardBackward0",
+    self=d("", lambda xp, g, out, self, shape, dim, index: xp.select(g, dim, index)),
+)
+slice_ = op(
+    "slice(self; dim, start, stop, step)",
+    lambda a, dim, start, stop, step: a[along(dim, slice(start, stop, step))],
+    node="SliceBackward0",
+    view=True,
+    self=d(
+        "~self",
+        lambda xp, g, out, self, dim, start, stop, step: xp.slice_place(g, tuple(self.shape), dim, start, stop, step),
+    ),
+)
+slice_place = op(
+    "slice_place(self; shape, dim, start, stop, step)",
+    lambda g, shape, dim, start, stop, step: place(shape, dim, slice(start, stop, step), g),
+    node="SliceBackwardBackward0",
+    self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(g, dim, start, stop, step)),
+)
+index = op(
+    "index(self; indices)",
+    lambda a, indices: a[indices],
+    node="IndexBackward0",
+    self=d("~self indices", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)),
+)
+index_place = op(
+    "index_place(onto, values; shape, indices)",
+    lambda onto, g, shape, indices: add_at(shape, indices, g),
+    node="IndexPutImplBackward0",
+    onto=d("", nothing),
+    values=d("", lambda xp, g, out, onto, values, shape, indices: xp.index(g, indices)),
+)
+index_rows = op(
+    "index_rows(onto, source; shape, dim, index)",
+    lambda onto, g, shape, dim, index: add_at(shape, along(dim, index) if shape else (...,), g),
+    node="IndexAddBackward0",
+    onto=d("", nothing),
+    source=d("", lambda xp, g, out, onto, source, shape, dim, index: xp.index_select(g, dim, index)),
+)
+index_put = op(
+    "index_put(self, values; indices, accumulate)",
+    lambda a, v, indices, accumulate: put_kernel(a, v, indices, accumulate),
+    node="IndexPutBackward0",
+    self=d(
+        "indices",
+        lambda xp, g, out, self, values, indices, accumulate: (
+            g if accumulate else xp.index_put(g, xp.zeros_like(xp.index(g, indices)), indices, False)
+        ),
+    ),
+    values=d("indices", lambda xp, g, out, self, values, indices, accumulate: xp.index(g, indices)),
+)
+gather = op(
+    "gather(self; dim, index)",
+    lambda a, dim, index: taken(narrowed(a, index, dim), index, dim),
+    node="GatherBackward0",
+    self=d("self index", lambda xp, g, out, self, dim, index: xp.gather_place(None, g, tuple(self.shape), dim, index)),
+)
 
 
 def _place(name: str, node: str) -> None:
-    op(f"{name}(onto, src; shape, dim, index)", lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g),
-       node=node, onto=d("", nothing),
-       src=d("", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)))
+    op(
+        f"{name}(onto, src; shape, dim, index)",
+        lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g),
+        node=node,
+        onto=d("", nothing),
+        src=d("", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)),
+    )
 
 
 _place("gather_place", "ScatterAddBackward0")
 _place("order_place", "ScatterBackward0")  # no place twice
-scatter = op("scatter(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(a, src, dim, index),
-             c_order=True,
-                   node="ScatterBackward0",
-             self=d("index", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
-             src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)))
-scatter_value = op("scatter_value(self; dim, index, value)",
-                   lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value), c_order=True,
-                   node="ScatterBackward1",
-                   self=d("index", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)))
-scatter_add = op("scatter_add(self, src; dim, index)", lambda a, src, dim, index: scatter_kernel(
-    a, src, dim, index, add=True), c_order=True, node="ScatterAddBackward0",
+scatter = op(
+    "scatter(self, src; dim, index)",
+    lambda a, src, dim, index: scatter_kernel(a, src, dim, index),
+    c_order=True,
+    node="ScatterBackward0",
+    self=d("index", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
+    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)),
+)
+scatter_value = op(
+    "scatter_value(self; dim, index, value)",
+    lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value),
+    c_order=True,
+    node="ScatterBackward1",
+    self=d("index", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)),
+)
+scatter_add = op(
+    "scatter_add(self, src; dim, index)",
+    lambda a, src, dim, index: scatter_kernel(a, src, dim, index, add=True),
+    c_order=True,
+    node="ScatterAddBackward0",
     self=d("", lambda xp, g, out, self, src, dim, index: g),
-    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)))
-fit = op("fit(self; shape)", lambda a, shape: fit_kernel(a, shape), node="SliceBackward0",
-         self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))))
-index_select = op("index_select(self; dim, index)", lambda a, dim, index: rows(a, index, dim),
-                  node="IndexSelectBackward0",
-                  self=d("~self index", lambda xp, g, out, self, dim, index: xp.index_rows(
-                      None, g, tuple(self.shape), dim, index)))
+    src=d("index", lambda xp, g, out, self, src, dim, index: xp.gather(g, dim, index)),
+)
+fit = op(
+    "fit(self; shape)",
+    lambda a, shape: fit_kernel(a, shape),
+    node="SliceBackward0",
+    self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))),
+)
+index_select = op(
+    "index_select(self; dim, index)",
+    lambda a, dim, index: rows(a, index, dim),
+    node="IndexSelectBackward0",
+    self=d("~self index", lambda xp, g, out, self, dim, index: xp.index_rows(None, g, tuple(self.shape), dim, index)),
+)
 
 
 def fit_kernel(a: Any, shape: Any) -> Any:

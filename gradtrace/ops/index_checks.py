@@ -125,9 +125,7 @@ def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
         )
     have = source.shape[dim] if source.ndim else 1
     if i.size != have:
-        raise IndexError(
-            f"index_copy_(): Number of indices ({i.size}) should be equal to source.size(dim) ({have})"
-        )
+        raise IndexError(f"index_copy_(): Number of indices ({i.size}) should be equal to source.size(dim) ({have})")
     in_range(i, dim, self.shape[dim] if self.ndim else 1, IndexError, "index_copy_(): ")
     return i.reshape(-1)
 

@@ -12,8 +12,11 @@ from gradtrace.ops.expansion import expanded
 from gradtrace.ops.index import index, index_put, select, slice_
 from gradtrace.ops.shape import alias, unsqueeze, view
 
-NO_ITEM = ("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
-           "0-dim tensor to a number")
+NO_ITEM = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+    "0-dim tensor to a number"
+)
+
 
 def is_advanced(item: Any) -> bool:
     if isinstance(item, Tensor):
@@ -63,8 +66,11 @@ def normalised(tensor: Tensor, key: Any) -> list[Any]:
 
 def stands_for_tuple(key: Any) -> bool:
     """Whether a list is read as the items of an index: PyTorch does it for short lists of what is no number."""
-    return isinstance(key, list) and len(key) < 32 and any(
-        item is None or item is Ellipsis or isinstance(item, (Tensor, list, tuple, slice)) for item in key)
+    return (
+        isinstance(key, list)
+        and len(key) < 32
+        and any(item is None or item is Ellipsis or isinstance(item, (Tensor, list, tuple, slice)) for item in key)
+    )
 
 
 def basic_steps(tensor: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
@@ -243,4 +249,4 @@ def without_leading_ones(value: Tensor) -> Tensor:
 
 def shape_without_leading_ones(value: Tensor) -> tuple[int, ...]:
     shape = tuple(value.shape)
-    return shape[next((i for i, n in enumerate(shape) if n != 1), len(shape)):]
+    return shape[next((i for i, n in enumerate(shape) if n != 1), len(shape)) :]

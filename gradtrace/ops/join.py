@@ -40,38 +40,96 @@ def turned(a: Any, k: int, dims: tuple[int, int]) -> Any:
 
 
 cat = op("cat(*tensors; dim)", joined, c_order=True, node="CatBackward0", joint=d("~tensors", cat_back))
-stack = op("stack(*tensors; dim)", lambda arrays, dim: np.stack(arrays, axis=dim), c_order=True,
-           node="StackBackward0", joint=d("", lambda xp, wanted, g, out, tensors, dim: [
-               xp.select(g, dim, i) if want else None for i, want in enumerate(wanted)]))
-unbind = op("unbind(self; dim)", lambda a, dim: tuple(a[(*(slice(None),) * dim, i, ...)]
-                                                     for i in range(a.shape[dim])),
-            node="UnbindBackward0", view=True, outputs=0,
-            self=d("", lambda xp, g, out, self, dim: xp.stack(tuple(g), dim)))
-split = op("split(self; dim, sizes)", lambda a, dim, parts: pieces(a, dim, parts), node="SplitBackward0", view=True,
-           outputs=0, self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
-split_sizes = op("split_with_sizes(self; dim, sizes)", lambda a, dim, parts: pieces(a, dim, parts),
-                 node="SplitWithSizesBackward0", view=True, outputs=0,
-                 self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)))
-repeat = op("repeat(self; repeats)", lambda a, repeats: np.tile(a, repeats), c_order=True, node="RepeatBackward0",
-            self=d("~self", lambda xp, g, out, self, repeats: repeat_back(xp, g, self.shape, repeats)))
-flip = op("flip(self; dims)", lambda a, dims: np.flip(a, dims if a.ndim else ()).copy("K"), node="FlipBackward0",
-          self=d("", lambda xp, g, out, self, dims: xp.flip(g, dims)))
-roll = op("roll(self; shifts, dims)", lambda a, shifts, dims: np.roll(a, shifts, dims), c_order=True,
-          node="RollBackward0",
-          self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)))
-tril = op("tril(self; diagonal)", lambda a, diagonal: np.tril(a, diagonal), node="TrilBackward0",
-          self=d("", lambda xp, g, out, self, diagonal: xp.tril(g, diagonal)))
-triu = op("triu(self; diagonal)", lambda a, diagonal: np.triu(a, diagonal), node="TriuBackward0",
-          self=d("", lambda xp, g, out, self, diagonal: xp.triu(g, diagonal)))
-rot90 = op("rot90(self; k, dims)", turned, node="Rot90Backward0",
-           self=d("", lambda xp, g, out, self, k, dims: xp.rot90(g, -k, dims)))
-diagonal = op("diagonal(self; offset, dim1, dim2)", lambda a, offset, dim1, dim2: writable(a, offset, dim1, dim2),
-              node="DiagonalBackward0", view=True,
-              self=d("~self", lambda xp, g, out, self, offset, dim1, dim2: xp.diagonal_place(
-                  g, tuple(self.shape), offset, dim1, dim2)))
-diagonal_place = op("diagonal_place(self; shape, offset, dim1, dim2)", lambda g, shape, offset, dim1, dim2: on_diagonal(
-    g, shape, offset, dim1, dim2), node="DiagonalBackwardBackward0",
-    self=d("", lambda xp, g, out, self, shape, offset, dim1, dim2: xp.diagonal(g, offset, dim1, dim2)))
+stack = op(
+    "stack(*tensors; dim)",
+    lambda arrays, dim: np.stack(arrays, axis=dim),
+    c_order=True,
+    node="StackBackward0",
+    joint=d(
+        "",
+        lambda xp, wanted, g, out, tensors, dim: [
+            xp.select(g, dim, i) if want else None for i, want in enumerate(wanted)
+        ],
+    ),
+)
+unbind = op(
+    "unbind(self; dim)",
+    lambda a, dim: tuple(a[(*(slice(None),) * dim, i, ...)] for i in range(a.shape[dim])),
+    node="UnbindBackward0",
+    view=True,
+    outputs=0,
+    self=d("", lambda xp, g, out, self, dim: xp.stack(tuple(g), dim)),
+)
+split = op(
+    "split(self; dim, sizes)",
+    lambda a, dim, parts: pieces(a, dim, parts),
+    node="SplitBackward0",
+    view=True,
+    outputs=0,
+    self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)),
+)
+split_sizes = op(
+    "split_with_sizes(self; dim, sizes)",
+    lambda a, dim, parts: pieces(a, dim, parts),
+    node="SplitWithSizesBackward0",
+    view=True,
+    outputs=0,
+    self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)),
+)
+repeat = op(
+    "repeat(self; repeats)",
+    lambda a, repeats: np.tile(a, repeats),
+    c_order=True,
+    node="RepeatBackward0",
+    self=d("~self", lambda xp, g, out, self, repeats: repeat_back(xp, g, self.shape, repeats)),
+)
+flip = op(
+    "flip(self; dims)",
+    lambda a, dims: np.flip(a, dims if a.ndim else ()).copy("K"),
+    node="FlipBackward0",
+    self=d("", lambda xp, g, out, self, dims: xp.flip(g, dims)),
+)
+roll = op(
+    "roll(self; shifts, dims)",
+    lambda a, shifts, dims: np.roll(a, shifts, dims),
+    c_order=True,
+    node="RollBackward0",
+    self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)),
+)
+tril = op(
+    "tril(self; diagonal)",
+    lambda a, diagonal: np.tril(a, diagonal),
+    node="TrilBackward0",
+    self=d("", lambda xp, g, out, self, diagonal: xp.tril(g, diagonal)),
+)
+triu = op(
+    "triu(self; diagonal)",
+    lambda a, diagonal: np.triu(a, diagonal),
+    node="TriuBackward0",
+    self=d("", lambda xp, g, out, self, diagonal: xp.triu(g, diagonal)),
+)
+rot90 = op(
+    "rot90(self; k, dims)",
+    turned,
+    node="Rot90Backward0",
+    self=d("", lambda xp, g, out, self, k, dims: xp.rot90(g, -k, dims)),
+)
+diagonal = op(
+    "diagonal(self; offset, dim1, dim2)",
+    lambda a, offset, dim1, dim2: writable(a, offset, dim1, dim2),
+    node="DiagonalBackward0",
+    view=True,
+    self=d(
+        "~self",
+        lambda xp, g, out, self, offset, dim1, dim2: xp.diagonal_place(g, tuple(self.shape), offset, dim1, dim2),
+    ),
+)
+diagonal_place = op(
+    "diagonal_place(self; shape, offset, dim1, dim2)",
+    lambda g, shape, offset, dim1, dim2: on_diagonal(g, shape, offset, dim1, dim2),
+    node="DiagonalBackwardBackward0",
+    self=d("", lambda xp, g, out, self, shape, offset, dim1, dim2: xp.diagonal(g, offset, dim1, dim2)),
+)
 
 
 def writable(a: Any, offset: int, dim1: int, dim2: int) -> Any:
@@ -289,9 +347,7 @@ def repeated(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
     """Copies laid side by side, so many along each dim (Tensor.repeat)."""
     times = sizes(given(repeats, named, "repeats"))
     if len(times) < self.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     full = (1,) * (len(times) - self.ndim) + tuple(self.shape)
     checked_sizes(tuple(n * t for n, t in zip(full, times, strict=True)))
     return repeat(self, times)
@@ -319,8 +375,9 @@ def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
 
 
 @public("repeat_interleave")
-def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *,
-                      output_size: int | None = None) -> Tensor:
+def repeat_interleave(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
     """Each entry repeated in place; of the repeats alone, the positions (torch.repeat_interleave)."""
     if repeats is None:
         return Tensor._wrap(np.repeat(np.arange(input.numel()), input.shared()))
@@ -383,8 +440,9 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         if t.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t!r}")
     shape = tuple(t.numel() for t in parts)
-    grids = tuple(expand(view(t, (1,) * i + (t.numel(),) + (1,) * (len(parts) - i - 1)), shape)
-                  for i, t in enumerate(parts))
+    grids = tuple(
+        expand(view(t, (1,) * i + (t.numel(),) + (1,) * (len(parts) - i - 1)), shape) for i, t in enumerate(parts)
+    )
     return grids if indexing == "ij" else tuple(g.transpose(0, 1) for g in grids)
 
 

@@ -48,8 +48,7 @@ def check_square(name: str, a: Tensor) -> None:
 
 def check_float(name: str, a: Tensor) -> None:
     if not a.is_floating_point():
-        raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {a.dtype.scalar_type}")
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {a.dtype.scalar_type}")
     if a.dtype.itemsize == 2:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {a.dtype.scalar_type}")
 
@@ -85,8 +84,8 @@ def eliminate(a: Any) -> tuple[Any, Any, Any]:
         lu[every, j], lu[every, row] = lu[every, row], lu[every, j].copy()
         pivot = lu[:, j, j]
         info[(info == 0) & (pivot == 0)] = j + 1
-        lu[:, j + 1:, j] /= np.where(pivot == 0, 1, pivot)[:, None]
-        lu[:, j + 1:, j + 1:] -= lu[:, j + 1:, j, None] * lu[:, j, None, j + 1:]
+        lu[:, j + 1 :, j] /= np.where(pivot == 0, 1, pivot)[:, None]
+        lu[:, j + 1 :, j + 1 :] -= lu[:, j + 1 :, j, None] * lu[:, j, None, j + 1 :]
     batch = shape[:-2]
     return lu.reshape(shape), pivots.reshape(*batch, k), info.reshape(batch)
 
@@ -202,19 +201,46 @@ def solve_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, left: boo
     return -of_a, of_b if wanted[1] else None
 
 
-matmul = op("matmul(self, other)", "matmul", node="BmmBackward0",
-            self=d("other", lambda xp, g, out, self, other: xp.matmul(g, transposed(xp, other))),
-            other=d("self", lambda xp, g, out, self, other: xp.matmul(transposed(xp, self), g)))
-inv_ex = op("inv_ex(A)", inverse_kernel, node="LinalgInvExBackward0", outputs=2, differentiable=(0,),
-            A=d("out0", lambda xp, g, out, A: inverse_grad(xp, g[0], out[0])))
-solve_ex = op("solve_ex(A, B; left, vector)", solve_kernel, node="LinalgSolveExBackward0", outputs=2,
-              differentiable=(0,), joint=d("A out0", solve_grad))
-det = op("det(A)", det_kernel, node="LinalgDetBackward0",
-         A=d("A out", lambda xp, g, out, A: det_grad_of_arrays(xp, g, A, out),
-             traced=lambda xp, g, out, A: det_grad(xp, g, A, out)))
-slogdet = op("slogdet(A)", lambda a: tuple(np.linalg.slogdet(a)), node="LinalgSlogdetBackward0", outputs=2,
-             A=d("A", lambda xp, g, out, A: (
-                 xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(A)[0]))))
+matmul = op(
+    "matmul(self, other)",
+    "matmul",
+    node="BmmBackward0",
+    self=d("other", lambda xp, g, out, self, other: xp.matmul(g, transposed(xp, other))),
+    other=d("self", lambda xp, g, out, self, other: xp.matmul(transposed(xp, self), g)),
+)
+inv_ex = op(
+    "inv_ex(A)",
+    inverse_kernel,
+    node="LinalgInvExBackward0",
+    outputs=2,
+    differentiable=(0,),
+    A=d("out0", lambda xp, g, out, A: inverse_grad(xp, g[0], out[0])),
+)
+solve_ex = op(
+    "solve_ex(A, B; left, vector)",
+    solve_kernel,
+    node="LinalgSolveExBackward0",
+    outputs=2,
+    differentiable=(0,),
+    joint=d("A out0", solve_grad),
+)
+det = op(
+    "det(A)",
+    det_kernel,
+    node="LinalgDetBackward0",
+    A=d(
+        "A out",
+        lambda xp, g, out, A: det_grad_of_arrays(xp, g, A, out),
+        traced=lambda xp, g, out, A: det_grad(xp, g, A, out),
+    ),
+)
+slogdet = op(
+    "slogdet(A)",
+    lambda a: tuple(np.linalg.slogdet(a)),
+    node="LinalgSlogdetBackward0",
+    outputs=2,
+    A=d("A", lambda xp, g, out, A: xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(A)[0])),
+)
 
 
 # ---- the public names
@@ -352,11 +378,11 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Any = None) -> Tensor:
     """X in tensordot(input, X) = other, after moving `dims` of input to the end (torch.linalg.tensorsolve)."""
     if dims is not None:
         input = input.movedim(tuple(dims), tuple(range(input.ndim - len(dims), input.ndim)))
-    shape = tuple(input.shape[other.ndim:])
+    shape = tuple(input.shape[other.ndim :])
     n, m = math.prod(shape), other.numel()
-    if math.prod(input.shape[:other.ndim]) != n:
+    if math.prod(input.shape[: other.ndim]) != n:
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
-            f"but got {n} != {math.prod(input.shape[:other.ndim])}"
+            f"but got {n} != {math.prod(input.shape[: other.ndim])}"
         )
     return solve(input.reshape(m, n), other.reshape(-1)).reshape(shape)

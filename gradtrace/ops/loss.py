@@ -44,8 +44,15 @@ def reduce_array(each: Any, weight: Any, reduction: str) -> Any:
     return each.mean() if each.size else np.asarray(np.nan, each.dtype)  # mean() warns of no elements
 
 
-def loss_op(signature: str, each: Callable[..., Any], node: str, needs: str, kernel_name: str,
-            again: str | None = None, **rules: Callable[..., Any]) -> Op:
+def loss_op(
+    signature: str,
+    each: Callable[..., Any],
+    node: str,
+    needs: str,
+    kernel_name: str,
+    again: str | None = None,
+    **rules: Callable[..., Any],
+) -> Op:
     """A record "NAME(operands; weight, reduction)": the losses `each(*operands)`, weighted and reduced.
 
     `again` names the node of the gradient with respect to the first operand.
@@ -72,8 +79,14 @@ def loss_op(signature: str, each: Callable[..., Any], node: str, needs: str, ker
         backward_record = fused(f"{name}_backward(g, {operands}; weight, reduction)", made[first], again)
         traced[first] = lambda xp, g, out, *args: backward_record(g, *args)
     derivatives = {argument: d(needs, without_result(rule), traced.get(argument)) for argument, rule in made.items()}
-    return op(f"{name}({operands}; weight, reduction)", kernel, node=node, promote="arith", lacks=("bi", kernel_name),
-              **derivatives)
+    return op(
+        f"{name}({operands}; weight, reduction)",
+        kernel,
+        node=node,
+        promote="arith",
+        lacks=("bi", kernel_name),
+        **derivatives,
+    )
 
 
 def without_result(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,6 +105,7 @@ def soft_margin_slope(xp: Any, g: Any, x: Any, y: Any, n: float) -> Any:
 
 def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], slope: Callable[..., Any]) -> Op:
     """A record "NAME(self, target; bound, reduction)" of a loss that depends on |self - target| and on a bound."""
+
     def rule(xp: Any, g: Any, a: Any, b: Any, bound: float, reduction: str) -> Any:
         norm = 1 / max(math.prod(a.shape), 1) if reduction == "mean" else 1
         return slope(xp, a - b, bound) * norm * g
@@ -100,27 +114,56 @@ def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], 
     return op(
         f"{name}(self, target; bound, reduction)",
         lambda a, b, bound, reduction: reduce_array(kernel(np.abs(a - b), bound).astype(a.dtype), None, reduction),
-        node=node, promote="arith", lacks=("bi", kernel_name),
-        self=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest),
-               lambda xp, g, out, self, target, *rest: again(g, self, target, *rest)),
-        target=d("self target", lambda xp, g, out, self, target, *rest: rule(xp, g, target, self, *rest),
-                 lambda xp, g, out, self, target, *rest: again(g, target, self, *rest)),
+        node=node,
+        promote="arith",
+        lacks=("bi", kernel_name),
+        self=d(
+            "self target",
+            lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest),
+            lambda xp, g, out, self, target, *rest: again(g, self, target, *rest),
+        ),
+        target=d(
+            "self target",
+            lambda xp, g, out, self, target, *rest: rule(xp, g, target, self, *rest),
+            lambda xp, g, out, self, target, *rest: again(g, target, self, *rest),
+        ),
     )
 
 
 mse = bounded("mse_loss", "MseLossBackward0", "mse_cpu", lambda z, _: z * z, lambda xp, x, _: 2 * x)
-soft_margin = op("soft_margin_loss(self, target; reduction)",
-                 lambda a, y, reduction: reduce_array(np.log(1 + np.exp(-y * a)), None, reduction),
-                 node="SoftMarginLossBackward0", promote="arith", lacks=("bi", "log_vml_cpu"),
-                 self=d("self target", lambda xp, g, out, self, target, reduction: xp.soft_margin_loss_backward(
-                     g, self, target, math.prod(self.shape) if reduction == "mean" else 1)))
-fused("soft_margin_loss_backward(g, self, target; n)", soft_margin_slope, "SoftMarginLossBackwardBackward0",
-      no_gradient=("target",))
-smooth_l1 = bounded("smooth_l1_loss", "SmoothL1LossBackward0", "smooth_l1_cpu",
-                    lambda z, beta: np.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta),
-                    lambda xp, x, beta: xp.where(xp.abs(x) >= beta, xp.sign(x), x / beta))
-huber = bounded("huber_loss", "HuberLossBackward0", "huber_cpu",
-                lambda z, delta: np.where(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta)), huber_slope)
+soft_margin = op(
+    "soft_margin_loss(self, target; reduction)",
+    lambda a, y, reduction: reduce_array(np.log(1 + np.exp(-y * a)), None, reduction),
+    node="SoftMarginLossBackward0",
+    promote="arith",
+    lacks=("bi", "log_vml_cpu"),
+    self=d(
+        "self target",
+        lambda xp, g, out, self, target, reduction: xp.soft_margin_loss_backward(
+            g, self, target, math.prod(self.shape) if reduction == "mean" else 1
+        ),
+    ),
+)
+fused(
+    "soft_margin_loss_backward(g, self, target; n)",
+    soft_margin_slope,
+    "SoftMarginLossBackwardBackward0",
+    no_gradient=("target",),
+)
+smooth_l1 = bounded(
+    "smooth_l1_loss",
+    "SmoothL1LossBackward0",
+    "smooth_l1_cpu",
+    lambda z, beta: np.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta),
+    lambda xp, x, beta: xp.where(xp.abs(x) >= beta, xp.sign(x), x / beta),
+)
+huber = bounded(
+    "huber_loss",
+    "HuberLossBackward0",
+    "huber_cpu",
+    lambda z, delta: np.where(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta)),
+    huber_slope,
+)
 
 
 def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -133,7 +176,9 @@ def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     warnings.warn(
         f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
         "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-        UserWarning, stacklevel=3)
+        UserWarning,
+        stacklevel=3,
+    )
     input, target = broadcast_tensors(input, target)
     return input, target
 
@@ -144,8 +189,14 @@ def reduced(each: Tensor, reduction: str) -> Tensor:
 
 
 @public("mse_loss", forms="n")
-def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-             weight: Tensor | None = None) -> Tensor:
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """The mean (or sum, or each) of (input - target)^2 (torch.nn.functional.mse_loss)."""
     input, target = same_shape(input, target)
     reduction = reduction_named(reduction, size_average, reduce)
@@ -156,8 +207,14 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
 
 
 @public("l1_loss", forms="n")
-def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-            weight: Tensor | None = None) -> Tensor:
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """The mean (or sum, or each) of |input - target| (torch.nn.functional.l1_loss)."""
     input, target = same_shape(input, target)
     reduction = reduction_named(reduction, size_average, reduce)
@@ -169,8 +226,14 @@ def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any
 
 
 @public("smooth_l1_loss", forms="n")
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
-                   reduction: str = "mean", beta: float = 1.0) -> Tensor:
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
     """Quadratic below beta, absolute above (torch.nn.functional.smooth_l1_loss)."""
     input, target = same_shape(input, target)
     reduction = reduction_named(reduction, size_average, reduce)
@@ -182,8 +245,9 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
 
 
 @public("huber_loss", forms="n")
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
-               weight: Tensor | None = None) -> Tensor:
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
     """Quadratic below delta, delta times the absolute value above (torch.nn.functional.huber_loss)."""
     input, target = same_shape(input, target)
     reduction = reduction_named(reduction)
@@ -199,8 +263,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 
 @public("soft_margin_loss", forms="n")
-def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None,
-                     reduction: str = "mean") -> Tensor:
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
     """log(1 + exp(-target * input)) (torch.nn.functional.soft_margin_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("soft_margin_loss", input=input, target=target)
@@ -216,8 +281,14 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, re
 
 
 @public("kl_div", forms="n")
-def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-           log_target: bool = False) -> Tensor:
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     """target * (log target - input) (torch.nn.functional.kl_div); `input` holds log-probabilities."""
     check_tensors("kl_div", input=input, target=target)
     if not (input.is_floating_point() and target.is_floating_point()):
@@ -232,9 +303,16 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
 
 
 @public("poisson_nll_loss", forms="fn")
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
-                     size_average: Any = None, eps: float = 1e-8, reduce: Any = None,
-                     reduction: str = "mean") -> Tensor:
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
     """The negative log likelihood of a Poisson distribution (torch.nn.functional.poisson_nll_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("poisson_nll_loss", input=input, target=target)
@@ -250,8 +328,9 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
 
 
 @public("gaussian_nll_loss", forms="n")
-def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6,
-                      reduction: str = "mean") -> Tensor:
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
     """The negative log likelihood of a Gaussian of variance `var` >= eps (torch.nn.functional.gaussian_nll_loss)."""
     reduction = reduction_named(reduction)
     if isinstance(var, (int, float)):

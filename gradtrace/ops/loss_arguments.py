@@ -78,7 +78,7 @@ def check_targets(input: Tensor, target: Tensor, weight: Tensor | None, ignore: 
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}")
     if not input.is_floating_point():
-        raise NotImplementedError(f'"nll_loss_out_frame" not implemented for \'{input.dtype.scalar_type}\'')
+        raise NotImplementedError(f"\"nll_loss_out_frame\" not implemented for '{input.dtype.scalar_type}'")
     if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_type}")
     values = target.array
@@ -99,8 +99,7 @@ def check_rows(input: Tensor, target: Tensor) -> None:
 def check_images(input: Tensor, target: Tensor) -> None:
     if input.ndim == 4 and target.ndim != 3:
         raise RuntimeError(
-            "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
-            f"{target.ndim}"
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}"
         )
     wanted = [input.shape[0], *input.shape[2:]]
     if list(target.shape) == wanted:

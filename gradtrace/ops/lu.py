@@ -143,8 +143,9 @@ def lu_solve_grad(xp: Any, wanted: Any, g: Any, out: Any, lu: Any, pivots: Any, 
         of_product = -xp.matmul(xp.matmul(p, out), transposed(xp, of_b))
     else:
         of_product = -xp.matmul(xp.matmul(p, of_b), transposed(xp, out))
-    of_lu = (xp.tril(xp.matmul(of_product, transposed(xp, upper)), -1)
-             + xp.triu(xp.matmul(transposed(xp, lower), of_product), 0))
+    of_lu = xp.tril(xp.matmul(of_product, transposed(xp, upper)), -1) + xp.triu(
+        xp.matmul(transposed(xp, lower), of_product), 0
+    )
     return of_lu, None, of_b if wanted[2] else None
 
 
@@ -152,9 +153,14 @@ def householder_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, tau: Any) -
     """Backwards through Q = H1 H2 ... Hk E, each H = I - tau v v^T."""
     m, n, k = a.shape[-2], a.shape[-1], tau.shape[-1]
     vectors = xp.tril(a, -1) + constant(g, np.eye(m, n))
-    columns = [constant(g, np.eye(n)[:, i:i + 1]) for i in range(n)]
-    steps = [(xp.matmul(vectors, columns[i]),
-              xp.matmul(xp.unsqueeze(tau, tau.ndim - 1), constant(g, np.eye(k)[:, i:i + 1]))) for i in range(k)]
+    columns = [constant(g, np.eye(n)[:, i : i + 1]) for i in range(n)]
+    steps = [
+        (
+            xp.matmul(vectors, columns[i]),
+            xp.matmul(xp.unsqueeze(tau, tau.ndim - 1), constant(g, np.eye(k)[:, i : i + 1])),
+        )
+        for i in range(k)
+    ]
     inner = [constant(g, np.eye(m, n))]
     for v, t in reversed(steps):
         inner.append(inner[-1] - t * xp.matmul(v, xp.matmul(transposed(xp, v), inner[-1])))
@@ -170,18 +176,46 @@ def householder_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, tau: Any) -
     return xp.tril(of_vectors, -1), of_tau
 
 
-lu_factor_ex_ = op("lu_factor_ex(A)", eliminate, node="LinalgLuFactorExBackward0", outputs=3, differentiable=(0,),
-                   A=d("out", lambda xp, g, out, A: lu_factor_grad(xp, g[0], out)))
-lu_ = op("lu(A)", lu_kernel, node="LinalgLuBackward0", outputs=3, differentiable=(1, 2), missing="none",
-         A=d("out", lambda xp, g, out, A: plu_grad(xp, g[1], g[2], *out)))
-lu_unpack_ = op("lu_unpack(LU, pivots; unpack_data, unpack_pivots)", lu_unpack_kernel, node="LuUnpackBackward0",
-                outputs=3, differentiable=(1, 2), missing="none",
-                LU=d("~LU", lambda xp, g, out, LU, *_: lu_unpack_grad(xp, g, LU)))
-lu_solve_ = op("lu_solve(LU, pivots, B; adjoint)", lu_solve_kernel, node="LinalgLuSolveBackward0",
-               joint=d("LU pivots out", lu_solve_grad), no_gradient=("pivots",))
-householder_ = op("householder_product(input, tau)", householder_kernel, node="LinalgHouseholderProductBackward0",
-                  lacks=("bi", "orgqr_cpu"),
-                  joint=d("input tau", householder_grad))
+lu_factor_ex_ = op(
+    "lu_factor_ex(A)",
+    eliminate,
+    node="LinalgLuFactorExBackward0",
+    outputs=3,
+    differentiable=(0,),
+    A=d("out", lambda xp, g, out, A: lu_factor_grad(xp, g[0], out)),
+)
+lu_ = op(
+    "lu(A)",
+    lu_kernel,
+    node="LinalgLuBackward0",
+    outputs=3,
+    differentiable=(1, 2),
+    missing="none",
+    A=d("out", lambda xp, g, out, A: plu_grad(xp, g[1], g[2], *out)),
+)
+lu_unpack_ = op(
+    "lu_unpack(LU, pivots; unpack_data, unpack_pivots)",
+    lu_unpack_kernel,
+    node="LuUnpackBackward0",
+    outputs=3,
+    differentiable=(1, 2),
+    missing="none",
+    LU=d("~LU", lambda xp, g, out, LU, *_: lu_unpack_grad(xp, g, LU)),
+)
+lu_solve_ = op(
+    "lu_solve(LU, pivots, B; adjoint)",
+    lu_solve_kernel,
+    node="LinalgLuSolveBackward0",
+    joint=d("LU pivots out", lu_solve_grad),
+    no_gradient=("pivots",),
+)
+householder_ = op(
+    "householder_product(input, tau)",
+    householder_kernel,
+    node="LinalgHouseholderProductBackward0",
+    lacks=("bi", "orgqr_cpu"),
+    joint=d("input tau", householder_grad),
+)
 
 
 # ---- the public names
@@ -190,7 +224,8 @@ householder_ = op("householder_product(input, tau)", householder_kernel, node="L
 def factorised(name: str, a: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
     if a.ndim < 2:
         raise RuntimeError(
-            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(a.shape)} instead")
+            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(a.shape)} instead"
+        )
     check_float(name, a)
     need_pivoting(pivot)
     lu, pivots, info = lu_factor_ex_(a)
@@ -246,8 +281,9 @@ def lu_unpack(input: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pi
 
 
 @torch_function("lu_solve", forms="l", renamed={"LU": "input", "B": "other"})
-def linalg_lu_solve(input: Tensor, pivots: Tensor, other: Tensor, *, left: bool = True,
-                    adjoint: bool = False) -> Tensor:
+def linalg_lu_solve(
+    input: Tensor, pivots: Tensor, other: Tensor, *, left: bool = True, adjoint: bool = False
+) -> Tensor:
     """X in A @ X = other (X @ A, not `left`; A.T, `adjoint`) from A's packed factors (torch.linalg.lu_solve)."""
     check_float("torch.linalg.lu_solve", input)
     check_sizes("linalg.lu_solve", input, tuple(other.shape), left)
@@ -268,7 +304,8 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     check_matrix("torch.linalg.householder_product", input, "input")
     if input.shape[-2] < input.shape[-1]:
         raise RuntimeError(
-            "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]")
+            "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"
+        )
     return householder_(input, tau)
 
 

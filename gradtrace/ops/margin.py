@@ -15,7 +15,12 @@ from gradtrace.ops.numbers import add_number
 
 @public("margin_ranking_loss", forms="fn")
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, -target (input1 - input2) + margin) (torch.nn.functional.margin_ranking_loss)."""
@@ -30,7 +35,11 @@ def margin_ranking_loss(
 
 @public("hinge_embedding_loss", forms="fn")
 def hinge_embedding_loss(
-    input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
     """input where target is 1, max(0, margin - input) where it is -1 (torch.nn.functional.hinge_embedding_loss)."""
@@ -44,7 +53,11 @@ def hinge_embedding_loss(
 
 @public("multilabel_soft_margin_loss", forms="n")
 def multilabel_soft_margin_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The mean over classes of binary cross entropy of logits (torch.nn.functional.multilabel_soft_margin_loss)."""
@@ -98,26 +111,45 @@ def rows_grad(g: Any, slope: Any, reduction: str) -> Any:
 multi_margin = op(
     "multi_margin_loss(self; target, p, margin, weight, reduction)",
     lambda x, target, p, margin, weight, reduction: reduce_array(
-        multi_margin_parts(x, target, p, margin, weight)[0], None, reduction),
-    node="MultiMarginLossBackward0", lacks=("bi", "multi_margin_loss_cpu_kernel"),
-    self=d("self", lambda xp, g, out, self, *rest: xp.multi_margin_loss_backward(g, self, *rest)))
-op("multi_margin_loss_backward(g, self; target, p, margin, weight, reduction)",
-   lambda g, x, target, p, margin, weight, reduction: rows_grad(
-       g, multi_margin_parts(x, target, p, margin, weight)[1], reduction), undefined=True)
+        multi_margin_parts(x, target, p, margin, weight)[0], None, reduction
+    ),
+    node="MultiMarginLossBackward0",
+    lacks=("bi", "multi_margin_loss_cpu_kernel"),
+    self=d("self", lambda xp, g, out, self, *rest: xp.multi_margin_loss_backward(g, self, *rest)),
+)
+op(
+    "multi_margin_loss_backward(g, self; target, p, margin, weight, reduction)",
+    lambda g, x, target, p, margin, weight, reduction: rows_grad(
+        g, multi_margin_parts(x, target, p, margin, weight)[1], reduction
+    ),
+    undefined=True,
+)
 multilabel_margin = op(
     "multilabel_margin_loss(self; target, reduction)",
     lambda x, target, reduction: reduce_array(multilabel_parts(x, target)[0], None, reduction),
     node="MultilabelMarginLossBackward0",
-    self=d("self", lambda xp, g, out, self, target, reduction: xp.multilabel_margin_loss_backward(
-        g, self, target, reduction)))
-op("multilabel_margin_loss_backward(g, self; target, reduction)",
-   lambda g, x, target, reduction: rows_grad(g, multilabel_parts(x, target)[1], reduction), undefined=True)
+    self=d(
+        "self",
+        lambda xp, g, out, self, target, reduction: xp.multilabel_margin_loss_backward(g, self, target, reduction),
+    ),
+)
+op(
+    "multilabel_margin_loss_backward(g, self; target, reduction)",
+    lambda g, x, target, reduction: rows_grad(g, multilabel_parts(x, target)[1], reduction),
+    undefined=True,
+)
 
 
 @public("multi_margin_loss", forms="n")
 def multi_margin_loss(
-    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
-    size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """The mean over classes of max(0, margin - x[y] + x[i])^p (torch.nn.functional.multi_margin_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)

@@ -65,9 +65,7 @@ def check_mv(a: Any, v: Any, input_ndim: int, length: int) -> None:
     if a.ndim != 2 or v.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input_ndim}, {a.ndim}, {v.ndim}")
     if a.shape[1] != v.shape[0] or length not in (1, a.shape[0]):
-        raise RuntimeError(
-            f"size mismatch, got input ({length}), mat ({a.shape[0]}x{a.shape[1]}), vec ({v.shape[0]})"
-        )
+        raise RuntimeError(f"size mismatch, got input ({length}), mat ({a.shape[0]}x{a.shape[1]}), vec ({v.shape[0]})")
 
 
 def dot_kernel(a: Any, b: Any) -> Any:
@@ -75,7 +73,8 @@ def dot_kernel(a: Any, b: Any) -> Any:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.dtype != b.dtype:
         raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {type_name(a)} and {type_name(b)}")
+            f"dot : expected both vectors to have same dtype, but found {type_name(a)} and {type_name(b)}"
+        )
     if a.shape != b.shape:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same number of "
@@ -90,9 +89,7 @@ def bmm_kernel(a: Any, b: Any) -> Any:
             raise RuntimeError(f"{name} must be a 3D tensor")
     want, got = [a.shape[0], a.shape[2]], list(b.shape[:2])
     if want != got:
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}."
-        )
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: {want} but got: {got}.")
     if a.dtype != b.dtype:
         raise RuntimeError(f"expected scalar type {type_name(a)} but found {type_name(b)}")
     return product(a, b)
@@ -124,8 +121,12 @@ def check_expand(a: Any, shape: Any) -> None:
 
 
 def addmm_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
-    if input.ndim == 1 and a.ndim == b.ndim == 2 and beta == alpha == 1 and a.dtype is b.dtype is input.dtype and (
-        a.shape[1] == b.shape[0] and input.shape[0] == b.shape[1] and a.dtype.kind == "f" and a.size and b.size
+    if (
+        input.ndim == 1
+        and a.ndim == b.ndim == 2
+        and beta == alpha == 1
+        and a.dtype is b.dtype is input.dtype
+        and (a.shape[1] == b.shape[0] and input.shape[0] == b.shape[1] and a.dtype.kind == "f" and a.size and b.size)
     ):  # a linear layer: nothing to object to
         out = product(a, b)
         return np.add(out, input, out)
@@ -153,8 +154,7 @@ def addr_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     if a.dtype.kind in "iub":
         for number, name in ((beta, "beta"), (alpha, "alpha")):
             if isinstance(number, float):
-                raise RuntimeError(
-                    f"For integral input tensors, argument {name} must not be a floating point number.")
+                raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     return scaled_sum(input, beta, np.multiply.outer(a, b), alpha)
 
 
@@ -211,53 +211,111 @@ def mm_mat2_steps(xp: Any, g: Any, self: Any, mat2: Any) -> Any:
     return xp.t(xp.mm(xp.t(g), self)) if columns_first(mat2) else xp.mm(xp.t(self), g)
 
 
-mm = op("mm(self, mat2)", mm_kernel, node="MmBackward0",
-        self=d("mat2 ~self", lambda xp, g, out, self, mat2: xp.mm(g, flipped(xp, mat2)),
-               lambda xp, g, out, self, mat2: mm_self_steps(xp, g, self, mat2)),
-        mat2=d("self ~mat2", lambda xp, g, out, self, mat2: xp.mm(flipped(xp, self), g),
-               lambda xp, g, out, self, mat2: mm_mat2_steps(xp, g, self, mat2)))
-mv = op("mv(self, vec)", mv_kernel, node="MvBackward0",
-        self=d("vec", lambda xp, g, out, self, vec: columns(xp, g, vec)),
-        vec=d("self", lambda xp, g, out, self, vec: xp.mv(flipped(xp, self), g)))
-dot = op("dot(self, tensor)", dot_kernel, node="DotBackward0",
-         self=d("tensor", lambda xp, g, out, self, tensor: g * tensor),
-         tensor=d("self", lambda xp, g, out, self, tensor: g * self))
-vdot = op("vdot(self, other)", dot_kernel, node="VdotBackward0",
-          self=d("other", lambda xp, g, out, self, other: g * other),
-          other=d("self", lambda xp, g, out, self, other: g * self))
-bmm = op("bmm(self, mat2)", bmm_kernel, node="BmmBackward0",
-         self=d("mat2", lambda xp, g, out, self, mat2: xp.bmm(g, flipped(xp, mat2))),
-         mat2=d("self", lambda xp, g, out, self, mat2: xp.bmm(flipped(xp, self), g)))
-addmm = op("addmm(self, mat1, mat2; beta, alpha)", addmm_kernel, node="AddmmBackward0",
-           self=d("", lambda xp, g, out, self, mat1, mat2, beta, alpha: input_grad(xp, g, beta)),
-           mat1=d("mat2 ~mat1", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(
-               xp.mm(g, flipped(xp, mat2)), alpha), lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(
-               mm_self_steps(xp, g, mat1, mat2), alpha)),
-           mat2=d("mat1 ~mat2", lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(
-               xp.mm(flipped(xp, mat1), g), alpha), lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(
-               mm_mat2_steps(xp, g, mat1, mat2), alpha)))
-addmv = op("addmv(self, mat, vec; beta, alpha)", addmv_kernel, node="AddmvBackward0",
-           self=d("", lambda xp, g, out, self, mat, vec, beta, alpha: input_grad(xp, g, beta)),
-           mat=d("vec", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(columns(xp, g, vec), alpha)),
-           vec=d("mat", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(xp.mv(flipped(xp, mat), g), alpha)))
-addr = op("addr(self, vec1, vec2; beta, alpha)", addr_kernel, node="AddrBackward0",
-          self=d("", lambda xp, g, out, self, vec1, vec2, beta, alpha: input_grad(xp, g, beta)),
-          vec1=d("vec2", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(xp.mv(g, vec2), alpha)),
-          vec2=d("vec1", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(
-              xp.mv(flipped(xp, g), vec1), alpha)))
-addbmm = op("addbmm(self, batch1, batch2; beta, alpha)", addbmm_kernel, node="AddbmmBackward0",
-            self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: input_grad(xp, g, beta)),
-            batch1=d("batch2", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(
-                xp.bmm(batched(xp, g, batch2.shape[0]), flipped(xp, batch2)), alpha)),
-            batch2=d("batch1", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(
-                xp.bmm(flipped(xp, batch1), batched(xp, g, batch1.shape[0])), alpha)))
-baddbmm = op("baddbmm(self, batch1, batch2; beta, alpha)", lambda input, a, b, beta, alpha: scaled_sum(
-    input, beta, bmm_kernel(a, b), alpha), node="BaddbmmBackward0",
+mm = op(
+    "mm(self, mat2)",
+    mm_kernel,
+    node="MmBackward0",
+    self=d(
+        "mat2 ~self",
+        lambda xp, g, out, self, mat2: xp.mm(g, flipped(xp, mat2)),
+        lambda xp, g, out, self, mat2: mm_self_steps(xp, g, self, mat2),
+    ),
+    mat2=d(
+        "self ~mat2",
+        lambda xp, g, out, self, mat2: xp.mm(flipped(xp, self), g),
+        lambda xp, g, out, self, mat2: mm_mat2_steps(xp, g, self, mat2),
+    ),
+)
+mv = op(
+    "mv(self, vec)",
+    mv_kernel,
+    node="MvBackward0",
+    self=d("vec", lambda xp, g, out, self, vec: columns(xp, g, vec)),
+    vec=d("self", lambda xp, g, out, self, vec: xp.mv(flipped(xp, self), g)),
+)
+dot = op(
+    "dot(self, tensor)",
+    dot_kernel,
+    node="DotBackward0",
+    self=d("tensor", lambda xp, g, out, self, tensor: g * tensor),
+    tensor=d("self", lambda xp, g, out, self, tensor: g * self),
+)
+vdot = op(
+    "vdot(self, other)",
+    dot_kernel,
+    node="VdotBackward0",
+    self=d("other", lambda xp, g, out, self, other: g * other),
+    other=d("self", lambda xp, g, out, self, other: g * self),
+)
+bmm = op(
+    "bmm(self, mat2)",
+    bmm_kernel,
+    node="BmmBackward0",
+    self=d("mat2", lambda xp, g, out, self, mat2: xp.bmm(g, flipped(xp, mat2))),
+    mat2=d("self", lambda xp, g, out, self, mat2: xp.bmm(flipped(xp, self), g)),
+)
+addmm = op(
+    "addmm(self, mat1, mat2; beta, alpha)",
+    addmm_kernel,
+    node="AddmmBackward0",
+    self=d("", lambda xp, g, out, self, mat1, mat2, beta, alpha: input_grad(xp, g, beta)),
+    mat1=d(
+        "mat2 ~mat1",
+        lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(xp.mm(g, flipped(xp, mat2)), alpha),
+        lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(mm_self_steps(xp, g, mat1, mat2), alpha),
+    ),
+    mat2=d(
+        "mat1 ~mat2",
+        lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(xp.mm(flipped(xp, mat1), g), alpha),
+        lambda xp, g, out, self, mat1, mat2, beta, alpha: scaled(mm_mat2_steps(xp, g, mat1, mat2), alpha),
+    ),
+)
+addmv = op(
+    "addmv(self, mat, vec; beta, alpha)",
+    addmv_kernel,
+    node="AddmvBackward0",
+    self=d("", lambda xp, g, out, self, mat, vec, beta, alpha: input_grad(xp, g, beta)),
+    mat=d("vec", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(columns(xp, g, vec), alpha)),
+    vec=d("mat", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(xp.mv(flipped(xp, mat), g), alpha)),
+)
+addr = op(
+    "addr(self, vec1, vec2; beta, alpha)",
+    addr_kernel,
+    node="AddrBackward0",
+    self=d("", lambda xp, g, out, self, vec1, vec2, beta, alpha: input_grad(xp, g, beta)),
+    vec1=d("vec2", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(xp.mv(g, vec2), alpha)),
+    vec2=d("vec1", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(xp.mv(flipped(xp, g), vec1), alpha)),
+)
+addbmm = op(
+    "addbmm(self, batch1, batch2; beta, alpha)",
+    addbmm_kernel,
+    node="AddbmmBackward0",
     self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: input_grad(xp, g, beta)),
-    batch1=d("batch2", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(
-        xp.bmm(g, flipped(xp, batch2)), alpha)),
-    batch2=d("batch1", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(
-        xp.bmm(flipped(xp, batch1), g), alpha)))
+    batch1=d(
+        "batch2",
+        lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(
+            xp.bmm(batched(xp, g, batch2.shape[0]), flipped(xp, batch2)), alpha
+        ),
+    ),
+    batch2=d(
+        "batch1",
+        lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(
+            xp.bmm(flipped(xp, batch1), batched(xp, g, batch1.shape[0])), alpha
+        ),
+    ),
+)
+baddbmm = op(
+    "baddbmm(self, batch1, batch2; beta, alpha)",
+    lambda input, a, b, beta, alpha: scaled_sum(input, beta, bmm_kernel(a, b), alpha),
+    node="BaddbmmBackward0",
+    self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: input_grad(xp, g, beta)),
+    batch1=d(
+        "batch2", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(xp.bmm(g, flipped(xp, batch2)), alpha)
+    ),
+    batch2=d(
+        "batch1", lambda xp, g, out, self, batch1, batch2, beta, alpha: scaled(xp.bmm(flipped(xp, batch1), g), alpha)
+    ),
+)
 
 
 # ---- the public names

@@ -83,14 +83,25 @@ def taken(a: Any, where: Any) -> Any:
     return np.append(a.reshape(-1), np.zeros(1, a.dtype))[where]
 
 
-as_strided_record = op("as_strided(self; size, stride, offset, layout)", strided_kernel, node="AsStridedBackward0",
-                       view=True,
-                       self=d("~self", lambda xp, g, out, self, *rest: xp.as_strided_place(
-                           g, positions(*rest), tuple(self.shape))))
-as_strided_place = op("as_strided_place(self; where, shape)", put_back, node="AsStridedBackwardBackward0",
-                      self=d("", lambda xp, g, out, self, where, shape: xp.as_strided_take(g, where)))
-as_strided_take = op("as_strided_take(self; where)", taken, node="AsStridedBackward0",
-                     self=d("~self", lambda xp, g, out, self, where: xp.as_strided_place(g, where, tuple(self.shape))))
+as_strided_record = op(
+    "as_strided(self; size, stride, offset, layout)",
+    strided_kernel,
+    node="AsStridedBackward0",
+    view=True,
+    self=d("~self", lambda xp, g, out, self, *rest: xp.as_strided_place(g, positions(*rest), tuple(self.shape))),
+)
+as_strided_place = op(
+    "as_strided_place(self; where, shape)",
+    put_back,
+    node="AsStridedBackwardBackward0",
+    self=d("", lambda xp, g, out, self, where, shape: xp.as_strided_take(g, where)),
+)
+as_strided_take = op(
+    "as_strided_take(self; where)",
+    taken,
+    node="AsStridedBackward0",
+    self=d("~self", lambda xp, g, out, self, where: xp.as_strided_place(g, where, tuple(self.shape))),
+)
 
 
 @public("as_strided")
@@ -263,9 +274,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         raw = source.shared() if isinstance(source, Tensor) else source._cells
         if raw.dtype != self.dtype.np:
             other = Tensor._wrap(raw).dtype
-            raise RuntimeError(
-                f"Could not set tensor of type {other.c_name} to a tensor of type {self.dtype.c_name}"
-            )
+            raise RuntimeError(f"Could not set tensor of type {other.c_name} to a tensor of type {self.dtype.c_name}")
     if size is not None:
         raw = placed(storage_of(raw), tuple(map(index, size)), stride, index(storage_offset))
     self._data = raw

@@ -73,8 +73,9 @@ def fixed_kernel(a: Any, weight: Any, bias: Any, mean: Any, var: Any, eps: float
 # ---- rules
 
 
-def normal_grads(xp: Any, wanted: Any, g: Any, input: Any, weight: Any, stats: Any, seen: Ints, over: Ints,
-                 others: Ints, eps: float) -> list[Any]:
+def normal_grads(
+    xp: Any, wanted: Any, g: Any, input: Any, weight: Any, stats: Any, seen: Ints, over: Ints, others: Ints, eps: float
+) -> list[Any]:
     """Mean and variance are those saved, or without `stats` computed again, so that they are differentiated."""
     x = xp.reshape(input, seen)
     if stats is None:
@@ -117,6 +118,7 @@ def those(wanted: Any, grads: Any) -> list[Any]:
 
 def normal_record(name: str, node: str, needs: str, traced: Any = None, exact: Any = None) -> Op:
     """`exact` works out the input's gradient in float32."""
+
     def rule(xp: Any, wanted: Any, g: Any, out: Any, input: Any, weight: Any, bias: Any, *rest: Any) -> list[Any]:
         if exact is None or input.dtype != np.float32 or not wanted[0]:
             return normal_grads(xp, wanted, g[0], input, weight, out[1:], *rest)
@@ -124,14 +126,23 @@ def normal_record(name: str, node: str, needs: str, traced: Any = None, exact: A
         found[0] = exact(g[0], input, weight, out[1], out[2], *rest)
         return found
 
-    return op(f"{name}(input, weight, bias; seen, over, others, eps)", normal_kernel, node=node, outputs=3,
-              differentiable=(0,), missing="none", joint=d(needs, rule, traced))
+    return op(
+        f"{name}(input, weight, bias; seen, over, others, eps)",
+        normal_kernel,
+        node=node,
+        outputs=3,
+        differentiable=(0,),
+        missing="none",
+        joint=d(needs, rule, traced),
+    )
 
 
 def exactly(input_grad: Any, of_layer: bool) -> Any:
     """The function of norm_backward on a record's arguments."""
-    def exact(g: Any, input: Any, weight: Any, mean: Any, var: Any, seen: Ints, over: Ints, others: Ints,
-              eps: float) -> Any:
+
+    def exact(
+        g: Any, input: Any, weight: Any, mean: Any, var: Any, seen: Ints, over: Ints, others: Ints, eps: float
+    ) -> Any:
         inverse = 1 / np.sqrt(var + var.dtype.type(eps))
         wide_weight = None if weight is None else weight.reshape(kept_shape(input.shape, others))
         return input_grad(g, input, wide_weight, mean, inverse, over if of_layer else others)
@@ -143,43 +154,82 @@ def exactly(input_grad: Any, of_layer: bool) -> Any:
 batch_backward = fused(
     "native_batch_norm_backward(g, input, weight, mean, inverse; wanted, seen, over, others, eps)",
     lambda xp, g, input, weight, _, __, wanted, *rest: normal_grads(xp, wanted, g, input, weight, None, *rest),
-    "NativeBatchNormBackwardBackward0", outputs=3)
+    "NativeBatchNormBackwardBackward0",
+    outputs=3,
+)
 fixed_backward = fused(
     "batch_norm_fixed_backward(g, input, weight, _, __; mean, var, wanted, eps)",
     lambda xp, g, input, weight, _, __, mean, var, wanted, eps: fixed_grads(
-        xp, wanted, g, input, weight, mean, var, eps), "NativeBatchNormBackwardBackward0", outputs=3)
+        xp, wanted, g, input, weight, mean, var, eps
+    ),
+    "NativeBatchNormBackwardBackward0",
+    outputs=3,
+)
 layer_backward = fused(
     "native_layer_norm_backward(g, input, mean, inverse, weight, bias; wanted, seen, over, others, eps)",
     lambda xp, g, input, _, __, weight, bias, wanted, *rest: normal_grads(xp, wanted, g, input, weight, None, *rest),
-    "NativeLayerNormBackwardBackward0", outputs=3)
+    "NativeLayerNormBackwardBackward0",
+    outputs=3,
+)
 batch_normal = normal_record(
-    "native_batch_norm", "NativeBatchNormBackward0", "input weight out1 out2",
+    "native_batch_norm",
+    "NativeBatchNormBackward0",
+    "input weight out1 out2",
     lambda xp, wanted, g, out, input, weight, bias, *rest: those(
-        wanted, batch_backward(g[0], input, weight, None, None, wanted, *rest)),
-    exactly(batch_input_grad, of_layer=False))
+        wanted, batch_backward(g[0], input, weight, None, None, wanted, *rest)
+    ),
+    exactly(batch_input_grad, of_layer=False),
+)
 layer_normal = normal_record(
-    "native_layer_norm", "NativeLayerNormBackward0", "input weight bias out1 out2",
+    "native_layer_norm",
+    "NativeLayerNormBackward0",
+    "input weight bias out1 out2",
     lambda xp, wanted, g, out, input, weight, bias, *rest: those(
-        wanted, layer_backward(g[0], input, None, None, weight, bias, wanted, *rest)),
-    exactly(layer_input_grad, of_layer=True))
+        wanted, layer_backward(g[0], input, None, None, weight, bias, wanted, *rest)
+    ),
+    exactly(layer_input_grad, of_layer=True),
+)
 group_normal = normal_record(
-    "native_group_norm", "NativeGroupNormBackward0", "input weight out1 out2",
-    lambda xp, wanted, g, out, input, weight, bias, *rest: normal_grads(
-        xp, wanted, g[0], input, weight, None, *rest))
-batch_fixed = op("batch_norm_fixed(input, weight, bias, mean, var; eps)", fixed_kernel,
-                 node="NativeBatchNormBackward0", no_gradient=("mean", "var"), joint=d(
-                     "input weight mean var", lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [
-                         *fixed_grads(xp, wanted, g, input, weight, mean, var, eps), None, None],
-                     lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [*those(
-                         wanted, fixed_backward(g, input, weight, None, None, mean, var, wanted, eps)), None, None]))
+    "native_group_norm",
+    "NativeGroupNormBackward0",
+    "input weight out1 out2",
+    lambda xp, wanted, g, out, input, weight, bias, *rest: normal_grads(xp, wanted, g[0], input, weight, None, *rest),
+)
+batch_fixed = op(
+    "batch_norm_fixed(input, weight, bias, mean, var; eps)",
+    fixed_kernel,
+    node="NativeBatchNormBackward0",
+    no_gradient=("mean", "var"),
+    joint=d(
+        "input weight mean var",
+        lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [
+            *fixed_grads(xp, wanted, g, input, weight, mean, var, eps),
+            None,
+            None,
+        ],
+        lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [
+            *those(wanted, fixed_backward(g, input, weight, None, None, mean, var, wanted, eps)),
+            None,
+            None,
+        ],
+    ),
+)
 
 
 # ---- over the batch
 
 
 @torch_function("batch_norm", forms="n")
-def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
-               bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Each channel to mean 0 and variance 1 over the batch, or by the running statistics (F.batch_norm).
 
     input (N, C, ...). In training the running statistics, if given, are updated in place, with the unbiased variance.
@@ -194,8 +244,16 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
-def normalise_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
-                    running_var: Tensor | None, training: bool, momentum: float, eps: float) -> tuple[Any, Any, Any]:
+def normalise_batch(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Any, Any, Any]:
     """The result and, in training, mean and variance of each channel."""
     check_tensor("batch_norm", input)
     check_batch(input, weight, bias, running_mean, running_var, training)
@@ -221,16 +279,32 @@ def empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> An
 
 
 @torch_function("batch_norm", forms="f")
-def torch_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
-                     running_var: Tensor | None, training: bool, momentum: float, eps: float,
-                     cudnn_enabled: bool = False) -> Tensor:
+def torch_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = False,
+) -> Tensor:
     """torch.batch_norm: as functional.batch_norm, its arguments in another order."""
     return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
 @torch_function("native_batch_norm", forms="f")
-def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
-                      running_var: Tensor | None, training: bool, momentum: float, eps: float) -> tuple[Any, Any, Any]:
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Any, Any, Any]:
     """batch_norm with the mean and inverse deviation of each channel (torch.native_batch_norm)."""
     out, mean, var = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if mean is None:
@@ -239,9 +313,16 @@ def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
 
 
 @torch_function("instance_norm", forms="n")
-def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
-                  weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
-                  momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """batch_norm of each channel of each sample by itself (torch.nn.functional.instance_norm).
 
     ValueError for one value per channel, RuntimeError without statistics to use.
@@ -252,9 +333,17 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
 
 
 @torch_function("instance_norm", forms="f")
-def torch_instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
-                        running_var: Tensor | None, use_input_stats: bool, momentum: float, eps: float,
-                        cudnn_enabled: bool = False) -> Tensor:
+def torch_instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = False,
+) -> Tensor:
     """torch.instance_norm: as functional.instance_norm, its arguments in another order."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
@@ -281,8 +370,14 @@ def normalise_layer(input: Tensor, normalized_shape: Any, weight: Any, bias: Any
 
 
 @torch_function("layer_norm", forms="fn")
-def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None,
-               eps: float = 1e-5, cudnn_enable: bool = True) -> Tensor:
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
     """The last dims, of normalized_shape, to mean 0 and variance 1, then * weight + bias (F.layer_norm).
 
     RuntimeError where the shapes do not fit.
@@ -291,16 +386,23 @@ def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = Non
 
 
 @torch_function("native_layer_norm", forms="f")
-def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None,
-                      eps: float) -> tuple[Any, Any, Any]:
+def native_layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Any, Any, Any]:
     """layer_norm with means and inverse deviations (torch.native_layer_norm)."""
     out, mean, var = normalise_layer(input, normalized_shape, weight, bias, eps)
     return out, mean, (var + eps).rsqrt()
 
 
 @torch_function("group_norm", forms="fn")
-def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
-               eps: float = 1e-5, cudnn_enabled: bool = True) -> Tensor:
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
     """Groups of channels of each sample to mean 0 and variance 1 (F.group_norm).
 
     input (N, C, ...), weight and bias (C). RuntimeError where num_groups does not divide C.
@@ -340,8 +442,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     """input over a power of the mean square of `size` neighbouring channels (F.local_response_norm)."""
     if input.ndim < 3:
         raise ValueError(
-            "Expected 3D or higher dimensionality                          "
-            f"input (got {input.ndim} dimensions)"
+            f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"
         )
     if not input.numel():
         return input

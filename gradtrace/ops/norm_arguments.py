@@ -73,7 +73,7 @@ def check_layer(name: str, input: Any, normalized_shape: Any, weight: Any, bias:
                 f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape {list(value.shape)} "
                 f"and normalized_shape = {list(shape)}"
             )
-    if tuple(input.shape[-len(shape):]) != shape:
+    if tuple(input.shape[-len(shape) :]) != shape:
         star = "*, " if name == "layer_norm" else "*"
         raise RuntimeError(
             f"Given normalized_shape={list(shape)}, expected input with shape [{star}{', '.join(map(str, shape))}], "

@@ -67,12 +67,27 @@ def ndtri_kernel(p: Any) -> Any:
     return np.where(inside, np.where(p > 0.5, -z, z), ends)
 
 
-erfcx = op("erfcx(self)", wide(erfcx_kernel), node="SpecialErfcxBackward0", **FLOAT,
-           self=d("self out", lambda xp, g, out, self: (self * out * 2 - 2 / ROOT_PI) * g))
-log_ndtr = op("log_ndtr(self)", wide(log_ndtr_kernel), node="SpecialLogNdtrBackward0", **FLOAT,
-              self=d("self out", lambda xp, g, out, self: g / ROOT_TWO_PI * xp.exp(-(out + self * self / 2))))
-ndtri = op("ndtri(self)", wide(ndtri_kernel), node="SpecialNdtriBackward0", **FLOAT,
-           self=d("out", lambda xp, g, out, self: g * ROOT_TWO_PI * xp.exp(out * out * 0.5)))
+erfcx = op(
+    "erfcx(self)",
+    wide(erfcx_kernel),
+    node="SpecialErfcxBackward0",
+    **FLOAT,
+    self=d("self out", lambda xp, g, out, self: (self * out * 2 - 2 / ROOT_PI) * g),
+)
+log_ndtr = op(
+    "log_ndtr(self)",
+    wide(log_ndtr_kernel),
+    node="SpecialLogNdtrBackward0",
+    **FLOAT,
+    self=d("self out", lambda xp, g, out, self: g / ROOT_TWO_PI * xp.exp(-(out + self * self / 2))),
+)
+ndtri = op(
+    "ndtri(self)",
+    wide(ndtri_kernel),
+    node="SpecialNdtriBackward0",
+    **FLOAT,
+    self=d("out", lambda xp, g, out, self: g * ROOT_TWO_PI * xp.exp(out * out * 0.5)),
+)
 
 for _record in (erfcx, log_ndtr, ndtri):
     unary(_record, forms="s")

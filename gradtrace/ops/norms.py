@@ -114,15 +114,30 @@ def dist_grad(xp: Any, g: Any, out: Any, self: Any, other: Any, p: float, sign: 
     return part if part is None or sign > 0 else -part
 
 
-vector_norm = op("vector_norm(self; ord, dim, keepdim, dtype)", norm_kernel, node="LinalgVectorNormBackward0",
-                 self=d("self out", lambda xp, g, out, self, ord, dim, keepdim, dtype=None: norm_grad(
-                     xp, g, self, out, ord, dim, keepdim)))
-dist = op("dist(self, other; p)", lambda a, b, p: norm_kernel(a - b, p, None, False), node="DistBackward0",
-          promote="arith",
-          self=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, 1)),
-          other=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, -1)))
-renorm = op("renorm(self; p, dim, maxnorm)", renorm_kernel, c_order=True, node="RenormBackward0",
-            self=d("self", lambda xp, g, out, self, p, dim, maxnorm: renorm_grad(xp, g, self, p, dim, maxnorm)))
+vector_norm = op(
+    "vector_norm(self; ord, dim, keepdim, dtype)",
+    norm_kernel,
+    node="LinalgVectorNormBackward0",
+    self=d(
+        "self out",
+        lambda xp, g, out, self, ord, dim, keepdim, dtype=None: norm_grad(xp, g, self, out, ord, dim, keepdim),
+    ),
+)
+dist = op(
+    "dist(self, other; p)",
+    lambda a, b, p: norm_kernel(a - b, p, None, False),
+    node="DistBackward0",
+    promote="arith",
+    self=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, 1)),
+    other=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, -1)),
+)
+renorm = op(
+    "renorm(self; p, dim, maxnorm)",
+    renorm_kernel,
+    c_order=True,
+    node="RenormBackward0",
+    self=d("self", lambda xp, g, out, self, p, dim, maxnorm: renorm_grad(xp, g, self, p, dim, maxnorm)),
+)
 
 
 # ---- the public names
@@ -135,10 +150,12 @@ def norm_of_vector(input: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool =
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
     if not input.is_floating_point():
         raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + input.dtype.scalar_type)
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + input.dtype.scalar_type
+        )
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError(
-            f"linalg.vector_norm: dtype should be floating point or complex, but got {dtype.scalar_type}")
+            f"linalg.vector_norm: dtype should be floating point or complex, but got {dtype.scalar_type}"
+        )
     dims = None if dim is None else some_dims("vector_norm", dim, input.ndim)
     if not count(input.shape, dims) and (ord < 0 or ord == math.inf):
         raise RuntimeError(
@@ -161,8 +178,9 @@ def check_matrix_dims(input: Tensor, dim: Any) -> tuple[int, int]:
 
 
 @torch_function("matrix_norm", forms="l")
-def norm_of_matrix(input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *,
-                   dtype: Any = None) -> Tensor:
+def norm_of_matrix(
+    input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """The norm of matrices over two dims: "fro", "nuc", inf, -inf, 1, -1, 2, -2 (torch.linalg.matrix_norm)."""
     if ord not in ("fro", "nuc") and (isinstance(ord, str) or abs(ord) not in (1, 2, math.inf)):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -206,8 +224,7 @@ def linalg_norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool =
         return norm_of_vector(input, 2, dim, keepdim, dtype=dtype)
     if dim is None and input.ndim not in (1, 2):
         raise RuntimeError(
-            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
-            f"{input.ndim}D."
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
         )
     of_matrix = isinstance(ord, str) or (input.ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2)
     if of_matrix:
@@ -217,8 +234,9 @@ def linalg_norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool =
 
 
 @torch_function("norm")
-def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None,
-         dtype: Any = None) -> Tensor:
+def norm(
+    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None
+) -> Tensor:
     """The norm of all elements or over `dim`, 2 by default (torch.norm)."""
     if p == "fro" and (dim is None or isinstance(dim, int) or len(dim) <= 2):
         return norm_of_vector(input, 2, dim, keepdim, dtype=dtype)
@@ -253,7 +271,8 @@ def checked_renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> tuple[f
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     if not input.is_floating_point():
         raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + input.dtype.scalar_type)
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + input.dtype.scalar_type
+        )
     return float(p), one_dim("renorm", dim, input.ndim), float(maxnorm)
 
 

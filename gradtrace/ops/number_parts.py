@@ -17,23 +17,51 @@ def copysign_grad(xp: Any, g: Any, out: Any, x: Any) -> Any:
     return g * xp.where(x == 0, xp.zeros_like(ratio), ratio)
 
 
-copysign = op("copysign(self, other)", "copysign", node="CopysignBackward0", promote="float",
-              self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self),
-                     lambda xp, g, out, self, other: g * xp.zeroed(out / self, self == 0)),
-              other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)))
-copysign_number = op("copysign_number(self, other)", "copysign", node="CopysignBackward1", promote="float",
-                     self=d("self out", lambda xp, g, out, self, other: copysign_grad(xp, g, out, self),
-                            lambda xp, g, out, self, other: g * xp.zeroed(out / self, self == 0)))
-heaviside = op("heaviside(self, values)", lambda a, b: np.heaviside(a, b).astype(a.dtype),
-               promote="arith", undefined=True)
+copysign = op(
+    "copysign(self, other)",
+    "copysign",
+    node="CopysignBackward0",
+    promote="float",
+    self=d(
+        "self out",
+        lambda xp, g, out, self, other: copysign_grad(xp, g, out, self),
+        lambda xp, g, out, self, other: g * xp.zeroed(out / self, self == 0),
+    ),
+    other=d("", lambda xp, g, out, self, other: xp.zeros_like(g)),
+)
+copysign_number = op(
+    "copysign_number(self, other)",
+    "copysign",
+    node="CopysignBackward1",
+    promote="float",
+    self=d(
+        "self out",
+        lambda xp, g, out, self, other: copysign_grad(xp, g, out, self),
+        lambda xp, g, out, self, other: g * xp.zeroed(out / self, self == 0),
+    ),
+)
+heaviside = op(
+    "heaviside(self, values)", lambda a, b: np.heaviside(a, b).astype(a.dtype), promote="arith", undefined=True
+)
 nextafter = op("nextafter(self, other)", "nextafter", promote="arith", undefined=True, lacks=("bi", "nextafter_cpu"))
 gcd = op("gcd(self, other)", "gcd", promote="arith", lacks=("fb", "gcd_cpu"))
 lcm = op("lcm(self, other)", "lcm", promote="arith", lacks=("fb", "lcm_cpu"))
-ldexp_record = op("ldexp(self, other)", lambda a, b: a * np.exp2(b), node="LdexpBackward0", promote="float",
-                  self=d("other", lambda xp, g, out, self, other: g * xp.exp2(other)),
-                  other=d("out", lambda xp, g, out, self, other: g * out * float(np.log(2.0))))
-frexp_record = op("frexp(self)", lambda a: np.frexp(a), node="FrexpBackward0", outputs=2, differentiable=(0,),
-                  self=d("out1", lambda xp, g, out, self: mantissa_grad(xp, g[0], out[1])))
+ldexp_record = op(
+    "ldexp(self, other)",
+    lambda a, b: a * np.exp2(b),
+    node="LdexpBackward0",
+    promote="float",
+    self=d("other", lambda xp, g, out, self, other: g * xp.exp2(other)),
+    other=d("out", lambda xp, g, out, self, other: g * out * float(np.log(2.0))),
+)
+frexp_record = op(
+    "frexp(self)",
+    lambda a: np.frexp(a),
+    node="FrexpBackward0",
+    outputs=2,
+    differentiable=(0,),
+    self=d("out1", lambda xp, g, out, self: mantissa_grad(xp, g[0], out[1])),
+)
 
 
 def mantissa_grad(xp: Any, g: Any, exponent: Any) -> Any:

@@ -9,11 +9,35 @@ from gradtrace.engine.op import d, op
 
 FLOAT: Any = {"promote": "float"}
 
-add_number = op("add_number(self; other)", lambda a, other: a + other, scalar=py.add, node="AddBackward1", **FLOAT,
-                self=d("", lambda xp, g, out, self, other: g))
-sub_number = op("sub_number(self; other)", lambda a, other: a - other, scalar=py.sub, node="SubBackward1", **FLOAT,
-                self=d("", lambda xp, g, out, self, other: g))
-mul_number = op("mul_number(self; other)", lambda a, other: a * other, scalar=py.mul, node="MulBackward1", **FLOAT,
-                self=d("", lambda xp, g, out, self, other: g * other))
-div_number = op("div_number(self; other)", lambda a, other: a / other, scalar=py.truediv, node="DivBackward1", **FLOAT,
-                self=d("", lambda xp, g, out, self, other: g / other))
+add_number = op(
+    "add_number(self; other)",
+    lambda a, other: a + other,
+    scalar=py.add,
+    node="AddBackward1",
+    **FLOAT,
+    self=d("", lambda xp, g, out, self, other: g),
+)
+sub_number = op(
+    "sub_number(self; other)",
+    lambda a, other: a - other,
+    scalar=py.sub,
+    node="SubBackward1",
+    **FLOAT,
+    self=d("", lambda xp, g, out, self, other: g),
+)
+mul_number = op(
+    "mul_number(self; other)",
+    lambda a, other: a * other,
+    scalar=py.mul,
+    node="MulBackward1",
+    **FLOAT,
+    self=d("", lambda xp, g, out, self, other: g * other),
+)
+div_number = op(
+    "div_number(self; other)",
+    lambda a, other: a / other,
+    scalar=py.truediv,
+    node="DivBackward1",
+    **FLOAT,
+    self=d("", lambda xp, g, out, self, other: g / other),
+)

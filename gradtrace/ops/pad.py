@@ -73,23 +73,36 @@ def repeating_back(kind: str) -> Any:
 
 # ---- records
 
-constant_pad = op("constant_pad(self; pads, value)", constant_kernel, node="ConstantPadNdBackward0",
-                  self=d("", lambda xp, g, out, self, pads, value: xp.constant_pad(g, tuple(-p for p in pads), 0)))
+constant_pad = op(
+    "constant_pad(self; pads, value)",
+    constant_kernel,
+    node="ConstantPadNdBackward0",
+    self=d("", lambda xp, g, out, self, pads, value: xp.constant_pad(g, tuple(-p for p in pads), 0)),
+)
 
 
 def _repeating(kind: str, name: str, n: int) -> Any:
     record, node = f"{name}_pad{n}d", f"{name.title()}Pad{n}DBackward"
     back = record + "_back"
-    op(f"{back}(g, self; pads)", repeating_back(kind), node=node + "Backward0",
-       g=d("", lambda xp, gg, out, g, self, pads: getattr(xp, record)(gg, pads)),
-       self=d("self", lambda xp, gg, out, g, self, pads: xp.zeros_like(self)))
-    return op(f"{record}(self; pads)", repeating_kernel(kind), node=node + "0",
-              self=d("self", lambda xp, g, out, self, pads: getattr(xp, back)(g, self, pads)))
+    op(
+        f"{back}(g, self; pads)",
+        repeating_back(kind),
+        node=node + "Backward0",
+        g=d("", lambda xp, gg, out, g, self, pads: getattr(xp, record)(gg, pads)),
+        self=d("self", lambda xp, gg, out, g, self, pads: xp.zeros_like(self)),
+    )
+    return op(
+        f"{record}(self; pads)",
+        repeating_kernel(kind),
+        node=node + "0",
+        self=d("self", lambda xp, g, out, self, pads: getattr(xp, back)(g, self, pads)),
+    )
 
 
 repeating = {
     (kind, n): _repeating(kind, name, n)
-    for kind, name in (("reflect", "reflection"), ("replicate", "replication")) for n in (1, 2, 3)
+    for kind, name in (("reflect", "reflection"), ("replicate", "replication"))
+    for n in (1, 2, 3)
 }
 
 
@@ -158,7 +171,7 @@ expose(constant_pad_nd, forms="f", record=constant_pad)
 def check_repeating(input: Tensor, pads: Ints, mode: str, n: int) -> None:
     shape = list(input.shape)
     batched = input.ndim == n + 2
-    if any(size == 0 for size in shape[1 if batched else 0:]):
+    if any(size == 0 for size in shape[1 if batched else 0 :]):
         raise RuntimeError(
             f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
             f"dimensions for input, but got: {shape}"
@@ -174,7 +187,7 @@ def check_repeating(input: Tensor, pads: Ints, mode: str, n: int) -> None:
             )
     sizes = [shape[dim] + before + after for dim, before, after in pairs(pads, input.ndim)][::-1]
     if any(size < 1 for size in sizes):
-        axes = "DHW"[3 - n:]
+        axes = "DHW"[3 - n :]
         given = " ".join(f"{axis}: {size}" for axis, size in zip(axes, shape[-n:], strict=True))
         found = " ".join(f"{axis}: {size}" for axis, size in zip(axes, sizes, strict=True))
         raise RuntimeError(f"input ({given}) is too small. Calculated output {found}")

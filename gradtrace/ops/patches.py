@@ -54,7 +54,7 @@ def patches(a: Any, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> An
 def add_patches(columns: Any, into: Any, stride: Ints, dilation: Ints) -> None:
     """Adds each patch where it lies in the padded array `into`."""
     n = len(stride)
-    kernel, out = columns.shape[2:2 + n], columns.shape[2 + n:]
+    kernel, out = columns.shape[2 : 2 + n], columns.shape[2 + n :]
     for position in product(*map(range, kernel)):
         where = tuple(
             slice(at * d, at * d + (count - 1) * s + 1, s)

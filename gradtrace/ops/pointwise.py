@@ -37,127 +37,355 @@ def zero(xp: Any, g: Any, *_: Any) -> Any:
     return xp.zeros_like(g)
 
 
-abs_ = op("abs(self)", "abs", scalar=abs, node="AbsBackward0", promote="arith", lacks=("b", "abs_cpu"),
-          self=d("self", lambda xp, g, out, self: g * xp.sgn(self)))
-sign = op("sign(self)", lambda x: sign_kernel(x), scalar=scalars.sign,
-          node="SignBackward0", self=d("", zero))
-sgn = op("sgn(self)", lambda x: sign_kernel(x), scalar=scalars.sign,
-         node="SgnBackward0", self=d("self out", lambda xp, g, out, self: xp.zeros_like(g)))
-exp = op("exp(self)", once("exp"), scalar=math.exp, node="ExpBackward0", **FLOAT,
-         self=d("out", lambda xp, g, out, self: g * out))
-exp2 = op("exp2(self)", once("exp2"), scalar=lambda x: 2.0 ** x, node="Exp2Backward0", **FLOAT,
-          self=d("out", lambda xp, g, out, self: g * out * LN2))
-expm1 = op("expm1(self)", once("expm1"), scalar=math.expm1, node="Expm1Backward0", **FLOAT,
-           self=d("out", lambda xp, g, out, self: g * (out + 1)))
-log = op("log(self)", once("log"), scalar=math.log, node="LogBackward0", **FLOAT,
-         self=d("self", lambda xp, g, out, self: g / self))
-log1p = op("log1p(self)", once("log1p"), scalar=math.log1p, node="Log1PBackward0", **FLOAT,
-           self=d("self", lambda xp, g, out, self: g / (self + 1)))
-log2 = op("log2(self)", once("log2"), scalar=math.log2, node="Log2Backward0", **FLOAT,
-          self=d("self", lambda xp, g, out, self: g / (self * LN2)))
-log10 = op("log10(self)", once("log10"), scalar=math.log10, node="Log10Backward0", **FLOAT,
-           self=d("self", lambda xp, g, out, self: g / (self * LN10)))
-sqrt = op("sqrt(self)", "sqrt", scalar=math.sqrt, node="SqrtBackward0", **FLOAT,
-          self=d("out", lambda xp, g, out, self: g / (2 * out)))
-rsqrt = op("rsqrt(self)", lambda x: 1 / np.sqrt(x), scalar=scalars.rsqrt, node="RsqrtBackward0", **FLOAT,
-           self=d("out", lambda xp, g, out, self: -0.5 * g * xp.pow_scalar(out, 3)))
-reciprocal = op("reciprocal(self)", "reciprocal", scalar=scalars.reciprocal,
-                node="ReciprocalBackward0", **FLOAT,
-                self=d("out", lambda xp, g, out, self: -g * (out * out)))
-sin = op("sin(self)", once("sin", by_blocks=True), scalar=math.sin, node="SinBackward0", **FLOAT,
-         self=d("self", lambda xp, g, out, self: g * xp.cos(self)))
-cos = op("cos(self)", once("cos", by_blocks=True), scalar=math.cos, node="CosBackward0", **FLOAT,
-         self=d("self", lambda xp, g, out, self: g * -xp.sin(self)))
-tan = op("tan(self)", once("tan"), scalar=math.tan, node="TanBackward0", **FLOAT,
-         self=d("out", lambda xp, g, out, self: g * (1 + xp.pow_scalar(out, 2))))
-asin = op("asin(self)", once("arcsin"), scalar=math.asin, node="AsinBackward0", **FLOAT,
-          self=d("self", lambda xp, g, out, self: g * xp.rsqrt(-self * self + 1)))
-acos = op("acos(self)", once("arccos"), scalar=math.acos, node="AcosBackward0", **FLOAT,
-          self=d("self", lambda xp, g, out, self: g * -xp.rsqrt(-self * self + 1)))
-atan = op("atan(self)", once("arctan"), scalar=math.atan, node="AtanBackward0", **FLOAT,
-          self=d("self", lambda xp, g, out, self: g / (self * self + 1)))
-atan2 = op("atan2(self, other)", "arctan2", scalar=math.atan2, node="Atan2Backward0", **FLOAT,
-           self=d("self other", lambda xp, g, out, self, other: g * other * inverse_square(xp, self, other)),
-           other=d("self other", lambda xp, g, out, self, other: g * -self * inverse_square(xp, self, other)))
-sinh = op("sinh(self)", once("sinh"), scalar=math.sinh, node="SinhBackward0", **FLOAT,
-          self=d("self", lambda xp, g, out, self: g * xp.cosh(self)))
-cosh = op("cosh(self)", once("cosh"), scalar=math.cosh, node="CoshBackward0", **FLOAT,
-          self=d("self", lambda xp, g, out, self: g * xp.sinh(self)))
+abs_ = op(
+    "abs(self)",
+    "abs",
+    scalar=abs,
+    node="AbsBackward0",
+    promote="arith",
+    lacks=("b", "abs_cpu"),
+    self=d("self", lambda xp, g, out, self: g * xp.sgn(self)),
+)
+sign = op("sign(self)", lambda x: sign_kernel(x), scalar=scalars.sign, node="SignBackward0", self=d("", zero))
+sgn = op(
+    "sgn(self)",
+    lambda x: sign_kernel(x),
+    scalar=scalars.sign,
+    node="SgnBackward0",
+    self=d("self out", lambda xp, g, out, self: xp.zeros_like(g)),
+)
+exp = op(
+    "exp(self)",
+    once("exp"),
+    scalar=math.exp,
+    node="ExpBackward0",
+    **FLOAT,
+    self=d("out", lambda xp, g, out, self: g * out),
+)
+exp2 = op(
+    "exp2(self)",
+    once("exp2"),
+    scalar=lambda x: 2.0**x,
+    node="Exp2Backward0",
+    **FLOAT,
+    self=d("out", lambda xp, g, out, self: g * out * LN2),
+)
+expm1 = op(
+    "expm1(self)",
+    once("expm1"),
+    scalar=math.expm1,
+    node="Expm1Backward0",
+    **FLOAT,
+    self=d("out", lambda xp, g, out, self: g * (out + 1)),
+)
+log = op(
+    "log(self)",
+    once("log"),
+    scalar=math.log,
+    node="LogBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g / self),
+)
+log1p = op(
+    "log1p(self)",
+    once("log1p"),
+    scalar=math.log1p,
+    node="Log1PBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g / (self + 1)),
+)
+log2 = op(
+    "log2(self)",
+    once("log2"),
+    scalar=math.log2,
+    node="Log2Backward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g / (self * LN2)),
+)
+log10 = op(
+    "log10(self)",
+    once("log10"),
+    scalar=math.log10,
+    node="Log10Backward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g / (self * LN10)),
+)
+sqrt = op(
+    "sqrt(self)",
+    "sqrt",
+    scalar=math.sqrt,
+    node="SqrtBackward0",
+    **FLOAT,
+    self=d("out", lambda xp, g, out, self: g / (2 * out)),
+)
+rsqrt = op(
+    "rsqrt(self)",
+    lambda x: 1 / np.sqrt(x),
+    scalar=scalars.rsqrt,
+    node="RsqrtBackward0",
+    **FLOAT,
+    self=d("out", lambda xp, g, out, self: -0.5 * g * xp.pow_scalar(out, 3)),
+)
+reciprocal = op(
+    "reciprocal(self)",
+    "reciprocal",
+    scalar=scalars.reciprocal,
+    node="ReciprocalBackward0",
+    **FLOAT,
+    self=d("out", lambda xp, g, out, self: -g * (out * out)),
+)
+sin = op(
+    "sin(self)",
+    once("sin", by_blocks=True),
+    scalar=math.sin,
+    node="SinBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g * xp.cos(self)),
+)
+cos = op(
+    "cos(self)",
+    once("cos", by_blocks=True),
+    scalar=math.cos,
+    node="CosBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g * -xp.sin(self)),
+)
+tan = op(
+    "tan(self)",
+    once("tan"),
+    scalar=math.tan,
+    node="TanBackward0",
+    **FLOAT,
+    self=d("out", lambda xp, g, out, self: g * (1 + xp.pow_scalar(out, 2))),
+)
+asin = op(
+    "asin(self)",
+    once("arcsin"),
+    scalar=math.asin,
+    node="AsinBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g * xp.rsqrt(-self * self + 1)),
+)
+acos = op(
+    "acos(self)",
+    once("arccos"),
+    scalar=math.acos,
+    node="AcosBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g * -xp.rsqrt(-self * self + 1)),
+)
+atan = op(
+    "atan(self)",
+    once("arctan"),
+    scalar=math.atan,
+    node="AtanBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g / (self * self + 1)),
+)
+atan2 = op(
+    "atan2(self, other)",
+    "arctan2",
+    scalar=math.atan2,
+    node="Atan2Backward0",
+    **FLOAT,
+    self=d("self other", lambda xp, g, out, self, other: g * other * inverse_square(xp, self, other)),
+    other=d("self other", lambda xp, g, out, self, other: g * -self * inverse_square(xp, self, other)),
+)
+sinh = op(
+    "sinh(self)",
+    once("sinh"),
+    scalar=math.sinh,
+    node="SinhBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g * xp.cosh(self)),
+)
+cosh = op(
+    "cosh(self)",
+    once("cosh"),
+    scalar=math.cosh,
+    node="CoshBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g * xp.sinh(self)),
+)
 
 
 def tanh_slope(g: Any, result: Any) -> Any:
     return g * (1 - result * result)
 
 
-tanh = op("tanh(self)", once("tanh"), scalar=math.tanh, node="TanhBackward0", **FLOAT,
-          self=d("out", lambda xp, g, out, self: xp.tanh_backward(g, out)))
-tanh_backward = op("tanh_backward(g, result)",
-                   lambda g, result: tanh_slope(g, result) if result.dtype.itemsize == 8 else g * multiply_add(
-                       np.ones((), result.dtype), -result, result),
-                   scalar=tanh_slope, node="TanhBackwardBackward0",
-                   g=d("result", lambda xp, gg, out, g, result: xp.tanh_backward(gg, result)),
-                   result=d("g result", lambda xp, gg, out, g, result: gg * (-2 * result * g)))
-asinh = op("asinh(self)", "arcsinh", scalar=math.asinh, node="AsinhBackward0", inplace_node="AsinhBackward1", **FLOAT,
-           self=d("self", lambda xp, g, out, self: g * xp.rsqrt(xp.pow_scalar(self, 2) + 1)))
-acosh = op("acosh(self)", "arccosh", scalar=math.acosh, node="AcoshBackward0", inplace_node="AcoshBackward1", **FLOAT,
-           self=d("self", lambda xp, g, out, self: g * xp.rsqrt(self * self - 1)))
-atanh = op("atanh(self)", once("arctanh"), scalar=math.atanh, node="AtanhBackward0", inplace_node="AtanhBackward1",
-           **FLOAT,
-           self=d("self", lambda xp, g, out, self: g / (1 - xp.pow_scalar(self, 2))))
-sigmoid = op("sigmoid(self)", sigmoid_kernel, scalar=scalars.sigmoid, node="SigmoidBackward0", **FLOAT,
-             self=d("out", lambda xp, g, out, self: g * (1 - out) * out,
-                    lambda xp, g, out, self: xp.sigmoid_backward(g, out)))
-sigmoid_backward = op("sigmoid_backward(g, result)", lambda g, result: g * (1 - result) * result,
-                      scalar=lambda g, result: g * (1 - result) * result, node="SigmoidBackwardBackward0",
-                      g=d("result", lambda xp, gg, out, g, result: xp.sigmoid_backward(gg, result)),
-                      result=d("g result", lambda xp, gg, out, g, result: gg * g * (-2 * result + 1)))
-relu = op("relu(self)", lambda x: relu_kernel(x), scalar=scalars.relu, node="ReluBackward0",
-          lacks=("b", "Boolean inputs not supported for relu"),
-          self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)))
+tanh = op(
+    "tanh(self)",
+    once("tanh"),
+    scalar=math.tanh,
+    node="TanhBackward0",
+    **FLOAT,
+    self=d("out", lambda xp, g, out, self: xp.tanh_backward(g, out)),
+)
+tanh_backward = op(
+    "tanh_backward(g, result)",
+    lambda g, result: (
+        tanh_slope(g, result)
+        if result.dtype.itemsize == 8
+        else g * multiply_add(np.ones((), result.dtype), -result, result)
+    ),
+    scalar=tanh_slope,
+    node="TanhBackwardBackward0",
+    g=d("result", lambda xp, gg, out, g, result: xp.tanh_backward(gg, result)),
+    result=d("g result", lambda xp, gg, out, g, result: gg * (-2 * result * g)),
+)
+asinh = op(
+    "asinh(self)",
+    "arcsinh",
+    scalar=math.asinh,
+    node="AsinhBackward0",
+    inplace_node="AsinhBackward1",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g * xp.rsqrt(xp.pow_scalar(self, 2) + 1)),
+)
+acosh = op(
+    "acosh(self)",
+    "arccosh",
+    scalar=math.acosh,
+    node="AcoshBackward0",
+    inplace_node="AcoshBackward1",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g * xp.rsqrt(self * self - 1)),
+)
+atanh = op(
+    "atanh(self)",
+    once("arctanh"),
+    scalar=math.atanh,
+    node="AtanhBackward0",
+    inplace_node="AtanhBackward1",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g / (1 - xp.pow_scalar(self, 2))),
+)
+sigmoid = op(
+    "sigmoid(self)",
+    sigmoid_kernel,
+    scalar=scalars.sigmoid,
+    node="SigmoidBackward0",
+    **FLOAT,
+    self=d("out", lambda xp, g, out, self: g * (1 - out) * out, lambda xp, g, out, self: xp.sigmoid_backward(g, out)),
+)
+sigmoid_backward = op(
+    "sigmoid_backward(g, result)",
+    lambda g, result: g * (1 - result) * result,
+    scalar=lambda g, result: g * (1 - result) * result,
+    node="SigmoidBackwardBackward0",
+    g=d("result", lambda xp, gg, out, g, result: xp.sigmoid_backward(gg, result)),
+    result=d("g result", lambda xp, gg, out, g, result: gg * g * (-2 * result + 1)),
+)
+relu = op(
+    "relu(self)",
+    lambda x: relu_kernel(x),
+    scalar=scalars.relu,
+    node="ReluBackward0",
+    lacks=("b", "Boolean inputs not supported for relu"),
+    self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)),
+)
 # An operator of its own, as in PyTorch: its result requires grad because relu's does, though that gradient is 0.
-relu_grad = op("relu_grad(g, result)", lambda g, result: where_kept(np.logical_not(result <= 0), g),
-               scalar=lambda g, result: 0.0 if result <= 0 else g, node="ThresholdBackwardBackward0",
-               g=d("result", lambda xp, gg, out, g, result: xp.relu_grad(gg, result)), result=d("", zero))
-floor = op("floor(self)", "floor", scalar=scalars.floor, node="FloorBackward0",
-           lacks=("b", "floor_vml_cpu"), self=d("", zero))
-ceil = op("ceil(self)", "ceil", scalar=scalars.ceil, node="CeilBackward0",
-          lacks=("b", "ceil_vml_cpu"), self=d("", zero))
-trunc = op("trunc(self)", "trunc", scalar=scalars.trunc, node="TruncBackward0",
-           lacks=("b", "trunc_vml_cpu"), self=d("", zero))
-round_ = op("round(self)", lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(), scalar=scalars.round_half_even,
-            node="RoundBackward0", lacks=("b", "round_vml_cpu"), self=d("", zero))
-round_to = op("round_to(self; decimals)", round_decimals, node="RoundBackward1", lacks=("bi", "round_cpu"),
-              self=d("", zero))
-frac = op("frac(self)", lambda x: x - np.trunc(x), scalar=lambda x: x - math.trunc(x) + 0.0, node="FracBackward0",
-          lacks=("bi", "frac_cpu"), self=d("", lambda xp, g, out, self: g))
-clamp = op("clamp(self; min, max)", lambda x, low, high: clamp_kernel(x, low, high), scalar=scalars.clamp,
-           node="ClampBackward1", self=d("self", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)))
-clamp_min = op("clamp_min(self; min)", lambda x, low: clamp_kernel(x, low, None),
-               scalar=lambda x, low: scalars.clamp(x, low, None), node="ClampMinBackward0",
-               self=d("self", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)))
-clamp_max = op("clamp_max(self; max)", lambda x, high: clamp_kernel(x, None, high),
-               scalar=lambda x, high: scalars.clamp(x, None, high), node="ClampMaxBackward0",
-               self=d("self", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)))
-clamp_tensor = op("clamp_tensor(self, min, max)", lambda x, low, high: clamp_kernel(x, low, high), promote="arith",
-                  lacks=("b", "clamp_cpu"),
-                  node="ClampBackward0",
-                  self=d("self min max", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)),
-                  min=d("self min max", lambda xp, g, out, self, min, max: bound_grad(
-                      xp, g, self < min if max is None else xp.logical_and(self < min, min < max))),
-                  max=d("self min max", lambda xp, g, out, self, min, max: bound_grad(
-                      xp, g, self > max if min is None else xp.logical_or(self > max, max < min))))
-clamp_min_tensor = op("clamp_min_tensor(self, min)", lambda x, low: clamp_kernel(x, low, None), promote="arith",
-                      node="ClampMinBackward1",
-                      self=d("self min", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)),
-                      min=d("self min", lambda xp, g, out, self, min: bound_grad(xp, g, self < min)))
-clamp_max_tensor = op("clamp_max_tensor(self, max)", lambda x, high: clamp_kernel(x, None, high), promote="arith",
-                      node="ClampMaxBackward1",
-                      self=d("self max", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)),
-                      max=d("self max", lambda xp, g, out, self, max: bound_grad(xp, g, self > max)))
-nan_to_num = op("nan_to_num(self; nan, posinf, neginf)", lambda x, nan, posinf, neginf: np.nan_to_num(
-    x, nan=nan or 0.0, posinf=posinf, neginf=neginf), node="NanToNumBackward0",
-    self=d("self", lambda xp, g, out, self, *_: g * xp.where(xp.isfinite(self), xp.ones_like(self), xp.zeros_like(
-        self))))
+relu_grad = op(
+    "relu_grad(g, result)",
+    lambda g, result: where_kept(np.logical_not(result <= 0), g),
+    scalar=lambda g, result: 0.0 if result <= 0 else g,
+    node="ThresholdBackwardBackward0",
+    g=d("result", lambda xp, gg, out, g, result: xp.relu_grad(gg, result)),
+    result=d("", zero),
+)
+floor = op(
+    "floor(self)", "floor", scalar=scalars.floor, node="FloorBackward0", lacks=("b", "floor_vml_cpu"), self=d("", zero)
+)
+ceil = op(
+    "ceil(self)", "ceil", scalar=scalars.ceil, node="CeilBackward0", lacks=("b", "ceil_vml_cpu"), self=d("", zero)
+)
+trunc = op(
+    "trunc(self)", "trunc", scalar=scalars.trunc, node="TruncBackward0", lacks=("b", "trunc_vml_cpu"), self=d("", zero)
+)
+round_ = op(
+    "round(self)",
+    lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(),
+    scalar=scalars.round_half_even,
+    node="RoundBackward0",
+    lacks=("b", "round_vml_cpu"),
+    self=d("", zero),
+)
+round_to = op(
+    "round_to(self; decimals)", round_decimals, node="RoundBackward1", lacks=("bi", "round_cpu"), self=d("", zero)
+)
+frac = op(
+    "frac(self)",
+    lambda x: x - np.trunc(x),
+    scalar=lambda x: x - math.trunc(x) + 0.0,
+    node="FracBackward0",
+    lacks=("bi", "frac_cpu"),
+    self=d("", lambda xp, g, out, self: g),
+)
+clamp = op(
+    "clamp(self; min, max)",
+    lambda x, low, high: clamp_kernel(x, low, high),
+    scalar=scalars.clamp,
+    node="ClampBackward1",
+    self=d("self", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)),
+)
+clamp_min = op(
+    "clamp_min(self; min)",
+    lambda x, low: clamp_kernel(x, low, None),
+    scalar=lambda x, low: scalars.clamp(x, low, None),
+    node="ClampMinBackward0",
+    self=d("self", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)),
+)
+clamp_max = op(
+    "clamp_max(self; max)",
+    lambda x, high: clamp_kernel(x, None, high),
+    scalar=lambda x, high: scalars.clamp(x, None, high),
+    node="ClampMaxBackward0",
+    self=d("self", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)),
+)
+clamp_tensor = op(
+    "clamp_tensor(self, min, max)",
+    lambda x, low, high: clamp_kernel(x, low, high),
+    promote="arith",
+    lacks=("b", "clamp_cpu"),
+    node="ClampBackward0",
+    self=d("self min max", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)),
+    min=d(
+        "self min max",
+        lambda xp, g, out, self, min, max: bound_grad(
+            xp, g, self < min if max is None else xp.logical_and(self < min, min < max)
+        ),
+    ),
+    max=d(
+        "self min max",
+        lambda xp, g, out, self, min, max: bound_grad(
+            xp, g, self > max if min is None else xp.logical_or(self > max, max < min)
+        ),
+    ),
+)
+clamp_min_tensor = op(
+    "clamp_min_tensor(self, min)",
+    lambda x, low: clamp_kernel(x, low, None),
+    promote="arith",
+    node="ClampMinBackward1",
+    self=d("self min", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)),
+    min=d("self min", lambda xp, g, out, self, min: bound_grad(xp, g, self < min)),
+)
+clamp_max_tensor = op(
+    "clamp_max_tensor(self, max)",
+    lambda x, high: clamp_kernel(x, None, high),
+    promote="arith",
+    node="ClampMaxBackward1",
+    self=d("self max", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)),
+    max=d("self max", lambda xp, g, out, self, max: bound_grad(xp, g, self > max)),
+)
+nan_to_num = op(
+    "nan_to_num(self; nan, posinf, neginf)",
+    lambda x, nan, posinf, neginf: np.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf),
+    node="NanToNumBackward0",
+    self=d(
+        "self", lambda xp, g, out, self, *_: g * xp.where(xp.isfinite(self), xp.ones_like(self), xp.zeros_like(self))
+    ),
+)
 isnan = op("isnan(self)", "isnan", scalar=math.isnan)
 isinf = op("isinf(self)", "isinf", scalar=math.isinf)
 isfinite = op("isfinite(self)", "isfinite", scalar=math.isfinite)
@@ -211,11 +439,34 @@ def bound_grad(xp: Any, g: Any, active: Any) -> Any:
 # ---- the public names
 
 for _record, _aliases in (
-    (abs_, ("absolute",)), (sign, ()), (sgn, ()), (exp, ()), (exp2, ()), (expm1, ()), (log, ()), (log1p, ()),
-    (log2, ()), (log10, ()), (sqrt, ()), (rsqrt, ()), (reciprocal, ()),
-    (sin, ()), (cos, ()), (tan, ()), (asin, ("arcsin",)),
-    (acos, ("arccos",)), (atan, ("arctan",)), (sinh, ()), (cosh, ()), (asinh, ("arcsinh",)), (acosh, ("arccosh",)),
-    (atanh, ("arctanh",)), (floor, ()), (ceil, ()), (trunc, ("fix",)), (frac, ()),
+    (abs_, ("absolute",)),
+    (sign, ()),
+    (sgn, ()),
+    (exp, ()),
+    (exp2, ()),
+    (expm1, ()),
+    (log, ()),
+    (log1p, ()),
+    (log2, ()),
+    (log10, ()),
+    (sqrt, ()),
+    (rsqrt, ()),
+    (reciprocal, ()),
+    (sin, ()),
+    (cos, ()),
+    (tan, ()),
+    (asin, ("arcsin",)),
+    (acos, ("arccos",)),
+    (atan, ("arctan",)),
+    (sinh, ()),
+    (cosh, ()),
+    (asinh, ("arcsinh",)),
+    (acosh, ("arccosh",)),
+    (atanh, ("arctanh",)),
+    (floor, ()),
+    (ceil, ()),
+    (trunc, ("fix",)),
+    (frac, ()),
 ):
     unary(_record, *_aliases)
 for _record in (exp2, expm1, log1p):
@@ -232,7 +483,7 @@ for _record in (isnan, isinf, isfinite, isposinf, isneginf, signbit):
 @public("square")
 def square(input: Tensor) -> Tensor:
     """input ** 2 (torch.square)."""
-    return input ** 2
+    return input**2
 
 
 @public("round")
@@ -300,9 +551,7 @@ def _clamp_inplace(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
     common = in_bounds_dtype(self, min, max).dtype
     if common.category > self.dtype.category:
         kept = self.dtype.c_name
-        raise RuntimeError(
-            f"result type {common.scalar_type} can't be cast to the desired output type {kept}"
-        )
+        raise RuntimeError(f"result type {common.scalar_type} can't be cast to the desired output type {kept}")
     return inplace(record, self, *rest)
 
 
@@ -320,8 +569,13 @@ def _nan_to_num_inplace(
     return inplace(nan_to_num, self, nan or 0.0, posinf, neginf)
 
 
-for _name, _function in (("clamp_", _clamp_inplace), ("clip_", _clamp_inplace), ("square_", _pow2_inplace),
-                         ("round_", _round_inplace), ("nan_to_num_", _nan_to_num_inplace)):
+for _name, _function in (
+    ("clamp_", _clamp_inplace),
+    ("clip_", _clamp_inplace),
+    ("square_", _pow2_inplace),
+    ("round_", _round_inplace),
+    ("nan_to_num_", _nan_to_num_inplace),
+):
     setattr(Tensor, _name, _function)
 expose_inplace(atan2, "atan2", "arctan2", numbers=False)
 expose_inplace(clamp_min, "clamp_min")

@@ -41,7 +41,7 @@ def planes_put(g: Any, index: Any, sizes: Ints) -> Any:
     """The transpose: planes of `sizes` with each number of g added at its place."""
     lead, plane = g.shape[: g.ndim - len(sizes)], size_of(sizes)
     count = size_of(lead)
-    places = index.reshape(count, size_of(index.shape[-len(sizes):])) + (np.arange(count) * plane)[:, None]
+    places = index.reshape(count, size_of(index.shape[-len(sizes) :])) + (np.arange(count) * plane)[:, None]
     out = np.bincount(places.reshape(-1), g.reshape(-1), count * plane)
     return out.astype(g.dtype, copy=False).reshape(*lead, *sizes)
 
@@ -56,7 +56,7 @@ def max_kernel(a: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
         starts = np.arange(out) * one[1] - one[2]
         first = np.where(starts < 0, starts % one[3], starts)
         taps = regular(a.shape[dim], out, *one)
-        best, index = find_maxima(best, index, dim, size_of(sizes[dim + 1:]), taps, first)
+        best, index = find_maxima(best, index, dim, size_of(sizes[dim + 1 :]), taps, first)
     return best, index
 
 
@@ -86,9 +86,10 @@ def plane_taps(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode
     return found
 
 
-def average_kernel(a: Any, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool,
-                   divisor: int | None) -> Any:
-    sizes = a.shape[-len(kernel):]
+def average_kernel(
+    a: Any, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool, divisor: int | None
+) -> Any:
+    sizes = a.shape[-len(kernel) :]
     total = wide(a)
     for i, (out, taps) in enumerate(plane_taps(sizes, kernel, stride, padding, ceil_mode)):
         total = add_windows(total, a.ndim - len(kernel) + i, out, taps)
@@ -96,8 +97,16 @@ def average_kernel(a: Any, kernel: Ints, stride: Ints, padding: Ints, ceil_mode:
     return divided(total, by).astype(a.dtype, copy=False)
 
 
-def average_back(g: Any, sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool,
-                 divisor: int | None) -> Any:
+def average_back(
+    g: Any,
+    sizes: Ints,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    ceil_mode: bool,
+    include_pad: bool,
+    divisor: int | None,
+) -> Any:
     by = divisor or divisors(sizes, kernel, stride, padding, ceil_mode, include_pad)
     total = divided(wide(g), by)
     for i, (_, taps) in enumerate(plane_taps(sizes, kernel, stride, padding, ceil_mode)):
@@ -108,10 +117,18 @@ def average_back(g: Any, sizes: Ints, kernel: Ints, stride: Ints, padding: Ints,
 
 # ---- records
 
-planes_take_ = op("planes_take(self; index, n)", planes_take, node="GatherBackward0",
-                  self=d("~self", lambda xp, g, out, self, index, n: xp.planes_put(g, index, tuple(self.shape[-n:]))))
-planes_put_ = op("planes_put(g; index, sizes)", planes_put, node="ScatterAddBackward0",
-                 g=d("", lambda xp, gg, out, g, index, sizes: xp.planes_take(gg, index, len(sizes))))
+planes_take_ = op(
+    "planes_take(self; index, n)",
+    planes_take,
+    node="GatherBackward0",
+    self=d("~self", lambda xp, g, out, self, index, n: xp.planes_put(g, index, tuple(self.shape[-n:]))),
+)
+planes_put_ = op(
+    "planes_put(g; index, sizes)",
+    planes_put,
+    node="ScatterAddBackward0",
+    g=d("", lambda xp, gg, out, g, index, sizes: xp.planes_take(gg, index, len(sizes))),
+)
 
 
 def flat(xp: Any, gg: Any, out: Any, g: Any, self: Any, *_: Any) -> Any:
@@ -122,27 +139,49 @@ def flat(xp: Any, gg: Any, out: Any, g: Any, self: Any, *_: Any) -> Any:
 def index_record(signature: str, kernel: Any, node: str, n: int) -> Op:
     """An operator with results (values, indices) whose gradient goes to the places of the indices."""
     back = signature.partition("(")[0] + "_back"
-    op(f"{back}(g, self; index, sizes)", lambda g, _, *places: planes_put(g, *places), node=node + "Backward0",
-       g=d("", lambda xp, gg, out, g, self, index, sizes: xp.planes_take(gg, index, n)), self=d("self", flat))
-    return op(signature, kernel, node=node + "0", outputs=2, differentiable=(0,),
-              self=d("self out1", lambda xp, g, out, self, *_: getattr(xp, back)(
-                  g[0], self, out[1], tuple(self.shape[-n:]))))
+    op(
+        f"{back}(g, self; index, sizes)",
+        lambda g, _, *places: planes_put(g, *places),
+        node=node + "Backward0",
+        g=d("", lambda xp, gg, out, g, self, index, sizes: xp.planes_take(gg, index, n)),
+        self=d("self", flat),
+    )
+    return op(
+        signature,
+        kernel,
+        node=node + "0",
+        outputs=2,
+        differentiable=(0,),
+        self=d("self out1", lambda xp, g, out, self, *_: getattr(xp, back)(g[0], self, out[1], tuple(self.shape[-n:]))),
+    )
 
 
 def average_record(n: int) -> Op:
     node, name = f"AvgPool{n}DBackward", f"avg_pool{n}d"
-    op(f"{name}_back(g, self; sizes, kernel, stride, padding, ceil_mode, include_pad, divisor)",
-       lambda g, _, *rest: average_back(g, *rest), node=node + "Backward0",
-       g=d("", lambda xp, gg, out, g, self, sizes, *rest: getattr(xp, name)(gg, *rest)), self=d("self", flat))
-    return op(f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)", average_kernel,
-              node=node + "0",
-              self=d("self", lambda xp, g, out, self, *rest: getattr(xp, name + "_back")(
-                  g, self, tuple(self.shape[-n:]), *rest)))
+    op(
+        f"{name}_back(g, self; sizes, kernel, stride, padding, ceil_mode, include_pad, divisor)",
+        lambda g, _, *rest: average_back(g, *rest),
+        node=node + "Backward0",
+        g=d("", lambda xp, gg, out, g, self, sizes, *rest: getattr(xp, name)(gg, *rest)),
+        self=d("self", flat),
+    )
+    return op(
+        f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)",
+        average_kernel,
+        node=node + "0",
+        self=d(
+            "self", lambda xp, g, out, self, *rest: getattr(xp, name + "_back")(g, self, tuple(self.shape[-n:]), *rest)
+        ),
+    )
 
 
 maxima = {
-    n: index_record(f"max_pool{n}d(self; kernel, stride, padding, dilation, ceil_mode)", max_kernel,
-                    f"MaxPool{n}DWithIndicesBackward", n)
+    n: index_record(
+        f"max_pool{n}d(self; kernel, stride, padding, dilation, ceil_mode)",
+        max_kernel,
+        f"MaxPool{n}DWithIndicesBackward",
+        n,
+    )
     for n in (2, 3)
 }
 averages = {n: average_record(n) for n in (2, 3)}
@@ -154,8 +193,15 @@ averages = {n: average_record(n) for n in (2, 3)}
 def _max_pool(n: int) -> tuple[Any, Any]:
     name = f"max_pool{n}d"
 
-    def with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                     ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+    def with_indices(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> tuple[Tensor, Tensor]:
         check_tensor(name, input)
         where = window(name, n, kernel_size, stride, padding, dilation)
         out = check_pool(input, n, where, ceil_mode)
@@ -175,16 +221,30 @@ def check_bool(input: Tensor, name: str) -> None:
 def first_unless(with_indices: Any) -> Any:
     """The function whose `return_indices` says whether the indices come too."""
 
-    def function(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                 ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    def function(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
         found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         return found if return_indices else found[0]
 
     return function
 
 
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     if return_indices:
         return found
@@ -196,8 +256,15 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     return out
 
 
-def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                            ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
     check_tensor("max_pool1d", input)
     check_max_pool1d(input, kernel_size, stride, padding, dilation)
     (k,), (s,), (p,), (e,) = window("max_pool1d", 1, kernel_size, stride, padding, dilation)
@@ -218,8 +285,9 @@ def _expose_max() -> dict[int, Any]:
             f"input (N, C, *sizes) or (C, *sizes). With return_indices also where they are, flat within the plane."
         )
         expose(named(function, name, doc), forms="fn", record=maxima[max(n, 2)])
-        expose(named(with_indices, name + "_with_indices", doc), forms="fn" if n == 1 else "n",
-               record=maxima[max(n, 2)])
+        expose(
+            named(with_indices, name + "_with_indices", doc), forms="fn" if n == 1 else "n", record=maxima[max(n, 2)]
+        )
     return {n: function for n, (_, function) in pairs.items()}
 
 
@@ -229,8 +297,15 @@ max_pools = _expose_max()
 def _average(n: int) -> Any:
     name = f"avg_pool{n}d"
 
-    def function(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-                 count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
+    def function(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
         check_tensor(name, input)
         where = window(name, n, kernel_size, stride, padding)
         if n == 2 and input.ndim < 3:
@@ -243,11 +318,15 @@ def _average(n: int) -> Any:
         check_bool(input, name)
         return averages[n](input, *where[:3], ceil_mode, count_include_pad, divisor_override)
 
-    return named(function, name, (
-        f"The mean of each window over the last {n} dims (torch.nn.functional.{name}).\n\n"
-        "input (N, C, *sizes) or (C, *sizes). Padding counts as zeros unless count_include_pad is False; "
-        "divisor_override divides instead of the number of cells."
-    ))
+    return named(
+        function,
+        name,
+        (
+            f"The mean of each window over the last {n} dims (torch.nn.functional.{name}).\n\n"
+            "input (N, C, *sizes) or (C, *sizes). Padding counts as zeros unless count_include_pad is False; "
+            "divisor_override divides instead of the number of cells."
+        ),
+    )
 
 
 def check_average(input: Tensor, n: int, kernel: Ints, out: Ints, divisor: int | None) -> None:
@@ -262,8 +341,14 @@ def check_average(input: Tensor, n: int, kernel: Ints, out: Ints, divisor: int |
         raise RuntimeError(f"input image ({sizes}) smaller than kernel size ({small})")
 
 
-def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-               count_include_pad: bool = True) -> Tensor:
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
     """The mean of each window over the last dim (torch.nn.functional.avg_pool1d); input (N, C, L) or (C, L)."""
     check_tensor("avg_pool1d", input)
     if input.ndim not in (2, 3):

@@ -104,8 +104,12 @@ def by(sizes: Any) -> str:
 
 def check_max_pool1d(input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> None:
     """max_pool1d has words of its own."""
-    for argument, value in (("kernel_size", kernel_size), ("stride", stride), ("padding", padding),
-                            ("dilation", dilation)):
+    for argument, value in (
+        ("kernel_size", kernel_size),
+        ("stride", stride),
+        ("padding", padding),
+        ("dilation", dilation),
+    ):
         items = lengths("max_pool1d", argument, () if value is None else value, 1)
         if len(items) != 1 and not (argument == "stride" and not items):
             raise RuntimeError(
@@ -113,7 +117,7 @@ def check_max_pool1d(input: Tensor, kernel_size: Any, stride: Any, padding: Any,
                 f"{len(items)}"
             )
     shape = list(input.shape)
-    if input.ndim not in (2, 3) or not all(shape[input.ndim - 2:]):
+    if input.ndim not in (2, 3) or not all(shape[input.ndim - 2 :]):
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
             f"got:{shape}"

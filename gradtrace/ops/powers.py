@@ -13,8 +13,22 @@ from gradtrace.ops.linalg import check_float, check_square, constant, inverse
 from gradtrace.ops.matrix import flipped, matmul, mm, vdot
 
 # The [13/13] Pade approximant of exp; it is exact to double precision up to this norm (Higham 2005).
-PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
-        10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0)
+PADE = (
+    64764752532480000.0,
+    32382376266240000.0,
+    7771770303897600.0,
+    1187353796428800.0,
+    129060195264000.0,
+    10559470521600.0,
+    670442572800.0,
+    33522128640.0,
+    1323241920.0,
+    40840800.0,
+    960960.0,
+    16380.0,
+    182.0,
+    1.0,
+)
 PADE_NORM = 5.371920351148152
 
 
@@ -26,7 +40,7 @@ def exp_kernel(a: Any) -> Any:
     with np.errstate(all="ignore"):
         halvings = np.where(norm > PADE_NORM, np.ceil(np.log2(norm / PADE_NORM)), 0)
     halvings = np.nan_to_num(halvings, nan=0, posinf=0).astype(np.int64)[..., None, None]
-    out = pade(wide / 2.0 ** halvings)
+    out = pade(wide / 2.0**halvings)
     for i in range(int(halvings.max())):
         out = np.where(halvings > i, out @ out, out)
     return out.astype(a.dtype)
@@ -56,8 +70,12 @@ def exp_grad(xp: Any, g: Any, a: Any) -> Any:
     return xp.matmul(flipped(xp, first), xp.matmul(xp.matrix_exp(whole), second))
 
 
-matrix_exp = op("matrix_exp(self)", exp_kernel, node="LinalgMatrixExpBackward0",
-                self=d("self", lambda xp, g, out, self: exp_grad(xp, g, self)))
+matrix_exp = op(
+    "matrix_exp(self)",
+    exp_kernel,
+    node="LinalgMatrixExpBackward0",
+    self=d("self", lambda xp, g, out, self: exp_grad(xp, g, self)),
+)
 
 
 @torch_function("matrix_exp", forms="fml", renamed={"A": "input"})

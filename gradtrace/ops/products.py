@@ -49,35 +49,74 @@ def addcmul_kernel(a: Any, b: Any, c: Any, value: Any) -> Any:
     return a + (int(value) if a.dtype.kind in "iu" else value) * b * c
 
 
-cross = op("cross(self, other; dim)", cross_kernel, node="LinalgCrossBackward0", promote="arith", lacks=("b", "cross"),
-           self=d("other", lambda xp, g, out, self, other, dim: xp.cross(other, g, dim)),
-           other=d("self", lambda xp, g, out, self, other, dim: xp.cross(g, self, dim)))
-cdist = op("cdist(x1, x2; p)", cdist_kernel, node="CdistBackward0", promote="arith",
-           x1=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 0),
-                lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 0)),
-           x2=d("x1 x2 out", lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 1),
-                lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 1)))
-not_differentiable("cdist_backward(g, x1, x2, out; p, which)",
-                   lambda xp, g, x1, x2, out, p, which: cdist_grad(xp, g, out, x1, x2, p, which),
-                   "CdistBackwardBackward0", "_cdist_backward")
-lerp_scalar = op("lerp_scalar(self, end; weight)", lerp_kernel, node="LerpBackward0",
-                 self=d("", lambda xp, g, out, self, end, weight: g * (1 - weight)),
-                 end=d("", lambda xp, g, out, self, end, weight: g * weight))
-lerp = op("lerp(self, end, weight)", lerp_kernel, node="LerpBackward1",
-          self=d("weight", lambda xp, g, out, self, end, weight: g * (1 - weight)),
-          end=d("weight", lambda xp, g, out, self, end, weight: g * weight),
-          weight=d("self end", lambda xp, g, out, self, end, weight: g * (end - self)))
-addcmul = op("addcmul(self, tensor1, tensor2; value)", addcmul_kernel, node="AddcmulBackward0", promote="arith",
-             lacks=("b", "addcmul_cpu_out"),
-             self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
-             tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor2 * value)),
-             tensor2=d("tensor1", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor1 * value)))
-addcdiv = op("addcdiv(self, tensor1, tensor2; value)", lambda a, b, c, value: a + value * b / c,
-             node="AddcdivBackward0", promote="arith",
-             self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
-             tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (value / tensor2)),
-             tensor2=d("tensor1 tensor2", lambda xp, g, out, self, tensor1, tensor2, value: (
-                 -g * (value * tensor1 / (tensor2 * tensor2)))))
+cross = op(
+    "cross(self, other; dim)",
+    cross_kernel,
+    node="LinalgCrossBackward0",
+    promote="arith",
+    lacks=("b", "cross"),
+    self=d("other", lambda xp, g, out, self, other, dim: xp.cross(other, g, dim)),
+    other=d("self", lambda xp, g, out, self, other, dim: xp.cross(g, self, dim)),
+)
+cdist = op(
+    "cdist(x1, x2; p)",
+    cdist_kernel,
+    node="CdistBackward0",
+    promote="arith",
+    x1=d(
+        "x1 x2 out",
+        lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 0),
+        lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 0),
+    ),
+    x2=d(
+        "x1 x2 out",
+        lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 1),
+        lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 1),
+    ),
+)
+not_differentiable(
+    "cdist_backward(g, x1, x2, out; p, which)",
+    lambda xp, g, x1, x2, out, p, which: cdist_grad(xp, g, out, x1, x2, p, which),
+    "CdistBackwardBackward0",
+    "_cdist_backward",
+)
+lerp_scalar = op(
+    "lerp_scalar(self, end; weight)",
+    lerp_kernel,
+    node="LerpBackward0",
+    self=d("", lambda xp, g, out, self, end, weight: g * (1 - weight)),
+    end=d("", lambda xp, g, out, self, end, weight: g * weight),
+)
+lerp = op(
+    "lerp(self, end, weight)",
+    lerp_kernel,
+    node="LerpBackward1",
+    self=d("weight", lambda xp, g, out, self, end, weight: g * (1 - weight)),
+    end=d("weight", lambda xp, g, out, self, end, weight: g * weight),
+    weight=d("self end", lambda xp, g, out, self, end, weight: g * (end - self)),
+)
+addcmul = op(
+    "addcmul(self, tensor1, tensor2; value)",
+    addcmul_kernel,
+    node="AddcmulBackward0",
+    promote="arith",
+    lacks=("b", "addcmul_cpu_out"),
+    self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
+    tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor2 * value)),
+    tensor2=d("tensor1", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor1 * value)),
+)
+addcdiv = op(
+    "addcdiv(self, tensor1, tensor2; value)",
+    lambda a, b, c, value: a + value * b / c,
+    node="AddcdivBackward0",
+    promote="arith",
+    self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
+    tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (value / tensor2)),
+    tensor2=d(
+        "tensor1 tensor2",
+        lambda xp, g, out, self, tensor1, tensor2, value: -g * (value * tensor1 / (tensor2 * tensor2)),
+    ),
+)
 
 
 # ---- the public names
@@ -170,7 +209,9 @@ def cross_product(input: Tensor, other: Tensor, dim: int | None = None) -> Tenso
         warnings.warn(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
             "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
-            "in a future release.", UserWarning, stacklevel=3,
+            "in a future release.",
+            UserWarning,
+            stacklevel=3,
         )
         check_same_ndim(input, other)
         found = [i for i, n in enumerate(input.shape) if n == 3]
@@ -210,8 +251,7 @@ def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any
         if not one.is_floating_point():
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {one.dtype.scalar_type}")
     if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(
-            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     broadcast_batches(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
@@ -228,8 +268,7 @@ def interpolated(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 def check_lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
     for one, name in ((end, "end"), (weight, "weight")):
         if isinstance(one, Tensor) and one.dtype is not input.dtype and not (name == "weight" and one.ndim == 0):
-            raise RuntimeError(f"expected dtype {input.dtype.cpp_name} for `{name}` but got dtype "
-                               f"{one.dtype.cpp_name}")
+            raise RuntimeError(f"expected dtype {input.dtype.cpp_name} for `{name}` but got dtype {one.dtype.cpp_name}")
     kind = "tensor" if isinstance(weight, Tensor) else "scalar"
     if not input.is_floating_point():
         raise NotImplementedError(f"\"lerp_kernel_{kind}\" not implemented for '{input.dtype.scalar_type}'")

@@ -12,8 +12,9 @@ from gradtrace.ops.api import public
 @public("result_type", forms="f")
 def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
     """The dtype that an operation on two tensors or numbers gives (torch.result_type)."""
-    return dtypes.result_type(*(
-        (value._data, True) if isinstance(value, Tensor) else (value, False) for value in (tensor1, tensor2)))
+    return dtypes.result_type(
+        *((value._data, True) if isinstance(value, Tensor) else (value, False) for value in (tensor1, tensor2))
+    )
 
 
 @public("promote_types", forms="f")

@@ -14,8 +14,12 @@ from gradtrace.ops.api import public, sizes
 from gradtrace.ops.create import finish, np_of
 
 # An in-place random fill cuts the history: what was there gets a zero gradient.
-redraw = op("redraw(self; values)", lambda a, values: values, node="NormalBackward0",
-            self=d("", lambda xp, g, out, self, values: xp.zeros_like(g)))
+redraw = op(
+    "redraw(self; values)",
+    lambda a, values: values,
+    node="NormalBackward0",
+    self=d("", lambda xp, g, out, self, values: xp.zeros_like(g)),
+)
 
 
 STATE_SIZES = (16, 16, 1, 4, 9)  # bytes of each part of a generator's state
@@ -70,7 +74,9 @@ class Generator:
         value, inc, has_uint32, uinteger, self._seed = numbers
         source = np.random.Generator(np.random.PCG64(0))
         source.bit_generator.state = {
-            "bit_generator": "PCG64", "state": {"state": value, "inc": inc}, "has_uint32": has_uint32 & 1,
+            "bit_generator": "PCG64",
+            "state": {"state": value, "inc": inc},
+            "has_uint32": has_uint32 & 1,
             "uinteger": uinteger,
         }
         self._source = source
@@ -122,15 +128,27 @@ def shape_of(size: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:
 
 
 @public("rand", forms="f")
-def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
-         requires_grad: bool = False, **named: Any) -> Tensor:
+def rand(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **named: Any,
+) -> Tensor:
     """Uniform on [0, 1) (torch.rand)."""
     return finish(draw(generator).random(shape_of(size, named)).astype(np_of(dtype)), requires_grad, device)
 
 
 @public("randn", forms="f")
-def randn(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
-          requires_grad: bool = False, **named: Any) -> Tensor:
+def randn(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **named: Any,
+) -> Tensor:
     """Standard normal (torch.randn)."""
     values = np.asarray(draw(generator).standard_normal(shape_of(size, named)))
     return finish(values.astype(np_of(dtype)), requires_grad, device)
@@ -149,8 +167,16 @@ def randn_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False)
 
 
 @public("randint", forms="f")
-def randint(low: int, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Any = None,
-            device: Any = None, requires_grad: bool = False) -> Tensor:
+def randint(
+    low: int,
+    high: Any = None,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Integers from low (0 if one bound is given) to high, exclusive (torch.randint)."""
     if size is None:
         low, high, size = 0, low, high
@@ -184,8 +210,9 @@ def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
 
 
 @public("multinomial")
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
-                generator: Generator | None = None) -> Tensor:
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+) -> Tensor:
     """Indices drawn with the rows of `input` as weights (torch.multinomial)."""
     rows = np.atleast_2d(input.shared()).astype(np.float64)
     drawn = np.stack([draw(generator).choice(r.size, num_samples, replacement, r / r.sum()) for r in rows])
@@ -217,6 +244,8 @@ _fill_method("bernoulli_", lambda source, shape, p=0.5: source.random(shape) < p
 _fill_method("random_", _integers)
 _fill_method("exponential_", lambda source, shape, lambd=1.0: source.exponential(1 / lambd, shape))
 _fill_method("log_normal_", lambda source, shape, mean=1.0, std=2.0: source.lognormal(mean, std, shape))
-_fill_method("cauchy_", lambda source, shape, median=0.0, sigma=1.0: median + sigma * np.tan(
-    math.pi * (source.random(shape) - 0.5)))
+_fill_method(
+    "cauchy_",
+    lambda source, shape, median=0.0, sigma=1.0: median + sigma * np.tan(math.pi * (source.random(shape) - 0.5)),
+)
 public("Generator", forms="f")(Generator)

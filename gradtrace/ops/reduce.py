@@ -83,8 +83,7 @@ def deviation(a: Any, dims: Any, correction: float, keepdim: bool) -> Any:
 
 
 def with_average(spread_kernel: Any) -> Any:
-    return lambda a, dims, correction, keepdim: (
-        spread_kernel(a, dims, correction, keepdim), average(a, dims, keepdim))
+    return lambda a, dims, correction, keepdim: (spread_kernel(a, dims, correction, keepdim), average(a, dims, keepdim))
 
 
 def logical(ufunc: str) -> Any:
@@ -176,49 +175,121 @@ def pair_grad(xp: Any, g: Any, self: Any, dims: Any, keepdim: bool, of_first: An
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-sum_all = op("sum(self; dtype)", lambda a, dtype=None: add_up(a, None, False, dtype), scalar=alone,
-             node="SumBackward0",
-             self=d("~self", lambda xp, g, out, self, dtype=None: spread(xp, g, self.shape)))
-sum_dim = op("sum_dim(self; dim, keepdim, dtype)", add_up, node="SumBackward1",
-             self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None: spread(
-                 xp, g, self.shape, dim, keepdim)))
-mean_all = op("mean(self; dtype)", lambda a, dtype=None: average(a, None, False, dtype), scalar=alone,
-              node="MeanBackward0",
-              self=d("~self", lambda xp, g, out, self, dtype=None: shared(xp, g, count(self.shape), self.shape)))
-mean_dim = op("mean_dim(self; dim, keepdim, dtype)", average, node="MeanBackward1",
-              self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None: shared(
-                  xp, g, count(self.shape, dim), self.shape, dim, keepdim)))
-prod_all = op("prod(self; dtype)", lambda a, dtype=None: multiply_up(a, None, False, dtype), node="ProdBackward0",
-              self=d("self out", lambda xp, g, out, self, dtype=None: prod_grad(xp, g, self, out)))
-prod_dim = op("prod_dim(self; dim, keepdim, dtype)", multiply_up, node="ProdBackward1",
-              self=d("self out", lambda xp, g, out, self, dim, keepdim=False, dtype=None: prod_grad(
-                  xp, g, self, out, dim, keepdim)))
-var = op("var(self; dim, correction, keepdim)", variance, node="VarBackward0",
-         self=d("self", lambda xp, g, out, self, dim, correction, keepdim: var_grad(
-             xp, g, self, dim, correction, keepdim)))
-std = op("std(self; dim, correction, keepdim)", deviation, node="StdBackward0",
-         self=d("self out", lambda xp, g, out, self, dim, correction, keepdim: std_grad(
-             xp, g, self, out, dim, correction, keepdim)))
-var_mean = op("var_mean(self; dim, correction, keepdim)", with_average(variance), node="VarMeanBackward0", outputs=2,
-              missing="none",
-              self=d("self", lambda xp, g, out, self, dim, correction, keepdim: pair_grad(
-                  xp, g, self, dim, keepdim, lambda first: var_grad(xp, first, self, dim, correction, keepdim))))
-std_mean = op("std_mean(self; dim, correction, keepdim)", with_average(deviation), node="StdMeanBackward0", outputs=2,
-              missing="none",
-              self=d("self out0", lambda xp, g, out, self, dim, correction, keepdim: pair_grad(
-                  xp, g, self, dim, keepdim, lambda first: std_grad(
-                      xp, first, self, out[0], dim, correction, keepdim))))
-nansum = op("nansum(self; dim, keepdim, dtype)", lambda a, dim=None, keepdim=False, dtype=None: add_up(
-    np.where(np.isnan(a), a.dtype.type(0), a), dim, keepdim, dtype), node="NansumBackward0",
-    self=d("self", lambda xp, g, out, self, dim=None, keepdim=False, dtype=None: spread(
-        xp, g, self.shape, dim, keepdim) * (self == self)))
+sum_all = op(
+    "sum(self; dtype)",
+    lambda a, dtype=None: add_up(a, None, False, dtype),
+    scalar=alone,
+    node="SumBackward0",
+    self=d("~self", lambda xp, g, out, self, dtype=None: spread(xp, g, self.shape)),
+)
+sum_dim = op(
+    "sum_dim(self; dim, keepdim, dtype)",
+    add_up,
+    node="SumBackward1",
+    self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None: spread(xp, g, self.shape, dim, keepdim)),
+)
+mean_all = op(
+    "mean(self; dtype)",
+    lambda a, dtype=None: average(a, None, False, dtype),
+    scalar=alone,
+    node="MeanBackward0",
+    self=d("~self", lambda xp, g, out, self, dtype=None: shared(xp, g, count(self.shape), self.shape)),
+)
+mean_dim = op(
+    "mean_dim(self; dim, keepdim, dtype)",
+    average,
+    node="MeanBackward1",
+    self=d(
+        "~self",
+        lambda xp, g, out, self, dim, keepdim=False, dtype=None: shared(
+            xp, g, count(self.shape, dim), self.shape, dim, keepdim
+        ),
+    ),
+)
+prod_all = op(
+    "prod(self; dtype)",
+    lambda a, dtype=None: multiply_up(a, None, False, dtype),
+    node="ProdBackward0",
+    self=d("self out", lambda xp, g, out, self, dtype=None: prod_grad(xp, g, self, out)),
+)
+prod_dim = op(
+    "prod_dim(self; dim, keepdim, dtype)",
+    multiply_up,
+    node="ProdBackward1",
+    self=d(
+        "self out", lambda xp, g, out, self, dim, keepdim=False, dtype=None: prod_grad(xp, g, self, out, dim, keepdim)
+    ),
+)
+var = op(
+    "var(self; dim, correction, keepdim)",
+    variance,
+    node="VarBackward0",
+    self=d("self", lambda xp, g, out, self, dim, correction, keepdim: var_grad(xp, g, self, dim, correction, keepdim)),
+)
+std = op(
+    "std(self; dim, correction, keepdim)",
+    deviation,
+    node="StdBackward0",
+    self=d(
+        "self out",
+        lambda xp, g, out, self, dim, correction, keepdim: std_grad(xp, g, self, out, dim, correction, keepdim),
+    ),
+)
+var_mean = op(
+    "var_mean(self; dim, correction, keepdim)",
+    with_average(variance),
+    node="VarMeanBackward0",
+    outputs=2,
+    missing="none",
+    self=d(
+        "self",
+        lambda xp, g, out, self, dim, correction, keepdim: pair_grad(
+            xp, g, self, dim, keepdim, lambda first: var_grad(xp, first, self, dim, correction, keepdim)
+        ),
+    ),
+)
+std_mean = op(
+    "std_mean(self; dim, correction, keepdim)",
+    with_average(deviation),
+    node="StdMeanBackward0",
+    outputs=2,
+    missing="none",
+    self=d(
+        "self out0",
+        lambda xp, g, out, self, dim, correction, keepdim: pair_grad(
+            xp, g, self, dim, keepdim, lambda first: std_grad(xp, first, self, out[0], dim, correction, keepdim)
+        ),
+    ),
+)
+nansum = op(
+    "nansum(self; dim, keepdim, dtype)",
+    lambda a, dim=None, keepdim=False, dtype=None: add_up(
+        np.where(np.isnan(a), a.dtype.type(0), a), dim, keepdim, dtype
+    ),
+    node="NansumBackward0",
+    self=d(
+        "self",
+        lambda xp, g, out, self, dim=None, keepdim=False, dtype=None: (
+            spread(xp, g, self.shape, dim, keepdim) * (self == self)
+        ),
+    ),
+)
 any_ = op("any(self; dim, keepdim)", logical("logical_or"))
 all_ = op("all(self; dim, keepdim)", logical("logical_and"))
 count_nonzero = op("count_nonzero(self; dim)", lambda a, dim: np.count_nonzero(a, axis=dim or None))
-trace = op("trace(self)", lambda a: add_up(np.diagonal(a)), node="TraceBackward0", lacks=("b", "trace"),
-           self=d("~self", lambda xp, g, out, self: xp.on_diagonal(g, self.shape)))
-on_diagonal = op("on_diagonal(self; shape)", lambda a, shape: np.eye(*shape, dtype=a.dtype) * a, node="TraceBackward0",
-                 self=d("", lambda xp, g, out, self, shape: xp.trace(g)))
+trace = op(
+    "trace(self)",
+    lambda a: add_up(np.diagonal(a)),
+    node="TraceBackward0",
+    lacks=("b", "trace"),
+    self=d("~self", lambda xp, g, out, self: xp.on_diagonal(g, self.shape)),
+)
+on_diagonal = op(
+    "on_diagonal(self; shape)",
+    lambda a, shape: np.eye(*shape, dtype=a.dtype) * a,
+    node="TraceBackward0",
+    self=d("", lambda xp, g, out, self, shape: xp.trace(g)),
+)
 
 
 # ---- the public names
@@ -270,8 +341,9 @@ def product(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
 
 def _spread_measure(name: str, record: Any) -> None:
-    def function(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *,
-                 correction: Any = None) -> Any:
+    def function(
+        input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
+    ) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         kind = "std and var only" if name in ("std", "var") else f"{name} only"

@@ -24,11 +24,19 @@ MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | ne
 # mode: the table, the number of spatial dims (0: any), the name in PyTorch's nodes
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
 NAMES = {
-    ("nearest", 1): "Nearest1D", ("nearest", 2): "Nearest2D", ("nearest", 3): "Nearest3D",
-    ("nearest_exact", 1): "NearestExact1D", ("nearest_exact", 2): "NearestExact2D",
-    ("nearest_exact", 3): "NearestExact3D", ("linear", 1): "Linear1D", ("linear", 2): "Bilinear2D",
-    ("linear", 3): "Trilinear3D", ("cubic", 2): "Bicubic2D", ("linear_aa", 2): "Bilinear2DAa",
-    ("cubic_aa", 2): "Bicubic2DAa", ("lanczos_aa", 2): "Lanczos2DAa",
+    ("nearest", 1): "Nearest1D",
+    ("nearest", 2): "Nearest2D",
+    ("nearest", 3): "Nearest3D",
+    ("nearest_exact", 1): "NearestExact1D",
+    ("nearest_exact", 2): "NearestExact2D",
+    ("nearest_exact", 3): "NearestExact3D",
+    ("linear", 1): "Linear1D",
+    ("linear", 2): "Bilinear2D",
+    ("linear", 3): "Trilinear3D",
+    ("cubic", 2): "Bicubic2D",
+    ("linear_aa", 2): "Bilinear2DAa",
+    ("cubic_aa", 2): "Bicubic2DAa",
+    ("lanczos_aa", 2): "Lanczos2DAa",
 }
 
 
@@ -65,11 +73,21 @@ def resample_back(kind: str) -> Any:
 
 def resample_record(kind: str, n: int, shown: str) -> Op:
     name, node = f"upsample_{shown.lower()}", f"Upsample{shown}Backward"
-    op(f"{name}_back(g; sizes, corners, scales)", resample_back(kind), node=node + "Backward0",
-       g=d("~g", lambda xp, gg, out, g, sizes, *rest: getattr(xp, name)(gg, tuple(g.shape[-n:]), *rest)))
-    return op(f"{name}(self; sizes, corners, scales)", resample_kernel(kind), node=node + "0",
-              self=d("~self", lambda xp, g, out, self, sizes, *rest: getattr(xp, name + "_back")(
-                  g, tuple(self.shape[-n:]), *rest)))
+    op(
+        f"{name}_back(g; sizes, corners, scales)",
+        resample_back(kind),
+        node=node + "Backward0",
+        g=d("~g", lambda xp, gg, out, g, sizes, *rest: getattr(xp, name)(gg, tuple(g.shape[-n:]), *rest)),
+    )
+    return op(
+        f"{name}(self; sizes, corners, scales)",
+        resample_kernel(kind),
+        node=node + "0",
+        self=d(
+            "~self",
+            lambda xp, g, out, self, sizes, *rest: getattr(xp, name + "_back")(g, tuple(self.shape[-n:]), *rest),
+        ),
+    )
 
 
 records = {(kind, n): resample_record(kind, n, shown) for (kind, n), shown in NAMES.items()}
@@ -78,9 +96,15 @@ records = {(kind, n): resample_record(kind, n, shown) for (kind, n), shown in NA
 # ---- the public names
 
 
-def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-                align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
-                antialias: bool = False) -> Tensor:
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
     """input (N, C, *sizes) resampled to `size`, or by `scale_factor` (torch.nn.functional.interpolate).
 
     mode "nearest", "nearest-exact", "area" for 1 to 3 spatial dims, "linear", "bilinear", "bicubic", "lanczos",
@@ -163,15 +187,13 @@ def check_sizes(input: Tensor, outs: Ints, kind: str) -> None:
     n = len(outs)
     sizes = tuple(input.shape[2:])
     if min(*sizes, *outs) < 1:
-        axes = "DHW"[3 - n:]
+        axes = "DHW"[3 - n :]
         shown = [", ".join(f"{axis}: {o}" for axis, o in zip(axes, values, strict=True)) for values in (sizes, outs)]
         raise RuntimeError(
             f"Input and output sizes should be greater than 0, but got input ({shown[0]}) and output ({shown[1]})"
         )
     if not math.prod(input.shape[1:]):
-        raise RuntimeError(
-            f"Non-empty {n + 2}D data tensor expected but got a tensor with sizes {list(input.shape)}"
-        )
+        raise RuntimeError(f"Non-empty {n + 2}D data tensor expected but got a tensor with sizes {list(input.shape)}")
     byte = input.dtype.scalar_type == "Byte" and kind.startswith("nearest")
     if not input.is_floating_point() and not byte:
         kernel = "nearest" if kind.startswith("nearest") else "linear" if kind.startswith("linear") else "cubic"
@@ -180,8 +202,9 @@ def check_sizes(input: Tensor, outs: Ints, kind: str) -> None:
         )
 
 
-def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-             align_corners: bool | None = None) -> Tensor:
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
     """interpolate under its old name (torch.nn.functional.upsample)."""
     warn("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
@@ -203,8 +226,8 @@ def warn(name: str) -> None:
     import warnings
 
     warnings.warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning,
-        stacklevel=3)
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=3
+    )
 
 
 for _function in (interpolate, upsample, upsample_nearest, upsample_bilinear):

@@ -101,6 +101,11 @@ def smoothed(filter_: Callable[[Any], Any], radius: int) -> Callable[..., Table]
 
 
 TABLES: dict[str, Callable[..., Table]] = {
-    "nearest": nearest, "nearest_exact": nearest_exact, "linear": linear, "cubic": cubic,
-    "linear_aa": smoothed(triangle, 1), "cubic_aa": smoothed(keys, 2), "lanczos_aa": smoothed(lanczos, 3),
+    "nearest": nearest,
+    "nearest_exact": nearest_exact,
+    "linear": linear,
+    "cubic": cubic,
+    "linear_aa": smoothed(triangle, 1),
+    "cubic_aa": smoothed(keys, 2),
+    "lanczos_aa": smoothed(lanczos, 3),
 }

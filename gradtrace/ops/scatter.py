@@ -88,30 +88,61 @@ def fill_at(a: Any, dim: int, index: Any, value: Any) -> Any:
     return out
 
 
-REDUCED = d("self src out", lambda xp, wanted, g, out, self, src, *rest: [
-    x if w else None for x, w in zip(reduce_grads(xp, g, out, self, src, *rest), wanted, strict=True)])
-scatter_reduce_record = op("scatter_reduce(self, src; dim, index, reduce, include_self)", scatter_reduce_kernel,
-                           node="ScatterReduceBackward0", joint=REDUCED)
-index_reduce_record = op("index_reduce(self, src; dim, index, reduce, include_self)", scatter_reduce_kernel,
-                         node="IndexReduceBackward0", joint=REDUCED)
-index_fill_record = op("index_fill(self; dim, index, value)", fill_at, node="IndexFillBackward0",
-                       self=d("index", lambda xp, g, out, self, dim, index, value: xp.index_fill(g, dim, index, 0)))
-index_copy_record = op("index_copy(self, source; dim, index)", lambda a, source, dim, index: fill_at(
-    a, dim, index, source), node="IndexCopyBackward0",
+REDUCED = d(
+    "self src out",
+    lambda xp, wanted, g, out, self, src, *rest: [
+        x if w else None for x, w in zip(reduce_grads(xp, g, out, self, src, *rest), wanted, strict=True)
+    ],
+)
+scatter_reduce_record = op(
+    "scatter_reduce(self, src; dim, index, reduce, include_self)",
+    scatter_reduce_kernel,
+    node="ScatterReduceBackward0",
+    joint=REDUCED,
+)
+index_reduce_record = op(
+    "index_reduce(self, src; dim, index, reduce, include_self)",
+    scatter_reduce_kernel,
+    node="IndexReduceBackward0",
+    joint=REDUCED,
+)
+index_fill_record = op(
+    "index_fill(self; dim, index, value)",
+    fill_at,
+    node="IndexFillBackward0",
+    self=d("index", lambda xp, g, out, self, dim, index, value: xp.index_fill(g, dim, index, 0)),
+)
+index_copy_record = op(
+    "index_copy(self, source; dim, index)",
+    lambda a, source, dim, index: fill_at(a, dim, index, source),
+    node="IndexCopyBackward0",
     self=d("index", lambda xp, g, out, self, source, dim, index: xp.index_fill(g, dim, index, 0)),
-    source=d("index", lambda xp, g, out, self, source, dim, index: xp.index_select(g, dim, index)))
+    source=d("index", lambda xp, g, out, self, source, dim, index: xp.index_select(g, dim, index)),
+)
 masked_scatter_record = op(
-    "masked_scatter(self, source; mask)", lambda a, source, mask: masked_scatter_kernel(a, source, mask),
+    "masked_scatter(self, source; mask)",
+    lambda a, source, mask: masked_scatter_kernel(a, source, mask),
     node="MaskedScatterBackward0",
     self=d("mask", lambda xp, g, out, self, source, mask: xp.where(mask, xp.zeros_like(g), g)),
-    source=d("~source mask", lambda xp, g, out, self, source, mask: xp.reshape(xp.fit(
-        xp.index(g, (mask,)), (int(np.prod(tuple(source.shape))),)), tuple(source.shape))))
+    source=d(
+        "~source mask",
+        lambda xp, g, out, self, source, mask: xp.reshape(
+            xp.fit(xp.index(g, (mask,)), (int(np.prod(tuple(source.shape))),)), tuple(source.shape)
+        ),
+    ),
+)
 put_record = op(
-    "put(self, source; index, accumulate)", lambda a, source, index, accumulate: put_kernel(
-        a, source, index, accumulate), node="PutBackward0",
-    self=d("index", lambda xp, g, out, self, source, index, accumulate: g if accumulate else xp.put(
-        g, xp.zeros_like(xp.take_flat(g, index)), index, False)),
-    source=d("index", lambda xp, g, out, self, source, index, accumulate: xp.take_flat(g, index)))
+    "put(self, source; index, accumulate)",
+    lambda a, source, index, accumulate: put_kernel(a, source, index, accumulate),
+    node="PutBackward0",
+    self=d(
+        "index",
+        lambda xp, g, out, self, source, index, accumulate: (
+            g if accumulate else xp.put(g, xp.zeros_like(xp.take_flat(g, index)), index, False)
+        ),
+    ),
+    source=d("index", lambda xp, g, out, self, source, index, accumulate: xp.take_flat(g, index)),
+)
 
 
 def masked_scatter_kernel(a: Any, source: Any, mask: Any) -> Any:
@@ -178,9 +209,7 @@ def choose_index_reduce(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Any:
     if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError(
-            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
-        )
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     dim = check_dim(dim, self.ndim)
     shape = [1] * self.ndim
     shape[dim] = -1
@@ -215,13 +244,19 @@ def choose_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = F
     return put_record, (source, positions, accumulate)
 
 
-both("scatter_reduce", choose_scatter_reduce, "Values of src reduced into the places that index names "
-                                              "(torch.Tensor.scatter_reduce).")
+both(
+    "scatter_reduce",
+    choose_scatter_reduce,
+    "Values of src reduced into the places that index names (torch.Tensor.scatter_reduce).",
+)
 both("index_fill", choose_index_fill, "The input with a value at the given indices of a dim (torch.index_fill).")
 both("index_copy", choose_index_copy, "The input with the slices of source at the given indices (torch.index_copy).")
 both("index_reduce", choose_index_reduce, "Slices of source reduced into the given indices (torch.index_reduce).")
-both("masked_scatter", choose_masked_scatter, "The input with the elements of source, in order, where the mask is True "
-                                              "(torch.masked_scatter).")
+both(
+    "masked_scatter",
+    choose_masked_scatter,
+    "The input with the elements of source, in order, where the mask is True (torch.masked_scatter).",
+)
 both("put", choose_put, "The input with source at positions of the flattened tensor (torch.Tensor.put).")
 
 

@@ -22,16 +22,24 @@ def in_order(a: Any, dim: int, order: Any) -> Any:
     return like(a, taken(a, order, dim))
 
 
-sort_by = op("sort(self; dim, order)", in_order, node="SortBackward0",
-             self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(
-                 None, g, tuple(self.shape), dim, order)))
-sort_stable = op("sort_stable(self; dim, order)", in_order,
-                 node="SortBackward1",
-                 self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(
-                     None, g, tuple(self.shape), dim, order)))
-topk_by = op("topk(self; dim, order)", lambda a, dim, order: taken(a, order, dim), node="TopkBackward0",
-             self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(
-                 None, g, tuple(self.shape), dim, order)))
+sort_by = op(
+    "sort(self; dim, order)",
+    in_order,
+    node="SortBackward0",
+    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)),
+)
+sort_stable = op(
+    "sort_stable(self; dim, order)",
+    in_order,
+    node="SortBackward1",
+    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)),
+)
+topk_by = op(
+    "topk(self; dim, order)",
+    lambda a, dim, order: taken(a, order, dim),
+    node="TopkBackward0",
+    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)),
+)
 
 
 @public("allclose")

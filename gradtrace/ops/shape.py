@@ -66,33 +66,73 @@ def dims_back(xp: Any, g: Any, self: Any, dims: Any) -> Any:
 
 RESHAPES: Any = {"view": True, "self": d("~self", reshape_back)}
 view = op("view(self; shape)", view_kernel, node="ViewBackward0", **RESHAPES)
-reshape = op("reshape(self; shape)", lambda a, shape: a.reshape(shape), node="ViewBackward0",
-             self=d("~self", reshape_back))
+reshape = op(
+    "reshape(self; shape)", lambda a, shape: a.reshape(shape), node="ViewBackward0", self=d("~self", reshape_back)
+)
 # What reshape gives where the tensor is not contiguous and yet can be viewed.
 reshape_alias = op("reshape_alias(self; shape)", view_kernel, node="ReshapeAliasBackward0", **RESHAPES)
-unsafe_view = op("unsafe_view(self; shape)", lambda a, shape: a.reshape(shape), node="UnsafeViewBackward0",
-                 self=d("~self", reshape_back))
+unsafe_view = op(
+    "unsafe_view(self; shape)",
+    lambda a, shape: a.reshape(shape),
+    node="UnsafeViewBackward0",
+    self=d("~self", reshape_back),
+)
 alias = op("alias(self)", lambda a: a.view(), node="AliasBackward0", view=True, self=d("", lambda xp, g, out, self: g))
-unsqueeze = op("unsqueeze(self; dim)", lambda a, dim: np.expand_dims(a, dim), node="UnsqueezeBackward0",
-               inplace_node="UnsqueezeBackward1", view=True,
-               self=d("~self", reshape_back, lambda xp, g, out, self, dim: xp.squeeze_dim(g, dim)))
-squeeze_all = op("squeeze_all(self)", lambda a: np.squeeze(a), node="SqueezeBackward0", view=True,
-                 self=d("~self", reshape_back, lambda xp, g, out, self: dims_back(xp, g, self, range(self.ndim))))
-squeeze_dim = op("squeeze_dim(self; dim)", lambda a, dim: squeeze_dims_kernel(a, (dim,)), node="SqueezeBackward1",
-                 view=True,
-                 self=d("~self", reshape_back, lambda xp, g, out, self, dim: dims_back(xp, g, self, (dim,))))
-squeeze_dims = op("squeeze_dims(self; dims)", lambda a, dims: squeeze_dims_kernel(a, dims), node="SqueezeBackward2",
-                  view=True,
-                  self=d("~self", reshape_back, lambda xp, g, out, self, dims: dims_back(xp, g, self, sorted(dims))))
-permute = op("permute(self; dims)", lambda a, dims: a.transpose(dims), node="PermuteBackward0", view=True,
-             self=d("", lambda xp, g, out, self, dims: xp.permute(g, inverse(dims))))
-transpose = op("transpose(self; dim0, dim1)", lambda a, dim0, dim1: swapped(a, dim0, dim1), node="TransposeBackward0",
-               view=True, self=d("", lambda xp, g, out, self, dim0, dim1: xp.transpose(g, dim0, dim1)))
-t_ = op("t(self)", lambda a: a.transpose(), node="TBackward0", view=True,
-        self=d("", lambda xp, g, out, self: xp.t(g)))
-expand = op("expand(self; shape)", expand_kernel, node="ExpandBackward0", view=True,
-            self=d("~self", lambda xp, g, out, self, shape: xp.sum_to(g, tuple(self.shape)),
-                   lambda xp, g, out, self, shape: sum_tensor_to(g, tuple(self.shape))))
+unsqueeze = op(
+    "unsqueeze(self; dim)",
+    lambda a, dim: np.expand_dims(a, dim),
+    node="UnsqueezeBackward0",
+    inplace_node="UnsqueezeBackward1",
+    view=True,
+    self=d("~self", reshape_back, lambda xp, g, out, self, dim: xp.squeeze_dim(g, dim)),
+)
+squeeze_all = op(
+    "squeeze_all(self)",
+    lambda a: np.squeeze(a),
+    node="SqueezeBackward0",
+    view=True,
+    self=d("~self", reshape_back, lambda xp, g, out, self: dims_back(xp, g, self, range(self.ndim))),
+)
+squeeze_dim = op(
+    "squeeze_dim(self; dim)",
+    lambda a, dim: squeeze_dims_kernel(a, (dim,)),
+    node="SqueezeBackward1",
+    view=True,
+    self=d("~self", reshape_back, lambda xp, g, out, self, dim: dims_back(xp, g, self, (dim,))),
+)
+squeeze_dims = op(
+    "squeeze_dims(self; dims)",
+    lambda a, dims: squeeze_dims_kernel(a, dims),
+    node="SqueezeBackward2",
+    view=True,
+    self=d("~self", reshape_back, lambda xp, g, out, self, dims: dims_back(xp, g, self, sorted(dims))),
+)
+permute = op(
+    "permute(self; dims)",
+    lambda a, dims: a.transpose(dims),
+    node="PermuteBackward0",
+    view=True,
+    self=d("", lambda xp, g, out, self, dims: xp.permute(g, inverse(dims))),
+)
+transpose = op(
+    "transpose(self; dim0, dim1)",
+    lambda a, dim0, dim1: swapped(a, dim0, dim1),
+    node="TransposeBackward0",
+    view=True,
+    self=d("", lambda xp, g, out, self, dim0, dim1: xp.transpose(g, dim0, dim1)),
+)
+t_ = op("t(self)", lambda a: a.transpose(), node="TBackward0", view=True, self=d("", lambda xp, g, out, self: xp.t(g)))
+expand = op(
+    "expand(self; shape)",
+    expand_kernel,
+    node="ExpandBackward0",
+    view=True,
+    self=d(
+        "~self",
+        lambda xp, g, out, self, shape: xp.sum_to(g, tuple(self.shape)),
+        lambda xp, g, out, self, shape: sum_tensor_to(g, tuple(self.shape)),
+    ),
+)
 sum_to = op("sum_to(self; shape)", sum_to_kernel)  # for plain numbers alone: a recorded pass shows its steps
 
 
@@ -401,8 +441,12 @@ def _inplace_view(function: Any, node: str) -> Any:
 
 t_in_place = _inplace_view(t, "TBackward1")
 _METHODS: dict[str, Any] = {
-    "detach_": detach_, "T": property(reversed_dims), "mT": matrix_transpose("mT"), "H": matrix_transpose("H"),
-    "mH": matrix_transpose("mH"), "t_": t_inplace,
+    "detach_": detach_,
+    "T": property(reversed_dims),
+    "mT": matrix_transpose("mT"),
+    "H": matrix_transpose("H"),
+    "mH": matrix_transpose("mH"),
+    "t_": t_inplace,
     "transpose_": _inplace_view(transposed, "TransposeBackward1"),
     "swapaxes_": _inplace_view(transposed, "TransposeBackward1"),
     "swapdims_": _inplace_view(transposed, "TransposeBackward1"),

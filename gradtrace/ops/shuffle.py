@@ -32,15 +32,26 @@ def between_groups(a: Any, groups: int) -> Any:
     return np.array(split.swapaxes(1, 2), order="C").reshape(a.shape)
 
 
-pixel_shuffle_ = op("pixel_shuffle(self; factor)", to_pixels, node="PixelShuffleBackward0",
-                    self=d("", lambda xp, g, out, self, factor: xp.pixel_unshuffle(g, factor)))
-pixel_unshuffle_ = op("pixel_unshuffle(self; factor)", to_channels, node="PixelUnshuffleBackward0",
-                      self=d("", lambda xp, g, out, self, factor: xp.pixel_shuffle(g, factor)))
+pixel_shuffle_ = op(
+    "pixel_shuffle(self; factor)",
+    to_pixels,
+    node="PixelShuffleBackward0",
+    self=d("", lambda xp, g, out, self, factor: xp.pixel_unshuffle(g, factor)),
+)
+pixel_unshuffle_ = op(
+    "pixel_unshuffle(self; factor)",
+    to_channels,
+    node="PixelUnshuffleBackward0",
+    self=d("", lambda xp, g, out, self, factor: xp.pixel_shuffle(g, factor)),
+)
 
 
-channel_shuffle_ = op("channel_shuffle(self; groups)", between_groups, node="ChannelShuffleBackward0",
-                      self=d("~self", lambda xp, g, out, self, groups: xp.channel_shuffle(
-                          g, self.shape[1] // groups)))
+channel_shuffle_ = op(
+    "channel_shuffle(self; groups)",
+    between_groups,
+    node="ChannelShuffleBackward0",
+    self=d("~self", lambda xp, g, out, self, groups: xp.channel_shuffle(g, self.shape[1] // groups)),
+)
 native_channel_shuffle_ = op("native_channel_shuffle(self; groups)", between_groups, undefined=True)
 
 

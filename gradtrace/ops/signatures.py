@@ -18,9 +18,33 @@ from gradtrace.engine.tensor import Tensor
 ONE_FOR_ALL = frozenset({"dim", "kernel_size", "stride", "padding", "dilation", "output_size", "shifts"})
 # Of these functions a number may stand for a tensor.
 NUMBERS_TOO = frozenset(
-    f"{name}{end}" for end in ("", "_") for name in (
-        "add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "fmod",
-        "remainder", "rsub", "eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or", "bitwise_xor", "copy"))
+    f"{name}{end}"
+    for end in ("", "_")
+    for name in (
+        "add",
+        "sub",
+        "subtract",
+        "mul",
+        "multiply",
+        "div",
+        "divide",
+        "true_divide",
+        "floor_divide",
+        "fmod",
+        "remainder",
+        "rsub",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "copy",
+    )
+)
 NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
 
 
@@ -247,7 +271,10 @@ def is_dtype(value: Any) -> bool:
 
 
 CHECKS = {
-    "Tensor": is_tensor, "int": is_int, "Number": is_number, "float": is_number,
+    "Tensor": is_tensor,
+    "int": is_int,
+    "Number": is_number,
+    "float": is_number,
     "bool": lambda value: isinstance(value, bool),
     "torch.dtype": is_dtype,
     "str": lambda value: isinstance(value, str),
@@ -294,14 +321,15 @@ def no_combination(known: Listed, args: tuple[Any, ...], named: dict[str, Any]) 
             lines.append(f"      didn't match because some of the keywords were incorrect: {wrong}")
         else:
             lines.append(
-                f"      didn't match because some of the arguments have invalid types: {marked(s, args, named)}")
+                f"      didn't match because some of the arguments have invalid types: {marked(s, args, named)}"
+            )
     return "\n".join(lines) + "\n"
 
 
 def unmatched(s: Signature, named: dict[str, Any]) -> str:
     """The keywords that are not among the last items of a signature (an item with a default ends in its value)."""
     items = [item.rpartition(" ")[2] for item in words_of(s.text)]
-    last = items[max(len(items) - len(named), 0):]
+    last = items[max(len(items) - len(named), 0) :]
     return ", ".join(key for key in reversed(named) if key not in last)
 
 

@@ -51,23 +51,51 @@ def log_softmax_grad(g: Any, result: Any, dims: Any) -> Any:
     return g - np.exp(result) * add_up(np.asarray(g), dims, True)
 
 
-logsumexp = op("logsumexp(self; dim, keepdim)", log_sum_exp, node="LogsumexpBackward0", promote="float",
-               self=d("self out", lambda xp, g, out, self, dim, keepdim: spread(
-                   xp, g, self.shape, dim, keepdim) * xp.exp(self - spread(xp, out, self.shape, dim, keepdim))))
-softmax = op("softmax(self; dim)", softmax_kernel, c_order=True, node="SoftmaxBackward0",
-             self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, dim)))
+logsumexp = op(
+    "logsumexp(self; dim, keepdim)",
+    log_sum_exp,
+    node="LogsumexpBackward0",
+    promote="float",
+    self=d(
+        "self out",
+        lambda xp, g, out, self, dim, keepdim: (
+            spread(xp, g, self.shape, dim, keepdim) * xp.exp(self - spread(xp, out, self.shape, dim, keepdim))
+        ),
+    ),
+)
+softmax = op(
+    "softmax(self; dim)",
+    softmax_kernel,
+    c_order=True,
+    node="SoftmaxBackward0",
+    self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, dim)),
+)
 softmax_backward = op(
-    "softmax_backward(g, result; dim)", softmax_grad, node="SoftmaxBackwardDataBackward0",
+    "softmax_backward(g, result; dim)",
+    softmax_grad,
+    node="SoftmaxBackwardDataBackward0",
     g=d("result", lambda xp, gg, out, g, result, dim: xp.softmax_backward(gg, result, dim)),
-    result=d("g result", lambda xp, gg, out, g, result, dim: (
-        g * gg - xp.sum_dim(result * g, dim, True) * gg - g * xp.sum_dim(result * gg, dim, True))))
-log_softmax = op("log_softmax(self; dim)", log_softmax_kernel, c_order=True, node="LogSoftmaxBackward0",
-                 self=d("out", lambda xp, g, out, self, dim: xp.log_softmax_backward(g, out, dim)))
+    result=d(
+        "g result",
+        lambda xp, gg, out, g, result, dim: (
+            g * gg - xp.sum_dim(result * g, dim, True) * gg - g * xp.sum_dim(result * gg, dim, True)
+        ),
+    ),
+)
+log_softmax = op(
+    "log_softmax(self; dim)",
+    log_softmax_kernel,
+    c_order=True,
+    node="LogSoftmaxBackward0",
+    self=d("out", lambda xp, g, out, self, dim: xp.log_softmax_backward(g, out, dim)),
+)
 log_softmax_backward = op(
-    "log_softmax_backward(g, result; dim)", log_softmax_grad, node="LogSoftmaxBackwardDataBackward0",
+    "log_softmax_backward(g, result; dim)",
+    log_softmax_grad,
+    node="LogSoftmaxBackwardDataBackward0",
     g=d("result", lambda xp, gg, out, g, result, dim: gg - xp.sum_dim(gg * xp.exp(result), dim, True)),
-    result=d("g result", lambda xp, gg, out, g, result, dim: (
-        -xp.sum_dim(g, dim, True) * xp.exp(result) * gg)))
+    result=d("g result", lambda xp, gg, out, g, result, dim: -xp.sum_dim(g, dim, True) * xp.exp(result) * gg),
+)
 
 
 # ---- the public names
@@ -86,9 +114,7 @@ def _normalised(name: str, record: Any) -> Any:
             input = cast(input, dtype.np)
         if not input.is_floating_point():
             last = "lastdim_" if found == max(input.ndim - 1, 0) else ""
-            raise NotImplementedError(
-                f'"{name}_{last}kernel_impl" not implemented for \'{input.dtype.scalar_type}\''
-            )
+            raise NotImplementedError(f"\"{name}_{last}kernel_impl\" not implemented for '{input.dtype.scalar_type}'")
         return record(input, (found,) if input.ndim else ())
 
     function.__doc__ = f"{name} over `dim`, after a cast to `dtype` (torch.{name})."
@@ -104,7 +130,8 @@ def implicit_dim(name: str, ndim: int) -> int:
 
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        UserWarning, stacklevel=3,
+        UserWarning,
+        stacklevel=3,
     )
     return 0 if ndim in (0, 1, 3) else 1
 

@@ -17,17 +17,41 @@ FLOAT: Any = {"promote": "float"}
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
-erf = op("erf(self)", special_kernels.erf, scalar=math.erf, node="ErfBackward0", **FLOAT,
-         self=d("self", lambda xp, g, out, self: xp.exp(-(self * self)) * TWO_OVER_ROOT_PI * g))
-erfc = op("erfc(self)", special_kernels.erfc, scalar=math.erfc, node="ErfcBackward0", **FLOAT,
-          self=d("self", lambda xp, g, out, self: xp.exp(-(self * self)) * -TWO_OVER_ROOT_PI * g))
-logaddexp = op("logaddexp(self, other)", "logaddexp", node="LogaddexpBackward0", **FLOAT,
-               lacks=("bi", "logaddexp_cpu"),
-               self=d("self other", lambda xp, g, out, self, other: g / (xp.exp(other - self) + 1)),
-               other=d("self other", lambda xp, g, out, self, other: g / (xp.exp(self - other) + 1)))
-hypot = op("hypot(self, other)", "hypot", lacks=("bi", "hypot_cpu"), scalar=math.hypot, node="HypotBackward0", **FLOAT,
-           self=d("self out", lambda xp, g, out, self, other: g * self / out),
-           other=d("other out", lambda xp, g, out, self, other: g * other / out))
+erf = op(
+    "erf(self)",
+    special_kernels.erf,
+    scalar=math.erf,
+    node="ErfBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: xp.exp(-(self * self)) * TWO_OVER_ROOT_PI * g),
+)
+erfc = op(
+    "erfc(self)",
+    special_kernels.erfc,
+    scalar=math.erfc,
+    node="ErfcBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: xp.exp(-(self * self)) * -TWO_OVER_ROOT_PI * g),
+)
+logaddexp = op(
+    "logaddexp(self, other)",
+    "logaddexp",
+    node="LogaddexpBackward0",
+    **FLOAT,
+    lacks=("bi", "logaddexp_cpu"),
+    self=d("self other", lambda xp, g, out, self, other: g / (xp.exp(other - self) + 1)),
+    other=d("self other", lambda xp, g, out, self, other: g / (xp.exp(self - other) + 1)),
+)
+hypot = op(
+    "hypot(self, other)",
+    "hypot",
+    lacks=("bi", "hypot_cpu"),
+    scalar=math.hypot,
+    node="HypotBackward0",
+    **FLOAT,
+    self=d("self out", lambda xp, g, out, self, other: g * self / out),
+    other=d("other out", lambda xp, g, out, self, other: g * other / out),
+)
 
 
 def x_log(logarithm: str) -> Any:
@@ -46,19 +70,44 @@ def xlogy_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
     return xp.zeroed(times_log, xp.logical_and(self == 0, other <= 0))
 
 
-xlogy = op("xlogy(self, other)", x_log("log"), node="XlogyBackward0", **FLOAT,
-           self=d("self other", lambda xp, g, out, self, other: xlogy_grad(xp, g, self, other)),
-           other=d("self other", lambda xp, g, out, self, other: g * self / other))
-xlogy_of_number = op("xlogy_of_number(other; number)", lambda b, number: x_log("log")(number, b),
-                     node="XlogyBackward1", **FLOAT,
-                     other=d("other", lambda xp, g, out, other, number: g * number / other))
-xlogy_number = op("xlogy_number(self; number)", lambda a, number: x_log("log")(a, number),
-                  node="XlogyBackward2", **FLOAT,
-                  self=d("self", lambda xp, g, out, self, number: xlogy_grad(xp, g, self, number)))
-deg2rad = op("deg2rad(self)", "deg2rad", scalar=math.radians, node="Deg2RadBackward0", **FLOAT,
-             self=d("", lambda xp, g, out, self: g * (math.pi / 180)))
-rad2deg = op("rad2deg(self)", "rad2deg", scalar=math.degrees, node="Rad2DegBackward0", **FLOAT,
-             self=d("", lambda xp, g, out, self: g * (180 / math.pi)))
+xlogy = op(
+    "xlogy(self, other)",
+    x_log("log"),
+    node="XlogyBackward0",
+    **FLOAT,
+    self=d("self other", lambda xp, g, out, self, other: xlogy_grad(xp, g, self, other)),
+    other=d("self other", lambda xp, g, out, self, other: g * self / other),
+)
+xlogy_of_number = op(
+    "xlogy_of_number(other; number)",
+    lambda b, number: x_log("log")(number, b),
+    node="XlogyBackward1",
+    **FLOAT,
+    other=d("other", lambda xp, g, out, other, number: g * number / other),
+)
+xlogy_number = op(
+    "xlogy_number(self; number)",
+    lambda a, number: x_log("log")(a, number),
+    node="XlogyBackward2",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self, number: xlogy_grad(xp, g, self, number)),
+)
+deg2rad = op(
+    "deg2rad(self)",
+    "deg2rad",
+    scalar=math.radians,
+    node="Deg2RadBackward0",
+    **FLOAT,
+    self=d("", lambda xp, g, out, self: g * (math.pi / 180)),
+)
+rad2deg = op(
+    "rad2deg(self)",
+    "rad2deg",
+    scalar=math.degrees,
+    node="Rad2DegBackward0",
+    **FLOAT,
+    self=d("", lambda xp, g, out, self: g * (180 / math.pi)),
+)
 
 for _record in (erf, erfc, deg2rad, rad2deg):
     unary(_record)
@@ -87,7 +136,7 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     """input ** exponent in float64 (torch.float_power)."""
     base = input.double() if isinstance(input, Tensor) else float(input)
     power = exponent.double() if isinstance(exponent, Tensor) else float(exponent)
-    return base ** power
+    return base**power
 
 
 @public("float_power_", forms="m")

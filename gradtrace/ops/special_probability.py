@@ -26,8 +26,11 @@ def erfinv_kernel(x: Any) -> Any:
     z = np.copysign(np.sqrt(np.sqrt(b * b - log / a) - b), inner)
     for _ in range(4):
         # Near 1 the difference is formed of the complements, which keep their digits.
-        above = np.where(np.abs(inner) < 0.5, special_kernels.erf(z) - inner,
-                         np.sign(inner) * ((1 - np.abs(inner)) - special_kernels.erfc(np.abs(z))))
+        above = np.where(
+            np.abs(inner) < 0.5,
+            special_kernels.erf(z) - inner,
+            np.sign(inner) * ((1 - np.abs(inner)) - special_kernels.erfc(np.abs(z))),
+        )
         step = above * (math.sqrt(math.pi) / 2) * np.exp(z * z)
         z = z - step / (1 + z * step)
     ends = np.where(np.abs(y) == 1, np.copysign(np.inf, y), np.nan)
@@ -63,21 +66,47 @@ def logit_grad(xp: Any, g: Any, x: Any, eps: Any) -> Any:
     return xp.where(outside, xp.zeros_like(g), g / (x * (1 - x)))
 
 
-logit_record = op("logit(self; eps)", logit_kernel, node="LogitBackward0", **FLOAT,
-                  self=d("self", lambda xp, g, out, self, eps: logit_grad(xp, g, self, eps)))
-erfinv = op("erfinv(self)", erfinv_kernel, node="ErfinvBackward0", **FLOAT,
-            self=d("self", lambda xp, g, out, self: xp.exp(
-                xp.pow_scalar(xp.erfinv(self), 2)) * (0.5 * math.sqrt(math.pi)) * g))
-sinc = op("sinc(self)", "sinc", node="SincBackward0", **FLOAT,
-          self=d("self", lambda xp, g, out, self: sinc_grad(xp, g, self)))
-logaddexp2 = op("logaddexp2(self, other)", "logaddexp2", node="Logaddexp2Backward0", **FLOAT,
-                lacks=("bi", "logaddexp2_cpu"),
-                self=d("self other", lambda xp, g, out, self, other: g / (xp.exp2(other - self) + 1),
-                       lambda xp, g, out, self, other: g / (xp.pow_of_scalar(other - self, 2.0) + 1)),
-                other=d("self other", lambda xp, g, out, self, other: g / (xp.exp2(self - other) + 1),
-                        lambda xp, g, out, self, other: g / (xp.pow_of_scalar(self - other, 2.0) + 1)))
-entr = op("entr(self)", entr_kernel, node="SpecialEntrBackward0", **FLOAT,
-          self=d("self", lambda xp, g, out, self: g * (-xp.log(self) - 1)))
+logit_record = op(
+    "logit(self; eps)",
+    logit_kernel,
+    node="LogitBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self, eps: logit_grad(xp, g, self, eps)),
+)
+erfinv = op(
+    "erfinv(self)",
+    erfinv_kernel,
+    node="ErfinvBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: xp.exp(xp.pow_scalar(xp.erfinv(self), 2)) * (0.5 * math.sqrt(math.pi)) * g),
+)
+sinc = op(
+    "sinc(self)", "sinc", node="SincBackward0", **FLOAT, self=d("self", lambda xp, g, out, self: sinc_grad(xp, g, self))
+)
+logaddexp2 = op(
+    "logaddexp2(self, other)",
+    "logaddexp2",
+    node="Logaddexp2Backward0",
+    **FLOAT,
+    lacks=("bi", "logaddexp2_cpu"),
+    self=d(
+        "self other",
+        lambda xp, g, out, self, other: g / (xp.exp2(other - self) + 1),
+        lambda xp, g, out, self, other: g / (xp.pow_of_scalar(other - self, 2.0) + 1),
+    ),
+    other=d(
+        "self other",
+        lambda xp, g, out, self, other: g / (xp.exp2(self - other) + 1),
+        lambda xp, g, out, self, other: g / (xp.pow_of_scalar(self - other, 2.0) + 1),
+    ),
+)
+entr = op(
+    "entr(self)",
+    entr_kernel,
+    node="SpecialEntrBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g * (-xp.log(self) - 1)),
+)
 
 
 def xlog1py_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
@@ -85,16 +114,28 @@ def xlog1py_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
     return xp.where(flat, xp.zeros_like(g), g * xp.log1p(other))
 
 
-xlog1py = op("xlog1py(self, other)", x_log("log1p"), node="SpecialXlog1PyBackward0", **FLOAT,
-             self=d("self other", lambda xp, g, out, self, other: xlog1py_grad(xp, g, self, other)),
-             other=d("self other", lambda xp, g, out, self, other: g * self / (other + 1)))
-xlog1py_of_number = op("xlog1py_of_number(other; number)", lambda b, number: x_log("log1p")(number, b),
-                       node="SpecialXlog1PyBackward1", **FLOAT,
-                       other=d("other", lambda xp, g, out, other, number: g * number / (other + 1)))
-xlog1py_number = op("xlog1py_number(self; number)", lambda a, number: x_log("log1p")(a, number),
-                    node="SpecialXlog1PyBackward2", **FLOAT,
-                    self=d("self", lambda xp, g, out, self, number: xlog1py_grad(
-                        xp, g, self, xp.zeros_like(self) + number)))
+xlog1py = op(
+    "xlog1py(self, other)",
+    x_log("log1p"),
+    node="SpecialXlog1PyBackward0",
+    **FLOAT,
+    self=d("self other", lambda xp, g, out, self, other: xlog1py_grad(xp, g, self, other)),
+    other=d("self other", lambda xp, g, out, self, other: g * self / (other + 1)),
+)
+xlog1py_of_number = op(
+    "xlog1py_of_number(other; number)",
+    lambda b, number: x_log("log1p")(number, b),
+    node="SpecialXlog1PyBackward1",
+    **FLOAT,
+    other=d("other", lambda xp, g, out, other, number: g * number / (other + 1)),
+)
+xlog1py_number = op(
+    "xlog1py_number(self; number)",
+    lambda a, number: x_log("log1p")(a, number),
+    node="SpecialXlog1PyBackward2",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self, number: xlog1py_grad(xp, g, self, xp.zeros_like(self) + number)),
+)
 
 for _record in (erfinv, sinc):
     unary(_record)

@@ -16,8 +16,7 @@ def covariance(input: Tensor, *, correction: int = 1, fweights: Any = None, awei
         raise RuntimeError("cov(): bool dtype is not supported for input")
     if input.ndim > 2:
         raise RuntimeError(
-            "cov(): expected input to have two or fewer dimensions but got an input with "
-            f"{input.ndim} dimensions"
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
         )
     rows = input if input.ndim == 2 else input.reshape(1, -1)
     weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
@@ -42,8 +41,7 @@ def correlation(input: Tensor) -> Tensor:
     """The matrix of correlation coefficients of variables in rows (torch.corrcoef)."""
     if input.ndim > 2:
         raise RuntimeError(
-            "corrcoef(): expected input to have two or fewer dimensions but got an input with "
-            f"{input.ndim} dimensions"
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
         )
     c = covariance(input)
     if c.ndim == 0:
@@ -112,8 +110,7 @@ def quantiles(input: Tensor, q: Any, dim: Any, keepdim: bool, interpolation: str
     values = pick(rows, below, last)
     if interpolation in ("linear", "midpoint"):
         above = Tensor._wrap(np.ceil(ranks.detach().array).astype(np.int64))
-        weight = ranks - below if interpolation == "linear" else Tensor._wrap(
-            np.full(ranks.shape, 0.5, rows.dtype.np))
+        weight = ranks - below if interpolation == "linear" else Tensor._wrap(np.full(ranks.shape, 0.5, rows.dtype.np))
         values = values.lerp(pick(rows, above, last), weight)
     if several:
         values = values.unsqueeze_(0).transpose_(0, -1)
@@ -121,8 +118,9 @@ def quantiles(input: Tensor, q: Any, dim: Any, keepdim: bool, interpolation: str
 
 
 def _quantile(name: str, ignore_nan: bool) -> None:
-    def function(input: Tensor, q: Any, dim: Any = None, keepdim: bool = False, *,
-                 interpolation: str = "linear") -> Tensor:
+    def function(
+        input: Tensor, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"
+    ) -> Tensor:
         return quantiles(input, q, dim, keepdim, interpolation, ignore_nan)
 
     function.__doc__ = f"The q-th quantiles over all elements or along `dim`; q a number or 1-d (torch.{name})."

@@ -44,7 +44,7 @@ def partial_cholesky(a: Any) -> tuple[Any, Any]:
                 info[b] = j + 1
                 break
             m[j, j] = np.sqrt(m[j, j])
-            m[j + 1:, j] = (m[j + 1:, j] - m[j + 1:, :j] @ m[j, :j]) / m[j, j]
+            m[j + 1 :, j] = (m[j + 1 :, j] - m[j + 1 :, :j] @ m[j, :j]) / m[j, j]
     return flat.reshape(a.shape), info.reshape(a.shape[:-2])
 
 
@@ -60,8 +60,9 @@ def cholesky_inverse_kernel(factor: Any, upper: bool) -> Any:
 # ---- rules
 
 
-def solve_triangular_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, upper: bool, left: bool,
-                          unit: bool) -> Any:
+def solve_triangular_grad(
+    xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, upper: bool, left: bool, unit: bool
+) -> Any:
     of_b = xp.solve_triangular(transposed(xp, a), g, not upper, left, unit)
     if not wanted[0]:
         return None, of_b
@@ -95,8 +96,9 @@ def cholesky_solve_grad(xp: Any, wanted: Any, g: Any, out: Any, b: Any, factor: 
     return of_b if wanted[0] else None, of_factor
 
 
-def triangular_solve_grad(xp: Any, wanted: Any, g: Any, out: Any, b: Any, a: Any, upper: bool, transpose: bool,
-                          unit: bool) -> Any:
+def triangular_solve_grad(
+    xp: Any, wanted: Any, g: Any, out: Any, b: Any, a: Any, upper: bool, transpose: bool, unit: bool
+) -> Any:
     """The older form, whose second result is the matrix itself."""
     of_b = of_a = None
     if g[0] is not None:
@@ -114,32 +116,58 @@ def old_triangular_kernel(b: Any, a: Any, upper: bool, transpose: bool, unit: bo
 
 
 solve_triangular_ = op(
-    "solve_triangular(A, B; upper, left, unitriangular)", solve_triangular_kernel,
-    node="LinalgSolveTriangularBackward0", lacks=("bi", "triangular_solve_cpu"),
-    joint=d("A out", solve_triangular_grad))
+    "solve_triangular(A, B; upper, left, unitriangular)",
+    solve_triangular_kernel,
+    node="LinalgSolveTriangularBackward0",
+    lacks=("bi", "triangular_solve_cpu"),
+    joint=d("A out", solve_triangular_grad),
+)
 triangular_solve_ = op(
-    "triangular_solve(self, A; upper, transpose, unitriangular)", old_triangular_kernel, outputs=2, missing="none",
-    node="TriangularSolveBackward0", lacks=("bi", "triangular_solve_cpu"), joint=d("A out0", triangular_solve_grad))
-cholesky_ex_ = op("cholesky_ex(A; upper)", cholesky_kernel, node="LinalgCholeskyExBackward0", outputs=2,
-                  differentiable=(0,),
-                  A=d("out0", lambda xp, g, out, A, upper: cholesky_grad(xp, g[0], out[0], upper)))
-old_cholesky_ = op("cholesky(A; upper)", lambda a, upper: cholesky_kernel(a, upper)[0], node="CholeskyBackward0",
-                   A=d("out", lambda xp, g, out, A, upper: cholesky_grad(xp, g, out, upper)))
-cholesky_inverse_ = op("cholesky_inverse(self; upper)", cholesky_inverse_kernel, node="CholeskyInverseBackward0",
-                       lacks=("bi", "cholesky_inverse_out_cpu"),
-                       self=d("self out", lambda xp, g, out, self, upper: cholesky_inverse_grad(
-                           xp, g, out, self, upper)))
-cholesky_solve_ = op("cholesky_solve(self, factor; upper)", cholesky_solve_kernel, node="CholeskySolveBackward0",
-                     lacks=("bi", "cholesky_solve_cpu"),
-                     joint=d("factor out", cholesky_solve_grad))
+    "triangular_solve(self, A; upper, transpose, unitriangular)",
+    old_triangular_kernel,
+    outputs=2,
+    missing="none",
+    node="TriangularSolveBackward0",
+    lacks=("bi", "triangular_solve_cpu"),
+    joint=d("A out0", triangular_solve_grad),
+)
+cholesky_ex_ = op(
+    "cholesky_ex(A; upper)",
+    cholesky_kernel,
+    node="LinalgCholeskyExBackward0",
+    outputs=2,
+    differentiable=(0,),
+    A=d("out0", lambda xp, g, out, A, upper: cholesky_grad(xp, g[0], out[0], upper)),
+)
+old_cholesky_ = op(
+    "cholesky(A; upper)",
+    lambda a, upper: cholesky_kernel(a, upper)[0],
+    node="CholeskyBackward0",
+    A=d("out", lambda xp, g, out, A, upper: cholesky_grad(xp, g, out, upper)),
+)
+cholesky_inverse_ = op(
+    "cholesky_inverse(self; upper)",
+    cholesky_inverse_kernel,
+    node="CholeskyInverseBackward0",
+    lacks=("bi", "cholesky_inverse_out_cpu"),
+    self=d("self out", lambda xp, g, out, self, upper: cholesky_inverse_grad(xp, g, out, self, upper)),
+)
+cholesky_solve_ = op(
+    "cholesky_solve(self, factor; upper)",
+    cholesky_solve_kernel,
+    node="CholeskySolveBackward0",
+    lacks=("bi", "cholesky_solve_cpu"),
+    joint=d("factor out", cholesky_solve_grad),
+)
 
 
 # ---- the public names
 
 
 @torch_function("solve_triangular", forms="l", renamed={"A": "input", "B": "other"})
-def linalg_solve_triangular(input: Tensor, other: Tensor, *, upper: bool = NOT_GIVEN, left: bool = True,
-                            unitriangular: bool = False) -> Tensor:
+def linalg_solve_triangular(
+    input: Tensor, other: Tensor, *, upper: bool = NOT_GIVEN, left: bool = True, unitriangular: bool = False
+) -> Tensor:
     """X in input @ X = other for triangular input; no error for a zero diagonal (torch.linalg.solve_triangular)."""
     if upper is NOT_GIVEN:
         raise missing_arguments("linalg_solve_triangular", ["upper"])
@@ -149,8 +177,9 @@ def linalg_solve_triangular(input: Tensor, other: Tensor, *, upper: bool = NOT_G
 
 
 @torch_function("triangular_solve", renamed={"A": "other", "b": "input"})
-def triangular_solve(input: Tensor, other: Tensor, upper: bool = True, transpose: bool = False,
-                     unitriangular: bool = False) -> Any:
+def triangular_solve(
+    input: Tensor, other: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
     """(solution, copy of the matrix) of other @ X = input (torch.triangular_solve, the older form)."""
     for one, name in ((input, "b"), (other, "A")):
         if one.ndim < 2:

@@ -19,16 +19,20 @@ from gradtrace.ops.shape import squeeze_dim, unsqueeze
 
 def place_kernel(a: Any, index: Any, sizes: Ints) -> Any:
     """Zeros with each number at its place in the plane; of several at one place the last stays."""
-    lead, count = a.shape[: a.ndim - len(sizes)], size_of(a.shape[-len(sizes):])
+    lead, count = a.shape[: a.ndim - len(sizes)], size_of(a.shape[-len(sizes) :])
     out = np.zeros((*lead, size_of(sizes)), a.dtype)
     np.put_along_axis(out, index.reshape(*lead, count), a.reshape(*lead, count), -1)
     return out.reshape(*lead, *sizes)
 
 
 def unpool_record(n: int) -> Op:
-    return op(f"max_unpool{n}d(self; index, sizes)", place_kernel, node=f"MaxUnpool{n}DBackward0",
-              lacks=("bi", f"max_unpool{n}d"),
-              self=d("", lambda xp, g, out, self, index, sizes: xp.planes_take(g, index, n)))
+    return op(
+        f"max_unpool{n}d(self; index, sizes)",
+        place_kernel,
+        node=f"MaxUnpool{n}DBackward0",
+        lacks=("bi", f"max_unpool{n}d"),
+        self=d("", lambda xp, g, out, self, index, sizes: xp.planes_take(g, index, n)),
+    )
 
 
 records = {n: unpool_record(n) for n in (2, 3)}
@@ -38,8 +42,7 @@ def unpooled_sizes(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, out
     """What pooling with these windows came from; `output_size` may say it more exactly."""
     n = len(kernel)
     usual = tuple(
-        (size - 1) * s + k - 2 * p
-        for size, k, s, p in zip(input.shape[-n:], kernel, stride, padding, strict=True)
+        (size - 1) * s + k - 2 * p for size, k, s, p in zip(input.shape[-n:], kernel, stride, padding, strict=True)
     )
     if output_size is None:
         return usual
@@ -80,8 +83,9 @@ def check_places(input: Tensor, indices: Tensor, sizes: Ints) -> None:
 def _unpool(n: int) -> Any:
     name = f"max_unpool{n}d"
 
-    def function(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
-                 output_size: Any = None) -> Tensor:
+    def function(
+        input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    ) -> Tensor:
         kernel = lengths(name, "kernel_size", kernel_size, n)
         step = kernel if stride is None else lengths(name, "stride", stride, n)
         sizes = unpooled_sizes(input, kernel, step, lengths(name, "padding", padding, n), output_size)
@@ -92,10 +96,14 @@ def _unpool(n: int) -> Any:
         check_places(line, places, (*sizes, 1))
         return squeeze_dim(records[2](line, places, (*sizes, 1)), input.ndim)
 
-    return named(function, name, (
-        f"Zeros with the numbers of input at the indices that max_pool{n}d gave (torch.nn.functional.{name}).\n\n"
-        "ValueError for an output_size that the pooling cannot have come from, RuntimeError for other indices."
-    ))
+    return named(
+        function,
+        name,
+        (
+            f"Zeros with the numbers of input at the indices that max_pool{n}d gave (torch.nn.functional.{name}).\n\n"
+            "ValueError for an output_size that the pooling cannot have come from, RuntimeError for other indices."
+        ),
+    )
 
 
 for _n in (1, 2, 3):
@@ -108,8 +116,9 @@ for _n in (1, 2, 3):
 def _power_average(n: int) -> Any:
     name = f"lp_pool{n}d"
 
-    def function(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
-                 ceil_mode: bool = False) -> Tensor:
+    def function(
+        input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> Tensor:
         if math.isinf(norm_type):
             pool, size = max_pools[n], input.abs()
             rest = (kernel_size, stride, 0, 1, ceil_mode)
@@ -118,10 +127,14 @@ def _power_average(n: int) -> Any:
         mean = average_pools[n](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
         return (mean.sign() * mean.abs().relu()).mul(cells).pow(1.0 / norm_type)
 
-    return named(function, name, (
-        f"The norm_type-norm of each window over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
-        "Its gradient is 0 where the window's sum of powers is 0."
-    ))
+    return named(
+        function,
+        name,
+        (
+            f"The norm_type-norm of each window over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
+            "Its gradient is 0 where the window's sum of powers is 0."
+        ),
+    )
 
 
 for _n in (1, 2, 3):

@@ -37,11 +37,21 @@ def kaiser(steps: Any, n: int, beta: float = 12.0) -> Any:
 
 
 def _expose(name: str, shape: Callable[..., Any]) -> None:
-    def window(window_length: int, periodic: bool | None = None, *numbers: float, dtype: Any = None, layout: Any = None,
-               device: Any = None, requires_grad: bool = False, pin_memory: bool = False, **named: float) -> Tensor:
+    def window(
+        window_length: int,
+        periodic: bool | None = None,
+        *numbers: float,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        **named: float,
+    ) -> Tensor:
         if not isinstance(window_length, int):
             raise TypeError(
-                f"{name}(): argument 'window_length' (position 1) must be int, not {type(window_length).__name__}")
+                f"{name}(): argument 'window_length' (position 1) must be int, not {type(window_length).__name__}"
+            )
         if window_length < 0:
             raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
         if named and periodic is None:
@@ -51,8 +61,11 @@ def _expose(name: str, shape: Callable[..., Any]) -> None:
         if not dtype.is_floating_point:
             raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
         n = window_length if periodic is False else window_length + 1
-        points = np.ones(window_length) if window_length < 2 else shape(
-            np.arange(n, dtype=dtype.np), n, *numbers, **named)[:window_length]
+        points = (
+            np.ones(window_length)
+            if window_length < 2
+            else shape(np.arange(n, dtype=dtype.np), n, *numbers, **named)[:window_length]
+        )
         return Tensor._wrap(points.astype(dtype.np)).requires_grad_(requires_grad)
 
     window.__name__ = window.__qualname__ = name

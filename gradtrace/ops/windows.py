@@ -53,7 +53,7 @@ def at(dim: int, selection: Any) -> tuple[Any, ...]:
 
 def add_windows(a: Any, dim: int, out: int, taps: Taps) -> Any:
     """The sum of each window along `dim`."""
-    result = np.zeros((*a.shape[:dim], out, *a.shape[dim + 1:]), a.dtype)
+    result = np.zeros((*a.shape[:dim], out, *a.shape[dim + 1 :]), a.dtype)
     for outputs, inputs in taps:
         result[at(dim, outputs)] += a[at(dim, inputs)]
     return result

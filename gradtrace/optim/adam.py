@@ -61,9 +61,17 @@ class Adam(ElementwiseOptimizer):
         super().__init__(
             params,
             {
-                "lr": lr, "betas": tuple(map(scalar, betas)), "eps": eps, "weight_decay": weight_decay,
-                "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach, "capturable": capturable,
-                "differentiable": differentiable, "fused": fused, "decoupled_weight_decay": decoupled_weight_decay,
+                "lr": lr,
+                "betas": tuple(map(scalar, betas)),
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+                "fused": fused,
+                "decoupled_weight_decay": decoupled_weight_decay,
             },
         )
 
@@ -112,8 +120,18 @@ class AdamW(Adam):
         fused: bool | None = None,
     ) -> None:
         super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
-            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
         )
 
 
@@ -137,8 +155,14 @@ class Adamax(ElementwiseOptimizer):
         super().__init__(
             params,
             {
-                "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
-                "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
             },
         )
 
@@ -181,9 +205,16 @@ class NAdam(ElementwiseOptimizer):
         super().__init__(
             params,
             {
-                "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
-                "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
-                "capturable": capturable, "differentiable": differentiable,
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "momentum_decay": momentum_decay,
+                "decoupled_weight_decay": decoupled_weight_decay,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
             },
         )
 
@@ -191,7 +222,9 @@ class NAdam(ElementwiseOptimizer):
         state = self.state[param]
         if not state:
             state.update(
-                step=counter_tensor(), mu_product=counter_tensor(1.0), exp_avg=zeros_like(param),
+                step=counter_tensor(),
+                mu_product=counter_tensor(1.0),
+                exp_avg=zeros_like(param),
                 exp_avg_sq=zeros_like(param),
             )
         beta1, beta2 = group["betas"]
@@ -200,9 +233,7 @@ class NAdam(ElementwiseOptimizer):
         array = begin(param)
         grad = gradient(param, group)
         writes = _decay(array, group)
-        mu, mu_next = (
-            beta1 * (1.0 - 0.5 * 0.96 ** (s * group["momentum_decay"])) for s in (step, step + 1)
-        )
+        mu, mu_next = (beta1 * (1.0 - 0.5 * 0.96 ** (s * group["momentum_decay"])) for s in (step, step + 1))
         product = state["mu_product"].array
         product *= mu
         mean, square = state["exp_avg"].array, state["exp_avg_sq"].array
@@ -235,8 +266,14 @@ class RAdam(ElementwiseOptimizer):
         super().__init__(
             params,
             {
-                "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-                "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "decoupled_weight_decay": decoupled_weight_decay,
                 "differentiable": differentiable,
             },
         )

@@ -17,7 +17,17 @@ from gradtrace.optim.updates import begin, commit, scalar
 
 Array = Any
 MEMORY = (  # the state, in PyTorch's order
-    "func_evals", "n_iter", "al", "d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss",
+    "func_evals",
+    "n_iter",
+    "al",
+    "d",
+    "t",
+    "old_dirs",
+    "old_stps",
+    "ro",
+    "H_diag",
+    "prev_flat_grad",
+    "prev_loss",
 )
 Objective = Callable[[Any, Array], "tuple[float, Array]"]  # (step length, direction) to loss and flat gradient
 
@@ -161,9 +171,13 @@ class LBFGS(Optimizer):
         super().__init__(
             params,
             {
-                "lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-                "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
-                "history_size": history_size, "line_search_fn": line_search_fn,
+                "lr": lr,
+                "max_iter": max_iter,
+                "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+                "tolerance_grad": tolerance_grad,
+                "tolerance_change": tolerance_change,
+                "history_size": history_size,
+                "line_search_fn": line_search_fn,
             },
         )
         if len(self.param_groups) != 1:
@@ -184,7 +198,7 @@ class LBFGS(Optimizer):
         start = 0
         for p in self._params:
             array = begin(p)
-            part = direction[start:start + array.size].reshape(array.shape)
+            part = direction[start : start + array.size].reshape(array.shape)
             array[...] = multiply_add(array, float(length), part)
             commit(p, array)
             start += array.size

@@ -173,8 +173,10 @@ class Optimizer(metaclass=Homed):
         for param in chain.from_iterable(group["params"] for group in self.param_groups):
             numbers.setdefault(id(param), len(numbers))
         groups = [
-            {**{key: value for key, value in group.items() if key != "params"},
-             "params": [numbers[id(p)] for p in group["params"]]}
+            {
+                **{key: value for key, value in group.items() if key != "params"},
+                "params": [numbers[id(p)] for p in group["params"]],
+            }
             for group in self.param_groups
         ]
         state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
@@ -251,9 +253,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             if replaced is None:
                 continue
             if not (isinstance(replaced, tuple) and len(replaced) == 2):
-                raise RuntimeError(
-                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got {replaced}."
-                )
+                raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {replaced}.")
             args, kwargs = replaced
         out = step(*args, **kwargs)
         for hook in self._hooks["step_post"].values():

@@ -43,8 +43,14 @@ class SGD(ElementwiseOptimizer):
         super().__init__(
             params,
             {
-                "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-                "nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable,
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
                 "fused": fused,
             },
         )
@@ -92,8 +98,15 @@ class ASGD(ElementwiseOptimizer):
         super().__init__(
             params,
             {
-                "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
-                "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+                "lr": lr,
+                "lambd": lambd,
+                "alpha": alpha,
+                "t0": t0,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
             },
         )
 
@@ -101,9 +114,7 @@ class ASGD(ElementwiseOptimizer):
         state = self.state[param]
         lr, lambd = scalar(group["lr"]), group["lambd"]
         if not state:
-            state.update(
-                step=counter_tensor(), eta=counter_tensor(lr), mu=counter_tensor(1.0), ax=zeros_like(param)
-            )
+            state.update(step=counter_tensor(), eta=counter_tensor(lr), mu=counter_tensor(1.0), ax=zeros_like(param))
         step = advance(state)
         grad = gradient(param, group)
         eta, mu, average = state["eta"].item(), state["mu"].item(), state["ax"].array
@@ -137,8 +148,13 @@ class Rprop(ElementwiseOptimizer):
         super().__init__(
             params,
             {
-                "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
-                "differentiable": differentiable, "capturable": capturable,
+                "lr": lr,
+                "etas": etas,
+                "step_sizes": step_sizes,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
             },
         )
 

@@ -14,8 +14,17 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import api, find
 
 __all__ = [
-    "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
-    "kaiser", "nuttall",
+    "bartlett",
+    "blackman",
+    "cosine",
+    "exponential",
+    "gaussian",
+    "general_cosine",
+    "general_hamming",
+    "hamming",
+    "hann",
+    "kaiser",
+    "nuttall",
 ]
 
 
@@ -26,8 +35,9 @@ def torch(name: str) -> Any:
 class Points:
     """How a window is to be made: its length, dtype and whether it requires grad."""
 
-    def __init__(self, name: str, M: Any, dtype: Any = None, layout: Any = None, device: Any = None,
-                 requires_grad: bool = False) -> None:
+    def __init__(
+        self, name: str, M: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+    ) -> None:
         dtype = dtypes.get_default_dtype() if dtype is None else dtype
         if not isinstance(M, int):
             raise TypeError(f"{name}: the window length M must be an int, not {type(M).__name__}")
@@ -87,7 +97,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
         return points.filled("empty")
     start = -(M if not sym and M > 1 else M - 1) / 2.0
     constant = 1 / (std * math.sqrt(2))
-    found: Tensor = torch("exp")(-points.between(start * constant, (start + (M - 1)) * constant) ** 2)
+    found: Tensor = torch("exp")(-(points.between(start * constant, (start + (M - 1)) * constant) ** 2))
     return found
 
 

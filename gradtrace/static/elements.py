@@ -23,7 +23,7 @@ class DType(NamedTuple):
 
 
 def dtype_name(dtype: Any) -> str:
-    """"float32" for a DType, an engine dtype, a numpy dtype or a name; TypeError for what is none."""
+    """ "float32" for a DType, an engine dtype, a numpy dtype or a name; TypeError for what is none."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
     name = {"float": "float32", "double": "float64", "int": "int32"}.get(name or "", name)
     if name not in dtypes.BY_NAME:

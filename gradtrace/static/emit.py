@@ -87,8 +87,10 @@ class Emitter:
         for function, args in calls:
             if function is kernels.copied:  # a kernel expects arrays, where a ufunc takes numbers too
                 operands = {n: self.as_array(n, o) for n, o in operands.items()}
-            given = [ast.Name(places[a], ast.Load()) if type(a) is kernels.Out else self.expression(a, operands)
-                     for a in args]
+            given = [
+                ast.Name(places[a], ast.Load()) if type(a) is kernels.Out else self.expression(a, operands)
+                for a in args
+            ]
             self.body.append(ast.Expr(self.call(function, given)))
         self.names.update(zip(step.out, places.values(), strict=True))
 
@@ -231,4 +233,3 @@ def compiled(parameters: list[str], body: list[ast.stmt], namespace: dict[str, A
     exec(compile(module, "<plan>", "exec"), namespace)
     made: Callable[..., Any] = namespace["block"]
     return made
-

@@ -164,8 +164,14 @@ class LoopGrad(Function):
         seeds = (*map(zeros_like, floating(first)), *arrived)
         found = loop_grad(wide_test, wide_body, width, *start, *seeds)
         of_first, of_outside = iter(found[:floats]), iter(found[2 * floats :])
-        return (None, None, None, *[next(of_first) if v.is_floating_point() else None for v in first],
-                *[next(of_outside) if v.is_floating_point() else None for v in outside], *end[variables:])
+        return (
+            None,
+            None,
+            None,
+            *[next(of_first) if v.is_floating_point() else None for v in first],
+            *[next(of_outside) if v.is_floating_point() else None for v in outside],
+            *end[variables:],
+        )
 
 
 # ---- choices

@@ -365,8 +365,14 @@ def _sign(type_: str, torch_name: str, reflected: bool = False) -> Any:
     return method
 
 
-SIGNS = {"add": ("add", "add"), "sub": ("sub", "sub"), "mul": ("mul", "mul"), "truediv": ("truediv", "div"),
-         "pow": ("pow", "pow"), "matmul": ("matmul", "matmul")}
+SIGNS = {
+    "add": ("add", "add"),
+    "sub": ("sub", "sub"),
+    "mul": ("mul", "mul"),
+    "truediv": ("truediv", "div"),
+    "pow": ("pow", "pow"),
+    "matmul": ("matmul", "matmul"),
+}
 for _sign_name, (_type, _torch) in SIGNS.items():
     setattr(Tensor, f"__{_sign_name}__", _sign(_type, _torch))
     setattr(Tensor, f"__r{_sign_name}__", _sign(_type, _torch, reflected=True))

@@ -154,8 +154,12 @@ def one_by_one(step: Step, rowwise: set[int]) -> Any:
         n = next(len(o) for number, o in zip(numbers, operands, strict=True) if number in rowwise)
         results = []
         for i in range(n):
-            taken = iter([np.asarray(o[i]) if number in rowwise else np.asarray(o)
-                          for number, o in zip(numbers, operands, strict=True)])
+            taken = iter(
+                [
+                    np.asarray(o[i]) if number in rowwise else np.asarray(o)
+                    for number, o in zip(numbers, operands, strict=True)
+                ]
+            )
             results.append(kernel(*replaced(step.args, lambda _, taken=taken: next(taken))))  # type: ignore[misc]
         if several:
             return tuple(np.stack(column) for column in zip(*results, strict=True))
@@ -210,7 +214,8 @@ def summed_to(step: Step, plan: Plan, rowwise: set[int]) -> Any:
     before, shape = plan.values[step.args[0].number].shape, shape_of(step, plan)
     lead = len(before) - len(shape)
     axes = tuple(range(1, lead + 1)) + tuple(
-        i + lead + 1 for i, n in enumerate(shape) if n == 1 and before[i + lead] != 1)
+        i + lead + 1 for i, n in enumerate(shape) if n == 1 and before[i + lead] != 1
+    )
     return lambda a: a.sum(axis=axes).reshape(len(a), *shape)
 
 
@@ -263,21 +268,42 @@ def stacked(step: Step, plan: Plan, rowwise: set[int]) -> Any:
 
     def run(*operands: Any) -> Any:
         n = next(len(o) for number, o in zip(numbers, operands, strict=True) if number in rowwise)
-        rows = [o if number in rowwise else np.broadcast_to(o, (n, *np.shape(o)))
-                for number, o in zip(numbers, operands, strict=True)]
+        rows = [
+            o if number in rowwise else np.broadcast_to(o, (n, *np.shape(o)))
+            for number, o in zip(numbers, operands, strict=True)
+        ]
         return join(rows, axis=axis)
 
     return run
 
 
 BATCHED: dict[str, Any] = {
-    "sum": summed, "mean": averaged, "sum_dim": over_dims("sum"), "mean_dim": over_dims("mean"), "sum_to": summed_to,
-    "expand": expanded, "permute": transposed, "transpose": transposed, "t": transposed,
-    "mm": product, "mv": product, "dot": product, "vdot": product,
-    "select": selected, "slice": selected, "select_place": placed, "slice_place": placed,
-    "stack": stacked, "cat": stacked,
-    "reshape": reshaped, "view": reshaped, "unsafe_view": reshaped, "unsqueeze": reshaped, "squeeze_all": reshaped,
-    "squeeze_dim": reshaped, "squeeze_dims": reshaped,
+    "sum": summed,
+    "mean": averaged,
+    "sum_dim": over_dims("sum"),
+    "mean_dim": over_dims("mean"),
+    "sum_to": summed_to,
+    "expand": expanded,
+    "permute": transposed,
+    "transpose": transposed,
+    "t": transposed,
+    "mm": product,
+    "mv": product,
+    "dot": product,
+    "vdot": product,
+    "select": selected,
+    "slice": selected,
+    "select_place": placed,
+    "slice_place": placed,
+    "stack": stacked,
+    "cat": stacked,
+    "reshape": reshaped,
+    "view": reshaped,
+    "unsafe_view": reshaped,
+    "unsqueeze": reshaped,
+    "squeeze_all": reshaped,
+    "squeeze_dim": reshaped,
+    "squeeze_dims": reshaped,
 }
 # Steps whose result is, or may be, a view of their operand's memory.
 VIEWS = frozenset(name for name, made in BATCHED.items() if made in (reshaped, expanded, transposed, selected))

@@ -19,8 +19,11 @@ ERF_AND_BELL = "erf_and_bell"
 def paired(plan: Plan) -> Plan:
     """The plan with such steps put together, where both are there and in this order."""
     maker = {number: step for step in plan.steps for number in step.out}
-    erfs = {step.args[0]: position for position, step in enumerate(plan.steps)
-            if step.op == "erf" and plan.values[step.out[0]].dtype == "float64"}
+    erfs = {
+        step.args[0]: position
+        for position, step in enumerate(plan.steps)
+        if step.op == "erf" and plan.values[step.out[0]].dtype == "float64"
+    }
     steps: list[Step | None] = list(plan.steps)
     for position, step in enumerate(plan.steps):
         place = erfs.get(squared(step, maker), position)

@@ -25,8 +25,9 @@ PASSES = ("constants folded", "identities cleared", "common subexpressions share
 LARGEST = 65536  # elements of a constant made by folding
 ROUNDS = 20  # a bound on the repetition of the passes; each round but the last removes or simplifies something
 COMMUTATIVE = frozenset({"add", "mul"})
-ARITHMETIC = frozenset({"add", "sub", "mul", "div", "rsub_scalar", "mul_number", "div_number",
-                        "add_number", "sub_number"})
+ARITHMETIC = frozenset(
+    {"add", "sub", "mul", "div", "rsub_scalar", "mul_number", "div_number", "add_number", "sub_number"}
+)
 # In a plan every value is made once, so a copy is the thing itself.
 COPIES = frozenset({"clone", "contiguous", "copy", "alias", "linked", "once"})
 SHAPERS = frozenset({"reshape", "view", "unsafe_view", "expand", "sum_to"})
@@ -263,9 +264,17 @@ def where_rule(c: Context, out: int, condition: Any, a: Any, b: Any) -> Rewrite:
 
 
 RULES: dict[str, Callable[..., Rewrite]] = {
-    "add": add_rule, "sub": sub_rule, "mul": mul_rule, "div": div_rule,
-    "add_number": add_rule, "sub_number": sub_rule, "mul_number": mul_rule, "div_number": div_rule,
-    "neg": neg_rule, "pow_scalar": pow_rule, "where": where_rule,
+    "add": add_rule,
+    "sub": sub_rule,
+    "mul": mul_rule,
+    "div": div_rule,
+    "add_number": add_rule,
+    "sub_number": sub_rule,
+    "mul_number": mul_rule,
+    "div_number": div_rule,
+    "neg": neg_rule,
+    "pow_scalar": pow_rule,
+    "where": where_rule,
 }
 
 
@@ -297,8 +306,12 @@ def fast_div(c: Context, out: int, a: Any, b: Any) -> Rewrite:
     return ("mul", (a, 1 / number)) if number and math.isfinite(1 / number) and c.fits(a, out) else None
 
 
-FAST: dict[str, Callable[..., Rewrite]] = {"add": fast_add, "sub": lambda c, out, a, b: (
-    a if c.number(b) == 0 and c.fits(a, out) else None), "mul": fast_mul, "div": fast_div}
+FAST: dict[str, Callable[..., Rewrite]] = {
+    "add": fast_add,
+    "sub": lambda c, out, a, b: a if c.number(b) == 0 and c.fits(a, out) else None,
+    "mul": fast_mul,
+    "div": fast_div,
+}
 
 
 # ---- common subexpressions

@@ -21,8 +21,10 @@ from gradtrace.errors import UnsupportedError
 from gradtrace.static.plan import BACKWARD, FORWARD, Plan, Ref, Step, Value
 
 ADVICE = "use where(condition, a, b) for a choice; a static graph has while_loop and cond"
-LEAVES = ("a plan cannot be frozen here: the program takes a computed value out of the tensors (by if, while, float() "
-          "or an index)")
+LEAVES = (
+    "a plan cannot be frozen here: the program takes a computed value out of the tensors (by if, while, float() "
+    "or an index)"
+)
 
 
 class Recorder:
@@ -110,8 +112,15 @@ class Recorder:
         if records[name].view and type(given[0]) is Ref:
             self.shared.update((given[0].number, *numbers))
 
-    def control(self, op: str, parts: tuple[Plan, ...], values: Sequence[Tensor], outs: Sequence[Tensor],
-                again: Callable[..., Any], *more: Any) -> None:
+    def control(
+        self,
+        op: str,
+        parts: tuple[Plan, ...],
+        values: Sequence[Tensor],
+        outs: Sequence[Tensor],
+        again: Callable[..., Any],
+        *more: Any,
+    ) -> None:
         """A loop or a choice as one step (see `control`). `again` does it on other values: see `derive`."""
         given = tuple(Ref(self.number(v)) for v in values)
         numbers = tuple(self.add(o) for o in outs)
@@ -163,8 +172,9 @@ class Recorder:
                 continue
             number = self.find(out)
             if number is None:
-                raise UnsupportedError(f"a plan cannot follow what {name} returns",
-                                       "return a tensor that forward computed")
+                raise UnsupportedError(
+                    f"a plan cannot follow what {name} returns", "return a tensor that forward computed"
+                )
             self.bind(out, number)
 
     def inplace(self, name: str, args: tuple[Any, ...], out: Tensor, origin: int) -> None:
@@ -177,8 +187,10 @@ class Recorder:
             return
         before = self.number(args[0])
         if before in self.shared:
-            raise UnsupportedError("a plan cannot follow an in-place change of what shares its memory with a view",
-                                   "put the parts together with cat, stack or where")
+            raise UnsupportedError(
+                "a plan cannot follow an in-place change of what shares its memory with a view",
+                "put the parts together with cat, stack or where",
+            )
         dtype = self.values[before].dtype
         self.step(name, args, (out,), origin)
         last = self.steps[-1].out[0]
@@ -223,8 +235,9 @@ class Recorder:
     def plan(self, outputs: Sequence[tuple[str, Tensor | None]], shapes: dict[str, Tensor]) -> Plan:
         """The plan of what was recorded. A None output is zeros like the tensor of that label in `shapes`."""
         if random_state() != self.random:
-            raise UnsupportedError("a plan cannot hold random numbers: each run would repeat the first draw",
-                                   "give them as an input")
+            raise UnsupportedError(
+                "a plan cannot hold random numbers: each run would repeat the first draw", "give them as an input"
+            )
         found = []
         for label, tensor in outputs:
             if tensor is None:
@@ -288,8 +301,11 @@ def trace(function: Callable[..., Any], examples: dict[str, Any], order: int = 1
 
 def fresh(example: Any) -> Tensor:
     """A leaf with an example's data, requiring grad if that is floating."""
-    tensor = Tensor._wrap(example._data) if isinstance(example, Tensor) else Tensor._wrap(
-        float(example) if isinstance(example, (int, float)) else np.asarray(example))
+    tensor = (
+        Tensor._wrap(example._data)
+        if isinstance(example, Tensor)
+        else Tensor._wrap(float(example) if isinstance(example, (int, float)) else np.asarray(example))
+    )
     return tensor.requires_grad_() if tensor.is_floating_point() else tensor
 
 

@@ -75,8 +75,10 @@ def ancestors(fetches: Sequence[Tensor], known: Any) -> list[Operation]:
         if op in found:
             continue
         if op.type == "Placeholder":
-            raise ValueError(f"You must feed a value for placeholder tensor '{op.name}' with dtype "
-                             f"{op.outputs[0].dtype.name} and shape {spelled(op.outputs[0].shape)}")
+            raise ValueError(
+                f"You must feed a value for placeholder tensor '{op.name}' with dtype "
+                f"{op.outputs[0].dtype.name} and shape {spelled(op.outputs[0].shape)}"
+            )
         found[op] = None
         waiting.extend(t.op for t in op.inputs if t not in known)
     order = {op: i for i, op in enumerate(fetches[0].graph.operations)} if found else {}

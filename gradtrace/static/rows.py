@@ -60,8 +60,11 @@ class RowProgram:
         cuts = [min(n, blocks * k // threads * self.block) for k in range(threads)] + [n]
         with ThreadPoolExecutor(threads) as pool:
             # numpy's error state is of the context, and a new thread has a new one
-            done = [pool.submit(copy_context().run, self.stretch, inputs, uniforms, outputs, low, high)
-                    for low, high in pairwise(cuts) if low < high]
+            done = [
+                pool.submit(copy_context().run, self.stretch, inputs, uniforms, outputs, low, high)
+                for low, high in pairwise(cuts)
+                if low < high
+            ]
             for future in done:
                 future.result()
 

@@ -21,11 +21,24 @@ from gradtrace.engine.tensor import normalise
 from gradtrace.static.emit import compiled
 from gradtrace.static.plan import Plan, Ref, Step, refs, replaced
 
-SIGNS: dict[str, ast.operator] = {"add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "div": ast.Div(),
-                                  "mul_number": ast.Mult(), "div_number": ast.Div(),
-                                  "add_number": ast.Add(), "sub_number": ast.Sub()}
-COMPARISONS: dict[str, ast.cmpop] = {"eq": ast.Eq(), "ne": ast.NotEq(), "lt": ast.Lt(), "le": ast.LtE(), "gt": ast.Gt(),
-                                     "ge": ast.GtE()}
+SIGNS: dict[str, ast.operator] = {
+    "add": ast.Add(),
+    "sub": ast.Sub(),
+    "mul": ast.Mult(),
+    "div": ast.Div(),
+    "mul_number": ast.Mult(),
+    "div_number": ast.Div(),
+    "add_number": ast.Add(),
+    "sub_number": ast.Sub(),
+}
+COMPARISONS: dict[str, ast.cmpop] = {
+    "eq": ast.Eq(),
+    "ne": ast.NotEq(),
+    "lt": ast.Lt(),
+    "le": ast.LtE(),
+    "gt": ast.Gt(),
+    "ge": ast.GtE(),
+}
 
 
 def is_scalar(plan: Plan) -> bool:

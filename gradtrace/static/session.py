@@ -82,8 +82,10 @@ class Session:
             needed = ancestors(wanted, known) if wanted else []
             changes = tuple(op for op in needed if op.assigns is not None)
             self.requests[key] = Request(
-                tuple(dict.fromkeys((*wanted, *(op.outputs[0] for op in changes)))), changes,
-                tuple(op.outputs[0] for op in needed if op.source is not None))
+                tuple(dict.fromkeys((*wanted, *(op.outputs[0] for op in changes)))),
+                changes,
+                tuple(op.outputs[0] for op in needed if op.source is not None),
+            )
         return self.requests[key]
 
     def computed(self, request: Request, arrays: dict[Tensor, Any]) -> dict[Tensor, Any]:
@@ -98,8 +100,9 @@ class Session:
             self.built += 1
         self.runs += 1
         with control.counted(self.take_steps):
-            found = self.plans[key](*[a.item() if a.dtype == np.float64 and a.shape == () else a
-                                      for a in arrays.values()])
+            found = self.plans[key](
+                *[a.item() if a.dtype == np.float64 and a.shape == () else a for a in arrays.values()]
+            )
         return {t: plain(v, t) for t, v in zip(request.wanted, found, strict=True)}
 
     def generator(self, op: Operation, seeds: tuple[int, int] | None) -> Any:
@@ -129,7 +132,8 @@ class Session:
             return self.graph.get_tensor_by_name(fetch)
         if not isinstance(fetch, Tensor):
             raise TypeError(
-                f"Fetch argument {fetch!r} has invalid type {type(fetch).__name__}, must be a string or Tensor.")
+                f"Fetch argument {fetch!r} has invalid type {type(fetch).__name__}, must be a string or Tensor."
+            )
         if fetch.graph is not self.graph:
             raise ValueError(f"{fetch} is not an element of this graph.")
         return fetch
@@ -173,11 +177,14 @@ def fitting(tensor: Tensor, value: Any) -> Any:
     if isinstance(value, Tensor):
         raise TypeError("The value of a feed cannot be a Tensor of the graph.")
     array = raw_of(value, tensor.dtype)
-    fits = tensor.shape is None or (len(array.shape) == len(tensor.shape) and all(
-        n in (None, m) for n, m in zip(tensor.shape, array.shape, strict=True)))
+    fits = tensor.shape is None or (
+        len(array.shape) == len(tensor.shape)
+        and all(n in (None, m) for n, m in zip(tensor.shape, array.shape, strict=True))
+    )
     if not fits:
         raise ValueError(
-            f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {tensor.shape}")
+            f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {tensor.shape}"
+        )
     return array
 
 

@@ -52,8 +52,17 @@ def plan_of(
         lines = [span.line for span in run.spans]
         plans.append(plan._replace(steps=tuple(step._replace(line=lines[step.line]) for step in plan.steps)))
 
-    lang.run(program, inputs, budget=budget, dtype=dtype, planner=recorder, outputs=tuple(outputs), then=differentiate,
-             stdout=stderr, stderr=stderr)
+    lang.run(
+        program,
+        inputs,
+        budget=budget,
+        dtype=dtype,
+        planner=recorder,
+        outputs=tuple(outputs),
+        then=differentiate,
+        stdout=stderr,
+        stderr=stderr,
+    )
     if not plans:
         raise UsageError(f"{program.source.name} ended itself before it had a value")
     return plans[0]

@@ -37,17 +37,40 @@ int32, int64, bool = DType("int32"), DType("int64"), DType("bool")
 
 # TensorFlow's name: (type of the operation, the function of torch)
 OPERATIONS = {
-    "add": ("Add", "add"), "subtract": ("Sub", "sub"), "multiply": ("Mul", "mul"), "divide": ("truediv", "div"),
-    "truediv": ("truediv", "div"), "pow": ("Pow", "pow"), "maximum": ("Maximum", "maximum"),
-    "minimum": ("Minimum", "minimum"), "matmul": ("MatMul", "matmul"), "negative": ("Neg", "neg"),
-    "abs": ("Abs", "abs"), "exp": ("Exp", "exp"), "log": ("Log", "log"), "log1p": ("Log1p", "log1p"),
-    "sqrt": ("Sqrt", "sqrt"), "square": ("Square", "square"), "sin": ("Sin", "sin"), "cos": ("Cos", "cos"),
-    "tan": ("Tan", "tan"), "tanh": ("Tanh", "tanh"), "sigmoid": ("Sigmoid", "sigmoid"), "floor": ("Floor", "floor"),
-    "less": ("Less", "lt"), "less_equal": ("LessEqual", "le"), "greater": ("Greater", "gt"),
-    "greater_equal": ("GreaterEqual", "ge"), "equal": ("Equal", "eq"), "not_equal": ("NotEqual", "ne"),
-    "logical_and": ("LogicalAnd", "logical_and"), "logical_or": ("LogicalOr", "logical_or"),
-    "logical_not": ("LogicalNot", "logical_not"), "identity": ("Identity", "clone"),
-    "stop_gradient": ("StopGradient", "detach"), "where": ("SelectV2", "where"),
+    "add": ("Add", "add"),
+    "subtract": ("Sub", "sub"),
+    "multiply": ("Mul", "mul"),
+    "divide": ("truediv", "div"),
+    "truediv": ("truediv", "div"),
+    "pow": ("Pow", "pow"),
+    "maximum": ("Maximum", "maximum"),
+    "minimum": ("Minimum", "minimum"),
+    "matmul": ("MatMul", "matmul"),
+    "negative": ("Neg", "neg"),
+    "abs": ("Abs", "abs"),
+    "exp": ("Exp", "exp"),
+    "log": ("Log", "log"),
+    "log1p": ("Log1p", "log1p"),
+    "sqrt": ("Sqrt", "sqrt"),
+    "square": ("Square", "square"),
+    "sin": ("Sin", "sin"),
+    "cos": ("Cos", "cos"),
+    "tan": ("Tan", "tan"),
+    "tanh": ("Tanh", "tanh"),
+    "sigmoid": ("Sigmoid", "sigmoid"),
+    "floor": ("Floor", "floor"),
+    "less": ("Less", "lt"),
+    "less_equal": ("LessEqual", "le"),
+    "greater": ("Greater", "gt"),
+    "greater_equal": ("GreaterEqual", "ge"),
+    "equal": ("Equal", "eq"),
+    "not_equal": ("NotEqual", "ne"),
+    "logical_and": ("LogicalAnd", "logical_and"),
+    "logical_or": ("LogicalOr", "logical_or"),
+    "logical_not": ("LogicalNot", "logical_not"),
+    "identity": ("Identity", "clone"),
+    "stop_gradient": ("StopGradient", "detach"),
+    "where": ("SelectV2", "where"),
 }
 for _name, (_type, _torch) in OPERATIONS.items():
     globals()[_name] = defined(_type, _torch)
@@ -55,8 +78,12 @@ for _name, (_type, _torch) in OPERATIONS.items():
 
 def _reduced(type_: str, torch_name: str) -> Any:
     def function(
-        input_tensor: Any, axis: Any = None, keepdims: Any = None, name: str | None = None,
-        reduction_indices: Any = None, keep_dims: Any = None
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: Any = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: Any = None,
     ) -> Any:
         axis = reduction_indices if axis is None else axis  # their names of before
         keepdims = keep_dims if keepdims is None else keepdims
@@ -156,8 +183,15 @@ def ones(shape: Any, dtype: Any = float32, name: str = "ones") -> Tensor:
 
 
 def while_loop(
-    cond: Any, body: Any, loop_vars: Any, shape_invariants: None = None, parallel_iterations: int = 10,
-    back_prop: Any = True, swap_memory: Any = False, name: str = "while", maximum_iterations: int | None = None
+    cond: Any,
+    body: Any,
+    loop_vars: Any,
+    shape_invariants: None = None,
+    parallel_iterations: int = 10,
+    back_prop: Any = True,
+    swap_memory: Any = False,
+    name: str = "while",
+    maximum_iterations: int | None = None,
 ) -> Any:
     """`loops.while_loop` with TensorFlow's arguments; parallel_iterations and swap_memory change nothing."""
     if shape_invariants is not None:
@@ -165,6 +199,7 @@ def while_loop(
     if maximum_iterations is None:
         found = _loops.while_loop(cond, body, loop_vars, name)
     else:
+
         def within(count: Any, *values: Any) -> Any:
             return apply("LogicalAnd", function_of("logical_and"), [count < maximum_iterations, cond(*values)])
 
@@ -197,10 +232,49 @@ def disable_v2_behavior() -> None:
 disable_eager_execution = disable_v2_behavior
 
 __all__ = [
-    *OPERATIONS, *_variables.__all__, "DType", "Graph", "InteractiveSession", "Operation", "Session", "Tensor",
-    "argmax", "bool", "cast", "concat", "cond", "constant", "disable_eager_execution", "disable_v2_behavior",
-    "expand_dims", "float16", "float32", "float64", "get_default_graph", "gradients", "int32", "int64",
-    "name_scope", "nn", "one_hot", "ones", "ones_like", "placeholder", "reduce_max", "reduce_mean",
-    "reduce_min", "reduce_sum", "reset_default_graph", "reshape", "squeeze", "stack", "to_float", "train",
-    "transpose", "variable_scope", "while_loop", "zeros", "zeros_like",
+    *OPERATIONS,
+    *_variables.__all__,
+    "DType",
+    "Graph",
+    "InteractiveSession",
+    "Operation",
+    "Session",
+    "Tensor",
+    "argmax",
+    "bool",
+    "cast",
+    "concat",
+    "cond",
+    "constant",
+    "disable_eager_execution",
+    "disable_v2_behavior",
+    "expand_dims",
+    "float16",
+    "float32",
+    "float64",
+    "get_default_graph",
+    "gradients",
+    "int32",
+    "int64",
+    "name_scope",
+    "nn",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "placeholder",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_sum",
+    "reset_default_graph",
+    "reshape",
+    "squeeze",
+    "stack",
+    "to_float",
+    "train",
+    "transpose",
+    "variable_scope",
+    "while_loop",
+    "zeros",
+    "zeros_like",
 ]

@@ -35,8 +35,10 @@ class Optimizer:
         return list(zip(gradients(loss, chosen), chosen, strict=True))
 
     def apply_gradients(
-        self, grads_and_vars: Sequence[tuple[Any, Variable]], global_step: Variable | None = None,
-        name: str | None = None
+        self,
+        grads_and_vars: Sequence[tuple[Any, Variable]],
+        global_step: Variable | None = None,
+        name: str | None = None,
     ) -> Operation:
         """The operation of one step. ValueError if no variable has a gradient."""
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
@@ -48,8 +50,11 @@ class Optimizer:
         return group(*done, name=name or self.name)
 
     def minimize(
-        self, loss: Tensor, global_step: Variable | None = None, var_list: Sequence[Variable] | None = None,
-        name: str | None = None
+        self,
+        loss: Tensor,
+        global_step: Variable | None = None,
+        var_list: Sequence[Variable] | None = None,
+        name: str | None = None,
     ) -> Operation:
         """The operation of one step down the gradient of `loss`."""
         return self.apply_gradients(self.compute_gradients(loss, var_list), global_step, name)
@@ -90,8 +95,12 @@ class MomentumOptimizer(Optimizer):
     kind = "Momentum"
 
     def __init__(
-        self, learning_rate: Any, momentum: Any, use_locking: bool = False, name: str | None = None,
-        use_nesterov: bool = False
+        self,
+        learning_rate: Any,
+        momentum: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        use_nesterov: bool = False,
     ) -> None:
         super().__init__(learning_rate, name)
         self.momentum, self.use_nesterov = momentum, use_nesterov
@@ -109,8 +118,13 @@ class AdamOptimizer(Optimizer):
     kind = "Adam"
 
     def __init__(
-        self, learning_rate: Any = 0.001, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08,
-        use_locking: bool = False, name: str | None = None
+        self,
+        learning_rate: Any = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-08,
+        use_locking: bool = False,
+        name: str | None = None,
     ) -> None:
         super().__init__(learning_rate, name)
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
@@ -145,6 +159,10 @@ def get_or_create_global_step() -> Variable:
 
 
 __all__ = [
-    "AdamOptimizer", "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer", "get_global_step",
+    "AdamOptimizer",
+    "GradientDescentOptimizer",
+    "MomentumOptimizer",
+    "Optimizer",
+    "get_global_step",
     "get_or_create_global_step",
 ]

@@ -92,8 +92,9 @@ class Variable(Tensor):
 
 def kept(variable: Variable, session: Any) -> Any:
     if variable not in session.values:
-        raise RuntimeError(f"Attempting to use uninitialized value {variable.op.name}; "
-                           "run tf.global_variables_initializer() first")
+        raise RuntimeError(
+            f"Attempting to use uninitialized value {variable.op.name}; run tf.global_variables_initializer() first"
+        )
     return session.values[variable]
 
 
@@ -103,11 +104,14 @@ def assignment(variable: Variable, value: Any, name: str) -> Tensor:
     if not isinstance(value, Tensor):
         value = fixed(graph, f"{name}/value", raw_of(value, variable.dtype))
     if value.dtype != variable.dtype:
-        raise TypeError(f"Input 'value' of 'Assign' Op has type {value.dtype.name} that does not match type "
-                        f"{variable.dtype.name} of argument 'ref'.")
+        raise TypeError(
+            f"Input 'value' of 'Assign' Op has type {value.dtype.name} that does not match type "
+            f"{variable.dtype.name} of argument 'ref'."
+        )
     if value.is_known and value.shape != variable.shape:
-        raise ValueError(f"Dimensions must be equal: {variable.name} has shape {variable.shape}, "
-                         f"what is assigned {value.shape}")
+        raise ValueError(
+            f"Dimensions must be equal: {variable.name} has shape {variable.shape}, what is assigned {value.shape}"
+        )
     if get_default_graph() is not graph:
         raise ValueError("a variable is assigned to in its own graph, not within while_loop or cond")
     (out,) = graph.add("Assign", name, [value], function_of("clone"))
@@ -183,7 +187,7 @@ def random_node(type_: str, shape: Any, dtype: Any, seed: int | None, name: str 
     graph = get_default_graph()
     graph.check_open()
     kind, sizes = dtype_name(dtype), tuple(int(n) for n in shape)
-    seeds = (None if graph.seed is None and seed is None else (graph.seed or 0, seed or len(graph.operations)))
+    seeds = None if graph.seed is None and seed is None else (graph.seed or 0, seed or len(graph.operations))
 
     def drawn(session: Any) -> Any:
         return np.asarray(draw(session.generator(node.op, seeds), sizes), kind)
@@ -193,24 +197,36 @@ def random_node(type_: str, shape: Any, dtype: Any, seed: int | None, name: str 
 
 
 def random_normal(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = FLOAT32, seed: int | None = None,
-    name: str | None = None
+    shape: Any,
+    mean: float = 0.0,
+    stddev: float = 1.0,
+    dtype: Any = FLOAT32,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """Normal random numbers."""
     return random_node("random_normal", shape, dtype, seed, name, lambda g, n: g.normal(mean, stddev, n))
 
 
 def random_uniform(
-    shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = FLOAT32, seed: int | None = None,
-    name: str | None = None
+    shape: Any,
+    minval: float = 0.0,
+    maxval: float = 1.0,
+    dtype: Any = FLOAT32,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """Random numbers from minval to maxval."""
     return random_node("random_uniform", shape, dtype, seed, name, lambda g, n: g.uniform(minval, maxval, n))
 
 
 def truncated_normal(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = FLOAT32, seed: int | None = None,
-    name: str | None = None
+    shape: Any,
+    mean: float = 0.0,
+    stddev: float = 1.0,
+    dtype: Any = FLOAT32,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """Normal random numbers, those further than two deviations from the mean drawn again."""
 
@@ -277,10 +293,28 @@ def get_variable(
 
 
 __all__ = [
-    "Variable", "assign", "assign_add", "assign_sub", "constant_initializer", "get_variable", "global_variables",
-    "global_variables_initializer", "glorot_uniform_initializer", "group", "initialize_all_variables", "no_op",
-    "ones_initializer", "random_normal", "random_normal_initializer", "random_uniform", "random_uniform_initializer",
-    "set_random_seed", "trainable_variables", "truncated_normal", "variables_initializer", "zeros_initializer",
+    "Variable",
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "constant_initializer",
+    "get_variable",
+    "global_variables",
+    "global_variables_initializer",
+    "glorot_uniform_initializer",
+    "group",
+    "initialize_all_variables",
+    "no_op",
+    "ones_initializer",
+    "random_normal",
+    "random_normal_initializer",
+    "random_uniform",
+    "random_uniform_initializer",
+    "set_random_seed",
+    "trainable_variables",
+    "truncated_normal",
+    "variables_initializer",
+    "zeros_initializer",
 ]
 
 

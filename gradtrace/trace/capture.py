@@ -87,7 +87,12 @@ def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tenso
 
 
 def freeze(
-    run: Any, history: History, kept: list[Entry], roots: list[Entry], outputs: list[Entry], backward_runs: int,
+    run: Any,
+    history: History,
+    kept: list[Entry],
+    roots: list[Entry],
+    outputs: list[Entry],
+    backward_runs: int,
     watch: Watch | None = None,
 ) -> Trace:
     """The records of the kept entries."""
@@ -334,4 +339,3 @@ def value_of(tensor: Tensor) -> Value:
 def _grad_of(tensor: Tensor) -> Tensor | None:
     """`.grad` without the warning that reading it on a non-leaf gives."""
     return None if tensor._x is None else tensor._x.grad
-

@@ -39,8 +39,11 @@ class Chronicle:
 
     def told(self) -> tuple[Any, ...]:
         """The steps, passes, escapes, changes and beginnings of a Trace."""
-        turns = [(number, turn, self.is_shown(event, turn))
-                 for number, event in enumerate(self.watch.passes) for turn in event.turns]
+        turns = [
+            (number, turn, self.is_shown(event, turn))
+            for number, event in enumerate(self.watch.passes)
+            for turn in event.turns
+        ]
         steps = tuple(self.step(number, turn) for number, turn, shown in turns if shown)
         self.shown = list(accumulate((shown for _, _, shown in turns), initial=0))
         passes = tuple(self.one_pass(number, event) for number, event in enumerate(self.watch.passes))
@@ -70,8 +73,19 @@ class Chronicle:
     def one_pass(self, number: int, event: Event) -> Pass:
         inputs = None if event.wanted is None else self.known(event.wanted)
         span, until = self.source.span(event.origin), self.before(event.until)
-        return Pass(number, self.known(event.roots), tuple(event.vectors), self.before(event.at), event.keep,
-                    event.create_graph, inputs, event.stores, event.error, span, until)
+        return Pass(
+            number,
+            self.known(event.roots),
+            tuple(event.vectors),
+            self.before(event.at),
+            event.keep,
+            event.create_graph,
+            inputs,
+            event.stores,
+            event.error,
+            span,
+            until,
+        )
 
     def known(self, slots: Sequence[tuple[Node, int]]) -> tuple[int, ...]:
         found = [self.tensor_of(node, number) for node, number in slots]
@@ -96,9 +110,14 @@ class Chronicle:
 
     def escape(self, how: str, tensor: Tensor, out: Any, at: int, origin: int) -> Escape:
         result = None if out is None else self.tensors.get(ident(out))
-        return Escape(how, self.tensors.get(ident(tensor)), self.before(at), self.source.span(origin),
-                      self.source.excerpt(origin), result)
-
+        return Escape(
+            how,
+            self.tensors.get(ident(tensor)),
+            self.before(at),
+            self.source.span(origin),
+            self.source.excerpt(origin),
+            result,
+        )
 
     def changes(self) -> tuple[Change, ...]:
         own: dict[int, list[int]] = {}
@@ -118,15 +137,26 @@ class Chronicle:
             of_grad = known is not None or how in ("cleared", "assigned")
             held = known or (None if storage is None else storages.get(ident(storage))) or own.get(ident(tensor), [])
             if held:
-                found.append(Change(
-                    how, tuple(held), of_grad, self.before(at), self.shown[turns], by_call.get(at), grad_enabled,
-                    self.source.span(origin), self.source.excerpt(origin),
-                ))
+                found.append(
+                    Change(
+                        how,
+                        tuple(held),
+                        of_grad,
+                        self.before(at),
+                        self.shown[turns],
+                        by_call.get(at),
+                        grad_enabled,
+                        self.source.span(origin),
+                        self.source.excerpt(origin),
+                    )
+                )
         return tuple(found)
 
     def begun(self) -> tuple[Begun, ...]:
-        found = [(self.tensors.get(ident(leaf)), self.before(at), self.source.span(origin))
-                 for leaf, at, origin in self.watch.leaves_begun]
+        found = [
+            (self.tensors.get(ident(leaf)), self.before(at), self.source.span(origin))
+            for leaf, at, origin in self.watch.leaves_begun
+        ]
         return tuple(Begun(i, after, span) for i, after, span in found if i is not None)
 
 

@@ -19,8 +19,17 @@ def jacobian(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = Fals
     if not output.requires_grad:
         return [Tensor._wrap(np.zeros((size, *t.shape), t.dtype.np)) for t in inputs]
     unit = np.eye(size, dtype=output.dtype.np).reshape(size, *output.shape)
-    return list(grad([output], list(inputs), [Tensor._wrap(unit)], retain_graph=True, create_graph=create_graph,
-                     is_grads_batched=True, materialize_grads=True))
+    return list(
+        grad(
+            [output],
+            list(inputs),
+            [Tensor._wrap(unit)],
+            retain_graph=True,
+            create_graph=create_graph,
+            is_grads_batched=True,
+            materialize_grads=True,
+        )
+    )
 
 
 def jacobian_values(output: Tensor, inputs: Sequence[Tensor]) -> list[Value]:
@@ -38,6 +47,8 @@ def hessian(output: Tensor, inputs: Sequence[Tensor]) -> Value:
     sizes = [t.numel() for t in inputs]
     first = grad([output], list(inputs), create_graph=True, materialize_grads=True)
     rows = [jacobian_values(g, inputs) for g in first]
-    blocks = [[np.asarray(block.data, float).reshape(n, m) for block, m in zip(row, sizes, strict=True)]
-              for row, n in zip(rows, sizes, strict=True)]
+    blocks = [
+        [np.asarray(block.data, float).reshape(n, m) for block, m in zip(row, sizes, strict=True)]
+        for row, n in zip(rows, sizes, strict=True)
+    ]
     return frozen(np.ascontiguousarray(np.block(blocks)))

@@ -56,9 +56,7 @@ class Entry:
 class History:
     """The entries and calls of a run, in the order of creation."""
 
-    def __init__(
-        self, records: Iterable[tuple[str, tuple[Any, ...], Any, int]], scopes: Iterable[Any] = ()
-    ) -> None:
+    def __init__(self, records: Iterable[tuple[str, tuple[Any, ...], Any, int]], scopes: Iterable[Any] = ()) -> None:
         self.records = records
         self.scopes = scopes  # for each record: where it was called, as far as that is known
         self.entries: list[Entry] = []

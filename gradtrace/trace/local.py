@@ -14,16 +14,57 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.trace.record import Value
 
 # Records that promote their arguments' dtypes but mix elements, and pointwise ones that do not promote.
-MIXING = frozenset({
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_cross_entropy_with_pos_weight", "cdist",
-    "cross", "dist", "huber_loss", "logsumexp", "mse_loss", "norm_of", "prelu", "smooth_l1_loss", "soft_margin_loss",
-})
-POINTWISE = frozenset({
-    "alias", "cast", "celu", "clamp", "clamp_max", "clamp_min", "clone", "contiguous", "copy", "elu", "gelu",
-    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "lerp", "lerp_scalar", "log_sigmoid",
-    "masked_fill", "mish", "nan_to_num", "pow_of_scalar", "pow_scalar", "relu", "silu", "softplus", "softshrink",
-    "threshold", "where",
-})
+MIXING = frozenset(
+    {
+        "binary_cross_entropy",
+        "binary_cross_entropy_with_logits",
+        "binary_cross_entropy_with_pos_weight",
+        "cdist",
+        "cross",
+        "dist",
+        "huber_loss",
+        "logsumexp",
+        "mse_loss",
+        "norm_of",
+        "prelu",
+        "smooth_l1_loss",
+        "soft_margin_loss",
+    }
+)
+POINTWISE = frozenset(
+    {
+        "alias",
+        "cast",
+        "celu",
+        "clamp",
+        "clamp_max",
+        "clamp_min",
+        "clone",
+        "contiguous",
+        "copy",
+        "elu",
+        "gelu",
+        "hardshrink",
+        "hardsigmoid",
+        "hardswish",
+        "hardtanh",
+        "leaky_relu",
+        "lerp",
+        "lerp_scalar",
+        "log_sigmoid",
+        "masked_fill",
+        "mish",
+        "nan_to_num",
+        "pow_of_scalar",
+        "pow_scalar",
+        "relu",
+        "silu",
+        "softplus",
+        "softshrink",
+        "threshold",
+        "where",
+    }
+)
 
 
 def is_pointwise(node: Node) -> bool:
@@ -45,8 +86,10 @@ def local_derivatives(node: Node) -> list[Value | None]:
         results = execute.run_rules(node, ones(shape, node.dtype))
     except Exception:  # a rule that refuses will be told by the pass itself
         return [None] * len(node.next)
-    return [None if r is None or target is None else spread(r, shape if pointwise else None)
-            for r, target in zip(results, node.next, strict=False)]
+    return [
+        None if r is None or target is None else spread(r, shape if pointwise else None)
+        for r, target in zip(results, node.next, strict=False)
+    ]
 
 
 LARGEST = 4_000_000  # elements of a matrix that is made

@@ -85,7 +85,12 @@ def weighted(out: Any, weights: list[Any]) -> float:
 
 
 def compare(
-    node: Any, name: str, origin: int, custom: bool, args: tuple[Any, ...], weights: list[Any],
+    node: Any,
+    name: str,
+    origin: int,
+    custom: bool,
+    args: tuple[Any, ...],
+    weights: list[Any],
     run: Callable[[tuple[Any, ...]], Any],
 ) -> Checked:
     sent = execute.apply(node, gradient_of(node, weights))
@@ -95,9 +100,7 @@ def compare(
         if edge >= len(node.next) or node.next[edge] is None or not tensor.is_floating_point():
             continue
         analytic = (
-            np.zeros(tensor.shape)
-            if sent[edge] is None
-            else np.asarray(raw_conformed(node, edge, sent[edge]), float)
+            np.zeros(tensor.shape) if sent[edge] is None else np.asarray(raw_conformed(node, edge, sent[edge]), float)
         )
         eps = FLOAT32 if tensor.dtype.name == "float32" else FLOAT64
         flat = np.asarray(tensor._data, float).reshape(-1)

@@ -23,7 +23,11 @@ SUFFIXES = ("_scalar", "_scaled", "_tensor", "_dim", "_number", "_ex")
 REVERSED = frozenset({"rsub_scalar", "pow_of_scalar"})
 # Options whose names in the records differ from the public ones.
 OPTIONS = {
-    "np_dtype": "dtype", "ignore": "ignore_index", "dims": "dim", "sizes": "split_size", "kernel": "kernel_size",
+    "np_dtype": "dtype",
+    "ignore": "ignore_index",
+    "dims": "dim",
+    "sizes": "split_size",
+    "kernel": "kernel_size",
     "slope": "negative_slope",
 }
 INTERNAL = frozenset({"order", "seen", "over", "others", "wanted"})  # what an operator works out for itself
@@ -31,9 +35,24 @@ INTERNAL = frozenset({"order", "seen", "over", "others", "wanted"})  # what an o
 ONES: tuple[Any, ...] = (1, (1,), (1, 1), (1, 1, 1))
 ZEROS: tuple[Any, ...] = (0, (0,), (0, 0), (0, 0, 0))
 DEFAULTS: dict[str, tuple[Any, ...]] = {
-    "alpha": (1,), "approximate": ("none",), "beta": (1,), "bound": (0, 1), "correction": (1,), "dilation": ONES,
-    "eps": (1e-5,), "groups": (1,), "ignore": (-100,), "input_scale": (1,), "ord": (2,), "output_padding": ZEROS,
-    "padding": (-1, *ZEROS), "reduction": ("mean",), "scale": (1,), "step": (1,), "stride": ONES, "threshold": (20,),
+    "alpha": (1,),
+    "approximate": ("none",),
+    "beta": (1,),
+    "bound": (0, 1),
+    "correction": (1,),
+    "dilation": ONES,
+    "eps": (1e-5,),
+    "groups": (1,),
+    "ignore": (-100,),
+    "input_scale": (1,),
+    "ord": (2,),
+    "output_padding": ZEROS,
+    "padding": (-1, *ZEROS),
+    "reduction": ("mean",),
+    "scale": (1,),
+    "step": (1,),
+    "stride": ONES,
+    "threshold": (20,),
 }
 LONGEST = 24
 # What was found once (functools.cache would do, but functools is slow to import).

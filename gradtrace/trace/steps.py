@@ -26,7 +26,16 @@ class Event:
     """A backward pass as it was noted."""
 
     __slots__ = (
-        "at", "create_graph", "error", "keep", "origin", "roots", "stores", "turns", "until", "vectors",
+        "at",
+        "create_graph",
+        "error",
+        "keep",
+        "origin",
+        "roots",
+        "stores",
+        "turns",
+        "until",
+        "vectors",
         "wanted",
     )
 

@@ -27,14 +27,20 @@ def lines(found: Sequence[Compared], version: str, options: Options) -> Iterator
     apart = [f for f in found if not f.same]
     shown = found if options.all else apart
     if shown:
-        yield from grid.lines([
-            grid.column("name", [Cell(visible(f.name)) for f in shown]),
-            grid.column("what", [f.what for f in shown]),
-            grid.column("gradtrace", [brief(f.ours) for f in shown]),
-            grid.column("torch", [brief(f.theirs) for f in shown]),
-            Column("difference", [Cell("" if f.gap is None else numbers.number(f.gap, 2), "", True) for f in shown]),
-            grid.column("", [Cell("" if f.same else "differs", "red") for f in shown]),
-        ], options, SHRINK)
+        yield from grid.lines(
+            [
+                grid.column("name", [Cell(visible(f.name)) for f in shown]),
+                grid.column("what", [f.what for f in shown]),
+                grid.column("gradtrace", [brief(f.ours) for f in shown]),
+                grid.column("torch", [brief(f.theirs) for f in shown]),
+                Column(
+                    "difference", [Cell("" if f.gap is None else numbers.number(f.gap, 2), "", True) for f in shown]
+                ),
+                grid.column("", [Cell("" if f.same else "differs", "red") for f in shown]),
+            ],
+            options,
+            SHRINK,
+        )
         yield ""
     names = len({f.name for f in found})
     said = f"PyTorch {version}: {len(found)} facts about {names} variables"
@@ -53,12 +59,28 @@ def brief(fact: Any) -> str:
 
 def render(found: Sequence[Compared], version: str, format: str) -> str:
     if format == "json":
-        return rows.dumps(numbers.json_safe({
-            "schema": SCHEMA, "version": VERSION, "torch": version, "passed": all(f.same for f in found),
-            "facts": [f._asdict() for f in found],
-        })) + "\n"
+        return (
+            rows.dumps(
+                numbers.json_safe(
+                    {
+                        "schema": SCHEMA,
+                        "version": VERSION,
+                        "torch": version,
+                        "passed": all(f.same for f in found),
+                        "facts": [f._asdict() for f in found],
+                    }
+                )
+            )
+            + "\n"
+        )
     if format == "jsonl":
         head = {"schema": SCHEMA + "/fact", "version": VERSION}
         return "".join(rows.dumps(numbers.json_safe({**head, **f._asdict()})) + "\n" for f in found)
-    return rows.render(COLUMNS, [[f.name, f.what, str(f.ours), str(f.theirs), str(f.same),
-                                  "" if f.gap is None else repr(f.gap)] for f in found], format)
+    return rows.render(
+        COLUMNS,
+        [
+            [f.name, f.what, str(f.ours), str(f.theirs), str(f.same), "" if f.gap is None else repr(f.gap)]
+            for f in found
+        ],
+        format,
+    )

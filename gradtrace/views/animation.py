@@ -92,8 +92,14 @@ class State:
         if moment.kind == BACKWARD:
             marked |= {f"e{i}" for i, e in enumerate(self.model.edges) if e.flows and e.target in marked}
         freed = self.freed - now
-        return Frame(moment.kind, caption(self.trace, moment), frozenset(hidden | lines), frozenset(marked),
-                     frozenset(self.flowed & self.keys), frozenset(freed & self.keys))
+        return Frame(
+            moment.kind,
+            caption(self.trace, moment),
+            frozenset(hidden | lines),
+            frozenset(marked),
+            frozenset(self.flowed & self.keys),
+            frozenset(freed & self.keys),
+        )
 
 
 def frames(drawn: Model) -> list[Frame]:
@@ -160,8 +166,10 @@ def render(drawn: Model, options: Options, suffix: str, dpi: int | None = None) 
     """The animation. RenderError if Pillow is not there, cannot write that format, or nobody could follow so much."""
     pillow = load_pillow(suffix)
     if len(drawn.nodes) > MOST_NODES:
-        raise RenderError(f"{len(drawn.nodes):,} nodes are too many to animate", "--depth N folds them; or -o "
-                          "FILE.html, where the run is played step by step")
+        raise RenderError(
+            f"{len(drawn.nodes):,} nodes are too many to animate",
+            "--depth N folds them; or -o FILE.html, where the run is played step by step",
+        )
     theme = THEMES[options.theme]
     source = text_of(drawn, options._replace(color_by="role"))  # the fills would tell the end from the beginning
     told = frames(drawn)
@@ -222,8 +230,9 @@ def joined(pillow: Any, pictures: list[Any], durations: list[int], suffix: str) 
         pictures = in_one_palette(pillow, pictures)
     out = io.BytesIO()
     extra = {"disposal": 1, "optimize": False} if suffix == "gif" else {"lossless": True} if suffix == "webp" else {}
-    pictures[0].save(out, FORMATS[suffix], save_all=True, append_images=pictures[1:], duration=durations, loop=0,
-                     **extra)
+    pictures[0].save(
+        out, FORMATS[suffix], save_all=True, append_images=pictures[1:], duration=durations, loop=0, **extra
+    )
     return out.getvalue()
 
 

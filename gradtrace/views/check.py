@@ -126,8 +126,20 @@ def render(found: Check, format: str) -> str:
     if format == "jsonl":
         head = {"schema": SCHEMA + "/element", "version": VERSION}
         return "".join(rows.dumps(numbers.json_safe({**head, **plain(e)})) + "\n" for e in found.elements)
-    body = [[e.leaf, ",".join(map(str, e.place)), str(e.order), repr(e.analytic), repr(e.numeric), repr(e.error),
-             e.verdict, repr(e.left), repr(e.right)] for e in found.elements]
+    body = [
+        [
+            e.leaf,
+            ",".join(map(str, e.place)),
+            str(e.order),
+            repr(e.analytic),
+            repr(e.numeric),
+            repr(e.error),
+            e.verdict,
+            repr(e.left),
+            repr(e.right),
+        ]
+        for e in found.elements
+    ]
     return rows.render(COLUMNS, body, format)
 
 
@@ -140,8 +152,16 @@ def document(found: Check) -> dict[str, Any]:
         "dtype": found.dtype,
         "elements": [plain(e) for e in found.elements],
         "wrong_operations": [
-            {"name": w.name, "custom": w.custom, "line": w.span.line if w.span else None, "source": w.source,
-             "operand": w.operand, "element": w.element, "analytic": w.analytic, "numeric": w.numeric}
+            {
+                "name": w.name,
+                "custom": w.custom,
+                "line": w.span.line if w.span else None,
+                "source": w.source,
+                "operand": w.operand,
+                "element": w.element,
+                "analytic": w.analytic,
+                "numeric": w.numeric,
+            }
             for w in found.wrong
         ],
         "functions": list(found.functions),

@@ -1,15 +1,15 @@
 """A derivation as text or LaTeX.
 
-    a = w + x
-    b = w + 1
-    y = a*b
+a = w + x
+b = w + 1
+y = a*b
 
-    dy/dw = dy/da da/dw + dy/db db/dw
-          = b*1 + a*1
-          = (w + 1) + (w + x)
-          = 2w + x + 1
-          = 2*1 + 2 + 1        at w = 1, x = 2
-          = 5
+dy/dw = dy/da da/dw + dy/db db/dw
+      = b*1 + a*1
+      = (w + 1) + (w + x)
+      = 2w + x + 1
+      = 2*1 + 2 + 1        at w = 1, x = 2
+      = 5
 """
 
 from __future__ import annotations

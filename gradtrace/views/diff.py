@@ -33,15 +33,20 @@ def lines(found: Diff, options: Options) -> Iterator[str]:
     shown = [r for r in found.rows if r.status != SAME] if len(found.rows) > MANY and not options.all else found.rows
     left = shown if options.all else shown[:MANY]
     if left:
-        yield from grid.lines([
-            grid.column("", [Cell(MARKS[r.status], STYLES[r.status]) for r in left]),
-            grid.column("tensor", [Cell(visible(r.label), STYLES[r.status]) for r in left]),
-            grid.column("op", [r.op for r in left]),
-            grid.column("value A", [short(r.values[0]) for r in left]),
-            grid.column("value B", [short(r.values[1]) for r in left]),
-            grid.column("grad A", [short(r.grads[0]) for r in left]),
-            grid.column("grad B", [short(r.grads[1]) for r in left]),
-        ], options, SHRINK, ("op",))
+        yield from grid.lines(
+            [
+                grid.column("", [Cell(MARKS[r.status], STYLES[r.status]) for r in left]),
+                grid.column("tensor", [Cell(visible(r.label), STYLES[r.status]) for r in left]),
+                grid.column("op", [r.op for r in left]),
+                grid.column("value A", [short(r.values[0]) for r in left]),
+                grid.column("value B", [short(r.values[1]) for r in left]),
+                grid.column("grad A", [short(r.grads[0]) for r in left]),
+                grid.column("grad B", [short(r.grads[1]) for r in left]),
+            ],
+            options,
+            SHRINK,
+            ("op",),
+        )
         yield ""
     if len(found.rows) > len(left):
         yield paint(f"{len(found.rows) - len(left)} more tensors are not shown (--all)", "dim", options)
@@ -59,16 +64,22 @@ def conclusions(found: Diff) -> Iterator[str]:
         return
     counts = {status: sum(r.status == status for r in found.rows) for status in (CHANGED, FIRST, SECOND)}
     if found.same_structure:
-        yield (f"the same graph of {counted(a, 'operation')}; {counted(counts[CHANGED], 'tensor')} with other values "
-               "or gradients")
+        yield (
+            f"the same graph of {counted(a, 'operation')}; {counted(counts[CHANGED], 'tensor')} with other values "
+            "or gradients"
+        )
     else:
-        yield (f"A has {counted(a, 'operation')}, B has {b}: {counted(counts[FIRST], 'tensor')} only in A, "
-               f"{counts[SECOND]} only in B, {counts[CHANGED]} changed")
+        yield (
+            f"A has {counted(a, 'operation')}, B has {b}: {counted(counts[FIRST], 'tensor')} only in A, "
+            f"{counts[SECOND]} only in B, {counts[CHANGED]} changed"
+        )
     gaps = [r.value_gap for r in found.rows if r.value_gap]
     grads = [r.grad_gap for r in found.rows if r.grad_gap]
     if gaps or grads:
-        yield (f"largest difference: of a value {numbers.number(max(gaps, default=0.0), 4)}, "
-               f"of a gradient {numbers.number(max(grads, default=0.0), 4)}")
+        yield (
+            f"largest difference: of a value {numbers.number(max(gaps, default=0.0), 4)}, "
+            f"of a gradient {numbers.number(max(grads, default=0.0), 4)}"
+        )
 
 
 # ---- data
@@ -76,16 +87,32 @@ def conclusions(found: Diff) -> Iterator[str]:
 
 def render(found: Diff, format: str) -> str:
     if format == "json":
-        return rows.dumps(numbers.json_safe({
-            "schema": SCHEMA, "version": VERSION, "same": found.same, "same_structure": found.same_structure,
-            "operations": list(found.operations), "rows": [plain(r) for r in found.rows],
-        })) + "\n"
+        return (
+            rows.dumps(
+                numbers.json_safe(
+                    {
+                        "schema": SCHEMA,
+                        "version": VERSION,
+                        "same": found.same,
+                        "same_structure": found.same_structure,
+                        "operations": list(found.operations),
+                        "rows": [plain(r) for r in found.rows],
+                    }
+                )
+            )
+            + "\n"
+        )
     if format == "jsonl":
         head = {"schema": SCHEMA + "/row", "version": VERSION}
         return "".join(rows.dumps(numbers.json_safe({**head, **plain(r)})) + "\n" for r in found.rows)
-    return rows.render(COLUMNS, [
-        [r.status, r.label, r.op, *map(full, (*r.values, *r.grads)), number(r.value_gap), number(r.grad_gap)]
-        for r in found.rows], format)
+    return rows.render(
+        COLUMNS,
+        [
+            [r.status, r.label, r.op, *map(full, (*r.values, *r.grads)), number(r.value_gap), number(r.grad_gap)]
+            for r in found.rows
+        ],
+        format,
+    )
 
 
 def full(value: Value | None) -> str:
@@ -97,9 +124,17 @@ def number(x: float | None) -> str:
 
 
 def plain(r: Row) -> dict[str, Any]:
-    return {"status": r.status, "label": r.label, "op": r.op, "first": r.first, "second": r.second,
-            "values": [numbers.jsonable(v) for v in r.values], "grads": [numbers.jsonable(v) for v in r.grads],
-            "value_gap": r.value_gap, "grad_gap": r.grad_gap}
+    return {
+        "status": r.status,
+        "label": r.label,
+        "op": r.op,
+        "first": r.first,
+        "second": r.second,
+        "values": [numbers.jsonable(v) for v in r.values],
+        "grads": [numbers.jsonable(v) for v in r.grads],
+        "value_gap": r.value_gap,
+        "grad_gap": r.grad_gap,
+    }
 
 
 # ---- drawing
@@ -110,11 +145,17 @@ def dot(found: Diff, a: Trace, b: Trace) -> str:
     node = {("a", r.first): k for k, r in enumerate(found.rows)} | {
         ("b", r.second): k for k, r in enumerate(found.rows)
     }
-    out = ['digraph diff {', '  rankdir="LR"; bgcolor="white";',
-           '  node [shape="box" style="filled" fontname="DejaVu Sans" fontsize="11" color="#555555"];']
+    out = [
+        "digraph diff {",
+        '  rankdir="LR"; bgcolor="white";',
+        '  node [shape="box" style="filled" fontname="DejaVu Sans" fontsize="11" color="#555555"];',
+    ]
     for k, r in enumerate(found.rows):
-        said = [labels.font(labels.text(labels.clip(r.label)), bold=True), labels.text(change("", r.values)),
-                labels.text(change("grad ", r.grads))]
+        said = [
+            labels.font(labels.text(labels.clip(r.label)), bold=True),
+            labels.text(change("", r.values)),
+            labels.text(change("grad ", r.grads)),
+        ]
         content = "<BR/>".join(part for part in said if part)
         out.append(f'  n{k} [fillcolor="{FILLS[r.status]}" label=<{content}>];')
     drawn: dict[tuple[int, int], str] = {}

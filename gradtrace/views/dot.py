@@ -77,8 +77,17 @@ class Canvas:
         key = f"{edge.source}c{number}"
         leaf = self._hubs[edge.source]
         name = font(text(clip(leaf, 12)), size=SMALL_SIZE, color=self.theme.faint)
-        self.graph.node(key, f"<{name}>", id=key, shape="box", style="rounded,dotted", color=self.theme.idle,
-                        margin="0.03,0.0", height="0.18", tooltip=plain(f"{leaf}, drawn once in full"))
+        self.graph.node(
+            key,
+            f"<{name}>",
+            id=key,
+            shape="box",
+            style="rounded,dotted",
+            color=self.theme.idle,
+            margin="0.03,0.0",
+            height="0.18",
+            tooltip=plain(f"{leaf}, drawn once in full"),
+        )
         return key
 
     def place(self, scope: int | None) -> Digraph:
@@ -100,8 +109,14 @@ class Canvas:
         title = font(text(name), bold=True, size=TEXT_SIZE, color=self.theme.faint)
         if scope.detail and scope.detail != scope.name:
             title += font("&#160; " + text(scope.detail), size=SMALL_SIZE, color=self.theme.faint)
-        settings = {"label": f"<{title}>", "labeljust": "l", "style": "rounded,dashed", "color": self.theme.scope,
-                    "margin": "10", "id": f"s{index}"}
+        settings = {
+            "label": f"<{title}>",
+            "labeljust": "l",
+            "style": "rounded,dashed",
+            "color": self.theme.scope,
+            "margin": "10",
+            "id": f"s{index}",
+        }
         return Digraph(name=f"cluster_s{index}", graph_attr=settings)
 
     @property
@@ -117,8 +132,7 @@ class Canvas:
 
 
 def hubs(drawn: Model) -> dict[str, str]:
-    """In a large graph, the leaves whose many long edges would cover it (and take Graphviz minutes), with their names.
-    """
+    """Return the names of leaves of a large graph whose many long edges would cover it (and take Graphviz minutes)."""
     if len(drawn.nodes) <= LARGE:
         return {}
     uses: dict[str, int] = {}

@@ -129,7 +129,13 @@ def saved_text(trace: Trace, item: Saved) -> tuple[str, str]:
 
 
 def function_edge(
-    graph: Digraph, edge: Edge, options: Options, theme: Theme, step: BackwardStep | None, *, several: bool,
+    graph: Digraph,
+    edge: Edge,
+    options: Options,
+    theme: Theme,
+    step: BackwardStep | None,
+    *,
+    several: bool,
     key: str,
 ) -> None:
     """From the input's function to the one that uses it, its arrow turned round to point along next_functions.

@@ -17,12 +17,40 @@ if TYPE_CHECKING:
     from gradtrace.views.dot import Canvas, Options
 
 SIGNS = {
-    "add": "+", "sub": "−", "mul": "×", "div": "÷", "pow": "^", "matmul": "@", "mm": "@", "mv": "@", "bmm": "@",
-    "lt": "<", "le": "≤", "gt": ">", "ge": "≥", "eq": "=", "ne": "≠",
+    "add": "+",
+    "sub": "−",
+    "mul": "×",
+    "div": "÷",
+    "pow": "^",
+    "matmul": "@",
+    "mm": "@",
+    "mv": "@",
+    "bmm": "@",
+    "lt": "<",
+    "le": "≤",
+    "gt": ">",
+    "ge": "≥",
+    "eq": "=",
+    "ne": "≠",
 }
-ORDERED = frozenset({
-    "sub", "div", "pow", "matmul", "mm", "bmm", "mv", "lt", "le", "gt", "ge", "atan2", "floor_divide", "remainder",
-})
+ORDERED = frozenset(
+    {
+        "sub",
+        "div",
+        "pow",
+        "matmul",
+        "mm",
+        "bmm",
+        "mv",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "atan2",
+        "floor_divide",
+        "remainder",
+    }
+)
 
 
 def draw(board: Canvas, drawn: Model, options: Options, flowed: dict[int, Value]) -> list[Look]:
@@ -105,8 +133,15 @@ def tensor_lines(tensor: TensorRecord, options: Options, theme: Theme, flowed: V
 
 
 def add_node(
-    graph: Digraph, key: str, lines: list[str], tooltip: list[str], look: Look, theme: Theme, *,
-    bad: str = "", fill: str | None = None,
+    graph: Digraph,
+    key: str,
+    lines: list[str],
+    tooltip: list[str],
+    look: Look,
+    theme: Theme,
+    *,
+    bad: str = "",
+    fill: str | None = None,
 ) -> None:
     """A node in a look; marked if it is the first that holds a NaN or an infinity."""
     attributes = look.attributes()
@@ -267,7 +302,7 @@ def operand_text(drawn: Model, edge: Edge, known: dict[tuple[int, int], Value], 
 
 
 def derivative_text(trace: Trace, operation: Operation, position: int, value: Value) -> str:
-    """"∂y/∂a = b = 2": names as far as they are short, then the number, or an array's range."""
+    """ "∂y/∂a = b = 2": names as far as they are short, then the number, or an array's range."""
     used = next(o.tensor for o in operation.inputs if o.position == position)
     names = [trace.tensors[t].label if t is not None else "" for t in (operation.outputs[0], used)]
     over, under = (name if len(name) <= 8 else "" for name in names)

@@ -60,8 +60,7 @@ def levels(graph: Digraph, drawn: Model, theme: Theme, direction: str) -> None:
 
 
 def norms(drawn: Model, flowed: dict[int, Value]) -> dict[str, float]:
-    """The gradient's length at each node that has one: of a tensor, of what a function got, of what a group did last.
-    """
+    """Return the gradient norm at each node: of a tensor, of a function's input, of the last operation of a group."""
     steps = flow.last_steps(drawn.trace)
     found: dict[str, float] = {}
     for node in drawn.nodes:
@@ -90,8 +89,7 @@ def bounds(lengths: dict[str, float]) -> tuple[float, float] | None:
 
 
 def fills(drawn: Model, theme: Theme, flowed: dict[int, Value]) -> dict[str, str]:
-    """The fill of each node by its gradient, on a logarithmic scale; white for none, the mark of bad for NaN and Inf.
-    """
+    """Return the fill colour of each node by gradient norm (logarithmic); white for none, a warning colour for NaN."""
     lengths = norms(drawn, flowed)
     ends = bounds(lengths)
     found: dict[str, str] = {}

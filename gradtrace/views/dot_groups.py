@@ -19,7 +19,12 @@ LISTED = 5  # kinds of operations that a group names
 
 
 def draw(
-    graph: Digraph, drawn: Model, node: Node, options: Options, theme: Theme, flowed: dict[int, Value],
+    graph: Digraph,
+    drawn: Model,
+    node: Node,
+    options: Options,
+    theme: Theme,
+    flowed: dict[int, Value],
     fill: str | None,
 ) -> dict[str, Look]:
     """A group's box: what it is, how much is in it, and how values and gradients went through a series."""

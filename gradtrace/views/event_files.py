@@ -64,9 +64,7 @@ class EventFile:
         content = event.SerializeToString()
         length = struct.pack("<Q", len(content))
         check = self._messages.checksum
-        self._sink.write(
-            length + struct.pack("<I", check(length)) + content + struct.pack("<I", check(content))
-        )
+        self._sink.write(length + struct.pack("<I", check(length)) + content + struct.pack("<I", check(content)))
 
 
 def new_name(suffix: str = "") -> str:

@@ -1,8 +1,8 @@
 """A model as text for other programs: JSON (node-link), GraphML, Mermaid.
 
-    node_link(model)    networkx.node_link_graph(json.load(file), edges="edges") reads it
-    graphml(model)      networkx.read_graphml, yEd, Gephi and Cytoscape read it
-    mermaid(model)      Markdown on GitHub and GitLab draws it, within ```mermaid
+node_link(model)    networkx.node_link_graph(json.load(file), edges="edges") reads it
+graphml(model)      networkx.read_graphml, yEd, Gephi and Cytoscape read it
+mermaid(model)      Markdown on GitHub and GitLab draws it, within ```mermaid
 """
 
 from __future__ import annotations
@@ -69,9 +69,11 @@ def graphml(drawn: Model) -> str:
             )
     graph = ElementTree.SubElement(root, "graph", id="G", edgedefault="directed")
     for kind, fields in rows:
-        where = {"id": fields["id"]} if kind == "node" else {
-            "id": f"e{fields['key']}", "source": fields["source"], "target": fields["target"]
-        }
+        where = (
+            {"id": fields["id"]}
+            if kind == "node"
+            else {"id": f"e{fields['key']}", "source": fields["source"], "target": fields["target"]}
+        )
         element = ElementTree.SubElement(graph, kind, where)
         for name, value in fields.items():
             if name not in own[kind]:
@@ -96,9 +98,19 @@ def graphml_text(value: Any) -> str:
 # ---- Mermaid
 
 SHAPES = {
-    "leaf": ("([", "])"), "data": ("[/", "/]"), "constant": ("[", "]"), "nonleaf": ("[", "]"), "result": ("[", "]"),
-    "retained": ("[[", "]]"), "output": ("{{", "}}"), "function": ("[", "]"), "freed": ("[", "]"),
-    "accumulate": ("([", "])"), "root": ("{{", "}}"), "group": ("[[", "]]"), "series": ("[[", "]]"),
+    "leaf": ("([", "])"),
+    "data": ("[/", "/]"),
+    "constant": ("[", "]"),
+    "nonleaf": ("[", "]"),
+    "result": ("[", "]"),
+    "retained": ("[[", "]]"),
+    "output": ("{{", "}}"),
+    "function": ("[", "]"),
+    "freed": ("[", "]"),
+    "accumulate": ("([", "])"),
+    "root": ("{{", "}}"),
+    "group": ("[[", "]]"),
+    "series": ("[[", "]]"),
     "operation": ("((", "))"),
 }
 DASHED = frozenset({"result", "freed", "constant"})
@@ -126,8 +138,13 @@ def mermaid(drawn: Model) -> str:
         between = f'{arrow}|"{escaped(written)}"|' if written else arrow
         lines.append(f"  {edge.source} {between} {edge.target}")
     theme = THEMES["light"]
-    looks = {**theme.looks, **theme.functions, "group": theme.group, "series": theme.series,
-             "operation": theme.operation}
+    looks = {
+        **theme.looks,
+        **theme.functions,
+        "group": theme.group,
+        "series": theme.series,
+        "operation": theme.operation,
+    }
     for role in dict.fromkeys(used):
         look = looks[role]
         dashes = ",stroke-dasharray:4" if role in DASHED else ""

@@ -1,8 +1,8 @@
 """What flowed back: the gradient of every tensor, kept or not, and the local derivative on every wire.
 
-    gradients(trace)                         {tensor id: Value}, of the last pass that reached it
-    derivatives(trace)                       {(operation id, operand's place): Value}
-    norm(value)                              the Euclidean length of a gradient
+gradients(trace)                         {tensor id: Value}, of the last pass that reached it
+derivatives(trace)                       {(operation id, operand's place): Value}
+norm(value)                              the Euclidean length of a gradient
 """
 
 from __future__ import annotations

@@ -119,8 +119,10 @@ def nothing_named(name: str, scopes: Sequence[ScopeRecord]) -> UsageError:
     """What --expand could have meant."""
     known = list(dict.fromkeys(scope.name for scope in scopes if scope.kind != "pass"))
     if not known:
-        return UsageError(f"nothing to expand is named '{name}': the program calls no modules or functions",
-                          "--depth all shows everything")
+        return UsageError(
+            f"nothing to expand is named '{name}': the program calls no modules or functions",
+            "--depth all shows everything",
+        )
     import difflib
 
     near = difflib.get_close_matches(name, known, 3) or known[:3]

@@ -12,8 +12,9 @@ from gradtrace.views.layout import Cell, Column, Options, dots, single, total
 NOTHING: Mapping[str, int] = {}
 
 
-def lines(columns: Sequence[Column], options: Options, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
-          ) -> list[str]:
+def lines(
+    columns: Sequence[Column], options: Options, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
+) -> list[str]:
     """The table. `shrink` has the least width of each column that may be shortened; `spare` those that may be left out,
     the first to go first. Columns with nothing in any cell are left out anyway."""
     shown = [c for c in columns if any(cell.text for cell in c.cells)]
@@ -66,8 +67,9 @@ def shortened(columns: list[Column], limit: int, shrink: Mapping[str, int], opti
 def clipped(column: Column, width: int, options: Options) -> Column:
     if column.width <= width:
         return column
-    return Column(column.title, [cell._replace(text=cells.clip_middle(cell.text, width, dots(options)))
-                                 for cell in column.cells])
+    return Column(
+        column.title, [cell._replace(text=cells.clip_middle(cell.text, width, dots(options))) for cell in column.cells]
+    )
 
 
 def column(title: str, texts: Sequence[str | Cell]) -> Column:

@@ -113,8 +113,10 @@ def header(columns: list[Column], widths: list[int], options: Options) -> list[s
     filled = [[""] * (height - len(title)) + title for title in titles]
     rows = zip(*filled, strict=True)
     sides = [c.right for c in columns]
-    return [line([Cell(part, "bold", right) for part, right in zip(row, sides, strict=True)], widths, options)
-            for row in rows]
+    return [
+        line([Cell(part, "bold", right) for part, right in zip(row, sides, strict=True)], widths, options)
+        for row in rows
+    ]
 
 
 # ---- two lines for each row

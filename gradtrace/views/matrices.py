@@ -50,8 +50,12 @@ def upright(block: Block, name: str, titles: Sequence[str], options: Options) ->
     if len(block.by_shape) == 2:
         rows_, columns = ([str(i) for i in range(n)] for n in block.by_shape)
         data = block.matrix.data.reshape(block.by_shape)
-        yield from matrix_lines(Value(block.by_shape, block.matrix.dtype, data), [f"[{i}]" for i in rows_],
-                                [f"[:, {j}]" for j in columns], options)
+        yield from matrix_lines(
+            Value(block.by_shape, block.matrix.dtype, data),
+            [f"[{i}]" for i in rows_],
+            [f"[:, {j}]" for j in columns],
+            options,
+        )
         return
     turned = block.matrix.data.reshape(-1, 1)
     yield from matrix_lines(Value(tuple(turned.shape), block.matrix.dtype, turned), titles, [name], options)
@@ -62,7 +66,11 @@ def flat(value: Value) -> list[float]:
 
 
 def matrix_lines(
-    matrix: Value, names: Sequence[str], titles: Sequence[str], options: Options, weights: list[str] | None = None,
+    matrix: Value,
+    names: Sequence[str],
+    titles: Sequence[str],
+    options: Options,
+    weights: list[str] | None = None,
     sums: list[str] | None = None,
 ) -> Iterator[str]:
     """The matrix in pieces as wide as the terminal; what is too large as its range alone."""
@@ -73,8 +81,11 @@ def matrix_lines(
     if weights is not None:
         first.append(Column("weight", [Cell(w, "dim", True) for w in weights] + ([Cell("", "", True)] if sums else [])))
     columns = [
-        Column(visible(title), [Cell(numbers.number(row[j]), "", True) for row in matrix.data.tolist()]
-               + ([Cell(sums[j], "green", True)] if sums else []))
+        Column(
+            visible(title),
+            [Cell(numbers.number(row[j]), "", True) for row in matrix.data.tolist()]
+            + ([Cell(sums[j], "green", True)] if sums else []),
+        )
         for j, title in enumerate(titles)
     ]
     for i, piece in enumerate(pieces(first, columns, options.width)):
@@ -100,8 +111,11 @@ def hessian_text(found: Hessian, options: Options) -> str:
 
 def hessian_lines(found: Hessian, options: Options) -> Iterator[str]:
     names = ", ".join(name for name, _ in found.by)
-    yield paint(visible(f"second derivatives of {found.of} by {names}: {len(found.labels)} x {len(found.labels)}"),
-                "bold", options)
+    yield paint(
+        visible(f"second derivatives of {found.of} by {names}: {len(found.labels)} x {len(found.labels)}"),
+        "bold",
+        options,
+    )
     yield from matrix_lines(found.matrix, found.labels, found.labels, options)
     yield ""
     told = "symmetric" if found.symmetric else f"NOT symmetric: elements differ by {numbers.number(found.asymmetry, 3)}"
@@ -120,36 +134,66 @@ def hessian_lines(found: Hessian, options: Options) -> Iterator[str]:
 def render_jacobian(blocks: Sequence[Block], format: str) -> str:
     if format == "json":
         return (
-            rows.dumps({"schema": "gradtrace/jacobian", "version": VERSION, "blocks": list(map(plain, blocks))})
-            + "\n"
+            rows.dumps({"schema": "gradtrace/jacobian", "version": VERSION, "blocks": list(map(plain, blocks))}) + "\n"
         )
     if format == "jsonl":
         head = {"schema": "gradtrace/jacobian/block", "version": VERSION}
         return "".join(rows.dumps({**head, **plain(block)}) + "\n" for block in blocks)
-    return rows.render(COLUMNS, [row for block in blocks for row in element_rows(
-        block.matrix, element_names(block.of, block.of_shape), element_names(block.by, block.by_shape))], format)
+    return rows.render(
+        COLUMNS,
+        [
+            row
+            for block in blocks
+            for row in element_rows(
+                block.matrix, element_names(block.of, block.of_shape), element_names(block.by, block.by_shape)
+            )
+        ],
+        format,
+    )
 
 
 def plain(block: Block) -> dict[str, Any]:
-    return {"of": block.of, "by": block.by, "of_shape": list(block.of_shape), "by_shape": list(block.by_shape),
-            "matrix": numbers.jsonable(block.matrix), "weights": numbers.jsonable(block.weights),
-            "product": numbers.jsonable(block.product)}
+    return {
+        "of": block.of,
+        "by": block.by,
+        "of_shape": list(block.of_shape),
+        "by_shape": list(block.by_shape),
+        "matrix": numbers.jsonable(block.matrix),
+        "weights": numbers.jsonable(block.weights),
+        "product": numbers.jsonable(block.product),
+    }
 
 
 def render_hessian(found: Hessian, format: str) -> str:
     if format in ("json", "jsonl"):
-        return rows.dumps(numbers.json_safe({
-            "schema": "gradtrace/hessian", "version": VERSION, "of": found.of,
-            "by": [{"name": name, "shape": list(shape)} for name, shape in found.by], "labels": list(found.labels),
-            "matrix": found.matrix.data.tolist(), "symmetric": found.symmetric, "asymmetry": found.asymmetry,
-            "eigenvalues": list(found.eigenvalues), "definiteness": found.definiteness,
-        })) + "\n"
+        return (
+            rows.dumps(
+                numbers.json_safe(
+                    {
+                        "schema": "gradtrace/hessian",
+                        "version": VERSION,
+                        "of": found.of,
+                        "by": [{"name": name, "shape": list(shape)} for name, shape in found.by],
+                        "labels": list(found.labels),
+                        "matrix": found.matrix.data.tolist(),
+                        "symmetric": found.symmetric,
+                        "asymmetry": found.asymmetry,
+                        "eigenvalues": list(found.eigenvalues),
+                        "definiteness": found.definiteness,
+                    }
+                )
+            )
+            + "\n"
+        )
     return rows.render(COLUMNS, element_rows(found.matrix, found.labels, found.labels), format)
 
 
 def element_rows(matrix: Value, names: Sequence[str], titles: Sequence[str]) -> list[list[str]]:
-    return [[name, title, repr(row[j])] for name, row in zip(names, matrix.data.tolist(), strict=True)
-            for j, title in enumerate(titles)]
+    return [
+        [name, title, repr(row[j])]
+        for name, row in zip(names, matrix.data.tolist(), strict=True)
+        for j, title in enumerate(titles)
+    ]
 
 
 # ---- files

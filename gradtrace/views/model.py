@@ -73,9 +73,7 @@ def data(trace: Trace, style: str, folded: Fold) -> Model:
     users = users_of(trace)
     crowded = crowded_groups(trace, folded, users)
     shown = [is_shown(trace, folded, tensor, users[tensor.id], crowded) for tensor in trace.tensors]
-    nodes = [
-        Node(f"t{t.id}", TENSOR, t.id, place_of(folded, t, users[t.id])) for t in trace.tensors if shown[t.id]
-    ]
+    nodes = [Node(f"t{t.id}", TENSOR, t.id, place_of(folded, t, users[t.id])) for t in trace.tensors if shown[t.id]]
     nodes += [Node(f"g{g.id}", GROUP, g.id, g.scope) for g in folded.groups]
     nodes += [
         Node(f"o{o.id}", OPERATION, o.id, folded.places[o.id]) for o in trace.operations if folded.member[o.id] is None
@@ -185,9 +183,7 @@ def autograd(trace: Trace, style: str, folded: Fold) -> Model:
             if home.startswith("g"):
                 homes[function.id] = home
     places = {o.function: folded.places[o.id] for o in trace.operations if o.function is not None}
-    nodes = [
-        Node(f"f{f.id}", FUNCTION, f.id, places.get(f.id)) for f in trace.functions if f.id not in homes
-    ]
+    nodes = [Node(f"f{f.id}", FUNCTION, f.id, places.get(f.id)) for f in trace.functions if f.id not in homes]
     used = set(homes.values())
     nodes += [Node(f"g{g.id}", GROUP, g.id, g.scope) for g in folded.groups if f"g{g.id}" in used]
     edges: list[Edge] = []

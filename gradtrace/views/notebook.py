@@ -67,8 +67,13 @@ class _Run(NamedTuple):
 
 
 def draw(
-    what: Tensor | Trace, *, names: Mapping[str, Tensor] | None = None, style: str | None = None,
-    depth: int | None = None, expand: tuple[str, ...] = (), **options: Any,
+    what: Tensor | Trace,
+    *,
+    names: Mapping[str, Tensor] | None = None,
+    style: str | None = None,
+    depth: int | None = None,
+    expand: tuple[str, ...] = (),
+    **options: Any,
 ) -> Picture:
     """The picture of a tensor's graph, or of a Trace.
 

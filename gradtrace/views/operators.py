@@ -53,8 +53,11 @@ def lines(one: Operator, options: Options) -> Iterator[str]:
 
 def told(kink: Kink) -> str:
     """ "a kink, the slope goes from 0 to 1; the derivative is 0"."""
-    what = "a jump" if kink.jump else (
-        f"a kink, the slope goes from {numbers.number(kink.left, 3)} to {numbers.number(kink.right, 3)}")
+    what = (
+        "a jump"
+        if kink.jump
+        else (f"a kink, the slope goes from {numbers.number(kink.left, 3)} to {numbers.number(kink.right, 3)}")
+    )
     return f"{what}; the derivative is {numbers.number(kink.given, 4)}, as in PyTorch"
 
 
@@ -65,10 +68,26 @@ def render(found: Sequence[Operator], format: str) -> str:
     if format == "jsonl":
         head = {"schema": SCHEMA + "/operator", "version": VERSION}
         return "".join(rows.dumps(numbers.json_safe({**head, **plain(one)})) + "\n" for one in found)
-    return rows.render(COLUMNS, [[one.name, ", ".join(one.forms), one.signature, one.grad_fn,
-                                  "; ".join(f"{a}: {t}" for a, t in one.derivatives)] for one in found], format)
+    return rows.render(
+        COLUMNS,
+        [
+            [
+                one.name,
+                ", ".join(one.forms),
+                one.signature,
+                one.grad_fn,
+                "; ".join(f"{a}: {t}" for a, t in one.derivatives),
+            ]
+            for one in found
+        ],
+        format,
+    )
 
 
 def plain(one: Operator) -> dict[str, object]:
-    return {**one._asdict(), "forms": list(one.forms), "derivatives": dict(one.derivatives),
-            "kinks": [kink._asdict() for kink in one.kinks]}
+    return {
+        **one._asdict(),
+        "forms": list(one.forms),
+        "derivatives": dict(one.derivatives),
+        "kinks": [kink._asdict() for kink in one.kinks],
+    }

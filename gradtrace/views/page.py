@@ -33,20 +33,22 @@ def page(drawn: Model, options: Options) -> str:
     pictures = drawings(views, options)
     title = f"{trace.source_name} – gradtrace"
     templates = "\n".join(f'<template id="view{i}">{picture}</template>' for i, picture in enumerate(pictures))
-    return "\n".join([
-        "<!DOCTYPE html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(visible(title))}</title>",
-        f"<style>\n{own_file('page.css')}{dark_rules()}</style></head><body>",
-        own_file("page.html").replace("TITLE", escape(visible(trace.source_name))),
-        templates,
-        f'<script type="application/json" id="data">{embedded(document(trace, views, start))}</script>',
-        f"<script>\n{own_file('page.js')}</script>",
-        "</body></html>",
-        "",
-    ])
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(visible(title))}</title>",
+            f"<style>\n{own_file('page.css')}{dark_rules()}</style></head><body>",
+            own_file("page.html").replace("TITLE", escape(visible(trace.source_name))),
+            templates,
+            f'<script type="application/json" id="data">{embedded(document(trace, views, start))}</script>',
+            f"<script>\n{own_file('page.js')}</script>",
+            "</body></html>",
+            "",
+        ]
+    )
 
 
 def own_file(name: str) -> str:

@@ -149,7 +149,11 @@ def scope_data(trace: Trace, views: list[View]) -> dict[int, dict[str, Any]]:
     for index in shown:
         scope = trace.scopes[index]
         name = f"pass {scope.turn}" if scope.kind == "pass" else scope.name
-        found[index] = {"name": name, "detail": scope.detail if scope.detail != name else "",
-                        "parent": scope.parent, "operations": counts[index],
-                        "line": None if scope.span is None else scope.span.line}
+        found[index] = {
+            "name": name,
+            "detail": scope.detail if scope.detail != name else "",
+            "parent": scope.parent,
+            "operations": counts[index],
+            "line": None if scope.span is None else scope.span.line,
+        }
     return found

@@ -38,21 +38,28 @@ def lines(found: Paths, options: Options) -> Iterator[str]:
     if found.paths:
         columns = [
             grid.column("path", [visible(arrow(options).join(ends(p.tensors))) for p in found.paths]),
-            grid.column("local derivatives", [dot(options).join(ends([factor(f) for f in p.factors])) or "1"
-                                               for p in found.paths]),
+            grid.column(
+                "local derivatives",
+                [dot(options).join(ends([factor(f) for f in p.factors])) or "1" for p in found.paths],
+            ),
             grid.column("product", [cell(p.product) for p in found.paths]),
         ]
         fits = options.width is None or total(columns) <= options.width
         if not fits:
-            columns[1] = grid.column("", [dot(options).join(ends([grid.shape_of(factor(f)) for f in p.factors])) or "1"
-                                          for p in found.paths])
+            columns[1] = grid.column(
+                "", [dot(options).join(ends([grid.shape_of(factor(f)) for f in p.factors])) or "1" for p in found.paths]
+            )
         yield from grid.lines(columns, options, SHRINK) if fits else one_by_one(columns, options)
     elif found.ways:
-        yield from grid.lines([
-            grid.column("through", [visible(g.through) for g in found.groups]),
-            grid.column("paths", [Cell(f"{g.ways:,}", "", True) for g in found.groups]),
-            grid.column("adds", [cell(g.total) for g in found.groups]),
-        ], options, SHRINK)
+        yield from grid.lines(
+            [
+                grid.column("through", [visible(g.through) for g in found.groups]),
+                grid.column("paths", [Cell(f"{g.ways:,}", "", True) for g in found.groups]),
+                grid.column("adds", [cell(g.total) for g in found.groups]),
+            ],
+            options,
+            SHRINK,
+        )
     for text, style in conclusions(found):
         for line in wrap(visible(text), options.width or 200):
             yield paint(line, style, options)
@@ -145,8 +152,11 @@ def render(results: Sequence[Paths], format: str) -> str:
         return rows.dumps({"schema": SCHEMA, "version": VERSION, "results": [plain(r) for r in results]}) + "\n"
     if format == "jsonl":
         head = {"schema": SCHEMA + "/path", "version": VERSION}
-        return "".join(rows.dumps({**head, "root": r.root, "leaf": r.leaf, **plain_path(p)}) + "\n"
-                       for r in results for p in r.paths)
+        return "".join(
+            rows.dumps({**head, "root": r.root, "leaf": r.leaf, **plain_path(p)}) + "\n"
+            for r in results
+            for p in r.paths
+        )
     return rows.render(COLUMNS, [line for r in results for line in text_rows(r)], format)
 
 
@@ -169,8 +179,10 @@ def plain(found: Paths) -> dict[str, Any]:
 def plain_path(path: Path) -> dict[str, Any]:
     return {
         "tensors": list(path.tensors),
-        "factors": [{"of": f.of, "by": f.by, "local": numbers.jsonable(f.local), "matrix": list(f.shape) or None}
-                    for f in path.factors],
+        "factors": [
+            {"of": f.of, "by": f.by, "local": numbers.jsonable(f.local), "matrix": list(f.shape) or None}
+            for f in path.factors
+        ],
         "product": numbers.jsonable(path.product),
     }
 

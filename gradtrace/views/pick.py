@@ -139,7 +139,7 @@ def unknown(trace: Trace, text: str, option: str = "--get") -> UsageError:
 
 
 def close(word: str, known: Any) -> str:
-    """"did you mean ...?", or "" where nothing is near."""
+    """ "did you mean ...?", or "" where nothing is near."""
     from difflib import get_close_matches
 
     near = get_close_matches(word, known, 1)

@@ -47,8 +47,10 @@ def places(plan: Plan) -> tuple[dict[int, str], int]:
     from gradtrace.static.emit import emit
 
     made = emit(plan, tuple(n for _, n in plan.inputs), tuple(dict.fromkeys(n for _, n in plan.outputs)))
-    found = {n: place.replace("o", "out") if place[0] == "o" else place if place[0] == "b" else ""
-             for n, place in made.places.items()}
+    found = {
+        n: place.replace("o", "out") if place[0] == "o" else place if place[0] == "b" else ""
+        for n, place in made.places.items()
+    }
     return found, len(made.buffers)
 
 
@@ -67,8 +69,10 @@ def render(plan: Plan, recorded: int) -> str:
     for position, step in enumerate(plan.steps):
         text = step_text(plan, names, step)
         rows.append((str(position + 1), text, step.phase, str(step.line or ""), found.get(step.out[0], "")))
-    rows += [("", f"{label} -> {output_text(plan, names, n)}", "output", "", shape_text(plan, n))
-             for label, n in plan.outputs]
+    rows += [
+        ("", f"{label} -> {output_text(plan, names, n)}", "output", "", shape_text(plan, n))
+        for label, n in plan.outputs
+    ]
     return "\n".join([*head, *aligned(rows)]) + "\n"
 
 
@@ -95,12 +99,19 @@ def as_data(plan: Plan, recorded: int) -> dict[str, Any]:
         "recorded_steps": recorded,
         "buffers": buffers,
         "passes": dict(plan.removed),
-        "inputs": [{"name": names[n], "dtype": plan.values[n].dtype, "shape": list(plan.values[n].shape)}
-                   for _, n in plan.inputs],
+        "inputs": [
+            {"name": names[n], "dtype": plan.values[n].dtype, "shape": list(plan.values[n].shape)}
+            for _, n in plan.inputs
+        ],
         "steps": [
-            {"op": public_name(step.op), "args": [argument(plan, names, a) for a in step.args],
-             "out": [names[n] for n in step.out], "phase": step.phase, "line": step.line or None,
-             "place": found.get(step.out[0]) or None}
+            {
+                "op": public_name(step.op),
+                "args": [argument(plan, names, a) for a in step.args],
+                "out": [names[n] for n in step.out],
+                "phase": step.phase,
+                "line": step.line or None,
+                "place": found.get(step.out[0]) or None,
+            }
             for step in plan.steps
         ],
         "outputs": [{"label": label, "value": output_text(plan, names, n)} for label, n in plan.outputs],
@@ -122,7 +133,7 @@ def dot(plan: Plan) -> str:
         look = looks["nonleaf" if step.phase == "forward" else "result"]
         lines.append(f"  s{position} [label={quoted(label_of(plan, step))}, {listed(look)}];")
         for a in step.args:
-            for number in ([a.number] if type(a) is Ref else []):
+            for number in [a.number] if type(a) is Ref else []:
                 if number in maker:
                     lines.append(f"  {maker[number]} -> s{position} [label={quoted(names[number])}];")
         maker.update(dict.fromkeys(step.out, f"s{position}"))

@@ -1,10 +1,10 @@
 """A model in the format that a file's suffix asks for.
 
-    render(model, options, "svg") -> bytes
+render(model, options, "svg") -> bytes
 
-    dot svg png pdf    Graphviz                 html    a page to move about in, with a player
-    json graphml       node and edge lists      mmd     Mermaid
-    txt                a tree                   gif apng webp    an animation
+dot svg png pdf    Graphviz                 html    a page to move about in, with a player
+json graphml       node and edge lists      mmd     Mermaid
+txt                a tree                   gif apng webp    an animation
 """
 
 from __future__ import annotations

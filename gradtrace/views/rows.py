@@ -10,8 +10,18 @@ from gradtrace.views.cells import visible
 
 Rows = Iterable[Sequence[str]]
 LATEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
 }
 
 
@@ -67,5 +77,8 @@ def latex_cell(text: str) -> str:
 
 
 FORMATS: dict[str, Callable[[Sequence[str], Rows], str]] = {
-    "csv": csv_text, "tsv": tsv_text, "md": markdown, "latex": latex,
+    "csv": csv_text,
+    "tsv": tsv_text,
+    "md": markdown,
+    "latex": latex,
 }

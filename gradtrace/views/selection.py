@@ -1,6 +1,6 @@
 """Which tensors a table shows, in which order, and which columns: --only, --sort, --columns of `eval`.
 
-    chosen = Selection(columns=("name", "grad"), sort="-grad", only="leaf")
+chosen = Selection(columns=("name", "grad"), sort="-grad", only="leaf")
 """
 
 from __future__ import annotations
@@ -58,8 +58,9 @@ def unknown(name: str, titles: Sequence[str], option: str) -> UsageError:
     import difflib
 
     near = difflib.get_close_matches(name, titles, 1)
-    return UsageError(f"{option}: no column '{name}'", f"did you mean {near[0]}?" if near else f"there are "
-                      f"{', '.join(titles)}")
+    return UsageError(
+        f"{option}: no column '{name}'", f"did you mean {near[0]}?" if near else f"there are {', '.join(titles)}"
+    )
 
 
 def key_of(tensor: TensorRecord, by: str) -> Any:

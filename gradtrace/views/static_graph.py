@@ -26,9 +26,15 @@ def as_data(graph: Graph) -> dict[str, Any]:
         "schema": "gradtrace/static-graph",
         "version": 1,
         "operations": [
-            {"name": op.name, "type": op.type, "inputs": [t.name for t in op.inputs],
-             "outputs": [{"name": t.name, "dtype": t.dtype.name, "shape": None if t.shape is None else list(t.shape)}
-                         for t in op.outputs]}
+            {
+                "name": op.name,
+                "type": op.type,
+                "inputs": [t.name for t in op.inputs],
+                "outputs": [
+                    {"name": t.name, "dtype": t.dtype.name, "shape": None if t.shape is None else list(t.shape)}
+                    for t in op.outputs
+                ],
+            }
             for op in graph.operations
         ],
     }

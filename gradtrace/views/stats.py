@@ -21,8 +21,26 @@ from gradtrace.views.layout import Cell, Column, Options, paint
 SCHEMA, VERSION = "gradtrace/stats", 1
 MANY = 40  # rows of a table
 FEW = 6  # names of a level that are written out
-COLUMNS = ("label", "op", "module", "level", "depth", "line", "norm", "mean", "largest", "zeros", "nan", "inf",
-           "grad_norm", "grad_mean", "grad_largest", "grad_zeros", "grad_nan", "grad_inf")
+COLUMNS = (
+    "label",
+    "op",
+    "module",
+    "level",
+    "depth",
+    "line",
+    "norm",
+    "mean",
+    "largest",
+    "zeros",
+    "nan",
+    "inf",
+    "grad_norm",
+    "grad_mean",
+    "grad_largest",
+    "grad_zeros",
+    "grad_nan",
+    "grad_inf",
+)
 SHRINK = {"node": 10, "op": 6, "module": 8}
 SPARE = ("zeros", "mean", "module", "op")
 
@@ -32,8 +50,15 @@ def text(found: Stats, options: Options, anomaly: bool = False) -> str:
     width = min(options.width or 100, 100)
     blocks = []
     for part in parts:
-        shown = [paint(line, style, options) for said, style in part for line in ([said] if style == "table" else
-                 wrap(visible(said), width))] if part and isinstance(part[0], tuple) else list(part)
+        shown = (
+            [
+                paint(line, style, options)
+                for said, style in part
+                for line in ([said] if style == "table" else wrap(visible(said), width))
+            ]
+            if part and isinstance(part[0], tuple)
+            else list(part)
+        )
         if shown:
             blocks.append("".join(line + "\n" for line in shown))
     return "\n".join(blocks)
@@ -46,21 +71,28 @@ def tables(found: Stats, options: Options) -> Iterator[list[Any]]:
     if left:
         yield [(f"{left} more nodes are not shown (--all)", "dim")]
     if found.modules:
-        yield grid.lines([
-            grid.column("module", [Cell(visible(m.name)) for m in found.modules]),
-            Column("parameters", [Cell(f"{m.parameters:,}", "", True) for m in found.modules]),
-            Column("grad norm", [number_cell(m, "norm") for m in found.modules]),
-            Column("largest", [number_cell(m, "largest") for m in found.modules]),
-            Column("zeros", [percent(m.zeros) for m in found.modules]),
-            grid.column("bad", [Cell(not_finite(m), "red") for m in found.modules]),
-        ], options, {"module": 10})
+        yield grid.lines(
+            [
+                grid.column("module", [Cell(visible(m.name)) for m in found.modules]),
+                Column("parameters", [Cell(f"{m.parameters:,}", "", True) for m in found.modules]),
+                Column("grad norm", [number_cell(m, "norm") for m in found.modules]),
+                Column("largest", [number_cell(m, "largest") for m in found.modules]),
+                Column("zeros", [percent(m.zeros) for m in found.modules]),
+                grid.column("bad", [Cell(not_finite(m), "red") for m in found.modules]),
+            ],
+            options,
+            {"module": 10},
+        )
     if found.verdict:
-        yield grid.lines([
-            Column("depth", [Cell(str(d.depth), "", True) for d in depth_rows(found)]),
-            Column("nodes", [Cell(str(d.nodes), "", True) for d in depth_rows(found)]),
-            Column("mean |grad|", [cell(d.mean) for d in depth_rows(found)]),
-            Column("smallest", [cell(d.smallest) for d in depth_rows(found)]),
-        ], options)
+        yield grid.lines(
+            [
+                Column("depth", [Cell(str(d.depth), "", True) for d in depth_rows(found)]),
+                Column("nodes", [Cell(str(d.nodes), "", True) for d in depth_rows(found)]),
+                Column("mean |grad|", [cell(d.mean) for d in depth_rows(found)]),
+                Column("smallest", [cell(d.smallest) for d in depth_rows(found)]),
+            ],
+            options,
+        )
 
 
 def depth_rows(found: Stats) -> Sequence[Any]:
@@ -125,15 +157,26 @@ def not_finite(found: Numbers | Module, prefix: str = "") -> str:
 
 def reports(found: Stats) -> list[tuple[str, str]]:
     s, m = found.structure, found.memory
-    lines = [(f"{counted(s.operations, 'operation')}, {counted(s.tensors, 'tensor')}, "
-              f"{s.leaves} {'leaf that requires' if s.leaves == 1 else 'leaves that require'} grad; device "
-              f"{found.device} (the only one here)", "")]
+    lines = [
+        (
+            f"{counted(s.operations, 'operation')}, {counted(s.tensors, 'tensor')}, "
+            f"{s.leaves} {'leaf that requires' if s.leaves == 1 else 'leaves that require'} grad; device "
+            f"{found.device} (the only one here)",
+            "",
+        )
+    ]
     levels = [f"{{{', '.join(level[:FEW])}{', ...' if len(level) > FEW else ''}}}" for level in s.levels]
     shown = levels if len(levels) <= 8 else [*levels[:3], "...", *levels[-3:]]
     lines.append((f"levels (each can run at once): {' '.join(shown)}", ""))
     lines.append((f"depth {len(s.levels)}, width {s.width}", ""))
-    lines.append((f"computed more than once: {'; '.join(same(group) for group in s.common[:FEW])}" if s.common
-                  else "no common subexpressions", "yellow" if s.common else ""))
+    lines.append(
+        (
+            f"computed more than once: {'; '.join(same(group) for group in s.common[:FEW])}"
+            if s.common
+            else "no common subexpressions",
+            "yellow" if s.common else "",
+        )
+    )
     lines.append(
         (
             f"not needed for the result: {', '.join(s.dead[:FEW])}{', ...' if len(s.dead) > FEW else ''}"
@@ -144,8 +187,13 @@ def reports(found: Stats) -> list[tuple[str, str]]:
     )
     state = "freed by backward" if m.freed else "still kept"
     lines.append((f"saved for backward: {bytes_text(m.saved)} in {counted(m.saved_tensors, 'tensor')} ({state})", ""))
-    lines.append((f"gradients of leaves: {bytes_text(m.leaf_gradients)}; retain_grad on every non-leaf would keep "
-                  f"{bytes_text(m.retained)} more", ""))
+    lines.append(
+        (
+            f"gradients of leaves: {bytes_text(m.leaf_gradients)}; retain_grad on every non-leaf would keep "
+            f"{bytes_text(m.retained)} more",
+            "",
+        )
+    )
     lines += [(found.verdict, "red")] if found.verdict else []
     return lines + [(bad_text(bad), "red") for bad in found.bad]
 
@@ -164,8 +212,11 @@ def anomalies(found: Stats) -> list[tuple[str, str]]:
 def bad_text(bad: Bad) -> str:
     where = f" on line {bad.span.line}" if bad.span else ""
     shown = "; ".join(f"{label} is {numbers.short(value)}" for label, value in bad.inputs)
-    made = f"{bad.op}{where} makes {bad.label} not finite" if bad.where == "forward" else (
-        f"the derivative of {bad.op}{where} is not finite")
+    made = (
+        f"{bad.op}{where} makes {bad.label} not finite"
+        if bad.where == "forward"
+        else (f"the derivative of {bad.op}{where} is not finite")
+    )
     return f"first bad node in {bad.where}: {made}" + (f" ({shown})" if shown else "")
 
 
@@ -228,13 +279,28 @@ def document(found: Stats) -> dict[str, Any]:
 
 
 def plain(node: Node) -> dict[str, Any]:
-    return {"tensor": node.tensor, "label": node.label, "op": node.op, "module": node.module, "level": node.level,
-            "depth": node.depth, "line": node.span.line if node.span else None,
-            "value": None if node.value is None else node.value._asdict(),
-            "grad": None if node.grad is None else node.grad._asdict()}
+    return {
+        "tensor": node.tensor,
+        "label": node.label,
+        "op": node.op,
+        "module": node.module,
+        "level": node.level,
+        "depth": node.depth,
+        "line": node.span.line if node.span else None,
+        "value": None if node.value is None else node.value._asdict(),
+        "grad": None if node.grad is None else node.grad._asdict(),
+    }
 
 
 def row(node: Node) -> list[str]:
     blank = ("",) * 6
-    return [node.label, node.op or "", node.module, str(node.level), "" if node.depth is None else str(node.depth),
-            str(node.span.line) if node.span else "", *map(str, node.value or blank), *map(str, node.grad or blank)]
+    return [
+        node.label,
+        node.op or "",
+        node.module,
+        str(node.level),
+        "" if node.depth is None else str(node.depth),
+        str(node.span.line) if node.span else "",
+        *map(str, node.value or blank),
+        *map(str, node.grad or blank),
+    ]

@@ -83,8 +83,11 @@ def head(step: Started) -> str:
     what = "backward" if step.stores else "autograd.grad"
     where = f", line {step.span.line}" if step.span else ""
     only = "" if step.inputs is None else f", for {', '.join(step.inputs)} alone"
-    saved = "the gradients' own graph is made" if step.create_graph else "saved values " + (
-        "kept" if step.keep else "freed")
+    saved = (
+        "the gradients' own graph is made"
+        if step.create_graph
+        else "saved values " + ("kept" if step.keep else "freed")
+    )
     return visible(f"{what} {step.number_of_pass}{where}: from {roots}{only}; {saved}")
 
 
@@ -173,8 +176,10 @@ def backward_table(part: list[Backward | Ended], options: Options) -> Iterator[s
         return
     made = [edge_rows(step) for step in turns]
     titles = ("step", "function", "of", "upstream", "local", "to", "downstream")
-    columns = [Column(title, list(cells)) for title, cells in zip(
-        titles, zip(*(row for found in made for row in found), strict=True), strict=True)]
+    columns = [
+        Column(title, list(cells))
+        for title, cells in zip(titles, zip(*(row for found in made for row in found), strict=True), strict=True)
+    ]
     lines = iter(grid.lines(columns, options, BACKWARD))
     indent = " " * 6
     for _ in range(2):
@@ -191,8 +196,14 @@ def backward_table(part: list[Backward | Ended], options: Options) -> Iterator[s
 def edge_rows(step: Backward) -> list[tuple[Cell, ...]]:
     left = (Cell(str(step.number), "dim", True), Cell(step.name), Cell(visible(step.of)), amount(step.upstream))
     blank = (Cell("", "", True), Cell(""), Cell(""), Cell("", "", True))
-    edges = [(amount(item.local) if item.local is not None else Cell("·", "dim", True), Cell(visible(item.to)),
-              amount(item.value)) for item in step.sent] or [(Cell("", "", True), Cell(""), Cell("", "", True))]
+    edges = [
+        (
+            amount(item.local) if item.local is not None else Cell("·", "dim", True),
+            Cell(visible(item.to)),
+            amount(item.value),
+        )
+        for item in step.sent
+    ] or [(Cell("", "", True), Cell(""), Cell("", "", True))]
     return [(*(left if i == 0 else blank), *edge) for i, edge in enumerate(edges)]
 
 
@@ -247,8 +258,9 @@ def jsonl(found: Iterable[Step]) -> Iterator[str]:
 
 def json_text(trace: Trace, found: Iterable[Step]) -> Iterator[str]:
     """The document, written as it is made."""
-    opening = rows.dumps({"schema": SCHEMA, "version": VERSION,
-                          "source": {"name": trace.source_name, "text": trace.source_text}})
+    opening = rows.dumps(
+        {"schema": SCHEMA, "version": VERSION, "source": {"name": trace.source_name, "text": trace.source_text}}
+    )
     yield opening[:-1] + ', "steps": ['
     separator = ""
     for step in found:
@@ -260,28 +272,75 @@ def json_text(trace: Trace, found: Iterable[Step]) -> Iterator[str]:
 def plain(step: Step) -> dict[str, Any]:
     """A step as plain data."""
     if isinstance(step, Forward):
-        return {"kind": "forward", "step": step.number, **place(step.span), "operation": step.operation, "op": step.op,
-                "inputs": list(step.inputs),
-                "outputs": [{"tensor": out.tensor, "label": out.label, "value": numbers.jsonable(out.value),
-                             "requires_grad": out.requires_grad} for out in step.outputs],
-                "grad_fn": step.grad_fn, "saved": [plain_kept(item) for item in step.saved], "text": step.text,
-                "grad_enabled": step.grad_enabled}
+        return {
+            "kind": "forward",
+            "step": step.number,
+            **place(step.span),
+            "operation": step.operation,
+            "op": step.op,
+            "inputs": list(step.inputs),
+            "outputs": [
+                {
+                    "tensor": out.tensor,
+                    "label": out.label,
+                    "value": numbers.jsonable(out.value),
+                    "requires_grad": out.requires_grad,
+                }
+                for out in step.outputs
+            ],
+            "grad_fn": step.grad_fn,
+            "saved": [plain_kept(item) for item in step.saved],
+            "text": step.text,
+            "grad_enabled": step.grad_enabled,
+        }
     if isinstance(step, Started):
-        return {"kind": "start", "step": step.number, **place(step.span), "pass": step.number_of_pass,
-                "roots": [{"label": label, "vector": numbers.jsonable(vector)} for label, vector in step.roots],
-                "retain_graph": step.keep, "create_graph": step.create_graph,
-                "inputs": None if step.inputs is None else list(step.inputs), "stores": step.stores}
+        return {
+            "kind": "start",
+            "step": step.number,
+            **place(step.span),
+            "pass": step.number_of_pass,
+            "roots": [{"label": label, "vector": numbers.jsonable(vector)} for label, vector in step.roots],
+            "retain_graph": step.keep,
+            "create_graph": step.create_graph,
+            "inputs": None if step.inputs is None else list(step.inputs),
+            "stores": step.stores,
+        }
     if isinstance(step, Ended):
         return {"kind": "end", "step": step.number, **place(None), "pass": step.number_of_pass, "error": step.error}
-    return {"kind": "backward", "step": step.number, **place(step.span), "pass": step.number_of_pass,
-            "function": step.name, "of": step.of, "tensor": step.tensor, "upstream": numbers.jsonable(step.upstream),
-            "contributions": [{"source": c.source, "value": numbers.jsonable(c.value)} for c in step.contributions],
-            "sent": [{"to": item.to, "tensor": item.tensor, "local": numbers.jsonable(item.local),
-                      "downstream": numbers.jsonable(item.value)} for item in step.sent],
-            "hooks": [{"kind": hook.kind, "name": hook.name, "before": numbers.jsonable(hook.before),
-                       "after": numbers.jsonable(hook.after), "changed": hook.changed} for hook in step.hooks],
-            "freed": [plain_kept(item) for item in step.freed], "grad_dropped": step.dropped,
-            "grad_before": numbers.jsonable(step.grad_before), "grad_after": numbers.jsonable(step.grad_after)}
+    return {
+        "kind": "backward",
+        "step": step.number,
+        **place(step.span),
+        "pass": step.number_of_pass,
+        "function": step.name,
+        "of": step.of,
+        "tensor": step.tensor,
+        "upstream": numbers.jsonable(step.upstream),
+        "contributions": [{"source": c.source, "value": numbers.jsonable(c.value)} for c in step.contributions],
+        "sent": [
+            {
+                "to": item.to,
+                "tensor": item.tensor,
+                "local": numbers.jsonable(item.local),
+                "downstream": numbers.jsonable(item.value),
+            }
+            for item in step.sent
+        ],
+        "hooks": [
+            {
+                "kind": hook.kind,
+                "name": hook.name,
+                "before": numbers.jsonable(hook.before),
+                "after": numbers.jsonable(hook.after),
+                "changed": hook.changed,
+            }
+            for hook in step.hooks
+        ],
+        "freed": [plain_kept(item) for item in step.freed],
+        "grad_dropped": step.dropped,
+        "grad_before": numbers.jsonable(step.grad_before),
+        "grad_after": numbers.jsonable(step.grad_after),
+    }
 
 
 def plain_kept(item: Kept) -> dict[str, Any]:
@@ -297,9 +356,19 @@ def text_rows(found: Iterable[Step]) -> Iterator[list[str]]:
     for step in found:
         if isinstance(step, Forward):
             made, values = [o.label for o in step.outputs], [full(o.value) for o in step.outputs]
-            yield [str(step.number), "forward", line_of(step.span), step.label, ", ".join(made),
-                   ", ".join(step.inputs), ", ".join(values), "", "", "",
-                   f"saved {saved(step.saved)}" if step.saved else ""]
+            yield [
+                str(step.number),
+                "forward",
+                line_of(step.span),
+                step.label,
+                ", ".join(made),
+                ", ".join(step.inputs),
+                ", ".join(values),
+                "",
+                "",
+                "",
+                f"saved {saved(step.saved)}" if step.saved else "",
+            ]
         elif isinstance(step, Backward):
             notes = "; ".join(text for text, _ in remarks(step))
             start = [str(step.number), "backward", line_of(step.span), step.name, step.of]

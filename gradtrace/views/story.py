@@ -70,8 +70,11 @@ def forward(trace: Trace, operations: tuple[Operation, ...], seen: set[int], sin
         seen.update(tensors)
     span = operations[-1].span
     return Moment(
-        FORWARD, None if span is None else span.line, statement(trace, operations, single),
-        tuple(o.id for o in operations), tuple(dict.fromkeys(tensors)),
+        FORWARD,
+        None if span is None else span.line,
+        statement(trace, operations, single),
+        tuple(o.id for o in operations),
+        tuple(dict.fromkeys(tensors)),
     )
 
 

@@ -133,10 +133,13 @@ THEMES = {"light": LIGHT, "dark": DARK}
 def upward(name: str) -> list[str]:
     """The first lines of a DOT text that goes up from what is fed, in the light theme's fonts and colours."""
     ink = f'fontname="{FONT}", fontcolor="{LIGHT.ink}"'
-    return [f"digraph {name} {{", "  rankdir=BT; nodesep=0.3; ranksep=0.45; pad=0.15;",
-            f'  node [{ink}, fontsize=11, height=0.34, width=0.5];',
-            f'  edge [{ink}, fontsize={SMALL_SIZE}, fontcolor="{LIGHT.faint}", color="{LIGHT.wire}", arrowsize=0.6];',
-            "  { rank=source;"]
+    return [
+        f"digraph {name} {{",
+        "  rankdir=BT; nodesep=0.3; ranksep=0.45; pad=0.15;",
+        f"  node [{ink}, fontsize=11, height=0.34, width=0.5];",
+        f'  edge [{ink}, fontsize={SMALL_SIZE}, fontcolor="{LIGHT.faint}", color="{LIGHT.wire}", arrowsize=0.6];',
+        "  { rank=source;",
+    ]
 
 
 def listed(look: Look) -> str:

@@ -16,8 +16,10 @@ from gradtrace.lang.hosted import Hosting
 from gradtrace.lang.values import Frozen
 from gradtrace.views.event_files import EventFile, Messages, new_name
 
-STARTED = ("a program starts no TensorBoard; look at it with: tensorboard {}\n"
-           "or, without it, at a page of the graph: gradtrace graph FILE -o graph.html\n")
+STARTED = (
+    "a program starts no TensorBoard; look at it with: tensorboard {}\n"
+    "or, without it, at a page of the graph: gradtrace graph FILE -o graph.html\n"
+)
 
 
 def modules(name: str, hosting: Hosting) -> dict[str, Any]:
@@ -37,9 +39,17 @@ class Maker(Frozen):
     def __init__(self, hosting: Hosting) -> None:
         self._hosting = hosting
 
-    def __call__(self, log_dir: str | None = None, comment: str = "", purge_step: int | None = None,
-                 max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = "", *,
-                 logdir: str | None = None) -> Writer:
+    def __call__(
+        self,
+        log_dir: str | None = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        filename_suffix: str = "",
+        *,
+        logdir: str | None = None,
+    ) -> Writer:
         folder = log_dir or logdir or f"runs/{time.strftime('%b%d_%H-%M-%S')}_gradtrace{comment}"
         return Writer(folder, filename_suffix, self._hosting)
 
@@ -74,20 +84,35 @@ class Writer(Frozen):
     def get_logdir(self) -> str:
         return self._folder
 
-    def add_scalar(self, tag: str, scalar_value: Any, global_step: Any = None, walltime: float | None = None,
-                   new_style: bool = False, double_precision: bool = False) -> None:
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
         """One number at a step."""
         self._file(self._folder).add(self._messages.scalar(tag, number(scalar_value)), step_of(global_step), walltime)
 
-    def add_scalars(self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: Any = None,
-                    walltime: float | None = None) -> None:
+    def add_scalars(
+        self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: Any = None, walltime: float | None = None
+    ) -> None:
         """Several curves in one plot: a folder for each, as PyTorch writes them."""
         for tag, value in tag_scalar_dict.items():
             folder = f"{self._folder}/{main_tag.replace('/', '_')}_{tag}"
             self._file(folder).add(self._messages.scalar(main_tag, number(value)), step_of(global_step), walltime)
 
-    def add_histogram(self, tag: str, values: Any, global_step: Any = None, bins: Any = "tensorflow",
-                      walltime: float | None = None, max_bins: int | None = None) -> None:
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: Any = None,
+        bins: Any = "tensorflow",
+        walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:
         """How the numbers of a tensor are distributed. ValueError for an empty one."""
         import numpy as np
 
@@ -100,8 +125,9 @@ class Writer(Frozen):
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None) -> None:
         self._file(self._folder).add(self._messages.text(tag, text_string), step_of(global_step), walltime)
 
-    def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False,
-                  use_strict_trace: bool = True) -> None:
+    def add_graph(
+        self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
+    ) -> None:
         """Runs `model` on `input_to_model` (a tensor, or a tuple of its arguments) and writes the graph of that."""
         from gradtrace.views import model_graph, tensorboard
 
@@ -128,8 +154,10 @@ class Writer(Frozen):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("add_"):
-            raise AttributeError(f"'SummaryWriter' object has no attribute '{name}'; there are add_graph, "
-                                 "add_histogram, add_scalar, add_scalars, add_text")
+            raise AttributeError(
+                f"'SummaryWriter' object has no attribute '{name}'; there are add_graph, "
+                "add_histogram, add_scalar, add_scalars, add_text"
+            )
         raise AttributeError(f"'SummaryWriter' object has no attribute '{name}'")
 
     def __repr__(self) -> str:
@@ -179,8 +207,10 @@ class Notebook:
         if not found:
             self.hosting.print("No known TensorBoard instances running.\n")
             return
-        lines = [f"  - port {one['port']}: logdir {one['logdir']} (started {ago(one['start_time'])} ago; "
-                 f"pid {one['pid']})\n" for one in found]
+        lines = [
+            f"  - port {one['port']}: logdir {one['logdir']} (started {ago(one['start_time'])} ago; pid {one['pid']})\n"
+            for one in found
+        ]
         self.hosting.print("Known TensorBoard instances:\n" + "".join(lines))
 
     def start(self, args_string: str = "", *_: Any, **__: Any) -> None:

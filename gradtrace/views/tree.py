@@ -19,8 +19,15 @@ from gradtrace.views.model import Model
 
 FORK, LAST, LINE, NEXT = "├─ ", "└─ ", "│  ", "← "
 ASCII = str.maketrans({"├": "|", "└": "`", "─": "-", "│": "|", "←": "<", "…": "...", "−": "-", "×": "*", "÷": "/"})
-WORDS = {"leaf": "leaf", "data": "leaf without grad", "constant": "constant", "result": "no grad",
-         "retained": "grad retained", "accumulate": "AccumulateGrad", "freed": "freed"}
+WORDS = {
+    "leaf": "leaf",
+    "data": "leaf without grad",
+    "constant": "constant",
+    "result": "no grad",
+    "retained": "grad retained",
+    "accumulate": "AccumulateGrad",
+    "freed": "freed",
+}
 
 
 class Options(NamedTuple):
@@ -62,8 +69,11 @@ def inputs_of(drawn: Model, rows: dict[str, Any]) -> dict[str, list[tuple[str, i
     found: dict[str, list[tuple[str, int]]] = {}
     for edge in drawn.edges:
         found.setdefault(edge.target, []).append((edge.source, edge.times))
-    maker = {key: sources[0][0] for key, sources in found.items()
-             if rows[key]["kind"] == "tensor" and rows[sources[0][0]]["kind"] == "operation"}
+    maker = {
+        key: sources[0][0]
+        for key, sources in found.items()
+        if rows[key]["kind"] == "tensor" and rows[sources[0][0]]["kind"] == "operation"
+    }
     made: dict[str, int] = {}
     for source in maker.values():
         made[source] = made.get(source, 0) + 1

@@ -16,8 +16,18 @@ from gradtrace.views.layout import Cell, Column, Options, paint
 
 SCHEMA, VERSION = "gradtrace/verify", 1
 COLUMNS = ("cell", "line", "verdict", "detail")
-STYLES = {"same": "green", "addresses": "green", "random": "green", "version": "yellow", "run twice": "yellow",
-          "no record": "dim", "not run": "dim", "differs": "red", "failed": "red", "refused": "red"}
+STYLES = {
+    "same": "green",
+    "addresses": "green",
+    "random": "green",
+    "version": "yellow",
+    "run twice": "yellow",
+    "no record": "dim",
+    "not run": "dim",
+    "differs": "red",
+    "failed": "red",
+    "refused": "red",
+}
 
 
 def text(name: str, found: Sequence[Any], options: Options) -> str:
@@ -25,12 +35,16 @@ def text(name: str, found: Sequence[Any], options: Options) -> str:
 
 
 def lines(name: str, found: Sequence[Any], options: Options) -> Iterator[str]:
-    yield from grid.lines([
-        grid.column("cell", [c.cell.label for c in found]),
-        Column("line", [Cell(str(c.cell.line), "dim", True) for c in found]),
-        grid.column("verdict", [Cell(c.verdict, STYLES[c.verdict]) for c in found]),
-        grid.column("detail", [Cell(visible(c.detail)) for c in found]),
-    ], options, {"detail": 20})
+    yield from grid.lines(
+        [
+            grid.column("cell", [c.cell.label for c in found]),
+            Column("line", [Cell(str(c.cell.line), "dim", True) for c in found]),
+            grid.column("verdict", [Cell(c.verdict, STYLES[c.verdict]) for c in found]),
+            grid.column("detail", [Cell(visible(c.detail)) for c in found]),
+        ],
+        options,
+        {"detail": 20},
+    )
     for c in found:
         if not c.passed or c.verdict in ("version", "run twice"):
             yield ""
@@ -64,8 +78,19 @@ def tally(found: Sequence[Any]) -> dict[str, int]:
 
 def render(name: str, found: Sequence[Any], format: str) -> str:
     if format == "json":
-        return rows.dumps({"schema": SCHEMA, "version": VERSION, "file": name, "passed": all(c.passed for c in found),
-                           "counts": tally(found), "cells": [plain(c) for c in found]}) + "\n"
+        return (
+            rows.dumps(
+                {
+                    "schema": SCHEMA,
+                    "version": VERSION,
+                    "file": name,
+                    "passed": all(c.passed for c in found),
+                    "counts": tally(found),
+                    "cells": [plain(c) for c in found],
+                }
+            )
+            + "\n"
+        )
     if format == "jsonl":
         head = {"schema": SCHEMA + "/cell", "version": VERSION}
         return "".join(rows.dumps({**head, **plain(c)}) + "\n" for c in found)
@@ -73,5 +98,11 @@ def render(name: str, found: Sequence[Any], format: str) -> str:
 
 
 def plain(c: Any) -> dict[str, Any]:
-    return {"label": c.cell.label, "line": c.cell.line, "verdict": c.verdict, "detail": c.detail,
-            "recorded": c.cell.record, "printed": c.printed}
+    return {
+        "label": c.cell.label,
+        "line": c.cell.line,
+        "verdict": c.verdict,
+        "detail": c.detail,
+        "recorded": c.cell.record,
+        "printed": c.printed,
+    }

@@ -112,8 +112,9 @@ def plain(answer: Answer) -> dict[str, Any]:
         "cause": answer.cause,
         "sentence": answer.sentence,
         "value": numbers.jsonable(answer.value),
-        "evidence": [{"text": e.text, "line": e.span.line if e.span else None, "source": e.source}
-                     for e in answer.evidence],
+        "evidence": [
+            {"text": e.text, "line": e.span.line if e.span else None, "source": e.source} for e in answer.evidence
+        ],
         "advice": list(answer.advice),
     }
 

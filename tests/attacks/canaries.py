@@ -65,14 +65,36 @@ class Yard:
         (folder / "other.py").write_text(f"MARK = '{SECRET}'\nopen('made', 'w')\nprint(MARK)\n")
         (folder / "data.npy").write_bytes(pickled_array())
 
-    def run(self, *args: str, text: str | None = None, module: str = "gradtrace", seconds: int = 120,
-            environment: dict[str, str] | None = None, makes: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    def run(
+        self,
+        *args: str,
+        text: str | None = None,
+        module: str = "gradtrace",
+        seconds: int = 120,
+        environment: dict[str, str] | None = None,
+        makes: tuple[str, ...] = (),
+    ) -> subprocess.CompletedProcess[str]:
         """`python -m gradtrace ARGS`; what the canaries then say is asserted, and that it makes the files it should."""
         before = self.state()
-        env = {**os.environ, "PYTHONPATH": str(ROOT), "CANARY": ENVIRONMENT, "PYTHONIOENCODING": "utf-8",
-               "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1", **(environment or {})}
-        done = subprocess.run([sys.executable, "-m", module, *args], input=text, cwd=self.folder, env=env,
-                              capture_output=True, encoding="utf-8", errors="replace", timeout=seconds)
+        env = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "CANARY": ENVIRONMENT,
+            "PYTHONIOENCODING": "utf-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "NO_COLOR": "1",
+            **(environment or {}),
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", module, *args],
+            input=text,
+            cwd=self.folder,
+            env=env,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=seconds,
+        )
         said = done.stdout + done.stderr
         assert SECRET not in said and ENVIRONMENT not in said, "a canary was read"
         assert not [inner for inner in INNER if inner in said], said[-2000:]

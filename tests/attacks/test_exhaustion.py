@@ -9,15 +9,27 @@ import pytest
 
 HERE = Path(__file__).parent
 PROGRAMS = (HERE / "exhaustion.txt").read_text().split("# ---\n")
-LIMITS = ["--max-seconds=3", "--max-process=1500000000", "--max-steps=3000000", "--max-memory=100000000",
-          "--max-output=1000000", "--max-flops=100000000000"]
+LIMITS = [
+    "--max-seconds=3",
+    "--max-process=1500000000",
+    "--max-steps=3000000",
+    "--max-memory=100000000",
+    "--max-output=1000000",
+    "--max-flops=100000000000",
+]
 
 
 @pytest.mark.parametrize("text", PROGRAMS, ids=lambda text: text.strip().splitlines()[-1][:60])
 def test_a_limit_ends_it(text, tmp_path):
-    done = subprocess.run([sys.executable, "-m", "gradtrace", "run", "-", *LIMITS], input=text, cwd=tmp_path,
-                          env={**os.environ, "PYTHONPATH": str(HERE.parents[1])}, capture_output=True, text=True,
-                          timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "gradtrace", "run", "-", *LIMITS],
+        input=text,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(HERE.parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 1
     assert "raise the limit with --max-" in done.stderr and "Traceback" not in done.stderr
     assert len(done.stdout) <= 1_000_000

@@ -8,14 +8,22 @@ import pytest
 FORM = re.compile(r"^(?:[^\s:][^:]*:\d+:\d+: |[^\s:][^:]*: ).+")  # file:line:column: what, or gradtrace COMMAND: what
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 CASES = [
-    *((f"program, {name}", ["run", "p.py"], {"p.py": text}, code, part)
-      for name, (text, code, part) in malformed.PROGRAMS.items()),
-    *((f"value, {name}", ["eval", "x*2", f"--x={text}", "--max-steps", "1000000"], malformed.BESIDE, code, part)
-      for name, (text, code, part) in malformed.VALUES.items()),
-    *((f"file, {name}", ["eval", "x*2", "--x", f"@{name}"], {name: content}, 2, part)
-      for name, (content, part) in malformed.FILES.items()),
-    *((f"command, {name}", args, malformed.BESIDE, code, part)
-      for name, (args, code, part) in malformed.COMMANDS.items()),
+    *(
+        (f"program, {name}", ["run", "p.py"], {"p.py": text}, code, part)
+        for name, (text, code, part) in malformed.PROGRAMS.items()
+    ),
+    *(
+        (f"value, {name}", ["eval", "x*2", f"--x={text}", "--max-steps", "1000000"], malformed.BESIDE, code, part)
+        for name, (text, code, part) in malformed.VALUES.items()
+    ),
+    *(
+        (f"file, {name}", ["eval", "x*2", "--x", f"@{name}"], {name: content}, 2, part)
+        for name, (content, part) in malformed.FILES.items()
+    ),
+    *(
+        (f"command, {name}", args, malformed.BESIDE, code, part)
+        for name, (args, code, part) in malformed.COMMANDS.items()
+    ),
 ]
 
 

@@ -12,8 +12,8 @@ NAMES = {
     "markup": '<IMG SRC="secret"/><script>alert(1)</script>',
     "closing": '</script></style></svg><script>alert(1)</script><img src="http://localhost:@PORT@/">',
     "attribute": '" onload="alert(1)" x="',
-    "entity": '&lt;script&gt;alert(1)&#60;/script&#62; %3Cscript%3E',
-    "template": '${alert(1)} {{alert(1)}} `alert(1)`',
+    "entity": "&lt;script&gt;alert(1)&#60;/script&#62; %3Cscript%3E",
+    "template": "${alert(1)} {{alert(1)}} `alert(1)`",
     "mermaid": 'x"]\n  click A "javascript:alert(1)"',
     "control": "\x1b[2J\x07\u202e\u2028",
 }

@@ -25,8 +25,14 @@ def cluster():
 
 def start(cluster, *arguments, folder):
     command = [sys.executable, "-m", "gradtrace", "map", *arguments, "--scheduler", cluster.scheduler_address]
-    return subprocess.Popen(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 def results(folder):
@@ -37,8 +43,9 @@ def results(folder):
 def test_the_parts_are_those_of_one_machine(cluster, tmp_path):
     x = np.random.default_rng(0).normal(size=50_000)
     np.save(tmp_path / "in.npy", np.array([(i, v) for i, v in enumerate(x)], [("id", "i8"), ("x", "f8")]))
-    run = start(cluster, "exp(-x*x)*x", "--data", "in.npy", "--keep", "id", "-o", "out/", "--part-rows", "7000",
-                folder=tmp_path)
+    run = start(
+        cluster, "exp(-x*x)*x", "--data", "in.npy", "--keep", "id", "-o", "out/", "--part-rows", "7000", folder=tmp_path
+    )
     _, told = run.communicate(timeout=120)
     assert run.returncode == 0, told
     found = results(tmp_path / "out")
@@ -55,8 +62,21 @@ def test_a_file_of_text_is_shared_out_by_bytes(cluster, tmp_path, kind):
             file.write("\r\n\n")
         else:
             file.write("".join(json.dumps({"id": i, "na\nme": name, "x": x}) + "\n" for i, name, x in rows))
-    run = start(cluster, "x*x", "--data", f"in.{kind}", "--keep", "all", "-o", "out/", "--part-rows", "300",
-                "--to", "jsonl", folder=tmp_path)
+    run = start(
+        cluster,
+        "x*x",
+        "--data",
+        f"in.{kind}",
+        "--keep",
+        "all",
+        "-o",
+        "out/",
+        "--part-rows",
+        "300",
+        "--to",
+        "jsonl",
+        folder=tmp_path,
+    )
     _, told = run.communicate(timeout=120)
     assert run.returncode == 0, told
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
@@ -64,7 +84,8 @@ def test_a_file_of_text_is_shared_out_by_bytes(cluster, tmp_path, kind):
     lines = [json.loads(line) for text in texts for line in text.splitlines()]
     assert manifest["rows"] == n
     assert [(int(line["id"]), line["na\nme"], line["x"], line["y"]) for line in lines] == [
-        (i, name, x, x * x) for i, name, x in rows]
+        (i, name, x, x * x) for i, name, x in rows
+    ]
 
 
 def test_text_whose_quotes_mislead_is_refused(cluster, tmp_path):
@@ -77,8 +98,19 @@ def test_text_whose_quotes_mislead_is_refused(cluster, tmp_path):
 
 def test_a_worker_is_killed_in_the_middle(cluster, tmp_path):
     n = 4_000_000
-    run = start(cluster, "x*0+" + "+".join(["sin(x)"] * 8), "--grid", f"x=0:{n - 1}:{n}", "-o", "out/",
-                "--part-rows", "50000", "--to", "npy", folder=tmp_path)
+    run = start(
+        cluster,
+        "x*0+" + "+".join(["sin(x)"] * 8),
+        "--grid",
+        f"x=0:{n - 1}:{n}",
+        "-o",
+        "out/",
+        "--part-rows",
+        "50000",
+        "--to",
+        "npy",
+        folder=tmp_path,
+    )
     while run.poll() is None and len(list((tmp_path / "out").glob("part-*"))) < 5:
         time.sleep(0.02)
     victim = next(iter(cluster.workers.values()))
@@ -90,8 +122,20 @@ def test_a_worker_is_killed_in_the_middle(cluster, tmp_path):
 
 
 def test_no_cluster_there(tmp_path):
-    command = [sys.executable, "-m", "gradtrace", "map", "x*x", "--grid", "x=0:1:9", "-o", "out/", "--scheduler",
-               "tcp://127.0.0.1:9"]
-    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
-                          text=True, timeout=120)
+    command = [
+        sys.executable,
+        "-m",
+        "gradtrace",
+        "map",
+        "x*x",
+        "--grid",
+        "x=0:1:9",
+        "-o",
+        "out/",
+        "--scheduler",
+        "tcp://127.0.0.1:9",
+    ]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 2 and "no scheduler at 'tcp://127.0.0.1:9'" in done.stderr

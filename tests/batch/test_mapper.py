@@ -90,8 +90,11 @@ def test_matrices_by_rows_a_singular_one_gives_nan():
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(4, 3, 3)), rng.normal(size=(4, 3))
     a[2] = np.outer([1, 2, 3], [1, 1, 1])
-    for function in (lambda a, b: gt.linalg.inv(a).sum() * b[0], lambda a, b: gt.linalg.solve(a, b).sum(),
-                     lambda a, b: gt.linalg.det(a) * b[0]):
+    for function in (
+        lambda a, b: gt.linalg.inv(a).sum() * b[0],
+        lambda a, b: gt.linalg.solve(a, b).sum(),
+        lambda a, b: gt.linalg.det(a) * b[0],
+    ):
         plan = static.optimise(static.trace(function, {"a": a[0], "b": b[0]}))
         found = RowMap(plan)({"a": a, "b": b}, 4)
         for row in (0, 1, 3):

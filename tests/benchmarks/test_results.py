@@ -101,21 +101,30 @@ def test_every_job_has_a_script_and_targets_among_its_peers():
         assert all(Path(path).parent == SCRIPTS and Path(path).exists() for path in paths), name
 
 
-@pytest.mark.parametrize(("script", "arguments"), [
-    ("mixed_ops", (0, 20)), ("mixed_ops", (10, 20)), ("long_chain", (40,)), ("mlp", (3,)), ("black_scholes", (100,)),
-    ("repeated", (10,)),
-])
+@pytest.mark.parametrize(
+    ("script", "arguments"),
+    [
+        ("mixed_ops", (0, 20)),
+        ("mixed_ops", (10, 20)),
+        ("long_chain", (40,)),
+        ("mlp", (3,)),
+        ("black_scholes", (100,)),
+        ("repeated", (10,)),
+    ],
+)
 def test_gradtrace_and_the_derivative_by_hand_agree(script, arguments):
     peers = [OURS, *(peer for peer in ("numpy", "floats") if peer in HAND[script])]
     job = Job("", "s", {})
-    checks = [
-        measure(job, peer, [sys.executable, *run_script(script, peer, *arguments)[1:]]).check for peer in peers
-    ]
+    checks = [measure(job, peer, [sys.executable, *run_script(script, peer, *arguments)[1:]]).check for peer in peers]
     assert checks == pytest.approx([checks[0]] * len(checks), rel=1e-4 if script == "mlp" else 1e-9)
 
 
 HAND = {
-    "mixed_ops": ("numpy",), "long_chain": (), "mlp": ("numpy",), "black_scholes": ("numpy",), "repeated": ("floats",),
+    "mixed_ops": ("numpy",),
+    "long_chain": (),
+    "mlp": ("numpy",),
+    "black_scholes": ("numpy",),
+    "repeated": ("floats",),
 }
 
 

@@ -41,8 +41,25 @@ def test_what_differs_is_told():
     from gradtrace.analysis.against import against
     from gradtrace.trace import LEAF, TensorRecord, Trace, Value
 
-    x = TensorRecord(0, "x", "x", LEAF, None, None, None, True, True, False, False, False, Value((), "float64", 2.0),
-                     Value((2,), "float64", __import__("numpy").array([1.0, float("nan")])), None, "", None)
+    x = TensorRecord(
+        0,
+        "x",
+        "x",
+        LEAF,
+        None,
+        None,
+        None,
+        True,
+        True,
+        False,
+        False,
+        False,
+        Value((), "float64", 2.0),
+        Value((2,), "float64", __import__("numpy").array([1.0, float("nan")])),
+        None,
+        "",
+        None,
+    )
     trace = Trace("", "", (x,), (), (), (), (0,), (0,), 1, (("x", 0),))
     theirs = {"value": 2.5, "grad": [1.0, "NaN"], "is_leaf": True, "requires_grad": False, "grad_fn": None}
     found = {f.what: f for f in against(trace, {"x": theirs, "other": theirs})}

@@ -140,8 +140,18 @@ def test_points_without_a_derivative_are_told_as_such(answer):
 
 
 def test_many_functions(answer):
-    for expression in ("(x.exp() * x).sum()", "x.softmax(0)[0]", "x.std()", "(x @ x)", "x.cumsum(0).prod()", "x.norm()",
-                       "x.sort()[0][0] * 2", "logsumexp(x, 0)", "(x / (x * x + 1)).mean()", "x.view(3, 1).sum() ** 3"):
+    for expression in (
+        "(x.exp() * x).sum()",
+        "x.softmax(0)[0]",
+        "x.std()",
+        "(x @ x)",
+        "x.cumsum(0).prod()",
+        "x.norm()",
+        "x.sort()[0][0] * 2",
+        "logsumexp(x, 0)",
+        "(x / (x * x + 1)).mean()",
+        "x.view(3, 1).sum() ** 3",
+    ):
         text = answer("check", "-e", expression, "--x", "0.5,-1.25,2", "--order", 2)
         assert "no mistake found" in text, expression
 
@@ -157,7 +167,7 @@ def test_what_the_program_cuts_on_purpose(answer):
 
 
 def test_a_saved_value_changed_behind_autograds_back(gt):
-    source = ("import torch\nx = torch.tensor(3., requires_grad=True)\ny = x ** 2\nx.data.mul_(10)\ny.backward()\n")
+    source = "import torch\nx = torch.tensor(3., requires_grad=True)\ny = x ** 2\nx.data.mul_(10)\ny.backward()\n"
     result = gt("check", "-", input=source)
     assert result.exit_code == 1
     assert "x is changed on line 4 after its value had been saved, behind autograd's back" in result.stdout

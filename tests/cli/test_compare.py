@@ -13,8 +13,22 @@ def test_the_notes_example(answer):
 
 
 def test_json(answer):
-    found = json.loads(answer("compare", "(x*w).tanh().sum()", "--x", "randn(50,200)", "--w", "0.5", "--seed", 1,
-                              "--runs", 3, "--format", "json"))
+    found = json.loads(
+        answer(
+            "compare",
+            "(x*w).tanh().sum()",
+            "--x",
+            "randn(50,200)",
+            "--w",
+            "0.5",
+            "--seed",
+            1,
+            "--runs",
+            3,
+            "--format",
+            "json",
+        )
+    )
     assert found["dynamic"]["built"] == 3 and found["static"]["built"] == 1 and found["same_results"] is True
     assert found["static"]["operations"] < found["dynamic"]["operations"]
 

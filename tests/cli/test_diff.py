@@ -24,8 +24,14 @@ def statuses(found):
 def test_two_programs(document, gt):
     code, found = document("(x+w)*(w+1)", "(x+w)*(w+2)", "--x", 2, "--w", 1)
     assert code == 1 and not found["same_structure"]
-    assert statuses(found) == [("changed", "x"), ("changed", "w"), ("changed", "x+w"), ("only A", "w+1"),
-                               ("only B", "w+2"), ("changed", "(x+w)*(w+1)")]
+    assert statuses(found) == [
+        ("changed", "x"),
+        ("changed", "w"),
+        ("changed", "x+w"),
+        ("only A", "w+1"),
+        ("only B", "w+2"),
+        ("changed", "(x+w)*(w+1)"),
+    ]
     assert found["rows"][1]["grads"] == [5, 6] and found["rows"][1]["grad_gap"] == 1
     text = gt("diff", "(x+w)*(w+1)", "(x+w)*(w+2)", "--x", 2, "--w", 1).stdout
     assert "A has 3 operations, B has 3: 1 tensor only in A, 1 only in B, 4 changed" in text
@@ -36,8 +42,10 @@ def test_one_program_with_two_inputs(document, gt):
     code, found = document("(x+w)*(w+1)", "--x", 2, "--w", 1, "--to", "x=3")
     assert code == 1 and found["same_structure"]
     assert found["rows"][0]["values"] == [2, 3]
-    assert "the same graph of 3 operations; 5 tensors with other values or gradients" in gt(
-        "diff", "(x+w)*(w+1)", "--x", 2, "--w", 1, "--to", "x=3").stdout
+    assert (
+        "the same graph of 3 operations; 5 tensors with other values or gradients"
+        in gt("diff", "(x+w)*(w+1)", "--x", 2, "--w", 1, "--to", "x=3").stdout
+    )
 
 
 def test_graphs_that_depend_on_values(document):

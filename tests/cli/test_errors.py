@@ -161,9 +161,7 @@ def test_nothing_to_evaluate(refusal, source):
 @pytest.mark.parametrize("source", ["'text'", "lambda: 1", "def f():\n    pass"])
 @pytest.mark.parametrize("command", ["eval", "graph"])
 def test_no_tensor_to_show(refusal, command, source):
-    assert refusal(command, source) == (
-        2, "gradtrace: <expression> makes no tensor, so there is nothing to show\n"
-    )
+    assert refusal(command, source) == (2, "gradtrace: <expression> makes no tensor, so there is nothing to show\n")
 
 
 def test_a_leaf_as_the_output_has_a_place_too(refusal):

@@ -138,10 +138,17 @@ def test_sort(answer):
 
 def test_columns(answer, refusal):
     assert answer(*PARTS, "--columns", "grad_fn,name", "--only", "nonleaf", "--format", "csv").splitlines() == [
-        "grad_fn,name", "MulBackward0,x*w", "SumBackward0,(x*w).sum()", "AddBackward0,(x*w).sum() + b"]
+        "grad_fn,name",
+        "MulBackward0,x*w",
+        "SumBackward0,(x*w).sum()",
+        "AddBackward0,(x*w).sum() + b",
+    ]
     table = answer(*PARTS, "--columns", "name,value").splitlines()
     assert table[0].split() == ["name", "value"] and "¹" not in "".join(table)
-    for wrong, words in [(("--columns", "nme"), "did you mean name?"), (("--sort", "size"), "there are name, value"),
-                         (("--columns", "name", "--format", "json"), "--columns is for tables, not for json")]:
+    for wrong, words in [
+        (("--columns", "nme"), "did you mean name?"),
+        (("--sort", "size"), "there are name, value"),
+        (("--columns", "name", "--format", "json"), "--columns is for tables, not for json"),
+    ]:
         code, said = refusal(*PARTS, *wrong)
         assert code == 2 and words in said

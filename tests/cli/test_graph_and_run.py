@@ -23,8 +23,19 @@ def test_dot_on_stdout(answer, expr):
 
 
 @pytest.mark.parametrize(
-    "suffix, head", [("svg", b"<"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("dot", b"digraph"), ("PNG", b"\x89PNG"),
-     ("html", b"<!DOCTYPE html>"), ("mmd", b"flowchart"), ("json", b"{"), ("graphml", b"<?xml"), ("txt", b"y = a * b")]
+    "suffix, head",
+    [
+        ("svg", b"<"),
+        ("png", b"\x89PNG"),
+        ("pdf", b"%PDF"),
+        ("dot", b"digraph"),
+        ("PNG", b"\x89PNG"),
+        ("html", b"<!DOCTYPE html>"),
+        ("mmd", b"flowchart"),
+        ("json", b"{"),
+        ("graphml", b"<?xml"),
+        ("txt", b"y = a * b"),
+    ],
 )
 def test_pictures(answer, expr, here, suffix, head):
     assert answer("graph", *expr, "-o", f"g.{suffix}") == ""

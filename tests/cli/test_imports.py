@@ -12,8 +12,24 @@ CORE = {"annotations", "cli", "engine", "errors", "lang", "limits", "ops", "trac
 # Standard modules that take milliseconds and that a table of numbers has no use for. What stands in for some of them:
 # `gradtrace.annotations` for typing and collections.abc, `gradtrace.lang.syntax` for ast.
 SLOW = {
-    "ast", "collections", "contextlib", "csv", "dataclasses", "difflib", "enum", "functools", "inspect", "json",
-    "logging", "re", "shutil", "subprocess", "tempfile", "traceback", "typing", "unicodedata",
+    "ast",
+    "collections",
+    "contextlib",
+    "csv",
+    "dataclasses",
+    "difflib",
+    "enum",
+    "functools",
+    "inspect",
+    "json",
+    "logging",
+    "re",
+    "shutil",
+    "subprocess",
+    "tempfile",
+    "traceback",
+    "typing",
+    "unicodedata",
 }
 CODE = """
 import sys

@@ -43,10 +43,15 @@ def test_a_value_that_is_none(refusal, here):
         assert code == 2 and "--max-steps" in said
 
 
-@pytest.mark.parametrize("args", [
-    ["eval", "x*2", "--x", "[i for i in range(10**12)]"], ["eval", "x*2", "--params", "p.json"],
-    ["run", "d.txt"], ["jacobian", "x*2", "--x", "1", "--grad-tensors", "[i for i in range(10**12)]"],
-])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["eval", "x*2", "--x", "[i for i in range(10**12)]"],
+        ["eval", "x*2", "--params", "p.json"],
+        ["run", "d.txt"],
+        ["jacobian", "x*2", "--x", "1", "--grad-tensors", "[i for i in range(10**12)]"],
+    ],
+)
 def test_values_are_computed_within_the_limits(refusal, here, args):
     (here / "p.json").write_text('{"x": "[i for i in range(10**12)]"}')
     (here / "d.txt").write_text("x: data = [i for i in range(10**12)]\nx\n")

@@ -37,13 +37,28 @@ def test_every_row_is_what_eval_says(answer, here):
 
 def test_second_derivatives(answer):
     text = answer("map", "x**2*w", "--data", "-", "--order", 2, input="x,w\n3,5\n")
-    assert rows(text) == (["x", "w", "y", "dy/dx", "dy/dw", "d2y/dx2", "d2y/dxdw", "d2y/dw2"],
-                          [[3, 5, 45, 30, 9, 10, 6, 0]])
+    assert rows(text) == (
+        ["x", "w", "y", "dy/dx", "dy/dw", "d2y/dx2", "d2y/dxdw", "d2y/dw2"],
+        [[3, 5, 45, 30, 9, 10, 6, 0]],
+    )
 
 
 def test_columns_by_name_and_constants(answer):
-    text = answer("map", "m*v**2/2", "--data", "-", "--m", "col:mass", "-s", "v=3", "--grad", "v", "--keep", "id,mass",
-                  input="id,mass\na,2\nb,4\n")
+    text = answer(
+        "map",
+        "m*v**2/2",
+        "--data",
+        "-",
+        "--m",
+        "col:mass",
+        "-s",
+        "v=3",
+        "--grad",
+        "v",
+        "--keep",
+        "id,mass",
+        input="id,mass\na,2\nb,4\n",
+    )
     assert text == "id,mass,y,dy/dv\na,2,9.0,6.0\nb,4,18.0,12.0\n"
 
 
@@ -84,8 +99,10 @@ def test_parquet_without_pyarrow_says_what_to_install(refusal, here):
 
 def test_vectors(answer):
     lines = '{"x": [1, 2], "w": 3}\n{"x": [0, 5], "w": -1}\n'
-    found = [json.loads(line) for line in answer("map", "(x*w).sum()", "--data", "-", "--from", "jsonl",
-                                                 input=lines).splitlines()]
+    found = [
+        json.loads(line)
+        for line in answer("map", "(x*w).sum()", "--data", "-", "--from", "jsonl", input=lines).splitlines()
+    ]
     assert found[0] == {"x": [1, 2], "w": 3, "y": 9.0, "dy/dx": [3.0, 3.0], "dy/dw": 3.0}
     text = answer("map", "(x*w).sum()", "--data", "-", "--from", "jsonl", "--to", "csv", "--keep", "none", input=lines)
     assert text.splitlines()[0] == "y,dy/dx[0],dy/dx[1],dy/dw"
@@ -104,28 +121,34 @@ def test_a_bad_row_is_refused_by_its_number(refusal):
     assert code == 2 and "row 2: the column 'x' 'abc' is not a number" in told
 
 
-@pytest.mark.parametrize(("how", "want"), [
-    ("null", "x,w,y,dy/dx,dy/dw\n2,1,2.0,1.0,2.0\nabc,4,,,\n3,,,,\n1,1,1.0,1.0,1.0\n"),
-    ("skip", "x,w,y,dy/dx,dy/dw\n2,1,2.0,1.0,2.0\n1,1,1.0,1.0,1.0\n"),
-])
+@pytest.mark.parametrize(
+    ("how", "want"),
+    [
+        ("null", "x,w,y,dy/dx,dy/dw\n2,1,2.0,1.0,2.0\nabc,4,,,\n3,,,,\n1,1,1.0,1.0,1.0\n"),
+        ("skip", "x,w,y,dy/dx,dy/dw\n2,1,2.0,1.0,2.0\n1,1,1.0,1.0,1.0\n"),
+    ],
+)
 def test_bad_rows_left_empty_or_out(gt, how, want):
     done = gt("map", "x*w", "--data", "-", "--on-error", how, input=BAD)
     assert done.stdout == want and done.exit_code == 0
     assert "row 2" in done.stderr and "row 3: the column 'w' is missing" in done.stderr and "2 bad rows" in done.stderr
 
 
-@pytest.mark.parametrize(("arguments", "told"), [
-    (["x*q", "--data", "in.csv"], "the table has no column 'q'"),
-    (["x*w", "--data", "in.csv", "--x", "col:nope"], "no column 'nope'"),
-    (["x*w", "--data", "none.csv"], "no such file"),
-    (["x*w", "--data", "in.xyz"], "no such file"),
-    (["x*w"], "no table given"),
-    (["x*w", "--data", "in.csv", "-o", "out.what"], "cannot tell the format"),
-    (["x*w", "--data", "in.csv", "--resume"], "--resume takes up a folder"),
-    (["x*w", "--data", "in.csv", "--keep", "zz"], "no column 'zz'"),
-    (["x*w", "--grid", "x=1:2"], "is no grid"),
-    (["y = x*w\nif y > 1:\n    y = y*2\ny", "--data", "in.csv"], "cannot be frozen"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["x*q", "--data", "in.csv"], "the table has no column 'q'"),
+        (["x*w", "--data", "in.csv", "--x", "col:nope"], "no column 'nope'"),
+        (["x*w", "--data", "none.csv"], "no such file"),
+        (["x*w", "--data", "in.xyz"], "no such file"),
+        (["x*w"], "no table given"),
+        (["x*w", "--data", "in.csv", "-o", "out.what"], "cannot tell the format"),
+        (["x*w", "--data", "in.csv", "--resume"], "--resume takes up a folder"),
+        (["x*w", "--data", "in.csv", "--keep", "zz"], "no column 'zz'"),
+        (["x*w", "--grid", "x=1:2"], "is no grid"),
+        (["y = x*w\nif y > 1:\n    y = y*2\ny", "--data", "in.csv"], "cannot be frozen"),
+    ],
+)
 def test_what_is_wrong_is_told(refusal, here, arguments, told):
     (here / "in.csv").write_text("x,w\n1,2\n")
     assert told in refusal("map", *arguments)[1]
@@ -152,29 +175,36 @@ def test_workers_make_no_difference(answer, here):
 # ---- odd tables
 
 
-@pytest.mark.parametrize(("table", "want"), [
-    ("x,w\r\n2,1\r\n3,4\r\n", "x,w,y\n2,1,2.0\n3,4,12.0\n"),
-    ('"x" , w\n"2","1"\n\n\n3,4', "x,w,y\n2,1,2.0\n3,4,12.0\n"),
-    ("\n\nx,w\n2,1\n", "x,w,y\n2,1,2.0\n"),
-    ("\ufeffx,w\n2,1\n", "x,w,y\n2,1,2.0\n"),
-    ('x,w\n"2\n",1\n', 'x,w,y\n"2\n",1,2.0\n'),
-    ("x,w\n-Inf, 2 \nnan,1\n", "x,w,y\n-Inf, 2 ,-inf\nnan,1,nan\n"),
-    ("x,w\n", "x,w,y\n"),
-])
+@pytest.mark.parametrize(
+    ("table", "want"),
+    [
+        ("x,w\r\n2,1\r\n3,4\r\n", "x,w,y\n2,1,2.0\n3,4,12.0\n"),
+        ('"x" , w\n"2","1"\n\n\n3,4', "x,w,y\n2,1,2.0\n3,4,12.0\n"),
+        ("\n\nx,w\n2,1\n", "x,w,y\n2,1,2.0\n"),
+        ("\ufeffx,w\n2,1\n", "x,w,y\n2,1,2.0\n"),
+        ('x,w\n"2\n",1\n', 'x,w,y\n"2\n",1,2.0\n'),
+        ("x,w\n-Inf, 2 \nnan,1\n", "x,w,y\n-Inf, 2 ,-inf\nnan,1,nan\n"),
+        ("x,w\n", "x,w,y\n"),
+    ],
+)
 def test_tables_as_they_come(answer, table, want):
     assert answer("map", "x*w", "--data", "-", "--order", 0, input=table) == want
 
 
-@pytest.mark.parametrize(("table", "told"), [
-    ("", "empty; its first line is to name the columns"), ("\n\n", "is empty"),
-    ("x,w,x\n1,2,3\n", "two columns are called 'x'"),
-    ("price,w\n1,2\n", "no column 'x'; its columns are price, w"),
-    ("x;w\n1;2\n", "its only column is 'x;w': cells are separated by commas"),
-    ("x,w\n1,2\n1,2,3\n", "row 2 has 3 cells, the table 2 columns"),
-    ("x,w\n1,2\n1\n", "row 2: the column 'w' is missing"),
-    ("x,w\n0x10,2\n", "row 1: the column 'x' '0x10' is not a number"),
-    ('x,w\n"1,5",2\n', "row 1: the column 'x' '1,5' is not a number"),
-])
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("", "empty; its first line is to name the columns"),
+        ("\n\n", "is empty"),
+        ("x,w,x\n1,2,3\n", "two columns are called 'x'"),
+        ("price,w\n1,2\n", "no column 'x'; its columns are price, w"),
+        ("x;w\n1;2\n", "its only column is 'x;w': cells are separated by commas"),
+        ("x,w\n1,2\n1,2,3\n", "row 2 has 3 cells, the table 2 columns"),
+        ("x,w\n1,2\n1\n", "row 2: the column 'w' is missing"),
+        ("x,w\n0x10,2\n", "row 1: the column 'x' '0x10' is not a number"),
+        ('x,w\n"1,5",2\n', "row 1: the column 'x' '1,5' is not a number"),
+    ],
+)
 def test_tables_that_are_wrong(refusal, table, told):
     code, said = refusal("map", "x*w", "--data", "-", input=table)
     assert code == 2 and told in said and "Traceback" not in said
@@ -187,8 +217,21 @@ def test_a_column_nearly_of_that_name(refusal):
 def test_thousands_of_columns(answer):
     names = [f"c{i}" for i in range(5000)]
     text = "".join(",".join(str(i * k) for i in range(5000)) + "\n" for k in range(3))
-    found = answer("map", "a*b", "--a", "col:c17", "--b", "col:c4999", "--order", 0, "--keep", "none", "--data", "-",
-                   input=",".join(names) + "\n" + text)
+    found = answer(
+        "map",
+        "a*b",
+        "--a",
+        "col:c17",
+        "--b",
+        "col:c4999",
+        "--order",
+        0,
+        "--keep",
+        "none",
+        "--data",
+        "-",
+        input=",".join(names) + "\n" + text,
+    )
     assert found == "y\n0.0\n84983.0\n339932.0\n"
 
 
@@ -238,8 +281,21 @@ def test_killed_at_any_moment_and_resumed_every_row_is_there_once(clean, here):
     """Twenty moments of a run's life, from its start to its end; a folder that got whole is begun anew."""
     n = 60_000
     (here / "in.csv").write_text("id,x\n" + "".join(f"{i},{i / 7}\n" for i in range(n)))
-    command = [sys.executable, "-m", "gradtrace", "map", "exp(-x*x)*x", "--data", "in.csv", "--keep", "id",
-               "--part-rows", "1000", "--resume", "-o"]
+    command = [
+        sys.executable,
+        "-m",
+        "gradtrace",
+        "map",
+        "exp(-x*x)*x",
+        "--data",
+        "in.csv",
+        "--keep",
+        "id",
+        "--part-rows",
+        "1000",
+        "--resume",
+        "-o",
+    ]
     start = time.monotonic()
     subprocess.run([*command, "whole/"], env=clean(), check=True, timeout=60)
     life = time.monotonic() - start
@@ -263,8 +319,22 @@ def test_killed_at_any_moment_and_resumed_every_row_is_there_once(clean, here):
 def test_a_full_disk_leaves_whole_parts_and_the_run_is_taken_up_again(clean, here):
     resource = pytest.importorskip("resource")
     (here / "in.csv").write_text("id,x\n" + "".join(f"{i},{i / 7}\n" for i in range(5000)))
-    command = [sys.executable, "-m", "gradtrace", "map", "x*x", "--data", "in.csv", "--keep", "id", "-o", "out/",
-               "--part-rows", "1000", "--resume"]
+    command = [
+        sys.executable,
+        "-m",
+        "gradtrace",
+        "map",
+        "x*x",
+        "--data",
+        "in.csv",
+        "--keep",
+        "id",
+        "-o",
+        "out/",
+        "--part-rows",
+        "1000",
+        "--resume",
+    ]
 
     def small_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))

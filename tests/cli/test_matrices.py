@@ -15,13 +15,16 @@ def document(answer):
 
 
 def test_a_matrix_product(answer):
-    assert answer("jacobian", "x @ w", "--x", "1,2;3,4", "--w", "5,6", "--wrt", "w") == """\
+    assert (
+        answer("jacobian", "x @ w", "--x", "1,2;3,4", "--w", "5,6", "--wrt", "w")
+        == """\
 d x @ w / d w: 2 x 2
             w[0]  w[1]
 ──────────────────────
 (x @ w)[0]     1     2
 (x @ w)[1]     3     4
 """
+    )
 
 
 def test_weighted_rows_and_their_sum(answer, document):
@@ -47,8 +50,10 @@ def test_several_outputs_and_inputs(document):
 
 
 def test_a_script_is_stopped_where_it_calls_backward(document):
-    source = ("import torch\nw = torch.tensor([1., 2.], requires_grad=True)\nloss = (w ** 3).sum()\nloss.backward()\n"
-              "w.data.zero_()\n")
+    source = (
+        "import torch\nw = torch.tensor([1., 2.], requires_grad=True)\nloss = (w ** 3).sum()\nloss.backward()\n"
+        "w.data.zero_()\n"
+    )
     (block,) = document("jacobian", "-", input=source)["blocks"]
     assert (block["of"], block["by"], block["matrix"]) == ("loss", "w", [[3, 12]])
     found = document("hessian", "-", input=source)
@@ -56,7 +61,9 @@ def test_a_script_is_stopped_where_it_calls_backward(document):
 
 
 def test_a_hessian(answer):
-    assert answer("hessian", "x**2*w + w**3", "--x", 1, "--w", 2) == """\
+    assert (
+        answer("hessian", "x**2*w + w**3", "--x", 1, "--w", 2)
+        == """\
 second derivatives of x**2*w + w**3 by x, w: 2 x 2
    x   w
 ────────
@@ -67,6 +74,7 @@ symmetric
 eigenvalues: 3.5279, 12.472
 positive definite
 """
+    )
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,10 @@ def test_examples_run(told, answer, name):
     assert float(answer(*args, "--get", "x.grad")) == pytest.approx(float(slope), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["softmax", "cat", "logdet", "conv2d", "embedding", "sort", "topk", "digamma",
-                                  "argmax", "layer_norm", "svd"])
+@pytest.mark.parametrize(
+    "name",
+    ["softmax", "cat", "logdet", "conv2d", "embedding", "sort", "topk", "digamma", "argmax", "layer_norm", "svd"],
+)
 def test_examples_of_other_calls_run(told, answer, name):
     one = told(name)[name]
     value, _, slope = one["answer"].partition(", dy/dx = ")

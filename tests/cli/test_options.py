@@ -145,10 +145,19 @@ OWN = {
     },
     "diff": {
         **BACKWARD,
-        **{name: (("x*w", "x*x*w", "--x", "2", "--w", "1", "--format", "json"), added) for name, added in {
-            "--output": ("--output", "x"), "--backward": ("--backward", "3"), "--no-backward": ("--no-backward",),
-            "--grad-tensors": ("--grad-tensors", "2"), "--inputs": ("--inputs", "w"), "--no-grad": ("--no-grad", "w"),
-            "--dtype": ("--dtype", "float16"), "--retain-grad": ("--retain-grad", "v")}.items()},
+        **{
+            name: (("x*w", "x*x*w", "--x", "2", "--w", "1", "--format", "json"), added)
+            for name, added in {
+                "--output": ("--output", "x"),
+                "--backward": ("--backward", "3"),
+                "--no-backward": ("--no-backward",),
+                "--grad-tensors": ("--grad-tensors", "2"),
+                "--inputs": ("--inputs", "w"),
+                "--no-grad": ("--no-grad", "w"),
+                "--dtype": ("--dtype", "float16"),
+                "--retain-grad": ("--retain-grad", "v"),
+            }.items()
+        },
         "--retain-graph": (("x*x", "x+x", "--x", "2", "--backward", "2"), ("--retain-graph",)),
         "--create-graph": (("x*x", "x+x", "--x", "2", "--backward", "2"), ("--create-graph",)),
         "--zero-grad": (("x*x", "x+x", "--x", "2", "--backward", "2", "--retain-graph"), ("--zero-grad",)),
@@ -178,13 +187,25 @@ OWN = {
     "map": {
         "--data": (("x*2",), ("--data", "t.csv")),
         "--grid": (("x*2", "--x", "1"), ("--grid", "x=1,2")),
-        **{name: (("x*2", "--data", "t.csv"), added) for name, added in {
-            "-o": ("-o", "out.csv"), "--from": ("--from", "tsv"), "--to": ("--to", "jsonl"),
-            "--order": ("--order", "2"), "--keep": ("--keep", "none"), "--resume": ("--resume",),
-            "--scheduler": ("--scheduler", "tcp://nowhere:1"),
-            "--progress": ("--progress",),
-            "--workers": ("--workers", "0"), "--part-rows": ("--part-rows", "0"), "--set": ("--set", "x=3"),
-            "--no-grad": ("--no-grad", "x"), "--dtype": ("--dtype", "float32"), "-e": ("-e", "x/3")}.items()},
+        **{
+            name: (("x*2", "--data", "t.csv"), added)
+            for name, added in {
+                "-o": ("-o", "out.csv"),
+                "--from": ("--from", "tsv"),
+                "--to": ("--to", "jsonl"),
+                "--order": ("--order", "2"),
+                "--keep": ("--keep", "none"),
+                "--resume": ("--resume",),
+                "--scheduler": ("--scheduler", "tcp://nowhere:1"),
+                "--progress": ("--progress",),
+                "--workers": ("--workers", "0"),
+                "--part-rows": ("--part-rows", "0"),
+                "--set": ("--set", "x=3"),
+                "--no-grad": ("--no-grad", "x"),
+                "--dtype": ("--dtype", "float32"),
+                "-e": ("-e", "x/3"),
+            }.items()
+        },
         "--output": (("y = x*2\nz = y*x", "--data", "t.csv"), ("--output", "y")),
         "--grad": (("x*w", "--data", "t.csv", "--w", "2"), ("--grad", "w")),
         "--on-error": (("1/x", "--data", "bad.csv"), ("--on-error", "skip")),
@@ -214,8 +235,9 @@ def compare(gt, here):
     (here / "p.json").write_text('{"w": 3}')
     (here / "t.csv").write_text("x\n0.1\n2\n")
     (here / "bad.csv").write_text("x\n1\nnone\n")
-    (here / "old.txt").write_text("In [1]:\nimport torch\nprint(torch.ones(1, requires_grad=True) * 2)\n\n"
-                                  "tensor([2.], grad_fn=<MulBackward>)\n")
+    (here / "old.txt").write_text(
+        "In [1]:\nimport torch\nprint(torch.ones(1, requires_grad=True) * 2)\n\ntensor([2.], grad_fn=<MulBackward>)\n"
+    )
     (here / "note.md").write_text("```python\nprint(1)\n```\nIt prints\n```\n2\n```\n")
 
     def check(args, added):
@@ -236,8 +258,11 @@ def tried(command):
     """What is tried of a command: its own options and those that all have."""
     shared = SHARED
     if command in WITHOUT_INPUTS:
-        shared = {name: (("nowhere",), added) for name, (_, added) in SHARED.items()
-                  if name in ("--errors", "--color", "--debug")}
+        shared = {
+            name: (("nowhere",), added)
+            for name, (_, added) in SHARED.items()
+            if name in ("--errors", "--color", "--debug")
+        }
     return {**shared, **OWN.get(command, {})}
 
 

@@ -19,7 +19,9 @@ def results(answer):
 
 
 def test_the_notes_example(answer):
-    assert answer("paths", *NOTE) == """\
+    assert (
+        answer("paths", *NOTE)
+        == """\
 (x+w)*(w+1) to x: 1 path
 path                   local derivatives  product
 ─────────────────────────────────────────────────
@@ -33,10 +35,13 @@ path                   local derivatives  product
 (x+w)*(w+1) → w+1 → w  3 · 1                    3
 w.grad = 2*1 + 3*1 = 5
 """
+    )
 
 
 def test_the_notes_derivation(answer):
-    assert answer("paths", *NOTE, "--to", "w", "--symbolic", "text") == """\
+    assert (
+        answer("paths", *NOTE, "--to", "w", "--symbolic", "text")
+        == """\
 a = w + x
 b = w + 1
 y = a*b
@@ -48,6 +53,7 @@ dy/dw = dy/da da/dw + dy/db db/dw
       = 2*1 + 2 + 1
       = 5    at x = 2, w = 1
 """
+    )
 
 
 def test_the_notes_derivation_as_latex(answer):
@@ -113,8 +119,10 @@ def test_tensors_and_their_elements(results, answer, refusal):
 
 
 def test_a_hook_on_the_way(answer):
-    source = ("import torch\nx = torch.tensor(3., requires_grad=True)\ny = x * 2\ny.register_hook(lambda g: g * 10)\n"
-              "z = y * y\nz.backward()\n")
+    source = (
+        "import torch\nx = torch.tensor(3., requires_grad=True)\ny = x * 2\ny.register_hook(lambda g: g * 10)\n"
+        "z = y * y\nz.backward()\n"
+    )
     text = answer("paths", "-", input=source)
     assert "x.grad = 6*2 + 6*2 = 24" in text
     assert "but backward brought 240: the hook <lambda> changed it on the way" in text

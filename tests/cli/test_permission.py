@@ -12,8 +12,15 @@ ROOT = str(Path(__file__).parents[2])
 
 
 def run(text, folder, *options):
-    return subprocess.run([sys.executable, "-m", "gradtrace", "run", "-", *options], input=text, cwd=folder,
-                          env={**os.environ, "PYTHONPATH": ROOT}, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-m", "gradtrace", "run", "-", *options],
+        input=text,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": ROOT},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
 
 
 def save(path):
@@ -36,8 +43,21 @@ def test_without_the_permission_nothing_is_written(tmp_path):
     assert "programs write no files; allow it with --allow-write DIR" in done.stderr
 
 
-@pytest.mark.parametrize("path", ["x.npy", "../x.npy", "runs/../x.npy", "runs2/x.npy", "runs/out/x.npy", "/tmp/x/y.npy",
-                                  "runs/away.npy", "runs/second.npy", "runs/pipe.npy", "runs/x\0.npy"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "x.npy",
+        "../x.npy",
+        "runs/../x.npy",
+        "runs2/x.npy",
+        "runs/out/x.npy",
+        "/tmp/x/y.npy",
+        "runs/away.npy",
+        "runs/second.npy",
+        "runs/pipe.npy",
+        "runs/x\0.npy",
+    ],
+)
 def test_what_lies_outside_is_refused(path, tmp_path):
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs/out").symlink_to(tmp_path)
@@ -46,15 +66,22 @@ def test_what_lies_outside_is_refused(path, tmp_path):
     os.link(tmp_path / "old", tmp_path / "runs/second.npy")
     os.mkfifo(tmp_path / "runs/pipe.npy")
     before = files(tmp_path)
-    done = run("try:\n    " + save(path).replace("\n", "\n    ") + "\nexcept: print('caught')\n", tmp_path,
-               "--allow-write=runs")
+    done = run(
+        "try:\n    " + save(path).replace("\n", "\n    ") + "\nexcept: print('caught')\n",
+        tmp_path,
+        "--allow-write=runs",
+    )
     assert done.returncode in (1, 2) and done.stdout == "" and "Traceback" not in done.stderr
     assert files(tmp_path) == before and (tmp_path / "old").read_text() == "kept"
 
 
 def test_what_is_written_counts_as_output(tmp_path):
-    done = run("import numpy as np\nfor i in range(10**6): np.save(f'runs/{i}.npy', [])", tmp_path,
-               "--allow-write=runs", "--max-output=100000")
+    done = run(
+        "import numpy as np\nfor i in range(10**6): np.save(f'runs/{i}.npy', [])",
+        tmp_path,
+        "--allow-write=runs",
+        "--max-output=100000",
+    )
     assert done.returncode == 1 and "--max-output" in done.stderr and len(files(tmp_path)) < 30
 
 

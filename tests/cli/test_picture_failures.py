@@ -13,8 +13,14 @@ EXPR = ("graph", "x*w", "--x", "2", "--w", "1")
 
 def process(here, *arguments, **environment):
     path = os.pathsep.join([*environment.pop("first", []), str(ROOT)])
-    return subprocess.run([sys.executable, "-m", "gradtrace", *map(str, arguments)], cwd=here, capture_output=True,
-                          text=True, env={**os.environ, "PYTHONPATH": path, **environment}, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-m", "gradtrace", *map(str, arguments)],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path, **environment},
+        timeout=120,
+    )
 
 
 def refused(here, *arguments, code=2, **environment):
@@ -63,8 +69,9 @@ def test_a_folder_as_output(here):
 def test_no_such_folder_is_told_before_the_program_runs(here):
     (here / "p.txt").write_text("print('ran')\nx * 2\n")
     said = refused(here, "graph", "p.txt", "--x", "1", "-o", "none/g.svg")
-    assert said == ("gradtrace: cannot write 'none/g.svg': no such file or directory; make the folder first: "
-                    "mkdir -p 'none'\n")
+    assert said == (
+        "gradtrace: cannot write 'none/g.svg': no such file or directory; make the folder first: mkdir -p 'none'\n"
+    )
 
 
 def test_a_file_where_a_folder_should_be(here):
@@ -90,10 +97,18 @@ def test_a_machine_without_fonts_gets_the_same_picture(here):
     """The fonts come with gradtrace."""
     assert process(here, *EXPR, "-o", "with.pdf").returncode == 0
     (here / "fonts.conf").write_text('<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig/>')
-    code = ("from gradtrace.views import image; image.FONT_FOLDERS = ('/nowhere',); import sys; "
-            "from gradtrace.cli.main import main; sys.argv[0] = 'gradtrace'; sys.exit(main())")
-    done = subprocess.run([sys.executable, "-c", code, *EXPR, "-o", "bare.pdf"], cwd=here, capture_output=True,
-                          text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=120)
+    code = (
+        "from gradtrace.views import image; image.FONT_FOLDERS = ('/nowhere',); import sys; "
+        "from gradtrace.cli.main import main; sys.argv[0] = 'gradtrace'; sys.exit(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *EXPR, "-o", "bare.pdf"],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=120,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert b"DejaVu" in (here / "bare.pdf").read_bytes()
 

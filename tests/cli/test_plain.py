@@ -49,8 +49,21 @@ def empty(tmp_path, monkeypatch):
 
 
 SOURCES = ["x*w", "(x+w)*(w+1)", "e.txt", "./e.txt", "-", "(x*w).sum()", "x*", "exp(-x)*w", "-x*w", "", "1/0", "no.txt"]
-VARIABLES = [["--x", "2"], ["--x=-1e-3"], ["--x", "1,2"], ["--w", "-1"], ["--w=[[1,2],[3,4]]"], ["--x", "@none.npy"],
-             ["-s", "x=3"], ["-sw=1"], ["--params", "p.json"], ["--x", ""], ["--w", "nan"], ["--λ", "1"], ["--x"]]
+VARIABLES = [
+    ["--x", "2"],
+    ["--x=-1e-3"],
+    ["--x", "1,2"],
+    ["--w", "-1"],
+    ["--w=[[1,2],[3,4]]"],
+    ["--x", "@none.npy"],
+    ["-s", "x=3"],
+    ["-sw=1"],
+    ["--params", "p.json"],
+    ["--x", ""],
+    ["--w", "nan"],
+    ["--λ", "1"],
+    ["--x"],
+]
 OPTIONS = [
     ["--get", "w.grad"], ["--get=y"], ["--get", "none"], ["--format", "json"], ["--format=value"], ["--format", "x"],
     ["--backward", "2"], ["--backward", "0"], ["--backward", "1_0"], ["--backward", "x"], ["--retain-graph"],
@@ -66,9 +79,7 @@ PARTS = st.lists(st.sampled_from([*VARIABLES, *OPTIONS]), max_size=4)
 
 
 @QUIET
-@given(
-    st.sampled_from(COMMANDS), st.sampled_from(SOURCES), PARTS, st.integers(0, 4), st.booleans()
-)
+@given(st.sampled_from(COMMANDS), st.sampled_from(SOURCES), PARTS, st.integers(0, 4), st.booleans())
 def test_both_readers_say_the_same(command, text, parts, place, full):
     parts = [["--x", "2"], ["--w", "1"], *parts] if full else parts
     parts = [*parts[:place], [text], *parts[place:]]

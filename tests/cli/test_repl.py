@@ -27,15 +27,27 @@ def talk(process):
 
 def test_the_notes_example(talk):
     assert talk(NOTES + "y\ny.backward()\nw.grad\nw\nx.grad\n") == (
-        0, "tensor(6., grad_fn=<MulBackward0>)\ntensor(5.)\ntensor(1., requires_grad=True)\n", "")
+        0,
+        "tensor(6., grad_fn=<MulBackward0>)\ntensor(5.)\ntensor(1., requires_grad=True)\n",
+        "",
+    )
 
 
 def test_pytorchs_names_and_flags(talk):
-    code, out, err = talk("import torch\nt = torch.ones(2, requires_grad=True)\nt\ns = (t * t).sum()\ns\ns.backward()\n"
-                          "t.grad\nt.detach()\n_.requires_grad\n1 + 1\n'text'\nNone\n")
+    code, out, err = talk(
+        "import torch\nt = torch.ones(2, requires_grad=True)\nt\ns = (t * t).sum()\ns\ns.backward()\n"
+        "t.grad\nt.detach()\n_.requires_grad\n1 + 1\n'text'\nNone\n"
+    )
     assert (code, err) == (0, "")
-    assert out.splitlines() == ["tensor([1., 1.], requires_grad=True)", "tensor(2., grad_fn=<SumBackward0>)",
-                                "tensor([2., 2.])", "tensor([1., 1.])", "False", "2", "'text'"]
+    assert out.splitlines() == [
+        "tensor([1., 1.], requires_grad=True)",
+        "tensor(2., grad_fn=<SumBackward0>)",
+        "tensor([2., 2.])",
+        "tensor([1., 1.])",
+        "False",
+        "2",
+        "'text'",
+    ]
 
 
 def test_a_script_with_empty_lines_runs_as_it_is(talk):

@@ -31,8 +31,13 @@ def test_the_notes_example(answer, document):
     assert found["structure"]["levels"] == [["x", "w"], ["x+w", "w+1"], ["(x+w)*(w+1)"]]
     assert (found["structure"]["depth"], found["structure"]["width"]) == (3, 2)
     assert found["structure"]["common"] == [] and found["structure"]["dead"] == []
-    assert found["memory"] == {"saved_bytes": 16, "saved_tensors": 2, "freed": True, "leaf_gradient_bytes": 16,
-                               "retained_bytes": 24}
+    assert found["memory"] == {
+        "saved_bytes": 16,
+        "saved_tensors": 2,
+        "freed": True,
+        "leaf_gradient_bytes": 16,
+        "retained_bytes": 24,
+    }
     assert found["device"] == "cpu"
     text = answer("stats", *NOTE)
     assert "levels (each can run at once): {x, w} {x+w, w+1} {(x+w)*(w+1)}" in text

@@ -12,15 +12,23 @@ import pytest
 
 ROOT = str(Path(__file__).parents[2])
 COMMAND = [sys.executable, "-m", "gradtrace"]
-ENVIRONMENT = {**{k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}, "PYTHONPATH": ROOT,
-               "TERM": "xterm"}
+ENVIRONMENT = {
+    **{k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")},
+    "PYTHONPATH": ROOT,
+    "TERM": "xterm",
+}
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 \u202e \x9b31m"
 
 
 def run(folder, text, *options, **environment):
     (folder / "p.py").write_text(text, encoding="utf-8")
-    return subprocess.run([*COMMAND, "run", "./p.py", *options], cwd=folder, env={**ENVIRONMENT, **environment},
-                          capture_output=True, timeout=60)
+    return subprocess.run(
+        [*COMMAND, "run", "./p.py", *options],
+        cwd=folder,
+        env={**ENVIRONMENT, **environment},
+        capture_output=True,
+        timeout=60,
+    )
 
 
 def on_terminal(folder, *args):
@@ -61,7 +69,7 @@ STUBBORN = {
     "finally": "while True:\n    try:\n        while True: pass\n    finally:\n        continue\n",
     "except": "while True:\n    try:\n        while True: pass\n    except: pass\n",
     "exit": "class A:\n    def __enter__(self): return self\n    def __exit__(self, *a): return True\n"
-            "while True:\n    with A():\n        while True: pass\n",
+    "while True:\n    with A():\n        while True: pass\n",
     "native": "import torch\nx = torch.randn(1500, 1500)\nwhile True:\n    try: x @ x\n    finally: continue\n",
 }
 
@@ -69,9 +77,15 @@ STUBBORN = {
 @pytest.mark.parametrize("name", STUBBORN)
 def test_no_program_survives_an_interrupt(name, tmp_path):
     (tmp_path / "p.py").write_text("print('ready', flush=True)\n" + STUBBORN[name])
-    process = subprocess.Popen([*COMMAND, "run", "./p.py"], cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True,
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    process = subprocess.Popen(
+        [*COMMAND, "run", "./p.py"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
@@ -84,7 +98,8 @@ def test_a_table_keeps_the_rights_of_the_file_that_it_replaces(tmp_path):
     (tmp_path / "o.csv").write_text("old")
     (tmp_path / "o.csv").chmod(0o640)
     (tmp_path / "l.csv").symlink_to("o.csv")
-    subprocess.run([*COMMAND, "map", "x*w", "--data", "d.csv", "-o", "l.csv"], cwd=tmp_path, env=ENVIRONMENT,
-                   check=True)
+    subprocess.run(
+        [*COMMAND, "map", "x*w", "--data", "d.csv", "-o", "l.csv"], cwd=tmp_path, env=ENVIRONMENT, check=True
+    )
     assert (tmp_path / "l.csv").is_symlink() and (tmp_path / "o.csv").read_text().startswith("x,w,")
     assert (tmp_path / "o.csv").stat().st_mode & 0o777 == 0o640

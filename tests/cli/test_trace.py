@@ -70,10 +70,20 @@ def test_a_second_pass_adds_to_the_first(answer):
 
 
 def test_forward_and_backward_alternate_as_they_ran(steps):
-    source = ("import torch\nw = torch.tensor(1., requires_grad=True)\nfor i in range(2):\n    loss = (w-3)**2\n"
-              "    loss.backward()\n    w.grad.zero_()\n")
+    source = (
+        "import torch\nw = torch.tensor(1., requires_grad=True)\nfor i in range(2):\n    loss = (w-3)**2\n"
+        "    loss.backward()\n    w.grad.zero_()\n"
+    )
     assert [s["kind"] for s in steps("-", input=source)] == [
-        "forward", "forward", "start", "backward", "backward", "backward", "end", "forward"] * 2
+        "forward",
+        "forward",
+        "start",
+        "backward",
+        "backward",
+        "backward",
+        "end",
+        "forward",
+    ] * 2
 
 
 def test_a_function_of_the_program(steps):
@@ -117,8 +127,10 @@ def test_an_overwritten_value_is_shown_as_it_was(steps):
 
 
 def test_autograd_grad_and_chosen_inputs(steps):
-    source = ("import torch\nx = torch.tensor(3., requires_grad=True)\ny = x**3\n"
-              "g, = torch.autograd.grad(y, x, create_graph=True)\n")
+    source = (
+        "import torch\nx = torch.tensor(3., requires_grad=True)\ny = x**3\n"
+        "g, = torch.autograd.grad(y, x, create_graph=True)\n"
+    )
     found = steps("-", input=source)
     start = next(s for s in found if s["kind"] == "start")
     assert (start["stores"], start["create_graph"], start["inputs"]) == (False, True, ["x"])

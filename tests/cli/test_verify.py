@@ -132,15 +132,17 @@ def test_an_error_in_what_an_earlier_cell_made(cells):
     """It has no place in this cell's text; and that is no fault."""
     earlier = "def f(x):\n    a = x + 1\n    b = a * 2\n    c = b - a\n    return [1][c]\n"
     graph = "import torch\nw = torch.ones(2, requires_grad=True)\ny = ((w * w).exp() * w).sum()\n"
-    code, found = cells("n.txt", f"In [1]:\n{earlier}{graph}\nIn [2]:\ny.backward()\n\nIn [3]:\ny.backward()\n\n"
-                                 "In [4]:\nf(3)\n")
+    code, found = cells(
+        "n.txt", f"In [1]:\n{earlier}{graph}\nIn [2]:\ny.backward()\n\nIn [3]:\ny.backward()\n\nIn [4]:\nf(3)\n"
+    )
     assert code == 1 and [c["verdict"] for c in found] == ["no record", "no record", "failed", "failed"]
     assert "a second time" in found[2]["detail"] and "IndexError" in found[3]["detail"]
 
 
 def test_strictly(gt, here):
-    (here / "n.txt").write_text("In [1]:\nimport torch\nprint(torch.ones(1, requires_grad=True) * 2)\n\n"
-                                "tensor([2.], grad_fn=<MulBackward>)\n")
+    (here / "n.txt").write_text(
+        "In [1]:\nimport torch\nprint(torch.ones(1, requires_grad=True) * 2)\n\ntensor([2.], grad_fn=<MulBackward>)\n"
+    )
     done = gt("verify", "n.txt")
     assert done.exit_code == 0
     assert "nothing differs but what today's PyTorch writes otherwise (1; --strict counts it)" in done.stdout
@@ -162,8 +164,11 @@ def test_update_rewrites_what_differs_and_nothing_else(gt, here):
     before = NOTES / "note_1_graph_and_dynamic_graph.txt"
     (here / "one.txt").write_text(before.read_text().replace("tensor([5.])\n\n\n---", "tensor([6.])\n\n\n---"))
     gt("verify", "one.txt", "--update")
-    changed = [(a, b) for a, b in zip(before.read_text().split("\n"), (here / "one.txt").read_text().split("\n"),
-                                      strict=True) if a != b]
+    changed = [
+        (a, b)
+        for a, b in zip(before.read_text().split("\n"), (here / "one.txt").read_text().split("\n"), strict=True)
+        if a != b
+    ]
     assert len(changed) == 1 and "AddBackward0 object at 0x" in changed[0][1]
 
 
@@ -174,13 +179,20 @@ def test_a_notebook(cells, gt, here):
     stream = {"output_type": "stream", "name": "stdout", "text": ["tensor(4.)\n"]}
     result = {"output_type": "execute_result", "data": {"text/plain": ["tensor([5.])"]}}
     error = {"output_type": "error", "ename": "RuntimeError", "evalue": "another message", "traceback": []}
-    document = {"cells": [
-        cell("# Title", kind="markdown"),
-        cell(["import torch\n", "def f(x):\n", "    return x * k\n", "k = 2\n", "print(f(torch.tensor(2.)))"], stream),
-        cell("k = 5\nf(torch.ones(1))", result, count=2),
-        cell("w = torch.ones(2, requires_grad=True)\n(w * 2).backward()", error, count=3),
-        cell("print(k)", {"output_type": "stream", "name": "stdout", "text": "6\n"}, count=4),
-    ], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    document = {
+        "cells": [
+            cell("# Title", kind="markdown"),
+            cell(
+                ["import torch\n", "def f(x):\n", "    return x * k\n", "k = 2\n", "print(f(torch.tensor(2.)))"], stream
+            ),
+            cell("k = 5\nf(torch.ones(1))", result, count=2),
+            cell("w = torch.ones(2, requires_grad=True)\n(w * 2).backward()", error, count=3),
+            cell("print(k)", {"output_type": "stream", "name": "stdout", "text": "6\n"}, count=4),
+        ],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     code, found = cells("n.ipynb", json.dumps(document))
     assert verdicts(found) == {"In [1]": "same", "In [2]": "same", "In [3]": "version", "In [4]": "differs"}
     assert code == 1
@@ -190,8 +202,11 @@ def test_a_notebook(cells, gt, here):
 
 
 def test_what_older_versions_wrote_is_told_apart(cells):
-    code, found = cells("n.txt", "In [1]:\nimport torch\nx = torch.ones(1, requires_grad=True)\nprint(x * 2)\n\n"
-                                 "tensor([2.], grad_fn=<MulBackward>)\n")
+    code, found = cells(
+        "n.txt",
+        "In [1]:\nimport torch\nx = torch.ones(1, requires_grad=True)\nprint(x * 2)\n\n"
+        "tensor([2.], grad_fn=<MulBackward>)\n",
+    )
     assert (code, found[0]["verdict"]) == (0, "version")
     assert found[0]["detail"] == "an older PyTorch: grad_fn names had no number"
 

@@ -94,8 +94,10 @@ def test_what_a_run_needs_is_not_refused(name, tmp_path):
 
 
 def test_a_named_tuple_and_a_value_read_from_a_file_in_the_midst_of_a_run(tmp_path):
-    (tmp_path / "p.py").write_text("import torch\nfrom collections import namedtuple\nP = namedtuple('P', 'a b')\n"
-                                   "x = torch.ones(2, requires_grad=True)\nprint(P(1, 2))\nx * 3\n")
+    (tmp_path / "p.py").write_text(
+        "import torch\nfrom collections import namedtuple\nP = namedtuple('P', 'a b')\n"
+        "x = torch.ones(2, requires_grad=True)\nprint(P(1, 2))\nx * 3\n"
+    )
     (tmp_path / "v.json").write_text("[1.0, 2.0]")
     command = [sys.executable, "-m", "gradtrace", "eval", "./p.py", "--grad-tensors", "@v.json", "--get", "x.grad"]
     done = subprocess.run(command, cwd=tmp_path, env=here(), capture_output=True, text=True, timeout=60)
@@ -116,6 +118,11 @@ with wall.raised():
 assert (dict(os.environ), dict(posix.environ)) == before
 print("same")
 """
-    done = subprocess.run([sys.executable, "-c", body], env={**os.environ, "PYTHONPATH": ROOT, "CANARY": "seen"},
-                          capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", body],
+        env={**os.environ, "PYTHONPATH": ROOT, "CANARY": "seen"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.stdout == "same\n", done

@@ -17,8 +17,14 @@ LATE = {
 
 def run(folder, text, *options):
     (folder / "p.py").write_text(text)
-    return subprocess.run([sys.executable, "-m", "gradtrace", "run", "./p.py", *options], cwd=folder, timeout=60,
-                          env={**os.environ, "PYTHONPATH": ROOT}, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-m", "gradtrace", "run", "./p.py", *options],
+        cwd=folder,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": ROOT},
+        capture_output=True,
+        text=True,
+    )
 
 
 @pytest.mark.parametrize("name", LATE)
@@ -65,16 +71,22 @@ def test_memory_beyond_a_limit_is_an_error_that_no_program_catches(name, limit, 
 
 
 SMALL = {
-    "lists": "x.append([1, 2, 3])", "graph": "w = w * 1.5", "objects": "x.append(A())", "nested": "x = (x,)",
-    "names": "x.append('a' + str(len(x)))", "kept by a handler": "exec_()",
+    "lists": "x.append([1, 2, 3])",
+    "graph": "w = w * 1.5",
+    "objects": "x.append(A())",
+    "nested": "x = (x,)",
+    "names": "x.append('a' + str(len(x)))",
+    "kept by a handler": "exec_()",
 }
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_small_values_end_before_python_itself_lacks_memory(name, tmp_path):
-    text = "import torch\nw = torch.tensor(1.0, requires_grad=True)\nx = []\nclass A: pass\n" \
-           "def exec_():\n    try: x.append([1])\n    finally: x.append({})\n" \
-           f"while True:\n    try:\n        while True: {SMALL[name]}\n    except: pass\n"
+    text = (
+        "import torch\nw = torch.tensor(1.0, requires_grad=True)\nx = []\nclass A: pass\n"
+        "def exec_():\n    try: x.append([1])\n    finally: x.append({})\n"
+        f"while True:\n    try:\n        while True: {SMALL[name]}\n    except: pass\n"
+    )
     done = run(tmp_path, text, "--max-memory=50000000", "--max-seconds=30")
     assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith("./p.py:"), done
     assert "--max-memory" in done.stderr and "Traceback" not in done.stderr
@@ -92,10 +104,18 @@ def test_a_memory_error_of_the_programs_own_is_caught(tmp_path):
 
 
 def test_no_limit_outlives_a_run(tmp_path):
-    text = "from gradtrace.cli import guard\nimport resource\nfrom gradtrace import lang\nguard.contain()\n" \
-           "names = 'CORE CPU AS DATA STACK FSIZE'.split()\n" \
-           "read = lambda: [resource.getrlimit(getattr(resource, 'RLIMIT_' + n)) for n in names]\n" \
-           "before = read()\nlang.run(lang.parse('x = 2.0'))\nassert read() == before\nprint('same')\n"
-    done = subprocess.run([sys.executable, "-c", text], env={**os.environ, "PYTHONPATH": ROOT}, cwd=tmp_path,
-                          capture_output=True, text=True, timeout=60)
+    text = (
+        "from gradtrace.cli import guard\nimport resource\nfrom gradtrace import lang\nguard.contain()\n"
+        "names = 'CORE CPU AS DATA STACK FSIZE'.split()\n"
+        "read = lambda: [resource.getrlimit(getattr(resource, 'RLIMIT_' + n)) for n in names]\n"
+        "before = read()\nlang.run(lang.parse('x = 2.0'))\nassert read() == before\nprint('same')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        env={**os.environ, "PYTHONPATH": ROOT},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.stdout == "same\n", done

@@ -75,14 +75,17 @@ To change it:
 
 def test_an_overview_of_all_variables(answer):
     text = answer("why", "(x+w)*(w+1)", "--x", 2, "--w", 1, "--no-grad", "x")
-    assert text == ("x.grad is None: this input does not require grad (data, or --no-grad).\n"
-                    "w.grad is 5, from backward.\n")
+    assert text == (
+        "x.grad is None: this input does not require grad (data, or --no-grad).\nw.grad is 5, from backward.\n"
+    )
 
 
 def test_a_function_called_without_apply(answer):
-    script = ("import torch\nclass Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
-              "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 200\n"
-              "w = torch.tensor(3., requires_grad=True)\nDouble.forward(None, w).backward()\n")
+    script = (
+        "import torch\nclass Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 200\n"
+        "w = torch.tensor(3., requires_grad=True)\nDouble.forward(None, w).backward()\n"
+    )
     text = answer("why", "-", "w", input=script)
     assert "w.grad is 2" in text and "note: Double.forward without apply runs as plain code" in text
     assert "w.grad is 200" in answer("why", "-", "w", input=script.replace("forward(None, w)", "apply(w)"))

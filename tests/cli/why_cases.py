@@ -22,8 +22,7 @@ GRADIENTS = {
         ".data on line 4",
     ),
     "no_grad": (
-        LEAF
-        + "with torch.no_grad():\n    a = w * 2\nv = torch.tensor(1., requires_grad=True)\n(a * v).backward()\n",
+        LEAF + "with torch.no_grad():\n    a = w * 2\nv = torch.tensor(1., requires_grad=True)\n(a * v).backward()\n",
         "w",
         "none",
         "no_grad",
@@ -149,8 +148,7 @@ GRADIENTS = {
         "detach_() on line 4",
     ),
     "inputs need none": (
-        "import torch\nx = torch.tensor(3.)\ny = x * 2\nv = torch.tensor(1., requires_grad=True)\n"
-        "(y * v).backward()\n",
+        "import torch\nx = torch.tensor(3.)\ny = x * 2\nv = torch.tensor(1., requires_grad=True)\n(y * v).backward()\n",
         "y",
         "none",
         "no leaf requires grad",

@@ -12,8 +12,7 @@ FAILURES = {
         "b was saved by exp on line 4 and changed in place by add_() on line 5",
     ),
     "modified by an index": (
-        "import torch\nw = torch.ones(3, requires_grad=True)\na = w * 1\ny = (a * a).sum()\na[0] = 5.\n"
-        "y.backward()\n",
+        "import torch\nw = torch.ones(3, requires_grad=True)\na = w * 1\ny = (a * a).sum()\na[0] = 5.\ny.backward()\n",
         "modified in place",
         "a",
         [4, 5, 6, 6],

@@ -109,9 +109,7 @@ def unstable(found: Difference, ours: Any, theirs: Any) -> bool:
     a, b = plain.variables(), moved.variables()
     if a.keys() != b.keys():
         return True
-    return not all(
-        same_numbers(array(a[name]), array(b[name])) and same_gradient(a[name], b[name]) for name in a
-    )
+    return not all(same_numbers(array(a[name]), array(b[name])) and same_gradient(a[name], b[name]) for name in a)
 
 
 def same_gradient(a: Any, b: Any) -> bool:

@@ -37,7 +37,6 @@ def branches(w, b):
     return (shared.sqrt() + shared) * (shared / b) - gt.maximum(w, b) * 2 + b.abs().log()
 
 
-
 def through_others(w, b):
     total = (w * b).cumsum(0)
     return (total.sin() * w + total.clamp(1.0, 50.0)) * b.mean()

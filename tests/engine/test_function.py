@@ -8,8 +8,24 @@ import pytest
 
 import gradtrace as torch
 
-NAMES = ["a", "args", "b", "dtype", "freed", "hooks", "next", "nrs", "op", "origin", "out", "outputs", "plan", "rare",
-         "seq", "shape"]
+NAMES = [
+    "a",
+    "args",
+    "b",
+    "dtype",
+    "freed",
+    "hooks",
+    "next",
+    "nrs",
+    "op",
+    "origin",
+    "out",
+    "outputs",
+    "plan",
+    "rare",
+    "seq",
+    "shape",
+]
 
 
 @pytest.mark.parametrize("setup", [False, True])
@@ -23,6 +39,7 @@ def test_any_name_can_be_kept_in_ctx(name: str, setup: bool) -> None:
 
     class Times(torch.autograd.Function):
         if setup:
+
             @staticmethod
             def forward(x: Any) -> Any:
                 return x * 3
@@ -31,6 +48,7 @@ def test_any_name_can_be_kept_in_ctx(name: str, setup: bool) -> None:
             def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
                 keep(ctx)
         else:
+
             @staticmethod
             def forward(ctx: Any, x: Any) -> Any:  # type: ignore[misc]
                 keep(ctx)

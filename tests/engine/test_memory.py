@@ -110,7 +110,7 @@ GRAPHS: dict[str, Callable[[Any], Any]] = {
     "in place": lambda x: changed_in_place(x).sum(),
     "custom function": lambda x: Double.apply(x).sum(),
     "several outputs": lambda x: sum(part.sum() for part in (x * 2).split(1)),
-    "matmul": lambda x: (x @ x),
+    "matmul": lambda x: x @ x,
     "reduction": lambda x: x.std() + x.prod() + x.logsumexp(0),
     "indexing": lambda x: x[torch.tensor([0, 1, 1])].sum(),
     "retained": lambda x: retained(x),

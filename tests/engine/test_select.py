@@ -28,8 +28,12 @@ def test_other_shapes_and_kinds_are_numpys_own():
     mask, a, b = cases("f8", 4 * MANY)
     square = (4, MANY)
     for one, two, three in (
-        (mask.reshape(square), a[:MANY], b.reshape(square)), (mask.reshape(square), a.reshape(square).copy("F"), b[:1]),
-        (mask, a, 0.0), (mask, a.astype("f4"), b), (mask, mask, ~mask), (mask, np.arange(4 * MANY), np.zeros(1, int)),
+        (mask.reshape(square), a[:MANY], b.reshape(square)),
+        (mask.reshape(square), a.reshape(square).copy("F"), b[:1]),
+        (mask, a, 0.0),
+        (mask, a.astype("f4"), b),
+        (mask, mask, ~mask),
+        (mask, np.arange(4 * MANY), np.zeros(1, int)),
     ):
         found, wanted = select(one, two, three), np.where(one, two, three)
         assert found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()

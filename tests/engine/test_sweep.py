@@ -13,12 +13,23 @@ from gradtrace.engine.state import state
 
 SHAPES = [(), (3,), (2, 3), (1, 3)]
 BINARY = [
-    lambda a, b: a + b, lambda a, b: a * b, lambda a, b: a - b, lambda a, b: a / (b * b + 1),
-    lambda a, b: torch.maximum(a, b), lambda a, b: torch.where(a > b, a, b),
+    lambda a, b: a + b,
+    lambda a, b: a * b,
+    lambda a, b: a - b,
+    lambda a, b: a / (b * b + 1),
+    lambda a, b: torch.maximum(a, b),
+    lambda a, b: torch.where(a > b, a, b),
 ]
 UNARY = [
-    lambda a: a.sin(), lambda a: a.tanh(), lambda a: -a, lambda a: a * 0.5, lambda a: (a * 0.1).exp(),
-    lambda a: a.relu(), lambda a: a.sum(), lambda a: a.reshape(-1), lambda a: a.clone(),
+    lambda a: a.sin(),
+    lambda a: a.tanh(),
+    lambda a: -a,
+    lambda a: a * 0.5,
+    lambda a: (a * 0.1).exp(),
+    lambda a: a.relu(),
+    lambda a: a.sum(),
+    lambda a: a.reshape(-1),
+    lambda a: a.clone(),
 ]
 STEP = st.tuples(st.integers(0, len(BINARY) + len(UNARY) - 1), st.integers(0, 99), st.integers(0, 99))
 
@@ -33,7 +44,7 @@ def build(leaves: list[Any], steps: list[tuple[int, int, int]]) -> Any:
             made.append(function(a))
         elif broadcasts(a.shape, b.shape):
             made.append(BINARY[operation](a, b))
-    return sum(t.sum() for t in made[len(leaves):]) + made[0].sum()
+    return sum(t.sum() for t in made[len(leaves) :]) + made[0].sum()
 
 
 def broadcasts(a: Any, b: Any) -> bool:

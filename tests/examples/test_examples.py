@@ -26,8 +26,15 @@ SCRIPTS = sorted(EXAMPLES.glob("*.py"))
 def gradtrace(*arguments: str, folder: Path = EXAMPLES.parent) -> str:
     command = [sys.executable, "-m", "gradtrace", *arguments]
     paths = os.pathsep.join(filter(None, [str(EXAMPLES.parent), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=folder,
-                          env={**os.environ, "PYTHONPATH": paths})
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -90,8 +97,11 @@ def test_nan() -> None:
     assert found["x.grad"] == ["NaN", 0.25]
 
 
-LISTED = re.findall(r"^\| \[(.+?)\]\((.+?)\) \| (.+?) \| `gradtrace (.+?)` \|$",
-                    (EXAMPLES / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+LISTED = re.findall(
+    r"^\| \[(.+?)\]\((.+?)\) \| (.+?) \| `gradtrace (.+?)` \|$",
+    (EXAMPLES / "README.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
 
 
 def test_every_example_is_listed() -> None:

@@ -118,9 +118,20 @@ def test_what_a_function_saw_is_freed_at_once() -> None:
 Point = namedtuple("Point", "x y")
 
 
-@pytest.mark.parametrize("value", [
-    1, [1, 2], (1, (2, 3)), {"a": 1, "b": [2, {"c": 3}]}, Point(1, (2,)), OrderedDict(z=1, a=2), [], {}, (1,),
-])
+@pytest.mark.parametrize(
+    "value",
+    [
+        1,
+        [1, 2],
+        (1, (2, 3)),
+        {"a": 1, "b": [2, {"c": 3}]},
+        Point(1, (2,)),
+        OrderedDict(z=1, a=2),
+        [],
+        {},
+        (1,),
+    ],
+)
 def test_structures_come_apart_and_together(value: object) -> None:
     leaves, spec = pytree.flatten(value)
     again = pytree.unflatten(leaves, spec)

@@ -25,8 +25,17 @@ CHUNK = 20_000
 def run_chunk(target: str, count: int, seed: int) -> dict[str, Any]:
     """One chunk in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz.drive", target, str(count), str(seed),
-                   folder]
+        command = [
+            sys.executable,
+            "-X",
+            "faulthandler",
+            "-m",
+            "tests.fuzz.drive",
+            target,
+            str(count),
+            str(seed),
+            folder,
+        ]
         env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": folder}
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, errors="replace")
         if done.returncode == 0:

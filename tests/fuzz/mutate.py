@@ -5,14 +5,86 @@ from __future__ import annotations
 import re
 from random import Random
 
-ODD = ["\0", "\n", "\r", "\t", "\f", "\x1b[31m", "\ufeff", "\u202e", "\u2028", "\u200b", "é", "λ", "𝓮", "ﬁ",
-       "\ud800", "\x7f",
-       "'", '"', '"""', "\\", "#", "(", ")", "[", "]", "{", "}", "{{", ":", ";", ",", ".", "=", "->", "**", "//",
-       "@", "%",
-       "~", "-", "!", "$", "?", "`", "f'", "0x", "1e", "j", "_", " ", "    ", "&", "|", "<", ">"]
-NUMBERS = ["0", "1", "-1", "2", "1e308", "1e309", "-0.0", "1e-320", "nan", "inf", "-inf", "9223372036854775807",
-           "9223372036854775808", "-9223372036854775809", "18446744073709551616", "0.1", "1_000", "0b1", "1e400",
-           "00", "1."]
+ODD = [
+    "\0",
+    "\n",
+    "\r",
+    "\t",
+    "\f",
+    "\x1b[31m",
+    "\ufeff",
+    "\u202e",
+    "\u2028",
+    "\u200b",
+    "é",
+    "λ",
+    "𝓮",
+    "ﬁ",
+    "\ud800",
+    "\x7f",
+    "'",
+    '"',
+    '"""',
+    "\\",
+    "#",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "{{",
+    ":",
+    ";",
+    ",",
+    ".",
+    "=",
+    "->",
+    "**",
+    "//",
+    "@",
+    "%",
+    "~",
+    "-",
+    "!",
+    "$",
+    "?",
+    "`",
+    "f'",
+    "0x",
+    "1e",
+    "j",
+    "_",
+    " ",
+    "    ",
+    "&",
+    "|",
+    "<",
+    ">",
+]
+NUMBERS = [
+    "0",
+    "1",
+    "-1",
+    "2",
+    "1e308",
+    "1e309",
+    "-0.0",
+    "1e-320",
+    "nan",
+    "inf",
+    "-inf",
+    "9223372036854775807",
+    "9223372036854775808",
+    "-9223372036854775809",
+    "18446744073709551616",
+    "0.1",
+    "1_000",
+    "0b1",
+    "1e400",
+    "00",
+    "1.",
+]
 TOKEN = re.compile(r"\w+|\s+|[^\w\s]", re.UNICODE)
 NUMBER = re.compile(r"\d+(?:\.\d*)?(?:e[+-]?\d+)?", re.IGNORECASE)
 
@@ -47,8 +119,9 @@ def changed(rng: Random, old: str, seeds: list[str], words: list[str]) -> str:
         rng.shuffle(lines)
         return "\n".join(lines)
     if kind == 7:
-        left, right = rng.choice((("(", ")"), ("[", "]"), ("{", "}"), ("-", ""), ("not ", ""), ("f'{", "}'"),
-                                  ("lambda: ", "")))
+        left, right = rng.choice(
+            (("(", ")"), ("[", "]"), ("{", "}"), ("-", ""), ("not ", ""), ("f'{", "}'"), ("lambda: ", ""))
+        )
         count = rng.choice((1, 2, 5, 100))
         return spliced(rng, old, left * count + piece_of(rng, old) + right * count, 0)
     return spliced(rng, old, chr(rng.choice((rng.randrange(128), rng.randrange(0x3000), rng.randrange(0x110000)))), 1)
@@ -85,8 +158,9 @@ def data(rng: Random, seeds: list[bytes], most: int = 4000) -> bytes:
         elif kind == 2:
             del made[at : at + rng.randint(1, 12)]
         elif kind == 3:
-            made[at:at] = rng.choice((b"\0", b"\xff" * 4, b"\xff" * 8, b"\n", b",", b"'", b"(", b"NaN",
-       b"\xef\xbb\xbf", b"{"))
+            made[at:at] = rng.choice(
+                (b"\0", b"\xff" * 4, b"\xff" * 8, b"\n", b",", b"'", b"(", b"NaN", b"\xef\xbb\xbf", b"{")
+            )
         elif kind == 4:
             other = rng.choice(seeds)
             start = rng.randrange(len(other) + 1)

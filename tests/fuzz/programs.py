@@ -22,20 +22,62 @@ s = 'abc'
 model = nn.Linear(3, 2)
 f = lambda *args, **named: args[0] if args else None
 """
-ODD = ["None", "True", "-1", "0", "1 << 70", "float('nan')", "float('inf')", "'text'", "''", "[]", "()", "{}",
-       "torch", "nn",
-       "F", "torch.float64", "torch.Size([2])", "x", "w", "y", "a", "s", "f", "model", "n", "x.grad", "w[0]",
-       "x.detach()",
-       "torch.ones(0)", "torch.tensor(3)", "torch.tensor([True, False])", "slice(None, 2)", "range(3)", "...",
-       "torch.arange(6).reshape(2, 3)", "type(x)", "print", "math.inf", "{'a': 1}", "1e308", "'{0.x}'", "y.grad_fn",
-       "x.T"]
+ODD = [
+    "None",
+    "True",
+    "-1",
+    "0",
+    "1 << 70",
+    "float('nan')",
+    "float('inf')",
+    "'text'",
+    "''",
+    "[]",
+    "()",
+    "{}",
+    "torch",
+    "nn",
+    "F",
+    "torch.float64",
+    "torch.Size([2])",
+    "x",
+    "w",
+    "y",
+    "a",
+    "s",
+    "f",
+    "model",
+    "n",
+    "x.grad",
+    "w[0]",
+    "x.detach()",
+    "torch.ones(0)",
+    "torch.tensor(3)",
+    "torch.tensor([True, False])",
+    "slice(None, 2)",
+    "range(3)",
+    "...",
+    "torch.arange(6).reshape(2, 3)",
+    "type(x)",
+    "print",
+    "math.inf",
+    "{'a': 1}",
+    "1e308",
+    "'{0.x}'",
+    "y.grad_fn",
+    "x.T",
+]
 
 
 @cache
 def seeds() -> list[str]:
     """The texts of programs in the tests and examples."""
-    found = [*TESTS.glob("parity/*/*.py"), *TESTS.glob("lang/programs/*.py"), *TESTS.parent.glob("examples/*.py"),
-             *TESTS.parent.glob("examples/*.txt")]
+    found = [
+        *TESTS.glob("parity/*/*.py"),
+        *TESTS.glob("lang/programs/*.py"),
+        *TESTS.parent.glob("examples/*.py"),
+        *TESTS.parent.glob("examples/*.txt"),
+    ]
     texts = [path.read_text("utf-8") for path in sorted(found)]
     for path in sorted((TESTS / "attacks").glob("**/*.txt")):
         texts += path.read_text("utf-8").split("# ---\n")
@@ -105,10 +147,16 @@ def call(rng: Random) -> str:
 
     lines = [START]
     for _ in range(rng.randint(1, 4)):
-        owner, table = rng.choice((("torch", ops.api.functions), ("F", ops.api.functional), ("x", ops.api.methods),
-                                   ("w", ops.api.methods), ("y", ops.api.methods)))
+        owner, table = rng.choice(
+            (
+                ("torch", ops.api.functions),
+                ("F", ops.api.functional),
+                ("x", ops.api.methods),
+                ("w", ops.api.methods),
+                ("y", ops.api.methods),
+            )
+        )
         arguments = ", ".join(rng.choice(ODD) for _ in range(rng.randint(0, 4)))
         lines.append(f"try: r = {owner}.{rng.choice(sorted(table))}({arguments})\nexcept Exception as e: print(e)")
-    lines.append(rng.choice(("print(x, w, y)", "print(repr(r))", "y.backward()", "(w * x).sum().backward()",
-                             "y * 2")))
+    lines.append(rng.choice(("print(x, w, y)", "print(repr(r))", "y.backward()", "(w * x).sum().backward()", "y * 2")))
     return "\n".join(lines)

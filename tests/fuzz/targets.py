@@ -21,11 +21,29 @@ from gradtrace.limits import Budget
 from tests.fuzz import mutate, programs
 
 TINY = Budget(steps=20_000, flops=10**8, call_depth=60, memory_bytes=20_000_000, output_bytes=100_000, seconds=2.0)
-EXPRESSIONS = ["(x+w)*(w+1)", "1,2,3", "1,2;3,4", "[[1,2],[3,4]]", "randn(3,4)", "x**2 + sin(x)", "-1e-3", "nan",
-               "inf", "True",
-               "ones(2, 3) @ ones(3)", "[i for i in range(3)]", "f'{1:.2f}'", "(lambda a: a)(2)", "torch.eye(2)",
-               "1 if 2 else 3",
-               "sum([1, 2])", "{'a': 1}['a']", "'%d' % 3", "x.sum().backward()", "sorted([3, 1], key=lambda v: -v)"]
+EXPRESSIONS = [
+    "(x+w)*(w+1)",
+    "1,2,3",
+    "1,2;3,4",
+    "[[1,2],[3,4]]",
+    "randn(3,4)",
+    "x**2 + sin(x)",
+    "-1e-3",
+    "nan",
+    "inf",
+    "True",
+    "ones(2, 3) @ ones(3)",
+    "[i for i in range(3)]",
+    "f'{1:.2f}'",
+    "(lambda a: a)(2)",
+    "torch.eye(2)",
+    "1 if 2 else 3",
+    "sum([1, 2])",
+    "{'a': 1}['a']",
+    "'%d' % 3",
+    "x.sum().backward()",
+    "sorted([3, 1], key=lambda v: -v)",
+]
 
 
 class Target(NamedTuple):
@@ -94,9 +112,20 @@ def arrays() -> tuple[list[bytes], list[bytes]]:
     """Files of numpy's: .npy, .npz."""
     import numpy as np
 
-    made = [np.float64(3.0), np.arange(3.0), np.ones((2, 3), "float32"), np.zeros(0), np.array([True, False]),
-            np.array(["a", "b"]), np.arange(4, dtype=">i4"), np.ones((2, 2), order="F"), np.array([1 + 2j]),
-            np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]), np.array([1], "M8[s]"), np.ones((3, 2))]
+    made = [
+        np.float64(3.0),
+        np.arange(3.0),
+        np.ones((2, 3), "float32"),
+        np.zeros(0),
+        np.array([True, False]),
+        np.array(["a", "b"]),
+        np.arange(4, dtype=">i4"),
+        np.ones((2, 2), order="F"),
+        np.array([1 + 2j]),
+        np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
+        np.array([1], "M8[s]"),
+        np.ones((3, 2)),
+    ]
     single, several = [], []
     for array in made:
         out = io.BytesIO()
@@ -140,36 +169,159 @@ def stream(case: tuple[str, bytes, str]) -> None:
             reader.line(chunk.first)
 
 
-CSV = [b"x,w\n1,2\n3,4\n", b"1,2\n3,4\n", b"1;2\n3;4\n", b"1\t2\n", b"a\n1\n\n2\n", b'"x y","w"\n"1","2"\n',
-       b"# note\n1 2 3\n",
-       b"x,w\r\n1,nan\r\n", b"1e400,-inf\n", b"x\n[1,2]\n", b"\xef\xbb\xbfx,w\n1,2\n"]
-JSON = [b"[1, 2, 3]", b"[[1,2],[3,4]]", b'{"x": 2, "w": [1, "NaN"]}', b"3", b'{"x": 2, "w": 1}\n{"x": 3, "w": 2}\n',
-        b"null",
-        b'"Infinity"', b"[true, false]", b"[" * 50 + b"1" + b"]" * 50, b"1e400", b'{"x": {"y": 1}}', b"[1, [2]]"]
+CSV = [
+    b"x,w\n1,2\n3,4\n",
+    b"1,2\n3,4\n",
+    b"1;2\n3;4\n",
+    b"1\t2\n",
+    b"a\n1\n\n2\n",
+    b'"x y","w"\n"1","2"\n',
+    b"# note\n1 2 3\n",
+    b"x,w\r\n1,nan\r\n",
+    b"1e400,-inf\n",
+    b"x\n[1,2]\n",
+    b"\xef\xbb\xbfx,w\n1,2\n",
+]
+JSON = [
+    b"[1, 2, 3]",
+    b"[[1,2],[3,4]]",
+    b'{"x": 2, "w": [1, "NaN"]}',
+    b"3",
+    b'{"x": 2, "w": 1}\n{"x": 3, "w": 2}\n',
+    b"null",
+    b'"Infinity"',
+    b"[true, false]",
+    b"[" * 50 + b"1" + b"]" * 50,
+    b"1e400",
+    b'{"x": {"y": 1}}',
+    b"[1, [2]]",
+]
 
 
 # ---- the command line
 
 
-COMMANDS = ["eval", "run", "graph", "trace", "paths", "why", "check", "jacobian", "hessian", "stats", "diff", "ops",
-            "plan", "map"]
-SOURCES = ["(x+w)*(w+1)", "x*x", "x", "-", "./absent.txt", "sin(x", "x; y = x*2; y.sum()", "relu(x @ ones(3, 2))",
-       "1/0", "'a'", "",
-           "x.sum() + w", "import os", "f(x)", "[x, w]", "1", "λ + x"]
-FLAGS = ["--x", "--w", "--x=2", "--w=1,2,3", "-s", "x=3", "--no-grad", "--dtype", "float32", "--seed", "3",
-         "--format", "json", "csv",
-         "md", "latex", "value", "jsonl", "table", "--get", "x.grad", "w", "--output", "y", "--backward", "2",
-         "--create-graph",
-         "--retain-graph", "--grad-tensors", "--inputs", "--retain-grad", "all", "--zero-grad", "--no-backward",
-         "--help", "-h",
-         "--errors", "--color", "always", "never", "--max-steps", "0", "-1", "1e3", "--debug", "--depth",
-         "--expand", "--style",
-         "autograd", "function", "--theme", "dark", "--levels", "--derivatives", "--", "-e", "--params", "--data",
-         "x=0:1:3",
-         "2", "1,2", "[[1,2],[3,4]]", "nan", "@nothing.npy", "@-", "randn(2)", "--all", "--follow", "--wrt",
-         "--version", "-",
-         "--quiet", "--eps", "1e-6", "--loops", "--λ", "--x-", "=", "--=", "-x", "--no-legend", "--direction",
-         "down", "--in"]
+COMMANDS = [
+    "eval",
+    "run",
+    "graph",
+    "trace",
+    "paths",
+    "why",
+    "check",
+    "jacobian",
+    "hessian",
+    "stats",
+    "diff",
+    "ops",
+    "plan",
+    "map",
+]
+SOURCES = [
+    "(x+w)*(w+1)",
+    "x*x",
+    "x",
+    "-",
+    "./absent.txt",
+    "sin(x",
+    "x; y = x*2; y.sum()",
+    "relu(x @ ones(3, 2))",
+    "1/0",
+    "'a'",
+    "",
+    "x.sum() + w",
+    "import os",
+    "f(x)",
+    "[x, w]",
+    "1",
+    "λ + x",
+]
+FLAGS = [
+    "--x",
+    "--w",
+    "--x=2",
+    "--w=1,2,3",
+    "-s",
+    "x=3",
+    "--no-grad",
+    "--dtype",
+    "float32",
+    "--seed",
+    "3",
+    "--format",
+    "json",
+    "csv",
+    "md",
+    "latex",
+    "value",
+    "jsonl",
+    "table",
+    "--get",
+    "x.grad",
+    "w",
+    "--output",
+    "y",
+    "--backward",
+    "2",
+    "--create-graph",
+    "--retain-graph",
+    "--grad-tensors",
+    "--inputs",
+    "--retain-grad",
+    "all",
+    "--zero-grad",
+    "--no-backward",
+    "--help",
+    "-h",
+    "--errors",
+    "--color",
+    "always",
+    "never",
+    "--max-steps",
+    "0",
+    "-1",
+    "1e3",
+    "--debug",
+    "--depth",
+    "--expand",
+    "--style",
+    "autograd",
+    "function",
+    "--theme",
+    "dark",
+    "--levels",
+    "--derivatives",
+    "--",
+    "-e",
+    "--params",
+    "--data",
+    "x=0:1:3",
+    "2",
+    "1,2",
+    "[[1,2],[3,4]]",
+    "nan",
+    "@nothing.npy",
+    "@-",
+    "randn(2)",
+    "--all",
+    "--follow",
+    "--wrt",
+    "--version",
+    "-",
+    "--quiet",
+    "--eps",
+    "1e-6",
+    "--loops",
+    "--λ",
+    "--x-",
+    "=",
+    "--=",
+    "-x",
+    "--no-legend",
+    "--direction",
+    "down",
+    "--in",
+]
 
 
 def arguments(rng: Random) -> list[str]:
@@ -192,8 +344,7 @@ def command(args: list[str]) -> None:
     # surrogates that no command line has, and what would write or wait
     if any(a.startswith(("-o", "--tensorboard", "--install", "--serve", "--watch")) for a in args):
         return
-    args = [a.encode("utf-8", "surrogateescape" if a.isascii() else "replace").decode("utf-8",
-       "replace") for a in args]
+    args = [a.encode("utf-8", "surrogateescape" if a.isascii() else "replace").decode("utf-8", "replace") for a in args]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(b"x*2\n"), "utf-8")
     limits = ["--max-steps", "20000", "--max-seconds", "3"] if args[:1] != ["ops"] and "--" not in args else []
@@ -300,9 +451,11 @@ def oversized(rng: Random) -> tuple[str, bytes, str]:
     with zipfile.ZipFile(out, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
         for name in rng.sample(("x.npy", "w.npy", "../x.npy", "x", "é.npy", ""), rng.randint(0, 3)):
             archive.writestr(name or "n", mutate.data(rng, arrays()[0]))
-    return "f.npz", out.getvalue() if rng.random() < 0.7 else mutate.data(rng, [out.getvalue()]), rng.choice(("",
-       "x",
-       "w"))
+    return (
+        "f.npz",
+        out.getvalue() if rng.random() < 0.7 else mutate.data(rng, [out.getvalue()]),
+        rng.choice(("", "x", "w")),
+    )
 
 
 def rarely(*makers: Callable[[Random], Any]) -> Callable[[Random], Any]:
@@ -325,8 +478,16 @@ TARGETS = {
     "npy": Target(rarely(file_of(arrays()[0], ".npy"), file_of(arrays()[1], ".npz"), oversized), read),
     "csv": Target(file_of(CSV, ".csv", ".tsv", ".txt"), read),
     "json": Target(file_of(JSON, ".json"), read),
-    "tables": Target(rarely(file_of(CSV, ".csv", ".tsv"), file_of(JSON, ".jsonl"), file_of(arrays()[0], ".npy"),
-                            file_of(arrays()[1], ".npz"), oversized), stream),
+    "tables": Target(
+        rarely(
+            file_of(CSV, ".csv", ".tsv"),
+            file_of(JSON, ".jsonl"),
+            file_of(arrays()[0], ".npy"),
+            file_of(arrays()[1], ".npz"),
+            oversized,
+        ),
+        stream,
+    ),
     "options": Target(arguments, command),
     "writers": Target(rarely(programs.program, programs.call, expression), writers),
     "numbers": Target(some_array, numbers),

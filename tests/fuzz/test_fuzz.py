@@ -31,10 +31,10 @@ def archive(**members: bytes) -> bytes:
     return out.getvalue()
 
 
-RECORDS = (b"\x93NUMPY\x01\x00\x46\0{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }".ljust(80)
-           + bytes(8))
-TEXTS = (b"\x93NUMPY\x01\x00\x46\0{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }".ljust(80)
-         + b"b\xef\xbb\xbf")
+RECORDS = b"\x93NUMPY\x01\x00\x46\0{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }".ljust(
+    80
+) + bytes(8)
+TEXTS = b"\x93NUMPY\x01\x00\x46\0{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }".ljust(80) + b"b\xef\xbb\xbf"
 FOUND = {
     "an archive cut short": ("tables", ("f.npz", b"PK\x03\x04-\0\0\0\x08\0\0\0!\x009\xfb\x8f?", "")),
     "no UTF-8 behind the first line": ("tables", ("f.tsv", b"x,w\n1,2\n3,4\xc4", "w")),

@@ -22,22 +22,33 @@ def stopped(text: str, budget: Budget) -> tuple[BudgetError, str]:
 
 LONG = Budget(steps=20_000)
 WITHOUT_END = [
-    "while True: pass", "while 1:\n    x = 1", "for i in range(10**15): pass",
+    "while True: pass",
+    "while 1:\n    x = 1",
+    "for i in range(10**15): pass",
     "for i in range(10**15):\n    if i < 0: break",
-    "[i for i in range(10**15)]", "sum(i for i in range(10**15))", "{i: i for i in range(10**15)}",
-    "sum(range(10**15))", "max(range(10**15))",
-    "import itertools\nfor i in itertools.count(): pass", "import itertools\nlist(itertools.count())",
-    "import itertools\nlist(itertools.repeat(1))", "import itertools\nset(itertools.cycle([1]))",
-    "import itertools\nlist(itertools.product(range(1000), repeat=5))", "import itertools\n1 in itertools.repeat(0)",
-    "import itertools\nlist(zip(itertools.count(), itertools.count()))", "list(iter(int, 1))",
+    "[i for i in range(10**15)]",
+    "sum(i for i in range(10**15))",
+    "{i: i for i in range(10**15)}",
+    "sum(range(10**15))",
+    "max(range(10**15))",
+    "import itertools\nfor i in itertools.count(): pass",
+    "import itertools\nlist(itertools.count())",
+    "import itertools\nlist(itertools.repeat(1))",
+    "import itertools\nset(itertools.cycle([1]))",
+    "import itertools\nlist(itertools.product(range(1000), repeat=5))",
+    "import itertools\n1 in itertools.repeat(0)",
+    "import itertools\nlist(zip(itertools.count(), itertools.count()))",
+    "list(iter(int, 1))",
     "import tensorflow as tf\nx = tf.while_loop(lambda s: s < 9.0, lambda s: (s * 0.5,), [tf.constant(1.0)])\n"
     "tf.Session().run(x)",
-    "def f(): f2()\ndef f2(): pass\nwhile True: f()", "def f(n):\n    while True:\n        n += 1\nf(1)",
+    "def f(): f2()\ndef f2(): pass\nwhile True: f()",
+    "def f(n):\n    while True:\n        n += 1\nf(1)",
     "class A:\n    def __iter__(self): return self\n    def __next__(self): return 1\nlist(A())",
     "class A:\n    def __getitem__(self, i): return i\nlist(A())",
     "while True:\n    try:\n        1 / 0\n    except ZeroDivisionError:\n        pass",
     "f = lambda: f()\ndef g():\n    while True:\n        try: f()\n        except RecursionError: pass\ng()",
-    "x = [1]\nfor i in x: x.append(1)", "any(False for _ in iter(int, 1))",
+    "x = [1]\nfor i in x: x.append(1)",
+    "any(False for _ in iter(int, 1))",
 ]
 
 
@@ -51,18 +62,38 @@ def test_steps(text: str) -> None:
 
 SMALL = Budget(steps=1_000_000, memory_bytes=1_000_000)
 LARGE = [
-    "list(range(10**15))", "sorted(range(10**15))", "tuple(range(10**9))",
-    "'a' * 10**7", "10**7 * 'a'", "[0] * 10**6", "(0,) * 10**6", "x = 'a'\nwhile True: x += x",
+    "list(range(10**15))",
+    "sorted(range(10**15))",
+    "tuple(range(10**9))",
+    "'a' * 10**7",
+    "10**7 * 'a'",
+    "[0] * 10**6",
+    "(0,) * 10**6",
+    "x = 'a'\nwhile True: x += x",
     "x = 'a'\nwhile True: x = x + x",
-    "x = [1]\nwhile True: x += x", "x = [1]\nwhile True: x *= 2", "2 ** 10**9", "10 ** 10 ** 10", "1 << 10**9",
+    "x = [1]\nwhile True: x += x",
+    "x = [1]\nwhile True: x *= 2",
+    "2 ** 10**9",
+    "10 ** 10 ** 10",
+    "1 << 10**9",
     "x = 3\nwhile True: x *= x",
-    "x = 3\nwhile True: x = x * x", "pow(7, 10**9)", "'a'.ljust(10**7)", "'a'.center(10**7)", "'5'.zfill(10**7)",
+    "x = 3\nwhile True: x = x * x",
+    "pow(7, 10**9)",
+    "'a'.ljust(10**7)",
+    "'a'.center(10**7)",
+    "'5'.zfill(10**7)",
     "f'{1:>10000000}'",
-    "w = 10**7\nf'{1:{w}}'", "'{:10000000}'.format(1)", "'{:{}}'.format(1, 10**7)", "'%10000000d' % 1",
+    "w = 10**7\nf'{1:{w}}'",
+    "'{:10000000}'.format(1)",
+    "'{:{}}'.format(1, 10**7)",
+    "'%10000000d' % 1",
     "'%*d' % (10**7, 1)",
-    "format(1, '10000000')", "('a' * 10**4).replace('a', 'b' * 10**4)", "('x' * 10**5).join(['a'] * 10**4)",
+    "format(1, '10000000')",
+    "('a' * 10**4).replace('a', 'b' * 10**4)",
+    "('x' * 10**5).join(['a'] * 10**4)",
     "('\\t' * 1000).expandtabs(10**6)",
-    "import math\nmath.factorial(10**7)", "import math\nmath.comb(10**9, 5 * 10**8)",
+    "import math\nmath.factorial(10**7)",
+    "import math\nmath.comb(10**9, 5 * 10**8)",
     "import operator\noperator.mul('a', 10**7)",
     "import functools, operator\nfunctools.reduce(operator.mul, [10**1000] * 5000)",
     "import random\nrandom.getrandbits(10**9)",
@@ -76,16 +107,24 @@ def test_memory(text: str) -> None:
     assert "--max-" in error.hint
 
 
-@pytest.mark.parametrize("text", ["while True: print('x' * 99)", "print('x' * 2000)",
-"import sys\nsys.stderr.write('x' * 2000)", "print('é' * 600)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "while True: print('x' * 99)",
+        "print('x' * 2000)",
+        "import sys\nsys.stderr.write('x' * 2000)",
+        "print('é' * 600)",
+    ],
+)
 def test_output(text: str) -> None:
     error, said = stopped(text, Budget(output_bytes=1000))
     assert error.message == "the program put out more than 1000 bytes" and "--max-output" in error.hint
     assert len(said.encode()) <= 1000
 
 
-@pytest.mark.parametrize("text", ["while True: pass", "import time\ntime.sleep(1000)",
-"def f():\n    while True: pass\nf()"])
+@pytest.mark.parametrize(
+    "text", ["while True: pass", "import time\ntime.sleep(1000)", "def f():\n    while True: pass\nf()"]
+)
 def test_seconds(text: str) -> None:
     error, _ = stopped(text, Budget(seconds=0.05))
     assert "0.05 s" in error.message and "--max-seconds" in error.hint
@@ -135,7 +174,8 @@ def test_call_depth() -> None:
         "def f(x): return sorted([1, 2], key=f)\nf(1)",
         "class A:\n    def __getattr__(self, name): return getattr(self, name + 'x')\nA().y",
         "def f(*a, **k): return f(*a, **k)\nf()",
-        "f = lambda x: list(map(f, [x]))\nf(1)", "x = []\nfor _ in range(200000): x = [x]\nrepr(x)",
+        "f = lambda x: list(map(f, [x]))\nf(1)",
+        "x = []\nfor _ in range(200000): x = [x]\nrepr(x)",
         "it = iter([1])\nfor _ in range(100000): it = (x for x in it)\nnext(it)",
         "it = [1]\nfor _ in range(100000): it = map(abs, it)\nnext(it)",
         "x = {}\nfor _ in range(200000): x = {1: x}\nrepr(x)",

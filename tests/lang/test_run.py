@@ -25,10 +25,20 @@ def run(text: str, **options: object) -> lang.Run:
 @pytest.mark.parametrize(
     ("text", "root"),
     [
-        ("x*w", "4"), ("y = x*w\nz = y + 1", "5"), ("y = x*w\ny + 1\nz = 3", "5"), ("'''doc'''\ny = x*w", "4"),
-        ("y = x*w\nprint(y)", "4"), ("a, b = x*w, x + 1", "3"), ("def f(a):\n    q = a*3\n    return q\ny = f(x)", "6"),
-        ("for i in range(3):\n    y = x*i", "4"), ("if x > 1:\n    y = x*5\nelse:\n    y = w", "10"),
-        ("y = x*w\ny += 1", "5"), ("y = x*w\nn = 7", "4"), ("2 + 3", "5"), ("[x, w]", "[2, 2]"), ("y = z = x*w", "4"),
+        ("x*w", "4"),
+        ("y = x*w\nz = y + 1", "5"),
+        ("y = x*w\ny + 1\nz = 3", "5"),
+        ("'''doc'''\ny = x*w", "4"),
+        ("y = x*w\nprint(y)", "4"),
+        ("a, b = x*w, x + 1", "3"),
+        ("def f(a):\n    q = a*3\n    return q\ny = f(x)", "6"),
+        ("for i in range(3):\n    y = x*i", "4"),
+        ("if x > 1:\n    y = x*5\nelse:\n    y = w", "10"),
+        ("y = x*w\ny += 1", "5"),
+        ("y = x*w\nn = 7", "4"),
+        ("2 + 3", "5"),
+        ("[x, w]", "[2, 2]"),
+        ("y = z = x*w", "4"),
         ("with no_grad():\n    y = x*3", "6"),
     ],
 )
@@ -54,9 +64,11 @@ def test_outputs() -> None:
 @pytest.mark.parametrize(
     ("text", "dtype", "name"),
     [
-        ("ones(2)", None, "float64"), ("import torch\ntorch.ones(2)", None, "float32"), ("ones(2)", "float32",
-        "float32"),
-        ("import torch\ntorch.ones(2)", "float64", "float64"), ("ones(2)", gradtrace.float32, "float32"),
+        ("ones(2)", None, "float64"),
+        ("import torch\ntorch.ones(2)", None, "float32"),
+        ("ones(2)", "float32", "float32"),
+        ("import torch\ntorch.ones(2)", "float64", "float64"),
+        ("ones(2)", gradtrace.float32, "float32"),
         ("import math\ntorch.ones(2)", None, "float64"),
     ],
 )
@@ -126,8 +138,16 @@ def test_nothing_global_stays_changed(ending: str) -> None:
 
 def outside() -> tuple[object, ...]:
     return (
-        gradtrace.get_default_dtype(), get_printoptions(), gradtrace.is_grad_enabled(), state.anomaly, state.inference,
-        state.recorder, state.origin, list(warnings.filters), sys.getrecursionlimit(), gradtrace.initial_seed(),
+        gradtrace.get_default_dtype(),
+        get_printoptions(),
+        gradtrace.is_grad_enabled(),
+        state.anomaly,
+        state.inference,
+        state.recorder,
+        state.origin,
+        list(warnings.filters),
+        sys.getrecursionlimit(),
+        gradtrace.initial_seed(),
     )
 
 

@@ -12,11 +12,18 @@ from gradtrace.autograd import gradcheck
 from gradtrace.func import functional_call
 
 CASES = [
-    (lambda: nn.Linear(3, 2), (2, 3)), (lambda: nn.Conv1d(2, 2, 2), (1, 2, 4)),
-    (lambda: nn.ConvTranspose1d(2, 2, 2), (1, 2, 3)), (lambda: nn.BatchNorm1d(2), (3, 2)),
-    (lambda: nn.LayerNorm(3), (2, 3)), (lambda: nn.GroupNorm(2, 4), (2, 4)), (lambda: nn.RMSNorm(3), (2, 3)),
-    (lambda: nn.PReLU(), (4,)), (lambda: nn.RNN(2, 2), (3, 1, 2)), (lambda: nn.LSTM(2, 2), (3, 1, 2)),
-    (lambda: nn.GRU(2, 2), (3, 1, 2)), (lambda: nn.MultiheadAttention(2, 1), (2, 1, 2)),
+    (lambda: nn.Linear(3, 2), (2, 3)),
+    (lambda: nn.Conv1d(2, 2, 2), (1, 2, 4)),
+    (lambda: nn.ConvTranspose1d(2, 2, 2), (1, 2, 3)),
+    (lambda: nn.BatchNorm1d(2), (3, 2)),
+    (lambda: nn.LayerNorm(3), (2, 3)),
+    (lambda: nn.GroupNorm(2, 4), (2, 4)),
+    (lambda: nn.RMSNorm(3), (2, 3)),
+    (lambda: nn.PReLU(), (4,)),
+    (lambda: nn.RNN(2, 2), (3, 1, 2)),
+    (lambda: nn.LSTM(2, 2), (3, 1, 2)),
+    (lambda: nn.GRU(2, 2), (3, 1, 2)),
+    (lambda: nn.MultiheadAttention(2, 1), (2, 1, 2)),
 ]
 
 

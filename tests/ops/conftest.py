@@ -74,7 +74,7 @@ def check_derivatives(function: Any, *arrays: Any, second: bool = True, toleranc
 
     def slope(at: list[Any], create_graph: bool = False) -> Any:
         points = [leaf(a) for a in at]
-        some, w = points[: len(values)], points[len(values):]
+        some, w = points[: len(values)], points[len(values) :]
         gradients = first_order(function, some, w, create_graph)
         total = weighted(list(gradients), [gradtrace.tensor(v) for v in directions])
         return (total, points) if create_graph else float(total.item())
@@ -146,9 +146,17 @@ def session(torch: Any) -> dict[str, Any]:
             return f"{type(error).__name__}: {error}".strip()
         return "nothing was raised"
 
-    return {"torch": torch, "gradient": gradient, "refused": refused, "names": names,
-            "gradient_graph": gradient_graph, "F": torch.nn.functional, "inf": math.inf, "nan": math.nan,
-            "leaf": lambda v: torch.tensor(v, requires_grad=True)}
+    return {
+        "torch": torch,
+        "gradient": gradient,
+        "refused": refused,
+        "names": names,
+        "gradient_graph": gradient_graph,
+        "F": torch.nn.functional,
+        "inf": math.inf,
+        "nan": math.nan,
+        "leaf": lambda v: torch.tensor(v, requires_grad=True),
+    }
 
 
 def shown(torch: Any, expression: str) -> str:

@@ -20,74 +20,182 @@ Case = tuple[Any, ...]
 
 SHAPES: list[tuple[int, ...]] = [(), (1,), (3,), (2, 1, 2), (0, 2)]
 BROADCASTS: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
-    ((), ()), ((), (3,)), ((2, 3), ()), ((2, 1), (1, 3)), ((2, 3), (3,)), ((1, 3), (2, 1, 1)), ((0, 3), (1, 3)),
+    ((), ()),
+    ((), (3,)),
+    ((2, 3), ()),
+    ((2, 1), (1, 3)),
+    ((2, 3), (3,)),
+    ((1, 3), (2, 1, 1)),
+    ((0, 3), (1, 3)),
 ]
 ONE_DIM: list[tuple[tuple[int, ...], int]] = [
-    ((), 0), ((), -1), ((1,), 0), ((4,), -1), ((2, 3), 0), ((2, 3), -1), ((2, 1, 3), 1), ((2, 3, 2), -3), ((0, 2), 1),
+    ((), 0),
+    ((), -1),
+    ((1,), 0),
+    ((4,), -1),
+    ((2, 3), 0),
+    ((2, 3), -1),
+    ((2, 1, 3), 1),
+    ((2, 3, 2), -3),
+    ((0, 2), 1),
     ((2, 0), 0),
 ]
 SEVERAL_DIMS: list[tuple[tuple[int, ...], Any]] = [
-    *ONE_DIM, ((2, 3), (0, 1)), ((2, 3, 2), (0, -1)), ((2, 1, 3), (-2, 0)), ((2, 0), (0,)),
+    *ONE_DIM,
+    ((2, 3), (0, 1)),
+    ((2, 3, 2), (0, -1)),
+    ((2, 1, 3), (-2, 0)),
+    ((2, 0), (0,)),
 ]
 MATRICES: list[tuple[int, ...]] = [(2, 2), (3, 2), (2, 3, 2), (1, 2, 3), (0, 2)]
 
 # Operators of one tensor, element by element, and the numbers they are tried at.
 UNARY: dict[str, tuple[Callable[[Any], Any], float, float]] = {
-    **{name: (getattr(torch, name), -2.0, 2.0) for name in (
-        "abs", "neg", "sign", "exp", "exp2", "expm1", "square", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh",
-        "asinh", "sigmoid", "relu", "floor", "ceil", "trunc", "round", "frac", "clone", "erf", "erfc", "deg2rad",
-        "rad2deg", "sinc", "nan_to_num", "positive",
-    )},
-    **{name: (getattr(torch, name), 0.2, 3.0) for name in (
-        "log", "log2", "log10", "sqrt", "rsqrt", "lgamma", "digamma",
-    )},
+    **{
+        name: (getattr(torch, name), -2.0, 2.0)
+        for name in (
+            "abs",
+            "neg",
+            "sign",
+            "exp",
+            "exp2",
+            "expm1",
+            "square",
+            "sin",
+            "cos",
+            "tan",
+            "atan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "asinh",
+            "sigmoid",
+            "relu",
+            "floor",
+            "ceil",
+            "trunc",
+            "round",
+            "frac",
+            "clone",
+            "erf",
+            "erfc",
+            "deg2rad",
+            "rad2deg",
+            "sinc",
+            "nan_to_num",
+            "positive",
+        )
+    },
+    **{
+        name: (getattr(torch, name), 0.2, 3.0)
+        for name in (
+            "log",
+            "log2",
+            "log10",
+            "sqrt",
+            "rsqrt",
+            "lgamma",
+            "digamma",
+        )
+    },
     **{name: (getattr(torch, name), -0.9, 0.9) for name in ("asin", "acos", "atanh", "erfinv", "log1p")},
-    "reciprocal of negatives": (torch.reciprocal, -3.0, -0.3), "acosh": (torch.acosh, 1.1, 3.0),
-    "lgamma of negatives": (torch.lgamma, -0.9, -0.1), "digamma of negatives": (torch.digamma, -0.9, -0.1),
+    "reciprocal of negatives": (torch.reciprocal, -3.0, -0.3),
+    "acosh": (torch.acosh, 1.1, 3.0),
+    "lgamma of negatives": (torch.lgamma, -0.9, -0.1),
+    "digamma of negatives": (torch.digamma, -0.9, -0.1),
     "round to decimals": (lambda x: torch.round(x, decimals=1), -2.0, 2.0),
     "polygamma 0": (lambda x: torch.polygamma(0, x), 0.3, 3.0),
     "polygamma 1": (lambda x: torch.polygamma(1, x), 0.3, 3.0),
     "polygamma 3": (lambda x: torch.polygamma(3, x), 0.5, 3.0),
-    "mvlgamma": (lambda x: torch.mvlgamma(x, 3), 1.3, 3.0), "logit": (torch.logit, 0.1, 0.9),
-    "logit with eps": (lambda x: torch.logit(x, 0.2), 0.0, 1.0), "frexp": (lambda x: torch.frexp(x)[0], 0.3, 3.0),
-    "clamp": (lambda x: torch.clamp(x, -0.7, 0.9), -2.0, 2.0), "clamp from below": (
-        lambda x: torch.clamp(x, min=0.1), -2.0, 2.0),
+    "mvlgamma": (lambda x: torch.mvlgamma(x, 3), 1.3, 3.0),
+    "logit": (torch.logit, 0.1, 0.9),
+    "logit with eps": (lambda x: torch.logit(x, 0.2), 0.0, 1.0),
+    "frexp": (lambda x: torch.frexp(x)[0], 0.3, 3.0),
+    "clamp": (lambda x: torch.clamp(x, -0.7, 0.9), -2.0, 2.0),
+    "clamp from below": (lambda x: torch.clamp(x, min=0.1), -2.0, 2.0),
     "clamp_min": (lambda x: torch.clamp_min(x, 0.1), -2.0, 2.0),
     "clamp_max": (lambda x: torch.clamp_max(x, 0.1), -2.0, 2.0),
-    "pow 3": (lambda x: x ** 3, -2.0, 2.0), "pow 2.5": (lambda x: x ** 2.5, 0.2, 2.0),
-    "pow 0": (lambda x: x ** 0, -2.0, 2.0), "pow of a number": (lambda x: 1.7 ** x, -2.0, 2.0),
-    "number minus": (lambda x: 2 - x, -2.0, 2.0), "number over": (lambda x: 2 / x, 0.3, 2.0),
-    "remainder by a number": (lambda x: x % 0.7, -2.0, 2.0), "fmod by a number": (
-        lambda x: torch.fmod(x, 0.7), -2.0, 2.0),
-    "entr": (S.entr, 0.1, 2.0), "ndtr": (S.ndtr, -3.0, 3.0), "expit": (S.expit, -3.0, 3.0),
-    "i0": (torch.i0, -3.0, 3.0), "i0e": (S.i0e, 0.3, 3.0), "i1": (S.i1, -3.0, 3.0), "i1e": (S.i1e, 0.3, 3.0),
-    "i0 far": (S.i0, 22.5, 25.0), "i1e of negatives": (S.i1e, -30.0, -20.0), "erfcx": (S.erfcx, -1.0, 3.0),
-    "log_ndtr": (S.log_ndtr, -5.0, 3.0), "ndtri": (S.ndtri, 0.05, 0.95),
-    "gelu": (F.gelu, -2.0, 2.0), "gelu tanh": (lambda x: F.gelu(x, approximate="tanh"), -2.0, 2.0),
-    **{name: (getattr(F, name), -4.0, 4.0) for name in (
-        "silu", "mish", "softplus", "leaky_relu", "elu", "selu", "celu", "relu6", "hardtanh", "hardswish",
-        "logsigmoid", "softshrink", "hardshrink", "softsign", "tanhshrink",
-    )},
+    "pow 3": (lambda x: x**3, -2.0, 2.0),
+    "pow 2.5": (lambda x: x**2.5, 0.2, 2.0),
+    "pow 0": (lambda x: x**0, -2.0, 2.0),
+    "pow of a number": (lambda x: 1.7**x, -2.0, 2.0),
+    "number minus": (lambda x: 2 - x, -2.0, 2.0),
+    "number over": (lambda x: 2 / x, 0.3, 2.0),
+    "remainder by a number": (lambda x: x % 0.7, -2.0, 2.0),
+    "fmod by a number": (lambda x: torch.fmod(x, 0.7), -2.0, 2.0),
+    "entr": (S.entr, 0.1, 2.0),
+    "ndtr": (S.ndtr, -3.0, 3.0),
+    "expit": (S.expit, -3.0, 3.0),
+    "i0": (torch.i0, -3.0, 3.0),
+    "i0e": (S.i0e, 0.3, 3.0),
+    "i1": (S.i1, -3.0, 3.0),
+    "i1e": (S.i1e, 0.3, 3.0),
+    "i0 far": (S.i0, 22.5, 25.0),
+    "i1e of negatives": (S.i1e, -30.0, -20.0),
+    "erfcx": (S.erfcx, -1.0, 3.0),
+    "log_ndtr": (S.log_ndtr, -5.0, 3.0),
+    "ndtri": (S.ndtri, 0.05, 0.95),
+    "gelu": (F.gelu, -2.0, 2.0),
+    "gelu tanh": (lambda x: F.gelu(x, approximate="tanh"), -2.0, 2.0),
+    **{
+        name: (getattr(F, name), -4.0, 4.0)
+        for name in (
+            "silu",
+            "mish",
+            "softplus",
+            "leaky_relu",
+            "elu",
+            "selu",
+            "celu",
+            "relu6",
+            "hardtanh",
+            "hardswish",
+            "logsigmoid",
+            "softshrink",
+            "hardshrink",
+            "softsign",
+            "tanhshrink",
+        )
+    },
     "softplus beyond its threshold": (lambda x: F.softplus(x, 2, 1.5), -2.0, 2.0),
-    "elu with alpha": (lambda x: F.elu(x, 0.7), -2.0, 2.0), "celu with alpha": (lambda x: F.celu(x, 0.7), -2.0, 2.0),
-    "hardsigmoid": (F.hardsigmoid, -4.0, 4.0), "threshold": (lambda x: F.threshold(x, 0.3, 5.0), -2.0, 2.0),
+    "elu with alpha": (lambda x: F.elu(x, 0.7), -2.0, 2.0),
+    "celu with alpha": (lambda x: F.celu(x, 0.7), -2.0, 2.0),
+    "hardsigmoid": (F.hardsigmoid, -4.0, 4.0),
+    "threshold": (lambda x: F.threshold(x, 0.3, 5.0), -2.0, 2.0),
     "rrelu": (lambda x: F.rrelu(x, training=False), -2.0, 2.0),
     "cast": (lambda x: (x * 1).to(torch.float64) + x.double(), -2.0, 2.0),
-    "fill_": (lambda x: (x * 2).fill_(3.0) + x, -2.0, 2.0), "zero_": (lambda x: (x * 2).zero_() + x, -2.0, 2.0),
+    "fill_": (lambda x: (x * 2).fill_(3.0) + x, -2.0, 2.0),
+    "zero_": (lambda x: (x * 2).zero_() + x, -2.0, 2.0),
 }
 
 # Of two tensors, which broadcast, and where each is tried.
 BINARY: dict[str, tuple[Callable[[Any, Any], Any], tuple[float, float], tuple[float, float]]] = {
-    **{name: (getattr(torch, name), (-2.0, 2.0), (-2.0, 2.0)) for name in (
-        "add", "sub", "mul", "rsub", "maximum", "minimum", "fmax", "fmin", "atan2", "logaddexp", "logaddexp2", "hypot",
-        "ldexp",
-    )},
+    **{
+        name: (getattr(torch, name), (-2.0, 2.0), (-2.0, 2.0))
+        for name in (
+            "add",
+            "sub",
+            "mul",
+            "rsub",
+            "maximum",
+            "minimum",
+            "fmax",
+            "fmin",
+            "atan2",
+            "logaddexp",
+            "logaddexp2",
+            "hypot",
+            "ldexp",
+        )
+    },
     **{name: (getattr(torch, name), (-2.0, 2.0), (0.6, 1.9)) for name in ("div", "remainder", "fmod", "xlogy")},
-    "xlogy": (torch.xlogy, (0.3, 2.0), (0.3, 2.0)), "xlog1py": (S.xlog1py, (0.3, 2.0), (-0.6, 2.0)),
+    "xlogy": (torch.xlogy, (0.3, 2.0), (0.3, 2.0)),
+    "xlog1py": (S.xlog1py, (0.3, 2.0), (-0.6, 2.0)),
     "add with alpha": (lambda a, b: torch.add(a, b, alpha=3), (-2.0, 2.0), (-2.0, 2.0)),
     "sub with alpha": (lambda a, b: torch.sub(a, b, alpha=0.5), (-2.0, 2.0), (-2.0, 2.0)),
     "div trunc": (lambda a, b: torch.div(a, b, rounding_mode="trunc"), (-2.0, 2.0), (0.6, 1.9)),
-    "div by negatives": (torch.div, (-2.0, 2.0), (-2.0, -0.5)), "pow": (torch.pow, (0.2, 2.0), (-2.0, 2.0)),
+    "div by negatives": (torch.div, (-2.0, 2.0), (-2.0, -0.5)),
+    "pow": (torch.pow, (0.2, 2.0), (-2.0, 2.0)),
     "xlogy_number": (lambda a, b: torch.xlogy(a, 1.5) * b, (0.3, 2.0), (0.3, 2.0)),
     "xlogy_of_number": (lambda a, b: torch.xlogy(1.5, a) * b, (0.3, 2.0), (0.3, 2.0)),
     "xlog1py_number": (lambda a, b: S.xlog1py(a, 1.5) * b, (0.3, 2.0), (0.3, 2.0)),
@@ -109,20 +217,35 @@ BINARY: dict[str, tuple[Callable[[Any, Any], Any], tuple[float, float], tuple[fl
 
 # Over one dim, named from either end.
 OVER_A_DIM: dict[str, tuple[Callable[..., Any], float, float]] = {
-    **{name: (lambda x, dim, f=getattr(torch, name): f(x, dim), -2.0, 2.0) for name in (
-        "cumsum", "cumprod", "logcumsumexp", "softmax", "log_softmax",
-    )},
-    **{name: (lambda x, dim, f=getattr(torch, name): f(x, dim)[0], -2.0, 2.0) for name in (
-        "cummax", "cummin", "sort",
-    )},
+    **{
+        name: (lambda x, dim, f=getattr(torch, name): f(x, dim), -2.0, 2.0)
+        for name in (
+            "cumsum",
+            "cumprod",
+            "logcumsumexp",
+            "softmax",
+            "log_softmax",
+        )
+    },
+    **{
+        name: (lambda x, dim, f=getattr(torch, name): f(x, dim)[0], -2.0, 2.0)
+        for name in (
+            "cummax",
+            "cummin",
+            "sort",
+        )
+    },
     "sort stable": (lambda x, dim: torch.sort(x, dim=dim, descending=True, stable=True)[0], -2.0, 2.0),
     "topk": (lambda x, dim: torch.topk(x, 1, dim, largest=False)[0], -2.0, 2.0),
     "kthvalue": (lambda x, dim: torch.kthvalue(x, 1, dim)[0], -2.0, 2.0),
     "unsqueeze": (lambda x, dim: x.unsqueeze(dim), -2.0, 2.0),
     "squeeze": (lambda x, dim: x.squeeze(dim), -2.0, 2.0),
-    "flip": (lambda x, dim: x.flip(dim), -2.0, 2.0), "roll": (lambda x, dim: x.roll(1, dim), -2.0, 2.0),
-    "select": (lambda x, dim: x.select(dim, -1), -2.0, 2.0), "unbind": (lambda x, dim: x.unbind(dim), -2.0, 2.0),
-    "split": (lambda x, dim: x.split(2, dim), -2.0, 2.0), "narrow": (lambda x, dim: x.narrow(dim, 0, 1), -2.0, 2.0),
+    "flip": (lambda x, dim: x.flip(dim), -2.0, 2.0),
+    "roll": (lambda x, dim: x.roll(1, dim), -2.0, 2.0),
+    "select": (lambda x, dim: x.select(dim, -1), -2.0, 2.0),
+    "unbind": (lambda x, dim: x.unbind(dim), -2.0, 2.0),
+    "split": (lambda x, dim: x.split(2, dim), -2.0, 2.0),
+    "narrow": (lambda x, dim: x.narrow(dim, 0, 1), -2.0, 2.0),
     "transpose": (lambda x, dim: x.transpose(dim, 0), -2.0, 2.0),
     "stack": (lambda x, dim: torch.stack([x, x * 2], dim), -2.0, 2.0),
     "cat": (lambda x, dim: torch.cat([x, x * 2], dim), -2.0, 2.0),
@@ -145,28 +268,64 @@ REDUCTIONS: dict[str, tuple[Callable[..., Any], float, float]] = {
     "std": (lambda x, dim, keepdim: torch.std(x, dim, correction=0.5, keepdim=keepdim), -2.0, 2.0),
     "var_mean": (lambda x, dim, keepdim: torch.var_mean(x, dim, correction=0, keepdim=keepdim), -2.0, 2.0),
     "std_mean": (lambda x, dim, keepdim: torch.std_mean(x, dim, correction=0.5, keepdim=keepdim), -2.0, 2.0),
-    **{f"vector_norm {p}": (lambda x, dim, keepdim, p=p: torch.linalg.vector_norm(x, p, dim, keepdim), 0.3, 2.0)
-       for p in (1, 2, 3, 0.5, -1, float("inf"), -float("inf"))},
+    **{
+        f"vector_norm {p}": (lambda x, dim, keepdim, p=p: torch.linalg.vector_norm(x, p, dim, keepdim), 0.3, 2.0)
+        for p in (1, 2, 3, 0.5, -1, float("inf"), -float("inf"))
+    },
     "norm": (lambda x, dim, keepdim: torch.norm(x, 2, dim, keepdim), 0.3, 2.0),
 }
 REDUCTIONS_OF_ONE_DIM: dict[str, tuple[Callable[..., Any], float, float]] = {
     "prod": (torch.prod, -2.0, 2.0),
-    **{f"{name} by dim": (lambda x, dim, keepdim, f=getattr(torch, name): f(x, dim, keepdim)[0], -2.0, 2.0)
-       for name in (
-        "max", "min", "median", "nanmedian", "mode",
-    )},
+    **{
+        f"{name} by dim": (lambda x, dim, keepdim, f=getattr(torch, name): f(x, dim, keepdim)[0], -2.0, 2.0)
+        for name in (
+            "max",
+            "min",
+            "median",
+            "nanmedian",
+            "mode",
+        )
+    },
     "aminmax": (lambda x, dim, keepdim: tuple(torch.aminmax(x, dim=dim, keepdim=keepdim)), -2.0, 2.0),
     "quantile": (lambda x, dim, keepdim: torch.quantile(x, 0.3, dim, keepdim), -2.0, 2.0),
     "nanquantile": (lambda x, dim, keepdim: torch.nanquantile(x, 0.6, dim, keepdim), -2.0, 2.0),
 }
 NEEDS_ELEMENTS = {
-    "amax", "amin", "max by dim", "min by dim", "median by dim", "nanmedian by dim", "mode by dim", "aminmax",
-    "vector_norm inf", "vector_norm -inf", "vector_norm -1", "quantile", "nanquantile", "std", "std_mean",
+    "amax",
+    "amin",
+    "max by dim",
+    "min by dim",
+    "median by dim",
+    "nanmedian by dim",
+    "mode by dim",
+    "aminmax",
+    "vector_norm inf",
+    "vector_norm -inf",
+    "vector_norm -1",
+    "quantile",
+    "nanquantile",
+    "std",
+    "std_mean",
 }
 OF_ALL: dict[str, Callable[[Any], Any]] = {
-    name: getattr(torch, name) for name in (
-        "sum", "mean", "prod", "max", "min", "amax", "amin", "median", "nanmedian", "nansum", "nanmean", "norm", "var",
-        "std", "squeeze", "ravel",
+    name: getattr(torch, name)
+    for name in (
+        "sum",
+        "mean",
+        "prod",
+        "max",
+        "min",
+        "amax",
+        "amin",
+        "median",
+        "nanmedian",
+        "nansum",
+        "nanmean",
+        "norm",
+        "var",
+        "std",
+        "squeeze",
+        "ravel",
     )
 }
 
@@ -199,7 +358,8 @@ def dim_cases(name: str) -> list[Case]:
     function, low, high = OVER_A_DIM[name]
     rng = seeded(name)
     return [
-        (over(function, dim), numbers(rng, shape, low, high)) for shape, dim in ONE_DIM
+        (over(function, dim), numbers(rng, shape, low, high))
+        for shape, dim in ONE_DIM
         if (shape or name not in NOT_OF_0D) and (0 not in shape or name not in NOT_OF_NOTHING)
     ]
 
@@ -214,7 +374,8 @@ def reduction_cases(name: str) -> list[Case]:
     rng = seeded(name)
     choices = SEVERAL_DIMS if name in REDUCTIONS else ONE_DIM
     return [
-        (over(function, dim, i % 2 == 0), numbers(rng, shape, low, high)) for i, (shape, dim) in enumerate(choices)
+        (over(function, dim, i % 2 == 0), numbers(rng, shape, low, high))
+        for i, (shape, dim) in enumerate(choices)
         if (0 not in shape or name not in NEEDS_ELEMENTS) and (several(shape, dim) or not name.startswith("std"))
     ]
 
@@ -227,8 +388,12 @@ def all_cases(name: str) -> list[Case]:
 
 
 FAMILIES: list[tuple[Any, Callable[[str], list[Case]]]] = [
-    (UNARY, unary_cases), (BINARY, binary_cases), (OVER_A_DIM, dim_cases), (REDUCTIONS, reduction_cases),
-    (REDUCTIONS_OF_ONE_DIM, reduction_cases), ({f"{name} of all": name for name in OF_ALL}, all_cases),
+    (UNARY, unary_cases),
+    (BINARY, binary_cases),
+    (OVER_A_DIM, dim_cases),
+    (REDUCTIONS, reduction_cases),
+    (REDUCTIONS_OF_ONE_DIM, reduction_cases),
+    ({f"{name} of all": name for name in OF_ALL}, all_cases),
 ]
 
 

@@ -20,20 +20,46 @@ RECORDED = Path(__file__).parent / "recorded" / "special_points.json"
 DTYPES = ("float64", "float32")
 
 
-
 def words(text: str) -> list[str]:
     return text.split()
 
 
-POINTS = [NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, -2.0, 3.0, -3.0, 2.5, -2.5, 6.0, -6.0, 20.0, 25.0,
-          -25.0, 1e-30, -1e-30, 1e30, -1e30]
+POINTS = [
+    NAN,
+    INF,
+    -INF,
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1.5,
+    2.0,
+    -2.0,
+    3.0,
+    -3.0,
+    2.5,
+    -2.5,
+    6.0,
+    -6.0,
+    20.0,
+    25.0,
+    -25.0,
+    1e-30,
+    -1e-30,
+    1e30,
+    -1e30,
+]
 GRID = [NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 2.5, -2.5]
 PAIRS = [[a for a in GRID for _ in GRID], [b for _ in GRID for b in GRID]]
 
 UNARY = words("""abs neg sign exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square reciprocal sin cos tan asin acos
 atan sinh cosh tanh asinh acosh atanh sigmoid relu floor ceil trunc round frac erf erfc erfinv lgamma sinc
 deg2rad rad2deg nan_to_num positive logit""")
-OF_UNARY = [f"torch.{name}(x)" for name in UNARY] + """torch.special.entr(x)
+OF_UNARY = (
+    [f"torch.{name}(x)" for name in UNARY]
+    + """torch.special.entr(x)
 torch.special.ndtr(x)
 torch.special.log_ndtr(x)
 torch.special.ndtri(x)
@@ -118,11 +144,17 @@ F.hardshrink(x, 1.0)
 F.softsign(x)
 F.tanhshrink(x)
 F.threshold(x, 0.0, -1.0)""".splitlines()
+)
 
-OF_PAIRS = [f"torch.{name}(x, y)" for name in words(
-    "add sub mul div true_divide maximum minimum fmax fmin pow atan2 remainder fmod hypot xlogy logaddexp logaddexp2 "
-    "copysign ldexp float_power"
-)] + """torch.special.xlog1py(x, y)
+OF_PAIRS = (
+    [
+        f"torch.{name}(x, y)"
+        for name in words(
+            "add sub mul div true_divide maximum minimum fmax fmin pow atan2 remainder fmod hypot xlogy logaddexp logaddexp2 "
+            "copysign ldexp float_power"
+        )
+    ]
+    + """torch.special.xlog1py(x, y)
 torch.igamma(x.detach().abs(), y)
 torch.igammac(x.detach().abs(), y)
 torch.igamma(x.detach(), y.abs())
@@ -148,16 +180,35 @@ F.kl_div(x, y, reduction='none')
 F.binary_cross_entropy_with_logits(x, y, reduction='none')
 F.poisson_nll_loss(x, y, reduction='none', full=True)
 F.hinge_embedding_loss(x, y, reduction='none')""".splitlines()
+)
 
 HUGE = [1e200, 1e200, 1e-200]
 ROWS = [
-    [1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [2.0, -2.0, 2.0], [NAN, 1.0, 2.0], [3.0, NAN, NAN], [NAN, NAN, NAN],
-    [INF, 1.0, INF], [-INF, -INF, -INF], [INF, -INF, 0.0], [-INF, 0.0, 1.0], [0.0, -0.0, 0.0], [0.0, 3.0, 0.0],
-    [5.0, 0.0, 2.0], [-1.0, -1.0, -1.0], HUGE, [NAN, INF, -INF],
+    [1.0, 1.0, 0.0],
+    [0.0, 0.0, 0.0],
+    [2.0, -2.0, 2.0],
+    [NAN, 1.0, 2.0],
+    [3.0, NAN, NAN],
+    [NAN, NAN, NAN],
+    [INF, 1.0, INF],
+    [-INF, -INF, -INF],
+    [INF, -INF, 0.0],
+    [-INF, 0.0, 1.0],
+    [0.0, -0.0, 0.0],
+    [0.0, 3.0, 0.0],
+    [5.0, 0.0, 2.0],
+    [-1.0, -1.0, -1.0],
+    HUGE,
+    [NAN, INF, -INF],
 ]
-REDUCTIONS = [f"{name}({{}})" for name in words(
-    "x.sum x.mean x.prod x.max x.min x.amax x.amin x.median x.nanmedian x.nansum x.nanmean x.var x.std"
-)] + """torch.aminmax(x{})
+REDUCTIONS = (
+    [
+        f"{name}({{}})"
+        for name in words(
+            "x.sum x.mean x.prod x.max x.min x.amax x.amin x.median x.nanmedian x.nansum x.nanmean x.var x.std"
+        )
+    ]
+    + """torch.aminmax(x{})
 torch.var(x{}, correction=0)
 torch.std(x{}, correction=0)
 torch.logsumexp(x, -1)
@@ -212,73 +263,105 @@ F.nll_loss(x.reshape(1, 3), torch.tensor([2]))
 F.multi_margin_loss(x.reshape(1, 3), torch.tensor([0]))
 F.soft_margin_loss(x, torch.tensor([1, -1, 1]))
 F.margin_ranking_loss(x, x.detach(), torch.tensor([1, -1, 1]))""".splitlines()
+)
 
 # Rows where PyTorch's result is an accident: a sort that nan confuses, overflow inside, inf beside zeros in a product,
 # the sign of a zero among zeros.
 LEFT_OUT: dict[str, list[list[float]]] = {
     "x.mode(-1)": [[NAN, 1.0, 2.0], [NAN, INF, -INF]],
     "torch.cumprod(x, -1)": [[INF, -INF, 0.0], [-INF, 0.0, 1.0], [0.0, -0.0, 0.0], HUGE],
-    "x.prod()": [[0.0, -0.0, 0.0]], "F.layer_norm(x, (3,))": [[0.0, -0.0, 0.0], HUGE],
+    "x.prod()": [[0.0, -0.0, 0.0]],
+    "F.layer_norm(x, (3,))": [[0.0, -0.0, 0.0], HUGE],
     "F.cosine_similarity(x, x, dim=-1)": [[0.0, -0.0, 0.0]],
 }
 
-POLYNOMIALS = words("chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w "
-                    "shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v "
-                    "shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l "
-                    "legendre_polynomial_p")
+POLYNOMIALS = words(
+    "chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w "
+    "shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v "
+    "shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l "
+    "legendre_polynomial_p"
+)
 
 ALONE: list[tuple[str, dict[str, Any]]] = [
-    ("torch.linalg.det(x)", {"x": [[1.0, 2.0], [3.0, 4.0]]}), ("torch.linalg.det(x)", {"x": [[0.0, 0.0], [0.0, 0.0]]}),
+    ("torch.linalg.det(x)", {"x": [[1.0, 2.0], [3.0, 4.0]]}),
+    ("torch.linalg.det(x)", {"x": [[0.0, 0.0], [0.0, 0.0]]}),
     ("torch.linalg.slogdet(x)[1]", {"x": [[1.0, 2.0], [3.0, 4.0]]}),
-    ("torch.logdet(x)", {"x": [[0.0, 1.0], [1.0, 0.0]]}), ("torch.linalg.norm(x)", {"x": [[0.0, 0.0], [0.0, 0.0]]}),
+    ("torch.logdet(x)", {"x": [[0.0, 1.0], [1.0, 0.0]]}),
+    ("torch.linalg.norm(x)", {"x": [[0.0, 0.0], [0.0, 0.0]]}),
     ("torch.linalg.matrix_norm(x, 1)", {"x": [[1.0, -1.0], [-1.0, 1.0]]}),
     ("torch.linalg.matrix_norm(x, INF)", {"x": [[1.0, -1.0], [0.0, 2.0]]}),
     ("torch.linalg.matrix_norm(x, 'nuc')", {"x": [[1.0, 0.0], [0.0, 1.0]]}),
     ("torch.linalg.svdvals(x)", {"x": [[2.0, 0.0], [0.0, 2.0]]}),
     ("torch.linalg.eigvalsh(x)", {"x": [[1.0, 0.0], [0.0, 1.0]]}),
     ("torch.linalg.matrix_power(x, 0)", {"x": [[1.0, 2.0], [3.0, 4.0]]}),
-    *((f"torch.cdist(x, y, {p})", {"x": [[0.0, 1.0], [2.0, 2.0]], "y": [[0.0, 1.0], [2.0, 3.0]]})
-      for p in (0.0, 1.0, 2.0, 3.0, "INF")),
+    *(
+        (f"torch.cdist(x, y, {p})", {"x": [[0.0, 1.0], [2.0, 2.0]], "y": [[0.0, 1.0], [2.0, 3.0]]})
+        for p in (0.0, 1.0, 2.0, 3.0, "INF")
+    ),
     *((f"F.pdist(x, {p})", {"x": [[0.0, 1.0], [0.0, 1.0], [2.0, 2.0]]}) for p in (0.0, 1.0, 2.0, "INF")),
     ("F.prelu(x, y)", {"x": [[0.0, -0.0], [-1.0, NAN], [INF, -INF]], "y": [0.25, 0.0]}),
-    *((f"x.scatter_reduce(0, torch.tensor([0, 0, 1, 1]), y, {reduce!r}{own})",
-       {"x": [2.0, 0.0], "y": [2.0, 2.0, 0.0, 0.0]})
-      for reduce in ("sum", "prod", "amax", "amin", "mean") for own in ("", ", include_self=False")),
+    *(
+        (
+            f"x.scatter_reduce(0, torch.tensor([0, 0, 1, 1]), y, {reduce!r}{own})",
+            {"x": [2.0, 0.0], "y": [2.0, 2.0, 0.0, 0.0]},
+        )
+        for reduce in ("sum", "prod", "amax", "amin", "mean")
+        for own in ("", ", include_self=False")
+    ),
     ("x.index_copy(0, torch.tensor([0, 0]), y)", {"x": [1.0, 2.0], "y": [3.0, 4.0]}),
-    ("x.prod(0)", {"x": [[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]]}), ("x.cumprod(0)", {"x": [0.0, 2.0, 0.0, 3.0]}),
-    ("x.amax((0, 1))", {"x": [[1.0, 3.0], [3.0, NAN]]}), ("x.amax((0, 1))", {"x": [[1.0, 3.0], [3.0, 3.0]]}),
+    ("x.prod(0)", {"x": [[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]]}),
+    ("x.cumprod(0)", {"x": [0.0, 2.0, 0.0, 3.0]}),
+    ("x.amax((0, 1))", {"x": [[1.0, 3.0], [3.0, NAN]]}),
+    ("x.amax((0, 1))", {"x": [[1.0, 3.0], [3.0, 3.0]]}),
     ("x.cummax(0)", {"x": [1.0, 1.0, NAN, 3.0, NAN]}),
     ("torch.addmm(x, y, z, beta=0.0)", {"x": [[NAN]], "y": [[1.0, 2.0]], "z": [[3.0], [4.0]]}),
     ("torch.baddbmm(x, y, z, beta=0.0)", {"x": [[[INF]]], "y": [[[1.0, 2.0]]], "z": [[[3.0], [4.0]]]}),
     ("x @ y", {"x": [[0.0, INF]], "y": [[1.0], [0.0]]}),
-    ("F.binary_cross_entropy(x, y, reduction='none')", {
-        "x": [0.0, 1.0, 0.0, 1.0, 0.5], "y": [0.0, 1.0, 1.0, 0.0, 0.5]}),
-    ("F.gaussian_nll_loss(x, y, z, reduction='none')", {
-        "x": [0.0, 1.0, NAN], "y": [0.0, 3.0, 1.0], "z": [0.0, 1e-9, 1.0]}),
-    ("F.cosine_embedding_loss(x, y, torch.tensor([1, -1]))", {
-        "x": [[0.0, 0.0], [1.0, 0.0]], "y": [[1.0, 1.0], [0.0, 1.0]]}),
-    ("F.triplet_margin_loss(x, y, z, reduction='none')", {
-        "x": [[0.0, 0.0]], "y": [[0.0, 0.0]], "z": [[1.0, 0.0]]}),
+    (
+        "F.binary_cross_entropy(x, y, reduction='none')",
+        {"x": [0.0, 1.0, 0.0, 1.0, 0.5], "y": [0.0, 1.0, 1.0, 0.0, 0.5]},
+    ),
+    (
+        "F.gaussian_nll_loss(x, y, z, reduction='none')",
+        {"x": [0.0, 1.0, NAN], "y": [0.0, 3.0, 1.0], "z": [0.0, 1e-9, 1.0]},
+    ),
+    (
+        "F.cosine_embedding_loss(x, y, torch.tensor([1, -1]))",
+        {"x": [[0.0, 0.0], [1.0, 0.0]], "y": [[1.0, 1.0], [0.0, 1.0]]},
+    ),
+    ("F.triplet_margin_loss(x, y, z, reduction='none')", {"x": [[0.0, 0.0]], "y": [[0.0, 0.0]], "z": [[1.0, 0.0]]}),
     ("F.multilabel_margin_loss(x, torch.tensor([1, -1, 0]))", {"x": [1.0, 0.0, 0.0]}),
     ("F.max_pool2d(x.reshape(1, 1, 2, 4), 2)", {"x": [1.0, 1.0, NAN, 2.0, 1.0, 1.0, 3.0, NAN]}),
     ("F.max_pool2d(x.reshape(1, 1, 2, 4), 2, 1, padding=1)", {"x": [-INF, -INF, 0.0, -0.0, -INF, -INF, -1.0, 0.0]}),
-    ("F.scaled_dot_product_attention(x, y, z, torch.tensor([[False, False], [True, False]]))", {
-        "x": [[1.0], [2.0]], "y": [[1.0], [0.0]], "z": [[3.0], [4.0]]}),
+    (
+        "F.scaled_dot_product_attention(x, y, z, torch.tensor([[False, False], [True, False]]))",
+        {"x": [[1.0], [2.0]], "y": [[1.0], [0.0]], "z": [[3.0], [4.0]]},
+    ),
     ("F.batch_norm(x, None, None, training=True)", {"x": [[1.0, 0.0], [1.0, NAN], [1.0, 2.0]]}),
     ("F.interpolate(x.reshape(1, 1, 3), size=2, mode='linear', align_corners=True)", {"x": [0.0, INF, NAN]}),
     # At the poles the slope is any huge number.
     ("torch.digamma(x)", {"x": [NAN, INF, -INF, 0.0, -0.0, 1.0, 0.5, -0.5, 2.0, 25.0, 1e-10]}),
     *((f"x.kthvalue({k}, -1)", {"x": row}) for k in (1, 2) for row in ([NAN, 1.0, 2.0], [INF, -INF, 0.0])),
-    ("F.grid_sample(x.reshape(1, 1, 2, 2), y.reshape(1, 1, 3, 2), align_corners=True)", {
-        "x": [1.0, 2.0, 4.0, 7.0], "y": [-1.0, -1.0, 0.0, 0.5, NAN, 0.0]}),
-    *((f"torch.special.{name}(x, {n})", {"x": [-2.0, -1.0, -0.4, 0.3, 0.9, 1.0, 1.5]})
-      for name in POLYNOMIALS for n in (-1, 0, 1, 4, 6)),
-    ("x.nan_to_num().log()", {"x": [NAN, 0.0, INF]}), ("x.max()", {"x": [[1.0, 2.0], [2.0, 2.0]]}),
+    (
+        "F.grid_sample(x.reshape(1, 1, 2, 2), y.reshape(1, 1, 3, 2), align_corners=True)",
+        {"x": [1.0, 2.0, 4.0, 7.0], "y": [-1.0, -1.0, 0.0, 0.5, NAN, 0.0]},
+    ),
+    *(
+        (f"torch.special.{name}(x, {n})", {"x": [-2.0, -1.0, -0.4, 0.3, 0.9, 1.0, 1.5]})
+        for name in POLYNOMIALS
+        for n in (-1, 0, 1, 4, 6)
+    ),
+    ("x.nan_to_num().log()", {"x": [NAN, 0.0, INF]}),
+    ("x.max()", {"x": [[1.0, 2.0], [2.0, 2.0]]}),
     ("torch.cross(x, y, dim=0)", {"x": [0.0, INF, 1.0], "y": [1.0, 0.0, NAN]}),
     ("torch.trapezoid(x, y)", {"x": [1.0, NAN, 2.0], "y": [0.0, 0.0, INF]}),
     ("torch.corrcoef(x)", {"x": [[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]]}),
-    ("torch.sum(x)", {"x": []}), ("torch.prod(x)", {"x": []}), ("torch.mean(x)", {"x": []}),
-    ("torch.nansum(x)", {"x": []}), ("torch.norm(x)", {"x": []}), ("torch.logsumexp(x, 0)", {"x": []}),
+    ("torch.sum(x)", {"x": []}),
+    ("torch.prod(x)", {"x": []}),
+    ("torch.mean(x)", {"x": []}),
+    ("torch.nansum(x)", {"x": []}),
+    ("torch.norm(x)", {"x": []}),
+    ("torch.logsumexp(x, 0)", {"x": []}),
 ]
 
 

@@ -23,10 +23,12 @@ def written_out(x, w, stride, padding, dilation, groups):
     out = np.zeros((len(x), len(w), *sizes))
     each, made = w.shape[1], len(w) // groups
     for o in range(len(w)):
-        part = x[:, o // made * each:][:, :each]
+        part = x[:, o // made * each :][:, :each]
         for at in itertools.product(*map(range, sizes)):
-            cut = tuple(slice(i * stride, i * stride + dilation * (k - 1) + 1, dilation)
-                        for i, k in zip(at, w.shape[2:], strict=True))
+            cut = tuple(
+                slice(i * stride, i * stride + dilation * (k - 1) + 1, dilation)
+                for i, k in zip(at, w.shape[2:], strict=True)
+            )
             products = part[(slice(None), slice(None), *cut)] * w[o]
             out[(slice(None), o, *at)] = products.sum(axis=tuple(range(1, n + 2)))
     return out
@@ -46,8 +48,12 @@ def test_values(n, window):
 def test_derivatives(window, derivatives):
     x, w, b = RNG.normal(size=(2, 2, 5)), RNG.normal(size=(4, 2 // window[3], 2)), RNG.normal(size=4)
     derivatives(lambda *a: F.conv1d(*a, *window), x, w, b)
-    derivatives(lambda *a: F.conv_transpose1d(*a, stride=window[0], padding=min(window[1], 1), dilation=window[2]),
-                x, RNG.normal(size=(2, 2, 2)), RNG.normal(size=2))
+    derivatives(
+        lambda *a: F.conv_transpose1d(*a, stride=window[0], padding=min(window[1], 1), dilation=window[2]),
+        x,
+        RNG.normal(size=(2, 2, 2)),
+        RNG.normal(size=2),
+    )
 
 
 SHAPES = {
@@ -83,7 +89,7 @@ def test_third_order():
 def test_parts_of_a_large_batch_add_up():
     x, w = RNG.normal(size=(9, 8, 40, 40)), RNG.normal(size=(4, 8, 5, 5))
     got = F.conv2d(torch.tensor(x), torch.tensor(w, requires_grad=True))
-    one = [F.conv2d(torch.tensor(x[i:i + 1]), torch.tensor(w)).numpy() for i in range(9)]
+    one = [F.conv2d(torch.tensor(x[i : i + 1]), torch.tensor(w)).numpy() for i in range(9)]
     np.testing.assert_allclose(got.detach().numpy(), np.concatenate(one), atol=1e-10)
 
 

@@ -35,8 +35,16 @@ BY_FAMILY = generated.every_case()
 # Records with a rule but nothing to compare: they raise on purpose, replace a value by one drawn at random, or round
 # to float32, where differences say nothing (the parity scripts have casts).
 WITHOUT_CASE = {
-    "once", "redraw", "heaviside", "native_channel_shuffle", "cast",
-    "mkldnn_rnn_layer", "unique2", "cdist_backward", "pdist_backward", "where_mixed",
+    "once",
+    "redraw",
+    "heaviside",
+    "native_channel_shuffle",
+    "cast",
+    "mkldnn_rnn_layer",
+    "unique2",
+    "cdist_backward",
+    "pdist_backward",
+    "where_mixed",
 }
 
 
@@ -128,7 +136,7 @@ def test_of_integers(name: str) -> None:
 @pytest.mark.parametrize("name", composed.CASTS)
 def test_the_gradient_of_a_cast_is_cast_back(name: str) -> None:
     for function, *arrays in composed.CASTS[name]:
-        x, = leaves(arrays, "plain")
+        (x,) = leaves(arrays, "plain")
         out = function(x)
         assert out.requires_grad == out.is_floating_point()
         if out.requires_grad:

@@ -36,8 +36,12 @@ def test_derivatives(mode, padding, corners, derivatives):
 
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 def test_derivatives_of_volumes(padding, derivatives):
-    derivatives(lambda a, g: F.grid_sample(a, g, padding_mode=padding, align_corners=False),
-                RNG.normal(size=(1, 1, 2, 3, 2)), RNG.uniform(-1.4, 1.4, size=(1, 1, 2, 1, 3)), tolerance=1e-5)
+    derivatives(
+        lambda a, g: F.grid_sample(a, g, padding_mode=padding, align_corners=False),
+        RNG.normal(size=(1, 1, 2, 3, 2)),
+        RNG.uniform(-1.4, 1.4, size=(1, 1, 2, 1, 3)),
+        tolerance=1e-5,
+    )
 
 
 @pytest.mark.parametrize("corners", [True, False])
@@ -51,8 +55,9 @@ def test_the_identity_map_samples_the_image(corners):
 @pytest.mark.parametrize("n", [2, 3])
 def test_affine_derivatives(n, derivatives):
     size = (2, 1, 2, 3, 1)[: n + 2]
-    derivatives(lambda t: F.affine_grid(t, size, align_corners=False) ** 2, RNG.normal(size=(2, n, n + 1)),
-                tolerance=1e-5)
+    derivatives(
+        lambda t: F.affine_grid(t, size, align_corners=False) ** 2, RNG.normal(size=(2, n, n + 1)), tolerance=1e-5
+    )
 
 
 def test_empty_batches():

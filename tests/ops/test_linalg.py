@@ -28,9 +28,21 @@ def test_prints_what_pytorch_prints(expression, printed, printed_by_gradtrace):
     assert printed_by_gradtrace(expression) == printed
 
 
-@pytest.mark.parametrize("name", [
-    "inv", "det", "slogdet", "matrix_exp", "lu", "lu_factor", "qr", "pinv", "svdvals", "cond",
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "inv",
+        "det",
+        "slogdet",
+        "matrix_exp",
+        "lu",
+        "lu_factor",
+        "qr",
+        "pinv",
+        "svdvals",
+        "cond",
+    ],
+)
 @pytest.mark.parametrize("shape", [(1, 1), (3, 3), (2, 2, 2)])
 def test_functions_of_a_square_matrix(name, shape, derivatives):
     derivatives(lambda a: getattr(L, name)(a), matrix(*shape), tolerance=1e-4)
@@ -50,22 +62,37 @@ def test_matrix_power(power, derivatives):
     derivatives(lambda a: L.matrix_power(a, power), a / 3, tolerance=1e-4)
 
 
-@pytest.mark.parametrize(("a", "b", "left"), [
-    ((3, 3), (3,), True), ((3, 3), (3, 2), True), ((3, 3), (2, 3), False), ((2, 3, 3), (2, 3), True),
-    ((2, 3, 3), (3, 2), True), ((3, 3), (2, 3, 2), True),
-])
+@pytest.mark.parametrize(
+    ("a", "b", "left"),
+    [
+        ((3, 3), (3,), True),
+        ((3, 3), (3, 2), True),
+        ((3, 3), (2, 3), False),
+        ((2, 3, 3), (2, 3), True),
+        ((2, 3, 3), (3, 2), True),
+        ((3, 3), (2, 3, 2), True),
+    ],
+)
 def test_solve(a, b, left, derivatives):
     derivatives(lambda x, y: L.solve(x, y, left=left), matrix(*a), RNG.normal(size=b))
 
 
 @pytest.mark.parametrize("unit", [False, True])
 @pytest.mark.parametrize("upper", [False, True])
-@pytest.mark.parametrize(("a", "b", "left"), [
-    ((3, 3), (3, 2), True), ((3, 3), (2, 2, 3), False), ((2, 3, 3), (3, 2), True),
-])
+@pytest.mark.parametrize(
+    ("a", "b", "left"),
+    [
+        ((3, 3), (3, 2), True),
+        ((3, 3), (2, 2, 3), False),
+        ((2, 3, 3), (3, 2), True),
+    ],
+)
 def test_solve_triangular(a, b, left, upper, unit, derivatives):
-    derivatives(lambda x, y: L.solve_triangular(x, y, upper=upper, left=left, unitriangular=unit), matrix(*a),
-                RNG.normal(size=b))
+    derivatives(
+        lambda x, y: L.solve_triangular(x, y, upper=upper, left=left, unitriangular=unit),
+        matrix(*a),
+        RNG.normal(size=b),
+    )
 
 
 @pytest.mark.parametrize("upper", [False, True])
@@ -74,8 +101,9 @@ def test_cholesky_family(upper, derivatives):
     derivatives(lambda x: torch.cholesky(symmetric(x), upper), matrix(2, 2, 2), tolerance=1e-5)
     triangle = torch.triu if upper else torch.tril
     derivatives(lambda x: torch.cholesky_inverse(triangle(x), upper), matrix(3, 3), tolerance=1e-5)
-    derivatives(lambda b, x: torch.cholesky_solve(b, triangle(x), upper), RNG.normal(size=(3, 2)), matrix(3, 3),
-                tolerance=1e-5)
+    derivatives(
+        lambda b, x: torch.cholesky_solve(b, triangle(x), upper), RNG.normal(size=(3, 2)), matrix(3, 3), tolerance=1e-5
+    )
 
 
 @pytest.mark.parametrize("transpose", [False, True])
@@ -86,7 +114,7 @@ def test_the_older_triangular_solve(upper, transpose, derivatives):
 
 def test_eigenvalues_and_vectors(derivatives):
     derivatives(lambda x: L.eigvalsh(symmetric(x)), matrix(3, 3), tolerance=1e-4)
-    derivatives(lambda x: [part ** 2 for part in L.eigh(symmetric(x))], matrix(2, 3, 3), tolerance=1e-4)
+    derivatives(lambda x: [part**2 for part in L.eigh(symmetric(x))], matrix(2, 3, 3), tolerance=1e-4)
     a = torch.tensor(positive(4))
     values, vectors = L.eigh(a)
     np.testing.assert_allclose(((vectors * values) @ vectors.mT).array, a.array, atol=1e-12)
@@ -96,7 +124,7 @@ def test_eigenvalues_and_vectors(derivatives):
 def test_singular_vectors(shape, derivatives):
     def invariant(a):
         u, s, vh = L.svd(a, full_matrices=False)
-        return u ** 2, s, vh ** 2, u @ (s.unsqueeze(-1) * vh)
+        return u**2, s, vh**2, u @ (s.unsqueeze(-1) * vh)
 
     derivatives(invariant, matrix(*shape), tolerance=1e-4)
     derivatives(lambda a: torch.svd(a)[2] ** 2, matrix(*shape), tolerance=1e-4)
@@ -112,15 +140,20 @@ def test_repeated_values_have_gradients_as_long_as_no_vector_is_asked_for():
     assert bool(zero.grad.isfinite().all())
 
 
-@pytest.mark.parametrize("values", [
-    [[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
-])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [[1.0, 2.0], [2.0, 4.0]],
+        [[0.0, 0.0], [0.0, 0.0]],
+        [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
+    ],
+)
 def test_the_determinant_of_a_singular_matrix(values):
     """PyTorch gives zeros, unless the pass is recorded: then the cofactors."""
     x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
-    plain, = torch.autograd.grad(L.det(x), x)
+    (plain,) = torch.autograd.grad(L.det(x), x)
     assert not bool(plain.any())
-    recorded, = torch.autograd.grad(L.det(x), x, create_graph=True)
+    (recorded,) = torch.autograd.grad(L.det(x), x, create_graph=True)
     a = np.array(values)
     for i, j in np.ndindex(a.shape):
         minor = np.delete(np.delete(a, i, 0), j, 1)

@@ -16,11 +16,24 @@ def test_prints_what_pytorch_prints(expression, printed, printed_by_gradtrace):
     assert printed_by_gradtrace(expression) == printed
 
 
-@pytest.mark.parametrize("shapes", [
-    ((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((2, 3), (3, 4)), ((2, 2, 3), (3, 2)), ((2, 3), (4, 3, 2)),
-    ((2, 2, 3), (2, 3, 2)), ((1, 2, 3), (2, 3, 2)), ((2, 2, 3), (1, 3, 2)), ((2, 1, 2, 3), (3, 3, 2)),
-    ((2, 2, 3), (3,)), ((3,), (2, 3, 2)), ((2, 0), (0, 2)),
-])
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((3,), (3,)),
+        ((3,), (3, 2)),
+        ((2, 3), (3,)),
+        ((2, 3), (3, 4)),
+        ((2, 2, 3), (3, 2)),
+        ((2, 3), (4, 3, 2)),
+        ((2, 2, 3), (2, 3, 2)),
+        ((1, 2, 3), (2, 3, 2)),
+        ((2, 2, 3), (1, 3, 2)),
+        ((2, 1, 2, 3), (3, 3, 2)),
+        ((2, 2, 3), (3,)),
+        ((3,), (2, 3, 2)),
+        ((2, 0), (0, 2)),
+    ],
+)
 def test_matmul(shapes, derivatives):
     left, right = arrays(*shapes)
     derivatives(lambda a, b: a @ b, left, right)
@@ -49,8 +62,11 @@ PRODUCTS = {
     "linear": (lambda a, b: torch.nn.functional.linear(a, b), (2, 2, 3), (4, 3)),
 }
 TERNARY = {
-    "addmm": ((2,), (2, 3), (3, 2)), "addmv": ((), (2, 3), (3,)), "addr": ((2, 3), (2,), (3,)),
-    "addbmm": ((2, 5), (3, 2, 4), (3, 4, 5)), "baddbmm": ((2, 5), (3, 2, 4), (3, 4, 5)),
+    "addmm": ((2,), (2, 3), (3, 2)),
+    "addmv": ((), (2, 3), (3,)),
+    "addr": ((2, 3), (2,), (3,)),
+    "addbmm": ((2, 5), (3, 2, 4), (3, 4, 5)),
+    "baddbmm": ((2, 5), (3, 2, 4), (3, 4, 5)),
 }
 
 
@@ -82,8 +98,24 @@ def test_pointwise_ternary(name, derivatives):
 
 
 EQUATIONS = [
-    "ij,jk->ik", "ij,ij->", "ij->ji", "ij->", "i,j->ij", "ij,j->i", "ij,kj->ik", "bi,bi->b", "i,ij,j->", "ij,jk,kl->il",
-    "bij,bjk->bik", "bhid,bhjd->bhij", "i,i->i", "ijk->ik", "ij,jk->k", "i,j,k->kji", "ij,k->ij", "ij,jk",
+    "ij,jk->ik",
+    "ij,ij->",
+    "ij->ji",
+    "ij->",
+    "i,j->ij",
+    "ij,j->i",
+    "ij,kj->ik",
+    "bi,bi->b",
+    "i,ij,j->",
+    "ij,jk,kl->il",
+    "bij,bjk->bik",
+    "bhid,bhjd->bhij",
+    "i,i->i",
+    "ijk->ik",
+    "ij,jk->k",
+    "i,j,k->kji",
+    "ij,k->ij",
+    "ij,jk",
 ]
 SIZES = {"i": 2, "j": 3, "k": 4, "l": 2, "b": 2, "h": 1, "d": 3}
 
@@ -97,10 +129,19 @@ def test_einsum(equation, derivatives):
     derivatives(lambda *t: torch.einsum(equation, *t), *values)
 
 
-@pytest.mark.parametrize(("equation", "shapes"), [
-    ("ii->i", ((3, 3),)), ("ii->", ((3, 3),)), ("iji->j", ((2, 3, 2),)),
-    ("...ij,...jk->...ik", ((2, 1, 3, 4), (3, 4, 5))), ("b...,b...->...", ((2, 3), (2, 1))),
-    ("ij...->...", ((2, 3, 4),)), ("ijij->", ((2, 3, 2, 3),)), ("ij,jk->ik", ((2, 1), (3, 4))), ("i,->i", ((3,), ())),
-])
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("ii->i", ((3, 3),)),
+        ("ii->", ((3, 3),)),
+        ("iji->j", ((2, 3, 2),)),
+        ("...ij,...jk->...ik", ((2, 1, 3, 4), (3, 4, 5))),
+        ("b...,b...->...", ((2, 3), (2, 1))),
+        ("ij...->...", ((2, 3, 4),)),
+        ("ijij->", ((2, 3, 2, 3),)),
+        ("ij,jk->ik", ((2, 1), (3, 4))),
+        ("i,->i", ((3,), ())),
+    ],
+)
 def test_einsum_with_diagonals_and_broadcasting(equation, shapes, derivatives):
     derivatives(lambda *t: torch.einsum(equation, *t), *arrays(*shapes))

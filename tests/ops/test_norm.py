@@ -32,8 +32,13 @@ def test_values():
 DERIVATIVES = {
     "batch_norm": ((3, 2, 2), 2, lambda x, w, b: F.batch_norm(x, None, None, w, b, True)),
     "batch_norm of rows": ((4, 2), 2, lambda x, w, b: F.batch_norm(x, None, None, w, b, True)),
-    "batch_norm fixed": ((2, 2, 2), 2, lambda x, w, b: F.batch_norm(
-        x, torch.tensor([0.5, 1.0], dtype=torch.float64), torch.tensor([2.0, 0.3], dtype=torch.float64), w, b)),
+    "batch_norm fixed": (
+        (2, 2, 2),
+        2,
+        lambda x, w, b: F.batch_norm(
+            x, torch.tensor([0.5, 1.0], dtype=torch.float64), torch.tensor([2.0, 0.3], dtype=torch.float64), w, b
+        ),
+    ),
     "layer_norm": ((2, 2, 3), (2, 3), lambda x, w, b: F.layer_norm(x, (2, 3), w, b)),
     "layer_norm of all": ((3,), (3,), lambda x, w, b: F.layer_norm(x, (3,), w, b)),
     "group_norm": ((2, 4, 2), 4, lambda x, w, b: F.group_norm(x, 2, w, b)),
@@ -50,8 +55,14 @@ def test_derivatives(name, derivatives):
     derivatives(function, RNG.normal(size=shape), RNG.normal(size=weights), RNG.normal(size=weights), tolerance=1e-5)
 
 
-@pytest.mark.parametrize("function", [lambda x: F.batch_norm(x, None, None, training=True),
-                                      lambda x: F.layer_norm(x, (2,)), lambda x: F.group_norm(x, 2)])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: F.batch_norm(x, None, None, training=True),
+        lambda x: F.layer_norm(x, (2,)),
+        lambda x: F.group_norm(x, 2),
+    ],
+)
 def test_derivatives_without_weights(function, derivatives):
     derivatives(function, RNG.normal(size=(3, 4, 2)), tolerance=1e-5)
 

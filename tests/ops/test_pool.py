@@ -20,8 +20,12 @@ def apart(*shape):
     return RNG.permutation(np.arange(np.prod(shape)) * 0.37).reshape(shape)
 
 
-WINDOWS = [{"kernel_size": 2}, {"kernel_size": 3, "stride": 2, "padding": 1}, {"kernel_size": 3, "stride": 1},
-           {"kernel_size": 2, "stride": 3, "ceil_mode": True}]
+WINDOWS = [
+    {"kernel_size": 2},
+    {"kernel_size": 3, "stride": 2, "padding": 1},
+    {"kernel_size": 3, "stride": 1},
+    {"kernel_size": 2, "stride": 3, "ceil_mode": True},
+]
 
 
 @pytest.mark.parametrize(("n", "window"), list(itertools.product([1, 2, 3], WINDOWS)))
@@ -39,8 +43,10 @@ def test_adaptive_derivatives(n, size, derivatives):
     derivatives(lambda a: getattr(F, f"adaptive_avg_pool{n}d")(a, size), x)
 
 
-@pytest.mark.parametrize(("kernel", "stride", "padding", "dilation"), [
-    (2, 2, 0, 1), (3, 2, 1, 1), (3, 1, 1, 2), ((2, 3), (1, 2), (1, 1), (2, 1))])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "padding", "dilation"),
+    [(2, 2, 0, 1), (3, 2, 1, 1), (3, 1, 1, 2), ((2, 3), (1, 2), (1, 1), (2, 1))],
+)
 def test_maxima_and_where_they_are(kernel, stride, padding, dilation):
     x = RNG.integers(0, 4, size=(2, 3, 7, 8)).astype(float)  # many ties
     x[0, 0, 2, 2:4] = np.nan

@@ -31,8 +31,22 @@ def test_derivatives_over_everything(name, shape, derivatives):
 
 
 SEVERAL = ["sum", "mean", "var", "std", "amax", "amin", "logsumexp", "nansum", "var_mean", "std_mean"]
-SINGLE = ["prod", "max", "min", "median", "mode", "softmax", "log_softmax", "cumsum", "cumprod", "cummax", "cummin",
-          "logcumsumexp", "quantile", "aminmax"]
+SINGLE = [
+    "prod",
+    "max",
+    "min",
+    "median",
+    "mode",
+    "softmax",
+    "log_softmax",
+    "cumsum",
+    "cumprod",
+    "cummax",
+    "cummin",
+    "logcumsumexp",
+    "quantile",
+    "aminmax",
+]
 
 
 def call_over(name, dim, keepdim):
@@ -73,8 +87,9 @@ def test_norms(p, derivatives):
 @pytest.mark.parametrize("ord", ["fro", "nuc", 1, -1, 2, -2, float("inf"), -float("inf")])
 def test_matrix_norms(ord, derivatives):
     derivatives(lambda a: torch.linalg.matrix_norm(a, ord), RNG.normal(size=(2, 3, 4)), tolerance=1e-5)
-    derivatives(lambda a: torch.linalg.matrix_norm(a, ord, dim=(2, 0), keepdim=True), RNG.normal(size=(2, 3, 4)),
-                tolerance=1e-5)
+    derivatives(
+        lambda a: torch.linalg.matrix_norm(a, ord, dim=(2, 0), keepdim=True), RNG.normal(size=(2, 3, 4)), tolerance=1e-5
+    )
 
 
 COMPOSED = {

@@ -13,8 +13,16 @@ def test_prints_what_pytorch_prints(expression, printed, printed_by_gradtrace):
     assert printed_by_gradtrace(expression) == printed
 
 
-MODES = [("nearest", 1), ("nearest-exact", 2), ("nearest", 3), ("area", 2), ("linear", 1), ("bilinear", 2),
-         ("trilinear", 3), ("bicubic", 2)]
+MODES = [
+    ("nearest", 1),
+    ("nearest-exact", 2),
+    ("nearest", 3),
+    ("area", 2),
+    ("linear", 1),
+    ("bilinear", 2),
+    ("trilinear", 3),
+    ("bicubic", 2),
+]
 
 
 @pytest.mark.parametrize(("mode", "n"), MODES)
@@ -59,7 +67,14 @@ def test_shuffles(derivatives):
 
 def test_results_have_a_storage_of_their_own():
     x = torch.ones(1, 2, 2, 2)
-    for out in (F.pixel_shuffle(x, 1), F.pixel_unshuffle(x, 1), F.channel_shuffle(x, 1), F.unfold(x, 1),
-                F.interpolate(x, size=2), F.interpolate(x, size=2, mode="bilinear"), F.avg_pool2d(x, 1)):
+    for out in (
+        F.pixel_shuffle(x, 1),
+        F.pixel_unshuffle(x, 1),
+        F.channel_shuffle(x, 1),
+        F.unfold(x, 1),
+        F.interpolate(x, size=2),
+        F.interpolate(x, size=2, mode="bilinear"),
+        F.avg_pool2d(x, 1),
+    ):
         out.zero_()
     assert x.sum().item() == 8

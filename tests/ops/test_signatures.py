@@ -21,12 +21,21 @@ def test_every_line_reads_back_as_it_stands():
             assert starred == ("*" in signatures.words_of(signature.text)), (table, name)
 
 
-@pytest.mark.parametrize(("table", "name", "args", "named"), [
-    ("m", "sum", (), {}), ("m", "sum", (0,), {"keepdim": True}), ("m", "sum", ((0, 1),), {}), ("m", "view", (2, 3), {}),
-    ("m", "sum", (), {"axis": 0, "keepdims": True}), ("m", "clamp", (0,), {"max": 1.5}), ("m", "permute", (1, 0), {}),
-    ("f", "zeros", ((2, 3),), {"dtype": torch.float64}), ("f", "cat", ([],), {"dim": 0}),
-    ("l", "det", (), {"A": torch.ones(1)}),
-])
+@pytest.mark.parametrize(
+    ("table", "name", "args", "named"),
+    [
+        ("m", "sum", (), {}),
+        ("m", "sum", (0,), {"keepdim": True}),
+        ("m", "sum", ((0, 1),), {}),
+        ("m", "view", (2, 3), {}),
+        ("m", "sum", (), {"axis": 0, "keepdims": True}),
+        ("m", "clamp", (0,), {"max": 1.5}),
+        ("m", "permute", (1, 0), {}),
+        ("f", "zeros", ((2, 3),), {"dtype": torch.float64}),
+        ("f", "cat", ([],), {"dim": 0}),
+        ("l", "det", (), {"A": torch.ones(1)}),
+    ],
+)
 def test_a_call_that_fits(table, name, args, named):
     given = args if table == "m" or name in ("zeros", "cat", "det") else (torch.ones(2), *args)
     assert signatures.refusal(table, name, given, named) == ""

@@ -10,8 +10,13 @@ import pytest
 
 import gradtrace as torch
 
-AT = np.concatenate([np.random.default_rng(0).uniform(-7, 7, 20_000), np.random.default_rng(1).uniform(-28, 28, 5_000),
-                     [0.0, 5e-324, 1e-300, 0.25, 0.5, 0.84375, 1.25, 1 / 0.35, 28.0]])
+AT = np.concatenate(
+    [
+        np.random.default_rng(0).uniform(-7, 7, 20_000),
+        np.random.default_rng(1).uniform(-28, 28, 5_000),
+        [0.0, 5e-324, 1e-300, 0.25, 0.5, 0.84375, 1.25, 1 / 0.35, 28.0],
+    ]
+)
 
 
 @pytest.mark.parametrize(("function", "exact", "ulps"), [(torch.erf, math.erf, 2), (torch.erfc, math.erfc, 4)])

@@ -12,8 +12,14 @@ from gradtrace.static.pairs import paired
 
 def test_within_two_units_in_the_last_place():
     rng = np.random.default_rng(0)
-    x = np.concatenate([rng.normal(size=20000) * 1.5, rng.normal(size=5000) * 1e-3, np.linspace(-7, 7, 4001),
-                        np.logspace(-300, 0, 300)])
+    x = np.concatenate(
+        [
+            rng.normal(size=20000) * 1.5,
+            rng.normal(size=5000) * 1e-3,
+            np.linspace(-7, 7, 4001),
+            np.logspace(-300, 0, 300),
+        ]
+    )
     want = np.array([math.erf(v) for v in x])
     got = gt.erf(gt.tensor(x)).numpy()
     assert np.max(np.abs(got - want) / np.spacing(np.abs(want))) <= 2

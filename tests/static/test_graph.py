@@ -118,8 +118,12 @@ def test_gradients_weighed_and_missing(graph):
 def test_a_frozen_graph_refuses_change(graph):
     x = tf.constant(1.0)
     graph.finalize()
-    for change in (lambda: tf.constant(2.0), lambda: x + 1.0, lambda: tf.placeholder(tf.float32),
-                   lambda: tf.gradients(x, [x])):
+    for change in (
+        lambda: tf.constant(2.0),
+        lambda: x + 1.0,
+        lambda: tf.placeholder(tf.float32),
+        lambda: tf.gradients(x, [x]),
+    ):
         with pytest.raises(RuntimeError, match="finalized"):
             change()
     assert tf.Session().run(x) == 1.0 and names(graph) == ["Const"]
@@ -190,8 +194,7 @@ def test_a_placeholder_without_a_shape_takes_any(graph):
     x, y = tf.placeholder("float"), tf.placeholder("float", name="y")
     cost = tf.reduce_sum(tf.pow(x - y, 2)) / 2
     product = tf.matmul(x, [[1.0], [2.0]])
-    assert (str(x), cost.shape, product.shape) == (
-        'Tensor("Placeholder:0", shape=<unknown>, dtype=float32)', (), None)
+    assert (str(x), cost.shape, product.shape) == ('Tensor("Placeholder:0", shape=<unknown>, dtype=float32)', (), None)
     (slope,) = tf.gradients(cost, [x])
     with tf.Session() as session:
         assert session.run([cost, slope], {x: 3, y: 1}) == [2.0, 2.0]

@@ -159,13 +159,16 @@ def test_a_custom_function():
     assert run(5.0) == (50.0, 20.0)
 
 
-@pytest.mark.parametrize("function", [
-    lambda x: x if x > 0 else -x,
-    lambda x: x * float(x),
-    lambda x: x * x.item(),
-    lambda x: x * x.detach().numpy(),
-    lambda x: gt.ones(5)[x.long()] * x,
-])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x if x > 0 else -x,
+        lambda x: x * float(x),
+        lambda x: x * x.item(),
+        lambda x: x * x.detach().numpy(),
+        lambda x: gt.ones(5)[x.long()] * x,
+    ],
+)
 def test_what_depends_on_a_value_is_refused(function):
     with pytest.raises(UnsupportedError, match="cannot be frozen"):
         static.trace(function, {"x": 2.0})
@@ -251,6 +254,7 @@ def test_a_constant_that_gives_the_shape_stays(eager):
         return (-x * gt.full((3, 4), 2.0, dtype=gt.float64) / gt.full((2, 3, 4), 4.0, dtype=gt.float64) * w).sum()
 
     inputs = {"x": np.arange(4.0), "w": np.float64(3.0)}
-    for got, want in zip(static.program(plan_of(function, **inputs))(*inputs.values()), eager(function, **inputs),
-                         strict=True):
+    for got, want in zip(
+        static.program(plan_of(function, **inputs))(*inputs.values()), eager(function, **inputs), strict=True
+    ):
         np.testing.assert_array_equal(got, want)

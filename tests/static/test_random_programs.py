@@ -11,15 +11,58 @@ from gradtrace import static
 
 F = gt.nn.functional
 ONE = [
-    gt.exp, gt.log, gt.sin, gt.sqrt, gt.abs, gt.tanh, gt.sigmoid, gt.relu, gt.erf, gt.neg, gt.square, gt.atan, gt.log1p,
-    gt.expm1, gt.reciprocal, gt.rsqrt, gt.sign, gt.floor, gt.round, gt.erfc, gt.cosh, F.softplus, F.gelu, F.silu, F.elu,
-    F.leaky_relu, lambda a: a**0.5, lambda a: a**3, lambda a: a**-1, lambda a: 1 / a, lambda a: 2 - a, lambda a: a * 1,
-    lambda a: a / 4, lambda a: -a, lambda a: a - 0.0, lambda a: a + 0, lambda a: gt.clamp(a, -1, 1), lambda a: 2**a,
+    gt.exp,
+    gt.log,
+    gt.sin,
+    gt.sqrt,
+    gt.abs,
+    gt.tanh,
+    gt.sigmoid,
+    gt.relu,
+    gt.erf,
+    gt.neg,
+    gt.square,
+    gt.atan,
+    gt.log1p,
+    gt.expm1,
+    gt.reciprocal,
+    gt.rsqrt,
+    gt.sign,
+    gt.floor,
+    gt.round,
+    gt.erfc,
+    gt.cosh,
+    F.softplus,
+    F.gelu,
+    F.silu,
+    F.elu,
+    F.leaky_relu,
+    lambda a: a**0.5,
+    lambda a: a**3,
+    lambda a: a**-1,
+    lambda a: 1 / a,
+    lambda a: 2 - a,
+    lambda a: a * 1,
+    lambda a: a / 4,
+    lambda a: -a,
+    lambda a: a - 0.0,
+    lambda a: a + 0,
+    lambda a: gt.clamp(a, -1, 1),
+    lambda a: 2**a,
     lambda a: a % 2,
 ]
 TWO = [
-    lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b, lambda a, b: a**b, gt.maximum,
-    gt.minimum, gt.atan2, gt.fmod, lambda a, b: gt.where(a > b, a, b), lambda a, b: gt.where(a < 0, b, a * b),
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a * b,
+    lambda a, b: a / b,
+    lambda a, b: a**b,
+    gt.maximum,
+    gt.minimum,
+    gt.atan2,
+    gt.fmod,
+    lambda a, b: gt.where(a > b, a, b),
+    lambda a, b: gt.where(a < 0, b, a * b),
 ]
 ODD = [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, math.inf, -math.inf, math.nan, 1e300, -1e-308, 3.7, -2.5, 0.3, -0.7]
 SHAPES = [((80, 90), (80, 90)), ((80, 90), (90,)), ((80, 90), ()), ((70, 1), (1, 80)), ((9000,), (9000,))]
@@ -45,8 +88,10 @@ def function_of(node):
 
 
 def eager(function, x, w):
-    leaves = [gt.tensor(v, requires_grad=True) if np.ndim(v) else gt.tensor(float(v), dtype=gt.float64).requires_grad_()
-              for v in (x, w)]
+    leaves = [
+        gt.tensor(v, requires_grad=True) if np.ndim(v) else gt.tensor(float(v), dtype=gt.float64).requires_grad_()
+        for v in (x, w)
+    ]
     y = function(*leaves)
     grads = gt.autograd.grad(y.sum(), leaves, materialize_grads=True, create_graph=True)
     return [y.detach().numpy(), *(g.detach().numpy() for g in grads)]

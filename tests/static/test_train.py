@@ -33,9 +33,13 @@ def test_a_variable_is_kept_from_run_to_run(graph):
 
 def test_what_does_not_fit_a_variable(graph):
     w = tf.Variable([1.0, 2.0])
-    for change, error in ((lambda: w.assign([1.0]), ValueError), (lambda: w.assign(tf.constant([1, 2])), TypeError),
-                          (lambda: tf.Variable(), ValueError), (lambda: tf.get_variable("Variable", [2]), ValueError),
-                          (lambda: tf.Variable(tf.placeholder(tf.float32, [None])), ValueError)):
+    for change, error in (
+        (lambda: w.assign([1.0]), ValueError),
+        (lambda: w.assign(tf.constant([1, 2])), TypeError),
+        (lambda: tf.Variable(), ValueError),
+        (lambda: tf.get_variable("Variable", [2]), ValueError),
+        (lambda: tf.Variable(tf.placeholder(tf.float32, [None])), ValueError),
+    ):
         with pytest.raises(error):
             change()
     with pytest.raises(ValueError, match="outside of while_loop"):
@@ -111,12 +115,16 @@ def adam(g, t, state):
     return 0.1 * np.sqrt(1 - 0.999**t) / (1 - 0.9**t) * state["m"] / (np.sqrt(state["v"]) + 1e-8)
 
 
-@pytest.mark.parametrize(("optimizer", "rule", "tolerance"), [
-    (lambda: tf.train.GradientDescentOptimizer(0.1), lambda g, t, state: 0.1 * g, 1e-14),
-    (lambda: tf.train.MomentumOptimizer(0.1, 0.9), momentum(False), 1e-14),
-    (lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True), momentum(True), 1e-14),
-    (lambda: tf.train.AdamOptimizer(0.1), adam, 1e-4),  # the powers of beta are float32, as in TensorFlow
-], ids=["descent", "momentum", "nesterov", "adam"])
+@pytest.mark.parametrize(
+    ("optimizer", "rule", "tolerance"),
+    [
+        (lambda: tf.train.GradientDescentOptimizer(0.1), lambda g, t, state: 0.1 * g, 1e-14),
+        (lambda: tf.train.MomentumOptimizer(0.1, 0.9), momentum(False), 1e-14),
+        (lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True), momentum(True), 1e-14),
+        (lambda: tf.train.AdamOptimizer(0.1), adam, 1e-4),  # the powers of beta are float32, as in TensorFlow
+    ],
+    ids=["descent", "momentum", "nesterov", "adam"],
+)
 def test_optimisers_by_hand(optimizer, rule, tolerance):
     np.testing.assert_allclose(optimised(optimizer()), by_hand(rule), rtol=tolerance)
 

@@ -78,8 +78,14 @@ def test_dtypes_and_shapes():
 
 @pytest.mark.parametrize(
     ("text", "label", "constants"),
-    [("y = 2 - x", "sub 2", [0]), ("y = x - 2", "sub 2", [1]), ("y = 2 ** x", "pow 2", [0]),
-     ("y = x ** 2", "pow 2", [1]), ("y = 2 / x", None, [0]), ("y = x * 0.5", "mul 0.5", [1])],
+    [
+        ("y = 2 - x", "sub 2", [0]),
+        ("y = x - 2", "sub 2", [1]),
+        ("y = 2 ** x", "pow 2", [0]),
+        ("y = x ** 2", "pow 2", [1]),
+        ("y = 2 / x", None, [0]),
+        ("y = x * 0.5", "mul 0.5", [1]),
+    ],
 )
 def test_constants_stand_where_the_source_has_them(text, label, constants):
     t = trace(text, x=leaf(3.0))
@@ -96,8 +102,9 @@ def test_options_are_named():
 
 
 def test_notes_say_why_a_gradient_is_none():
-    t = trace("a = x * 2\nd = x.detach()\nz = w * 1\ny = a * c", x=leaf(1.0), w=leaf(2.0),
-              c=leaf(1.0, requires_grad=False))
+    t = trace(
+        "a = x * 2\nd = x.detach()\nz = w * 1\ny = a * c", x=leaf(1.0), w=leaf(2.0), c=leaf(1.0, requires_grad=False)
+    )
     notes = {tensor.label: tensor.grad_note for tensor in t.tensors}
     assert notes["x"] == ""
     assert notes["a"] == "non-leaf: not retained (--retain-grad)"
@@ -118,7 +125,9 @@ def test_retained_gradients():
 def test_kinds_of_leaves():
     t = trace("y = x * d * torch.tensor(2.0)", x=leaf(1.0), d=leaf(1.0, requires_grad=False))
     assert {tensor.label: tensor.kind for tensor in t.tensors if tensor.op is None} == {
-        "x": "leaf", "d": "data", "torch.tensor(2.0)": "constant",
+        "x": "leaf",
+        "d": "data",
+        "torch.tensor(2.0)": "constant",
     }
 
 
@@ -132,7 +141,10 @@ def test_saved_values_and_their_release():
     done.root.backward()
     after = capture(done, [done.root], 1)
     assert {f.name: f.freed for f in after.functions} == {
-        "AddBackward0": False, "ExpBackward0": True, "MulBackward0": True, "AccumulateGrad": False,
+        "AddBackward0": False,
+        "ExpBackward0": True,
+        "MulBackward0": True,
+        "AccumulateGrad": False,
     }
     assert [f.saved for f in after.functions] == [f.saved for f in before.functions]
 
@@ -149,8 +161,11 @@ class TwoResults(Function):
 
 
 def test_a_custom_function_with_two_results():
-    t = trace("p, q = f(x)\ny = p * q".replace("p, q = f(x)", "pq = f(x)\np = pq[0]\nq = pq[1]"), x=leaf(2.0),
-              f=TwoResults.apply)
+    t = trace(
+        "p, q = f(x)\ny = p * q".replace("p, q = f(x)", "pq = f(x)\np = pq[0]\nq = pq[1]"),
+        x=leaf(2.0),
+        f=TwoResults.apply,
+    )
     op = t.operations[0]
     assert (op.name, op.grad_fn, len(op.outputs)) == ("TwoResults", "TwoResultsBackward", 2)
     function = t.functions[op.function]
@@ -189,7 +204,10 @@ def test_a_training_loop_keeps_one_leaf_and_the_last_step():
     w, x = leaf(5.0), leaf(2.0, requires_grad=False)
     done = run(
         "for i in range(4):\n    loss = (w * x - 6) ** 2\n    loss.backward()\n    with torch.no_grad():\n"
-        "        w -= 0.01 * w.grad\n    w.grad.zero_()\nroot = loss", w=w, x=x)
+        "        w -= 0.01 * w.grad\n    w.grad.zero_()\nroot = loss",
+        w=w,
+        x=x,
+    )
     t = capture(done, [done.root], 0)
     assert [tensor.label for tensor in t.tensors if tensor.kind == "leaf"] == ["w"]
     assert len(t.operations) == 3
@@ -242,9 +260,15 @@ def test_a_loop_shows_as_a_pattern(names, length):
 
 @pytest.mark.parametrize(
     ("text", "operands"),
-    [("a + 1", ["a", "1"]), ("x.mul(torch.ones(2))", ["x", "torch.ones(2)"]),
-     ("torch.where(m, x, 0.)", ["m", "x", "0."]), ("torch.nn.functional.relu(x)", ["x"]),
-     ("torch.cat([a, f(b)])", ["a", "f(b)"]), ("x[i]", []), ("(", [])],
+    [
+        ("a + 1", ["a", "1"]),
+        ("x.mul(torch.ones(2))", ["x", "torch.ones(2)"]),
+        ("torch.where(m, x, 0.)", ["m", "x", "0."]),
+        ("torch.nn.functional.relu(x)", ["x"]),
+        ("torch.cat([a, f(b)])", ["a", "f(b)"]),
+        ("x[i]", []),
+        ("(", []),
+    ],
 )
 def test_operands_as_written(text, operands):
     assert operand_texts(text, {"torch": type("module", (), {})(), "x": leaf(1.0)}) == operands
@@ -261,7 +285,9 @@ def test_targets_indices_and_masks_are_operands():
     t = trace(
         "logits = x[i]\nmasked = x.masked_fill(m, 0.0)\nloss = torch.nn.functional.cross_entropy(logits, goal)\n"
         "y = loss + masked.sum()",
-        x=leaf([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), i=gradtrace.tensor([0, 2]), goal=gradtrace.tensor([1, 0]),
+        x=leaf([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]),
+        i=gradtrace.tensor([0, 2]),
+        goal=gradtrace.tensor([1, 0]),
         m=gradtrace.tensor([[True, False], [False, True], [False, False]]),
     )
     used = {op.name: [t.tensors[o.tensor].label for o in op.inputs if o.tensor is not None] for op in t.operations}
@@ -278,16 +304,27 @@ def test_a_step_after_backward_leaves_the_graph_as_it_was():
     gradtrace.optim.SGD(model.parameters(), lr=0.1).step()
     t = capture(done, [done.root], 1)
     assert [f.name for f in t.functions] == [
-        "TBackward0", "AddmmBackward0", "SumBackward0", "AccumulateGrad", "AccumulateGrad", "AccumulateGrad",
+        "TBackward0",
+        "AddmmBackward0",
+        "SumBackward0",
+        "AccumulateGrad",
+        "AccumulateGrad",
+        "AccumulateGrad",
     ]
 
 
 @pytest.mark.parametrize(
     ("text", "label"),
-    [("y = torch.addmm(b, x, x)", "addmm"), ("y = torch.add(x, x, alpha=2)", "add alpha=2"),
-     ("y = x.softmax(-1)", "softmax dim=1"), ("y = x.to(torch.float32)", "to dtype=float32"), ("y = x.std()", "std"),
-     ("y = x.reshape(4)", "view shape=(4,)"), ("y = x.sort(dim=0).values", "sort dim=0"),
-     ("y = x[:, k]", "index indices=(:, tensor)")],
+    [
+        ("y = torch.addmm(b, x, x)", "addmm"),
+        ("y = torch.add(x, x, alpha=2)", "add alpha=2"),
+        ("y = x.softmax(-1)", "softmax dim=1"),
+        ("y = x.to(torch.float32)", "to dtype=float32"),
+        ("y = x.std()", "std"),
+        ("y = x.reshape(4)", "view shape=(4,)"),
+        ("y = x.sort(dim=0).values", "sort dim=0"),
+        ("y = x[:, k]", "index indices=(:, tensor)"),
+    ],
 )
 def test_labels_leave_defaults_out(text, label):
     t = trace(text, backward=False, x=leaf([[1.0, 2.0], [3.0, 4.0]]), b=leaf([1.0, 1.0]), k=gradtrace.tensor([0]))

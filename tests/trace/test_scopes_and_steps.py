@@ -59,7 +59,10 @@ while True:
 z = y - 1
 """)
     assert [p[-1:] for p in (path(trace, i) for i in range(4))] == [
-        [("pass", "for i in range(3)", 0)], [("pass", "while True", 0)], [("pass", "while True", 0)], []
+        [("pass", "for i in range(3)", 0)],
+        [("pass", "while True", 0)],
+        [("pass", "while True", 0)],
+        [],
     ]
 
 
@@ -77,23 +80,31 @@ net = Net()
 y = net(torch.ones(1, 2))
 """)
     assert [(s.name, s.detail) for s in trace.scopes] == [
-        ("net", "Net"), ("net.layers", "Sequential"), ("net.layers.0", "Linear"), ("net.layers.1", "ReLU"),
+        ("net", "Net"),
+        ("net.layers", "Sequential"),
+        ("net.layers.0", "Linear"),
+        ("net.layers.1", "ReLU"),
     ]
     assert path(trace, len(trace.operations) - 1) == [("module", "net", None)]
 
 
 def test_steps_are_the_engines_order_with_what_flowed():
     watch = Watch()
-    trace = traced("""
+    trace = traced(
+        """
 import torch
 x = torch.tensor(2.0, requires_grad=True)
 y1 = x + 1
 y2 = 2 * x
 loss = (y1 - y2) ** 2
 loss.backward()
-""", watch)
-    seen = [(trace.functions[s.function].name, s.upstream[0].data, [v and v.data for v in s.downstream])
-            for s in trace.steps]
+""",
+        watch,
+    )
+    seen = [
+        (trace.functions[s.function].name, s.upstream[0].data, [v and v.data for v in s.downstream])
+        for s in trace.steps
+    ]
     assert seen == [
         ("PowBackward0", 1.0, [-2.0]),
         ("SubBackward0", -2.0, [-2.0, 2.0]),
@@ -107,12 +118,15 @@ loss.backward()
 
 def test_what_arrives_has_the_shape_of_the_input():
     watch = Watch()
-    trace = traced("""
+    trace = traced(
+        """
 import torch
 x = torch.ones(4, 3)
 w = torch.ones(3, requires_grad=True)
 (x * w).sum().backward()
-""", watch)
+""",
+        watch,
+    )
     product = next(s for s in trace.steps if trace.functions[s.function].name == "MulBackward0")
     assert product.downstream[1].shape == (3,)
     assert product.downstream[1].data.tolist() == [4, 4, 4]

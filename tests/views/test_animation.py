@@ -111,8 +111,10 @@ def test_more_than_256_colours_become_the_nearest():
         wide.putpixel((x, 0), (x % 256, 0, x // 256))
     (made,) = animation.in_one_palette((Image, None, None), [wide])
     back = made.convert("RGB")
-    assert all(max(abs(a - b) for a, b in zip(back.getpixel((x, 0)), wide.getpixel((x, 0)), strict=True)) <= 45
-               for x in range(300))
+    assert all(
+        max(abs(a - b) for a, b in zip(back.getpixel((x, 0)), wide.getpixel((x, 0)), strict=True)) <= 45
+        for x in range(300)
+    )
     assert back.getpixel((5, 1)) == (255, 255, 255)
 
 

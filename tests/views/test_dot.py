@@ -84,8 +84,15 @@ def test_roles_differ_in_shape_border_and_colour():
         kinds.add(tuple(attributes.get(key) for key in ("shape", "style", "peripheries")))
     assert len(kinds) == 7
     legend = words(picture(b.trace()))
-    for meaning in ("leaf, requires grad", "leaf without grad", "constant", "computed", "computed, no grad",
-                    "computed, grad retained", "output"):
+    for meaning in (
+        "leaf, requires grad",
+        "leaf without grad",
+        "constant",
+        "computed",
+        "computed, no grad",
+        "computed, grad retained",
+        "output",
+    ):
         assert meaning in legend
 
 
@@ -211,8 +218,12 @@ def test_the_same_bytes_from_another_process(style):
     )
     here = str(Path(__file__).parent)
     runs = {
-        subprocess.run([sys.executable, "-c", code, here, style], capture_output=True, check=True,
-                       env={**os.environ, "PYTHONHASHSEED": seed}).stdout
+        subprocess.run(
+            [sys.executable, "-c", code, here, style],
+            capture_output=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
         for seed in ("1", "2")
     }
     assert len(runs) == 1 and runs.pop()
@@ -271,10 +282,13 @@ def test_backward_view_shows_what_flows():
 def test_colour_by_gradient_has_a_scale():
     source = dot.source(watched(), Options(color_by="grad-norm"))
     assert "logarithmic" in source
-    fills = {line.split(" [")[0].strip(): line.split("fillcolor=")[1].split()[0] for line in source.splitlines()
-             if "fillcolor" in line and line.startswith("\tt")}
+    fills = {
+        line.split(" [")[0].strip(): line.split("fillcolor=")[1].split()[0]
+        for line in source.splitlines()
+        if "fillcolor" in line and line.startswith("\tt")
+    }
     assert fills["t1"] != fills["t4"]  # w has gradient 5, y has 1
-    assert "COLOR=\"#8a3b00\"" not in "".join(line for line in source.splitlines() if line.startswith("\tt"))
+    assert 'COLOR="#8a3b00"' not in "".join(line for line in source.splitlines() if line.startswith("\tt"))
     with pytest.raises(UsageError, match="cannot colour by 'x'"):
         dot.source(samples.square(), Options(color_by="x"))
 

@@ -16,7 +16,19 @@ from gradtrace.views.render import render, suffix_of
 STYLES = ("data", "function", "autograd")
 GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 HOSTILE = [
-    '"', "\\", "<b>&amp;", "]]>", "a\nb\tc", "\x00\x1b[31m", "end", "subgraph", "#quot;", "日本 λ", "[x](y)", "", "%%",
+    '"',
+    "\\",
+    "<b>&amp;",
+    "]]>",
+    "a\nb\tc",
+    "\x00\x1b[31m",
+    "end",
+    "subgraph",
+    "#quot;",
+    "日本 λ",
+    "[x](y)",
+    "",
+    "%%",
 ]
 
 
@@ -29,7 +41,14 @@ def test_json_is_a_node_link_graph():
     assert (w["label"], w["value"], w["grad"], w["role"], w["is_leaf"]) == ("w", 1.0, 5.0, "leaf", True)
     assert by_id["o1"]["label"] == "add 1" and by_id["o1"]["line"] == 2
     assert [(e["source"], e["target"]) for e in document["edges"]] == [
-        ("t0", "o0"), ("t1", "o0"), ("o0", "t2"), ("t1", "o1"), ("o1", "t3"), ("t2", "o2"), ("t3", "o2"), ("o2", "t4"),
+        ("t0", "o0"),
+        ("t1", "o0"),
+        ("o0", "t2"),
+        ("t1", "o1"),
+        ("o1", "t3"),
+        ("t2", "o2"),
+        ("t3", "o2"),
+        ("o2", "t4"),
     ]
     assert len({e["key"] for e in document["edges"]}) == len(document["edges"])
 

@@ -163,7 +163,11 @@ def test_levels_say_what_can_run_at_once():
     trace = samples.notes()
     level = level_of(model(trace))
     assert {trace.tensors[int(k[1:])].label: n for k, n in level.items() if k[0] == "t"} == {
-        "x": 0, "w": 0, "a": 1, "b": 1, "y": 2,
+        "x": 0,
+        "w": 0,
+        "a": 1,
+        "b": 1,
+        "y": 2,
     }
     text = dot.source(trace, dot.Options(levels=True))
     assert "level 2" in text and "2 at once" in text and "rank=same" in text

@@ -5,8 +5,20 @@ import re
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-ROWS = [*(f"A{i}" for i in range(2, 12)), "A13", "B3", "B4", "B5", "C9", "G2", "G3", "G6", "G7", "G11",
-        *(f"H{i}" for i in range(4, 10))]
+ROWS = [
+    *(f"A{i}" for i in range(2, 12)),
+    "A13",
+    "B3",
+    "B4",
+    "B5",
+    "C9",
+    "G2",
+    "G3",
+    "G6",
+    "G7",
+    "G11",
+    *(f"H{i}" for i in range(4, 10)),
+]
 
 
 def gallery():

@@ -43,10 +43,16 @@ def test_paths_take_lines_of_their_own(trace):
     assert "J(128x32) · J(32x32) = (8, 4)" in narrow
 
 
-@pytest.mark.parametrize(("text", "short"), [
-    ("(16, 8)  0..1  mean 0.2", "(16, 8)"), ("(3,)  0..1", "(3,)"), ("[1, 2]", "[1, 2]"), ("(a)  b", "(a)  b"),
-    ("all 1", "all 1"),
-])
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("(16, 8)  0..1  mean 0.2", "(16, 8)"),
+        ("(3,)  0..1", "(3,)"),
+        ("[1, 2]", "[1, 2]"),
+        ("(a)  b", "(a)  b"),
+        ("all 1", "all 1"),
+    ],
+)
 def test_the_shape_of_a_value(text, short):
     assert grid.shape_of(text) == short
 

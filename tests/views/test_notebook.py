@@ -17,7 +17,10 @@ def test_a_tensor_shows_its_functions():
     w, loss = graph()
     picture = gradtrace.draw(loss, names={"w": w, "loss": loss})
     assert str(picture).splitlines() == [
-        "SumBackward0   of loss", "← SinBackward0", "← MulBackward0", "← w   AccumulateGrad",
+        "SumBackward0   of loss",
+        "← SinBackward0",
+        "← MulBackward0",
+        "← w   AccumulateGrad",
     ]
     assert "MulBackward0" in picture.svg() and repr(picture) == str(picture)
 

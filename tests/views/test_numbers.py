@@ -17,8 +17,18 @@ from gradtrace.views import numbers
 
 @pytest.mark.parametrize(
     ("x", "text"),
-    [(6.0, "6"), (1 / 3, "0.333333"), (1e6, "1e6"), (1e-5, "1e-5"), (-2.5, "-2.5"), (123456789, "123456789"),
-     (True, "True"), (math.nan, "nan"), (-math.inf, "-inf"), (0.0, "0")],
+    [
+        (6.0, "6"),
+        (1 / 3, "0.333333"),
+        (1e6, "1e6"),
+        (1e-5, "1e-5"),
+        (-2.5, "-2.5"),
+        (123456789, "123456789"),
+        (True, "True"),
+        (math.nan, "nan"),
+        (-math.inf, "-inf"),
+        (0.0, "0"),
+    ],
 )
 def test_number(x, text):
     assert numbers.number(x) == text

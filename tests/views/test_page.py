@@ -65,7 +65,10 @@ def test_the_story_is_the_program_then_the_engines_order():
     assert [m.text for m in moments[1:4]] == ["a = x + w", "b = w + 1", "y = a * b"]
     backward = [m for m in data_of(written(trace))["story"] if m["kind"] == "backward"]
     assert [(m["name"], m["upstream"]) for m in backward] == [
-        ("MulBackward0", ["1"]), ("AddBackward0", ["3"]), ("AddBackward0", ["2"]), ("AccumulateGrad", ["2"]),
+        ("MulBackward0", ["1"]),
+        ("AddBackward0", ["3"]),
+        ("AddBackward0", ["2"]),
+        ("AccumulateGrad", ["2"]),
         ("AccumulateGrad", ["5"]),
     ]
     assert [(s["local"], s["value"]) for s in backward[0]["sent"]] == [("2", "2"), ("3", "3")]
@@ -109,9 +112,18 @@ def browser(tmp_path_factory):
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     folder = tmp_path_factory.mktemp("profile")
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                 "--disable-sync", "--disable-background-networking", "--disable-component-update",
-                 "--window-size=1300,800", f"--user-data-dir={folder}"):
+    for flag in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-sync",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--window-size=1300,800",
+        f"--user-data-dir={folder}",
+    ):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))

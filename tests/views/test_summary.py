@@ -104,8 +104,11 @@ def test_what_it_writes(tmp_path):
     assert histogram.sum_squares == 18.0 and sum(histogram.bucket) == 4.0
     (text,) = [v.tensor.string_val[0] for _, v in values if v.tag == "note/text_summary"]
     assert text == b"**done**"
-    curves = {p.name: [v.simple_value for e in events(p) for v in e.summary.value]
-              for p in (tmp_path / "runs/exp").iterdir() if p.is_dir()}
+    curves = {
+        p.name: [v.simple_value for e in events(p) for v in e.summary.value]
+        for p in (tmp_path / "runs/exp").iterdir()
+        if p.is_dir()
+    }
     assert set(curves) == {"both_sin", "both_cos"} and curves["both_sin"][0] == 0.0 and curves["both_cos"][0] == 1.0
     nodes = graph_in(tmp_path / "runs/exp")
     assert {"input/x", "input/shift", "output/output.1", "Net/fc_Linear/weight/weight"} <= set(nodes)
@@ -129,25 +132,35 @@ def test_tags_lead_to_no_other_folder(tmp_path):
     assert "not inside 'runs'" in done.stderr and not (tmp_path.parent / "x").exists()
 
 
-@pytest.mark.parametrize("call, words", [
-    ("w.add_graph(3, x)", "add_graph takes a torch.nn.Module, not int"),
-    ("w.add_graph(nn.Linear(2, 1))", "add_graph needs input_to_model"),
-    ("w.add_graph(nn.Linear(3, 1), x)", "mat1 and mat2 shapes cannot be multiplied"),
-    ("w.add_histogram('h', torch.ones(0))", "The input has no element."),
-    ("w.add_scalar('s', x)", "elements cannot be converted to Scalar"),
-    ("w.add_image('i', x)", "there are add_graph, add_histogram, add_scalar, add_scalars, add_text"),
-])
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        ("w.add_graph(3, x)", "add_graph takes a torch.nn.Module, not int"),
+        ("w.add_graph(nn.Linear(2, 1))", "add_graph needs input_to_model"),
+        ("w.add_graph(nn.Linear(3, 1), x)", "mat1 and mat2 shapes cannot be multiplied"),
+        ("w.add_histogram('h', torch.ones(0))", "The input has no element."),
+        ("w.add_scalar('s', x)", "elements cannot be converted to Scalar"),
+        ("w.add_image('i', x)", "there are add_graph, add_histogram, add_scalar, add_scalars, add_text"),
+    ],
+)
 def test_wrong_calls(tmp_path, call, words):
-    text = ("import torch\nfrom torch import nn\nfrom torch.utils.tensorboard import SummaryWriter\n"
-            f"w = SummaryWriter('runs')\nx = torch.ones(1, 2)\n{call}\n")
+    text = (
+        "import torch\nfrom torch import nn\nfrom torch.utils.tensorboard import SummaryWriter\n"
+        f"w = SummaryWriter('runs')\nx = torch.ones(1, 2)\n{call}\n"
+    )
     done = run(tmp_path, text, "--allow-write", "runs", code=1)
     assert words in done.stderr and "script.py:6" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_command_that_writes_nothing_says_so(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
-    done = subprocess.run([sys.executable, "-m", "gradtrace", "check", "script.py", "--allow-write", "runs"],
-                          cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    done = subprocess.run(
+        [sys.executable, "-m", "gradtrace", "check", "script.py", "--allow-write", "runs"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     assert done.returncode != 0 and "'torch.utils.tensorboard' is not offered by this command" in done.stderr
 
 
@@ -155,8 +168,10 @@ def test_running_tensorboards_are_listed(tmp_path):
     """The files that TensorBoard leaves for its notebooks (tensorboard/manager.py)."""
     folder = tmp_path / ".tensorboard-info"
     folder.mkdir()
-    (folder / "pid-7.info").write_text('{"cache_key": "", "db": "", "logdir": "runs/a", "path_prefix": "", "pid": 7, '
-                                       '"port": 6006, "start_time": 1700000000, "version": "2.21.0"}')
+    (folder / "pid-7.info").write_text(
+        '{"cache_key": "", "db": "", "logdir": "runs/a", "path_prefix": "", "pid": 7, '
+        '"port": 6006, "start_time": 1700000000, "version": "2.21.0"}'
+    )
     (folder / "pid-8.info").write_text("{")
     text = "from tensorboard import notebook\nnotebook.list()\nnotebook.start('--logdir runs/a')\n"
     done = run(tmp_path, text)
@@ -174,7 +189,10 @@ def test_the_real_server_reads_it(tmp_path):
     with asked_of(tmp_path / "runs") as ask:
         assert '"loss"' in ask("/data/plugin/scalars/tags") and '"both"' in ask("/data/plugin/scalars/tags")
         assert [point[1:] for point in ask("/data/plugin/scalars/scalars?run=exp&tag=loss", json=True)] == [
-            [0, 0.0], [1, 0.5], [2, 1.0]]
+            [0, 0.0],
+            [1, 0.5],
+            [2, 1.0],
+        ]
         assert len(ask("/data/plugin/histograms/histograms?run=exp&tag=weight", json=True)) == 3
         assert "done" in ask("/data/plugin/text/text?run=exp&tag=note/text_summary")
         graph = ask("/data/plugin/graphs/graph?run=exp&conceptual=false")

@@ -79,8 +79,13 @@ def test_bad_values_are_red():
 
 @pytest.mark.parametrize(
     ("text", "columns", "shown"),
-    [("abcdefgh", 8, "abcdefgh"), ("abcdefgh", 5, "ab…gh"), ("abcdefgh", 6, "abc…gh"), ("日本語日本語", 7, "日…語"),
-     ("ab", 1, "…")],
+    [
+        ("abcdefgh", 8, "abcdefgh"),
+        ("abcdefgh", 5, "ab…gh"),
+        ("abcdefgh", 6, "abc…gh"),
+        ("日本語日本語", 7, "日…語"),
+        ("ab", 1, "…"),
+    ],
 )
 def test_clipping_in_the_middle(text, columns, shown):
     assert cells.clip_middle(text, columns) == shown

@@ -132,8 +132,17 @@ def asked_of(folder):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [shutil.which("tensorboard"), "--logdir", str(folder), "--host", "127.0.0.1", "--port", str(port),
-               "--load_fast", "false"]
+    command = [
+        shutil.which("tensorboard"),
+        "--logdir",
+        str(folder),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--load_fast",
+        "false",
+    ]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def ask(path, json=False):

@@ -39,16 +39,49 @@ class Builder:
         self.edges: list[FunctionEdge] = []
         self.saved: dict[int, tuple[Saved, ...]] = {}
 
-    def leaf(self, name: str, data: Any, grad: Any = None, *, requires_grad: bool = True, kind: str = "",
-             parameter: bool = False) -> int:
+    def leaf(
+        self,
+        name: str,
+        data: Any,
+        grad: Any = None,
+        *,
+        requires_grad: bool = True,
+        kind: str = "",
+        parameter: bool = False,
+    ) -> int:
         kind = kind or ("leaf" if requires_grad else "data")
         note = "" if grad is not None else ("not reached by backward" if requires_grad else "requires_grad is False")
-        return self._tensor(name, name, kind, None, None, None, data, grad, note, is_leaf=True,
-                            requires_grad=requires_grad, parameter=parameter)
+        return self._tensor(
+            name,
+            name,
+            kind,
+            None,
+            None,
+            None,
+            data,
+            grad,
+            note,
+            is_leaf=True,
+            requires_grad=requires_grad,
+            parameter=parameter,
+        )
 
-    def op(self, op: str, grad_fn: str | None, inputs: list[Any], name: str | None, data: Any, grad: Any = None, *,
-           label: str = "", constants: str = "", output: bool = False, retains: bool = False,
-           saved: tuple[Saved, ...] = (), line: int = 1) -> int:
+    def op(
+        self,
+        op: str,
+        grad_fn: str | None,
+        inputs: list[Any],
+        name: str | None,
+        data: Any,
+        grad: Any = None,
+        *,
+        label: str = "",
+        constants: str = "",
+        output: bool = False,
+        retains: bool = False,
+        saved: tuple[Saved, ...] = (),
+        line: int = 1,
+    ) -> int:
         """`inputs` holds tensor ids, and strings for constants."""
         function = len(self.functions) if grad_fn else None
         made = len(self.tensors)
@@ -66,20 +99,69 @@ class Builder:
         self.operations.append(
             Operation(len(self.operations), op, f"{op} {constants}".strip(), operands, (made,), grad_fn, function, span)
         )
-        return self._tensor(name, label or name or f"%{made}", kind, op, grad_fn, function, data, grad, note,
-                            is_leaf=not grad_fn, requires_grad=bool(grad_fn), output=output, retains=retains, span=span)
+        return self._tensor(
+            name,
+            label or name or f"%{made}",
+            kind,
+            op,
+            grad_fn,
+            function,
+            data,
+            grad,
+            note,
+            is_leaf=not grad_fn,
+            requires_grad=bool(grad_fn),
+            output=output,
+            retains=retains,
+            span=span,
+        )
 
-    def _tensor(self, name: str | None, label: str, kind: str, op: str | None, grad_fn: str | None,
-                function: int | None, data: Any, grad: Any, note: str, *, is_leaf: bool, requires_grad: bool,
-                parameter: bool = False, output: bool = False, retains: bool = False, span: Span | None = None) -> int:
+    def _tensor(
+        self,
+        name: str | None,
+        label: str,
+        kind: str,
+        op: str | None,
+        grad_fn: str | None,
+        function: int | None,
+        data: Any,
+        grad: Any,
+        note: str,
+        *,
+        is_leaf: bool,
+        requires_grad: bool,
+        parameter: bool = False,
+        output: bool = False,
+        retains: bool = False,
+        span: Span | None = None,
+    ) -> int:
         index = len(self.tensors)
         dtype = "float64" if not isinstance(data, bool) else "bool"
         operation = len(self.operations) - 1 if op else None
         self.tensors.append(
-            TensorRecord(index, name, label, kind, op, grad_fn, function, is_leaf, requires_grad, retains, output,
-                         parameter, None if data is None else value(data, dtype),
-                         None if grad is None else value(grad), None, note, span,
-                         (name,) if name else (), operation, 0, output)
+            TensorRecord(
+                index,
+                name,
+                label,
+                kind,
+                op,
+                grad_fn,
+                function,
+                is_leaf,
+                requires_grad,
+                retains,
+                output,
+                parameter,
+                None if data is None else value(data, dtype),
+                None if grad is None else value(grad),
+                None,
+                note,
+                span,
+                (name,) if name else (),
+                operation,
+                0,
+                output,
+            )
         )
         return index
 
@@ -96,8 +178,18 @@ class Builder:
             edges.append(FunctionEdge(by_tensor[edge.source], by_tensor[edge.target], edge.input_index, edge.output_nr))
         outputs = tuple(t.id for t in self.tensors if t.is_output)
         names = tuple((t.name, t.id) for t in self.tensors if t.name)
-        return Trace(self.name, self.text, tuple(self.tensors), tuple(self.operations), tuple(functions), tuple(edges),
-                     outputs, outputs, 1, names)
+        return Trace(
+            self.name,
+            self.text,
+            tuple(self.tensors),
+            tuple(self.operations),
+            tuple(functions),
+            tuple(edges),
+            outputs,
+            outputs,
+            1,
+            names,
+        )
 
 
 def notes() -> Trace:

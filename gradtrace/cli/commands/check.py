@@ -27,8 +27,15 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 
 
 def check(
-    program: Program, format: str, color: str | None, order: int, most: int, all: bool, against: str | None,
-    python: str | None, **flags: Any,
+    program: Program,
+    format: str,
+    color: str | None,
+    order: int,
+    most: int,
+    all: bool,
+    against: str | None,
+    python: str | None,
+    **flags: Any,
 ) -> int:
     from gradtrace.cli import checking
     from gradtrace.views import check as view
@@ -43,7 +50,12 @@ def check(
 
 
 def beside_torch(
-    program: Program, inputs: options.Inputs, how: options.Backward, budget: Any, python: str | None, format: str,
+    program: Program,
+    inputs: options.Inputs,
+    how: options.Backward,
+    budget: Any,
+    python: str | None,
+    format: str,
     look: Any,
 ) -> int:
     from gradtrace.analysis import against as analysis

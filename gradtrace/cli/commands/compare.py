@@ -44,8 +44,10 @@ def compare(program: Program, runs: int, format: str, **flags: Any) -> None:
 
     inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
     if program.imports("tensorflow"):
-        raise UsageError(f"{program.source.name} builds its graph before it runs it, so it has no dynamic side",
-                         "gradtrace plan shows the graph; compare takes an expression, or a script that imports torch")
+        raise UsageError(
+            f"{program.source.name} builds its graph before it runs it, so it has no dynamic side",
+            "gradtrace plan shows the graph; compare takes an expression, or a script that imports torch",
+        )
     try:
         tensors, recorded = record(program, inputs, budget, 1, ())
     except UnsupportedError as error:
@@ -84,11 +86,20 @@ def show(sides: list[Side], building: float, format: str) -> None:
     if format == "json":
         from gradtrace.views.data import dumps
 
-        data = {"schema": "gradtrace/compare", "version": 1, "same_results": equal, "speedup": ratio,
-                "seconds_to_build_the_plan": building}
+        data = {
+            "schema": "gradtrace/compare",
+            "version": 1,
+            "same_results": equal,
+            "speedup": ratio,
+            "seconds_to_build_the_plan": building,
+        }
         for name, side in zip(("dynamic", "static"), sides, strict=True):
-            data[name] = {"built": side.built, "run": side.runs, "seconds_per_run": side.seconds / side.runs,
-                          "operations": side.operations}
+            data[name] = {
+                "built": side.built,
+                "run": side.runs,
+                "seconds_per_run": side.seconds / side.runs,
+                "operations": side.operations,
+            }
         output.write(dumps(data) + "\n")
         return
     rows = [
@@ -96,8 +107,11 @@ def show(sides: list[Side], building: float, format: str) -> None:
         ("graph", "built while it runs", "built first, then run"),
         ("built", times(dynamic.built), times(static.built)),
         ("run", times(dynamic.runs), times(static.runs)),
-        ("time of a run", duration(dynamic.seconds / dynamic.runs),
-         f"{duration(static.seconds / static.runs)}  ({ratio:.3g} times as fast)"),
+        (
+            "time of a run",
+            duration(dynamic.seconds / dynamic.runs),
+            f"{duration(static.seconds / static.runs)}  ({ratio:.3g} times as fast)",
+        ),
         ("time to build", "in every run", duration(building)),
         ("operations", f"{dynamic.operations} in every run", f"{static.operations} after the passes"),
         ("results", "", "the same to the last bit" if equal else "differ in the last bits"),
@@ -126,8 +140,12 @@ def dynamic_only(program: Program, error: UnsupportedError, format: str) -> None
     if format == "json":
         from gradtrace.views.data import dumps
 
-        output.write(dumps({"schema": "gradtrace/compare", "version": 1, "static": None, "reason": error.message,
-                            "place": where}) + "\n")
+        output.write(
+            dumps(
+                {"schema": "gradtrace/compare", "version": 1, "static": None, "reason": error.message, "place": where}
+            )
+            + "\n"
+        )
         return
     write([("", "dynamic", "static"), ("graph", "built while it runs", f"none: {where} depends on a value"), *WORDS])
     print(f"{where}: {error.message}; {error.hint}", file=sys.stderr)
@@ -149,10 +167,23 @@ command = SourceCommand(
     compare,
     [
         *options.source(),
-        ToolOption(["--runs"], type=int, min=1, default=1000, metavar="N", section="Comparison",
-                   help="How often to run each. Default: 1000."),
-        ToolOption(["--format"], choices=("table", "json"), default="table", metavar="table|json", section="Output",
-                   help="Default: table."),
+        ToolOption(
+            ["--runs"],
+            type=int,
+            min=1,
+            default=1000,
+            metavar="N",
+            section="Comparison",
+            help="How often to run each. Default: 1000.",
+        ),
+        ToolOption(
+            ["--format"],
+            choices=("table", "json"),
+            default="table",
+            metavar="table|json",
+            section="Output",
+            help="Default: table.",
+        ),
         *options.inputs(),
         *options.limits(),
         *options.common(),

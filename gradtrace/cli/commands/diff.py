@@ -34,8 +34,14 @@ def drawing(name: str) -> str:
 
 
 def diff(
-    program: Program, words: tuple[str, ...], to: tuple[str, ...], format: str, color: str | None,
-    output_file: str | None, all: bool, **flags: Any,
+    program: Program,
+    words: tuple[str, ...],
+    to: tuple[str, ...],
+    format: str,
+    color: str | None,
+    output_file: str | None,
+    all: bool,
+    **flags: Any,
 ) -> int:
     from gradtrace.analysis import diff as analysis
     from gradtrace.views import diff as view
@@ -91,10 +97,20 @@ command = SourceCommand(
     diff,
     [
         *options.source(),
-        ToolOption(["--to"], metavar="NAME=VALUE", multiple=True, section="Inputs",
-                   help="A variable's value in the second run."),
-        ToolOption(["-o", "output_file"], metavar="FILE", check=drawing, section="Output",
-                   help="Draw it: .svg, .png, .pdf or .dot."),
+        ToolOption(
+            ["--to"],
+            metavar="NAME=VALUE",
+            multiple=True,
+            section="Inputs",
+            help="A variable's value in the second run.",
+        ),
+        ToolOption(
+            ["-o", "output_file"],
+            metavar="FILE",
+            check=drawing,
+            section="Output",
+            help="Draw it: .svg, .png, .pdf or .dot.",
+        ),
         ToolOption(["--all"], is_flag=True, section="Output", help="Show every tensor."),
         *options.inputs(),
         *options.backward(),

@@ -26,8 +26,17 @@ EXAMPLES = """Examples:
   gradtrace eval expr.txt --w -1e-3 --format json"""
 
 
-def evaluate(program: Program, format: str, get: tuple[str, ...], color: str | None, all: bool,
-             columns: tuple[str, ...], sort: str | None, only: str | None, **flags: Any) -> None:
+def evaluate(
+    program: Program,
+    format: str,
+    get: tuple[str, ...],
+    color: str | None,
+    all: bool,
+    columns: tuple[str, ...],
+    sort: str | None,
+    only: str | None,
+    **flags: Any,
+) -> None:
     from gradtrace.cli import session
 
     chosen = None
@@ -83,12 +92,26 @@ command = SourceCommand(
         *options.inputs(),
         *options.backward(),
         *options.output(),
-        ToolOption(["--columns"], metavar="NAMES", multiple=True, section="Output",
-                   help="Show these columns, in this order: name,value,grad."),
-        ToolOption(["--sort"], metavar="COLUMN", section="Output",
-                   help="Sort by a column; -grad puts the largest first. Numbers by value, arrays by norm."),
-        ToolOption(["--only"], choices=("leaf", "nonleaf", "param"), metavar="leaf|nonleaf|param", section="Output",
-                   help="Show leaves, non-leaves or parameters alone."),
+        ToolOption(
+            ["--columns"],
+            metavar="NAMES",
+            multiple=True,
+            section="Output",
+            help="Show these columns, in this order: name,value,grad.",
+        ),
+        ToolOption(
+            ["--sort"],
+            metavar="COLUMN",
+            section="Output",
+            help="Sort by a column; -grad puts the largest first. Numbers by value, arrays by norm.",
+        ),
+        ToolOption(
+            ["--only"],
+            choices=("leaf", "nonleaf", "param"),
+            metavar="leaf|nonleaf|param",
+            section="Output",
+            help="Show leaves, non-leaves or parameters alone.",
+        ),
         ToolOption(["--all"], is_flag=True, section="Output", help="Leave no unnamed result out of a long table."),
         *options.limits(),
         *options.common(),

@@ -78,8 +78,18 @@ def graph(
     watched = derivatives or color_by == "grad-norm" or suffix in render.WATCHED or tensorboard is not None
     with progress.shown("graph", "running the program") as heard:
         trace = session.record(program, inputs, how, options.budget(flags), watched=watched, derived=True, out=heard)
-    look = dot.Options(style, theme, not no_legend, not no_values, not no_gradients, autograd_nodes, derivatives,
-                       direction, levels, color_by)
+    look = dot.Options(
+        style,
+        theme,
+        not no_legend,
+        not no_values,
+        not no_gradients,
+        autograd_nodes,
+        derivatives,
+        direction,
+        levels,
+        color_by,
+    )
     if tensorboard is not None:
         from gradtrace.views import tensorboard as events
 
@@ -128,8 +138,9 @@ def tell_folding(found: Fold, operations: int) -> None:
         more = "--depth N and --expand NAME show more"
         if len(found.groups) > 1 and any(group.kind == "chain" for group in found.groups):
             more = '--expand "lines 1-20" shows those'
-        report.write(f"gradtrace graph: {operations:,} operations, folded into {found.shown}; {more}, "
-                     "--depth all everything")
+        report.write(
+            f"gradtrace graph: {operations:,} operations, folded into {found.shown}; {more}, --depth all everything"
+        )
 
 
 def depth_of(text: str) -> str:
@@ -141,31 +152,74 @@ def depth_of(text: str) -> str:
 def picture() -> list[ToolOption]:
     place = "Picture"
     return [
-        ToolOption(["-o", "output_file"], metavar="FILE", check=suffix_of, section=place,
-                   help="Write .svg, .png, .pdf, .dot, .html, .gif (.apng, .webp), .mmd, .json, .graphml or .txt."),
-        ToolOption(["--style"], choices=("data", "function", "autograd"), default="data",
-                   metavar="data|function|autograd", section=place,
-                   help="Tensors with operations on the edges (the default), tensors and Functions as nodes, or "
-                        "PyTorch's own graph of Functions."),
-        ToolOption(["--theme"], choices=("light", "dark"), default="light", metavar="light|dark",
-                   section=place, help="Default: light."),
-        ToolOption(["--direction"], choices=("right", "down", "up"), default="right", metavar="right|down|up",
-                   section=place, help="Where the graph goes. Default: right."),
+        ToolOption(
+            ["-o", "output_file"],
+            metavar="FILE",
+            check=suffix_of,
+            section=place,
+            help="Write .svg, .png, .pdf, .dot, .html, .gif (.apng, .webp), .mmd, .json, .graphml or .txt.",
+        ),
+        ToolOption(
+            ["--style"],
+            choices=("data", "function", "autograd"),
+            default="data",
+            metavar="data|function|autograd",
+            section=place,
+            help="Tensors with operations on the edges (the default), tensors and Functions as nodes, or "
+            "PyTorch's own graph of Functions.",
+        ),
+        ToolOption(
+            ["--theme"],
+            choices=("light", "dark"),
+            default="light",
+            metavar="light|dark",
+            section=place,
+            help="Default: light.",
+        ),
+        ToolOption(
+            ["--direction"],
+            choices=("right", "down", "up"),
+            default="right",
+            metavar="right|down|up",
+            section=place,
+            help="Where the graph goes. Default: right.",
+        ),
         ToolOption(["--no-legend"], is_flag=True, section=place, help="Leave out the legend."),
         ToolOption(["--no-values"], is_flag=True, section=place, help="Leave out the values."),
         ToolOption(["--no-gradients"], is_flag=True, section=place, help="Leave out the gradients."),
         ToolOption(["--autograd-nodes"], is_flag=True, section=place, help="Show each leaf's AccumulateGrad node."),
-        ToolOption(["--derivatives"], is_flag=True, section=place,
-                   help="Local derivatives on the edges; in the autograd style what flows back."),
+        ToolOption(
+            ["--derivatives"],
+            is_flag=True,
+            section=place,
+            help="Local derivatives on the edges; in the autograd style what flows back.",
+        ),
         ToolOption(["--levels"], is_flag=True, section=place, help="A column for what could run at once."),
-        ToolOption(["--color-by"], choices=("role", "grad-norm"), default="role", metavar="role|grad-norm",
-                   section=place, help="Fill by what a tensor is, or by the size of its gradient. Default: role."),
-        ToolOption(["--depth"], metavar="N|all", check=depth_of, section=place,
-                   help="Show N levels of modules, functions and loops, fold what is deeper. Default: what fits."),
-        ToolOption(["--expand"], metavar="NAMES", multiple=True, section=place,
-                   help="Open these all the same: net.layers.0, f, or \"line 7\"."),
-        ToolOption(["--tensorboard"], metavar="LOGDIR", section=place,
-                   help="Write an event file for TensorBoard's graph tab."),
+        ToolOption(
+            ["--color-by"],
+            choices=("role", "grad-norm"),
+            default="role",
+            metavar="role|grad-norm",
+            section=place,
+            help="Fill by what a tensor is, or by the size of its gradient. Default: role.",
+        ),
+        ToolOption(
+            ["--depth"],
+            metavar="N|all",
+            check=depth_of,
+            section=place,
+            help="Show N levels of modules, functions and loops, fold what is deeper. Default: what fits.",
+        ),
+        ToolOption(
+            ["--expand"],
+            metavar="NAMES",
+            multiple=True,
+            section=place,
+            help='Open these all the same: net.layers.0, f, or "line 7".',
+        ),
+        ToolOption(
+            ["--tensorboard"], metavar="LOGDIR", section=place, help="Write an event file for TensorBoard's graph tab."
+        ),
         ToolOption(["--dpi"], type=int, min=10, max=1200, metavar="N", section=place, help="Resolution of a PNG."),
     ]
 

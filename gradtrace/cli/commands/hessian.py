@@ -24,8 +24,14 @@ EXAMPLES = """Examples:
 
 
 def hessian(
-    program: Program, format: str, color: str | None, wrt: tuple[str, ...], result: tuple[str, ...],
-    output_file: str | None, all: bool, **flags: Any,
+    program: Program,
+    format: str,
+    color: str | None,
+    wrt: tuple[str, ...],
+    result: tuple[str, ...],
+    output_file: str | None,
+    all: bool,
+    **flags: Any,
 ) -> None:
     from gradtrace.cli import derivatives
     from gradtrace.views import matrices as view

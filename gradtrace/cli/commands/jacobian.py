@@ -37,19 +37,41 @@ def shared() -> list[ToolOption]:
     """The options that `hessian` has too."""
     place = "Derivatives"
     return [
-        ToolOption(["--wrt"], metavar="NAMES", multiple=True, section=place,
-                   help="By these tensors alone. Default: every leaf that requires grad."),
-        ToolOption(["--output", "result"], metavar="NAMES", multiple=True, section=place,
-                   help="Of these tensors, not of the result."),
-        ToolOption(["-o", "output_file"], metavar="FILE", check=array_file, section="Output",
-                   help="Write the numbers to an .npy (one matrix) or .npz."),
+        ToolOption(
+            ["--wrt"],
+            metavar="NAMES",
+            multiple=True,
+            section=place,
+            help="By these tensors alone. Default: every leaf that requires grad.",
+        ),
+        ToolOption(
+            ["--output", "result"],
+            metavar="NAMES",
+            multiple=True,
+            section=place,
+            help="Of these tensors, not of the result.",
+        ),
+        ToolOption(
+            ["-o", "output_file"],
+            metavar="FILE",
+            check=array_file,
+            section="Output",
+            help="Write the numbers to an .npy (one matrix) or .npz.",
+        ),
         ToolOption(["--all"], is_flag=True, section="Output", help="Write out large matrices too."),
     ]
 
 
 def jacobian(
-    program: Program, format: str, color: str | None, wrt: tuple[str, ...], result: tuple[str, ...],
-    grad_tensors: tuple[str, ...], output_file: str | None, all: bool, **flags: Any,
+    program: Program,
+    format: str,
+    color: str | None,
+    wrt: tuple[str, ...],
+    result: tuple[str, ...],
+    grad_tensors: tuple[str, ...],
+    output_file: str | None,
+    all: bool,
+    **flags: Any,
 ) -> None:
     from gradtrace.cli import derivatives, session
     from gradtrace.views import matrices as view
@@ -58,8 +80,7 @@ def jacobian(
     budget = options.budget(flags)
     read = session.evaluator(session.dtype_of(program, inputs.dtype), budget)
     vectors = [values.read(text, "--grad-tensors", read) for text in grad_tensors]
-    blocks = derivatives.at_the_end(program, inputs, budget, result, wrt,
-                                    lambda choice: blocks_of(choice, vectors))
+    blocks = derivatives.at_the_end(program, inputs, budget, result, wrt, lambda choice: blocks_of(choice, vectors))
     if output_file is not None:
         from gradtrace.views.files import write_output
 
@@ -88,8 +109,10 @@ def weights_for(out: Any, raw: Any) -> Any:
 
     vector = np.asarray(raw, float)
     if vector.size not in (1, out.numel()):
-        raise UsageError(f"--grad-tensors has {vector.size} elements, the output has {out.numel()}",
-                         "give one for each, or a single number")
+        raise UsageError(
+            f"--grad-tensors has {vector.size} elements, the output has {out.numel()}",
+            "give one for each, or a single number",
+        )
     return np.broadcast_to(vector.reshape(-1), (out.numel(),))
 
 
@@ -99,8 +122,13 @@ command = SourceCommand(
     [
         *options.source(),
         *shared()[:2],
-        ToolOption(["--grad-tensors"], metavar="VALUE", multiple=True, section="Derivatives",
-                   help="Weights for the rows; their weighted sum is the vector-Jacobian product."),
+        ToolOption(
+            ["--grad-tensors"],
+            metavar="VALUE",
+            multiple=True,
+            section="Derivatives",
+            help="Weights for the rows; their weighted sum is the vector-Jacobian product.",
+        ),
         *options.inputs(),
         *options.format(FORMATS),
         *shared()[2:],

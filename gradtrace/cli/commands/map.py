@@ -34,9 +34,22 @@ FORMATS = ("csv", "tsv", "jsonl", "npy", "npz", "parquet", "arrow", "feather")
 
 
 def map_rows(
-    program: Program, data: str | None, grid: tuple[str, ...], output_file: str | None, from_: str | None,
-    to: str | None, grad: tuple[str, ...], order: int, keep: tuple[str, ...], on_error: str, workers: int | None,
-    part_rows: int, resume: bool, scheduler: str | None, progress: bool, **flags: Any,
+    program: Program,
+    data: str | None,
+    grid: tuple[str, ...],
+    output_file: str | None,
+    from_: str | None,
+    to: str | None,
+    grad: tuple[str, ...],
+    order: int,
+    keep: tuple[str, ...],
+    on_error: str,
+    workers: int | None,
+    part_rows: int,
+    resume: bool,
+    scheduler: str | None,
+    progress: bool,
+    **flags: Any,
 ) -> None:
     from gradtrace.batch import parts, run
     from gradtrace.batch.mapper import RowMap
@@ -60,11 +73,14 @@ def map_rows(
     size = rows_at_a_time(table, part_rows if in_parts else 0)
     chunks = table.chunks(size)
     first = next(chunks, None)
-    examples = {name: 1.0 if first is None else run.example(first.columns[column], column, table.line)
-                for name, column in bound.columns.items()}
+    examples = {
+        name: 1.0 if first is None else run.example(first.columns[column], column, table.line)
+        for name, column in bound.columns.items()
+    }
     outputs = options.names(flags["output"])
     plan, tensors = tabular.recorded(
-        program, inputs, bound, examples, options.names(grad), outputs, order, budget, dtype)
+        program, inputs, bound, examples, options.names(grad), outputs, order, budget, dtype
+    )
     mapper = RowMap(plan, {name: tensor._data for name, tensor in tensors.items()})
     refuse_collision(kept, mapper.labels)
     threads = workers or os.cpu_count() or 1
@@ -73,9 +89,18 @@ def map_rows(
     shown = tabular.Progress(table, done, progress)
     if in_parts:
         assert output_file is not None
-        facts = {"program": program.source.text, "data": data, "grid": list(grid), "kind": kind, "part_rows": part_rows,
-                 "plan": repr(plan), "columns": [bound.columns, list(kept)], "on_error": on_error,
-                 "versions": versions(), "constants": repr({n: t.tolist() for n, t in tensors.items()})}
+        facts = {
+            "program": program.source.text,
+            "data": data,
+            "grid": list(grid),
+            "kind": kind,
+            "part_rows": part_rows,
+            "plan": repr(plan),
+            "columns": [bound.columns, list(kept)],
+            "on_error": on_error,
+            "versions": versions(),
+            "constants": repr({n: t.tolist() for n, t in tensors.items()}),
+        }
         if data is not None:
             facts["files"] = parts.of_file(data)
         there = parts.prepare(output_file, facts, resume)
@@ -100,8 +125,10 @@ def target_of(name: str | None, to: str | None, from_: str | None, data: str | N
 
     in_parts = name is not None and (name.endswith("/") or os.path.isdir(name))
     if resume and (not in_parts or data == "-"):
-        raise UsageError("--resume takes up a folder of parts" + (" of a file" if data == "-" else ""),
-                         "give -o FOLDER/ and --data FILE")
+        raise UsageError(
+            "--resume takes up a folder of parts" + (" of a file" if data == "-" else ""),
+            "give -o FOLDER/ and --data FILE",
+        )
     read_as = from_ or (None if data in (None, "-") else formats.SUFFIXES.get(os.path.splitext(data or "")[1].lower()))
     if to is not None:
         return to, in_parts
@@ -139,8 +166,9 @@ def chosen(keep: tuple[str, ...], table: list[str], bound: tabular.Bound) -> tup
 def refuse_collision(kept: tuple[str, ...], labels: list[str]) -> None:
     both = next((label for label in labels if label in kept), None)
     if both is not None:
-        raise UsageError(f"the output '{both}' has the name of a column",
-                         "leave the column out with --keep, or rename it")
+        raise UsageError(
+            f"the output '{both}' has the name of a column", "leave the column out with --keep, or rename it"
+        )
 
 
 def rows_at_a_time(table: Any, part_rows: int) -> int:
@@ -196,9 +224,24 @@ def on_cluster(job: Any, table: Any, address: str, source: Any, target: Any, the
         quoted = (read_as or formats.of_name(place, "--data", "--from")) in formats.TEXT
         rows, offsets = lines.ranges(place, part_rows, quoted)
         names = table.names
-    work = cluster.Work(job.mapper.plan, job.mapper.constants, job.bound, job.kept, job.on_error, job.threads,
-                        place, grid, read_as, os.path.abspath(folder), kind, part_rows, size, rows, tuple(names),
-                        offsets)
+    work = cluster.Work(
+        job.mapper.plan,
+        job.mapper.constants,
+        job.bound,
+        job.kept,
+        job.on_error,
+        job.threads,
+        place,
+        grid,
+        read_as,
+        os.path.abspath(folder),
+        kind,
+        part_rows,
+        size,
+        rows,
+        tuple(names),
+        offsets,
+    )
     cluster.run(work, address, there, done, shown)
 
 
@@ -212,35 +255,100 @@ def versions() -> dict[str, str]:
 def table_options() -> list[ToolOption]:
     place = "Table"
     return [
-        ToolOption(["--data"], metavar="FILE", section=place,
-                   help="The table: a file, a folder of Parquet, or - (stdin)."),
-        ToolOption(["--grid"], metavar="NAME=FROM:TO:N", multiple=True, section=place,
-                   help="A table made on the fly: every combination; NAME=a,b,c lists the points."),
-        ToolOption(["-o", "output_file"], metavar="FILE", section=place,
-                   help="Where to; a name that ends in / is a folder of parts. Default: stdout."),
-        ToolOption(["--from", "from_"], choices=FORMATS, metavar="FORMAT", section=place,
-                   help="The input's format, if its name does not tell."),
-        ToolOption(["--to"], choices=FORMATS, metavar="FORMAT", section=place,
-                   help="The output's format, if its name does not tell."),
-        ToolOption(["--output"], metavar="NAMES", multiple=True, section=place,
-                   help="These tensors, each with its gradients, not the last one."),
-        ToolOption(["--grad"], metavar="NAMES", multiple=True, section=place,
-                   help="Gradients for these variables, also constants. Default: for the columns."),
-        ToolOption(["--order"], type=int, min=0, max=2, default=1, metavar="N", section=place,
-                   help="0: the value alone; 1 (default): its gradients; 2: also the second derivatives."),
-        ToolOption(["--keep"], metavar="NAMES", multiple=True, section=place,
-                   help="Columns that go to the output, or all, or none. Default: those used."),
-        ToolOption(["--on-error"], choices=ERRORS, default="fail", metavar="|".join(ERRORS), section=place,
-                   help="What to do with a row that has no number where one is needed. Default: fail."),
-        ToolOption(["--workers"], type=int, min=1, metavar="N", section=place,
-                   help="Threads. Default: one for each CPU."),
-        ToolOption(["--part-rows"], type=int, min=1, default=1_000_000, metavar="N", section=place,
-                   help="Rows of a part, in a folder of parts. Default: 1,000,000."),
+        ToolOption(
+            ["--data"], metavar="FILE", section=place, help="The table: a file, a folder of Parquet, or - (stdin)."
+        ),
+        ToolOption(
+            ["--grid"],
+            metavar="NAME=FROM:TO:N",
+            multiple=True,
+            section=place,
+            help="A table made on the fly: every combination; NAME=a,b,c lists the points.",
+        ),
+        ToolOption(
+            ["-o", "output_file"],
+            metavar="FILE",
+            section=place,
+            help="Where to; a name that ends in / is a folder of parts. Default: stdout.",
+        ),
+        ToolOption(
+            ["--from", "from_"],
+            choices=FORMATS,
+            metavar="FORMAT",
+            section=place,
+            help="The input's format, if its name does not tell.",
+        ),
+        ToolOption(
+            ["--to"],
+            choices=FORMATS,
+            metavar="FORMAT",
+            section=place,
+            help="The output's format, if its name does not tell.",
+        ),
+        ToolOption(
+            ["--output"],
+            metavar="NAMES",
+            multiple=True,
+            section=place,
+            help="These tensors, each with its gradients, not the last one.",
+        ),
+        ToolOption(
+            ["--grad"],
+            metavar="NAMES",
+            multiple=True,
+            section=place,
+            help="Gradients for these variables, also constants. Default: for the columns.",
+        ),
+        ToolOption(
+            ["--order"],
+            type=int,
+            min=0,
+            max=2,
+            default=1,
+            metavar="N",
+            section=place,
+            help="0: the value alone; 1 (default): its gradients; 2: also the second derivatives.",
+        ),
+        ToolOption(
+            ["--keep"],
+            metavar="NAMES",
+            multiple=True,
+            section=place,
+            help="Columns that go to the output, or all, or none. Default: those used.",
+        ),
+        ToolOption(
+            ["--on-error"],
+            choices=ERRORS,
+            default="fail",
+            metavar="|".join(ERRORS),
+            section=place,
+            help="What to do with a row that has no number where one is needed. Default: fail.",
+        ),
+        ToolOption(
+            ["--workers"], type=int, min=1, metavar="N", section=place, help="Threads. Default: one for each CPU."
+        ),
+        ToolOption(
+            ["--part-rows"],
+            type=int,
+            min=1,
+            default=1_000_000,
+            metavar="N",
+            section=place,
+            help="Rows of a part, in a folder of parts. Default: 1,000,000.",
+        ),
         ToolOption(["--resume"], is_flag=True, section=place, help="Write only the parts that are not there yet."),
-        ToolOption(["--scheduler"], metavar="tcp://HOST:PORT", section=place,
-                   help="Have the parts done by a dask cluster. Default: DASK_SCHEDULER_ADDRESS."),
-        ToolOption(["--progress"], is_flag=True, section=place,
-                   help="Rows, rate and time left on stderr, also where that is no terminal."),
+        ToolOption(
+            ["--scheduler"],
+            metavar="tcp://HOST:PORT",
+            section=place,
+            help="Have the parts done by a dask cluster. Default: DASK_SCHEDULER_ADDRESS.",
+        ),
+        ToolOption(
+            ["--progress"],
+            is_flag=True,
+            section=place,
+            help="Rows, rate and time left on stderr, also where that is no terminal.",
+        ),
     ]
 
 

@@ -29,7 +29,12 @@ EXAMPLES = """Examples:
 
 
 def plan(
-    program: Program, order: int, runs: int | None, fast_math: bool, format: str, output_file: str | None,
+    program: Program,
+    order: int,
+    runs: int | None,
+    fast_math: bool,
+    format: str,
+    output_file: str | None,
     **flags: Any,
 ) -> None:
     from gradtrace.static.passes import optimise
@@ -66,8 +71,9 @@ def record(program: Program, inputs: options.Inputs, budget: Any, order: int, ou
     known = session.read_all({given.name: given for given in program.inputs}, inputs, dtype, budget)
     lacking = {given.name: "1" for given in program.inputs if given.name not in known and given.default is None}
     tensors = session.prepare(program, inputs._replace(given={**lacking, **inputs.given}), dtype, budget)
-    return tensors, plan_of(program, tensors, order=order, outputs=outputs, dtype=dtype, budget=budget,
-                            stderr=sys.stderr)
+    return tensors, plan_of(
+        program, tensors, order=order, outputs=outputs, dtype=dtype, budget=budget, stderr=sys.stderr
+    )
 
 
 def built(program: Program, inputs: options.Inputs, budget: Any) -> Any:
@@ -136,18 +142,48 @@ command = SourceCommand(
     plan,
     [
         *options.source(),
-        ToolOption(["--order"], type=int, min=0, max=2, default=1, metavar="N", section="Plan",
-                   help="0: the value alone; 1 (default): its gradients too; 2: also the second derivatives."),
-        ToolOption(["--output"], metavar="NAMES", multiple=True, section="Plan",
-                   help="Plan these tensors, not the last one."),
-        ToolOption(["--fast-math"], is_flag=True, section="Plan",
-                   help="Also rewrite what may change the last bits: x + 0, x * 0, x / c, (x * c) * d."),
-        ToolOption(["--runs"], type=int, min=1, metavar="N", section="Plan",
-                   help="Run it N times, and tell the counters and the time."),
-        ToolOption(["--format"], choices=("table", "json", "dot"), default="table", metavar="table|json|dot",
-                   section="Output", help="Default: table."),
-        ToolOption(["-o", "output_file"], metavar="FILE", check=suffix_of, section="Output",
-                   help="Draw it to .svg, .png, .pdf or .dot, inputs at the bottom."),
+        ToolOption(
+            ["--order"],
+            type=int,
+            min=0,
+            max=2,
+            default=1,
+            metavar="N",
+            section="Plan",
+            help="0: the value alone; 1 (default): its gradients too; 2: also the second derivatives.",
+        ),
+        ToolOption(
+            ["--output"], metavar="NAMES", multiple=True, section="Plan", help="Plan these tensors, not the last one."
+        ),
+        ToolOption(
+            ["--fast-math"],
+            is_flag=True,
+            section="Plan",
+            help="Also rewrite what may change the last bits: x + 0, x * 0, x / c, (x * c) * d.",
+        ),
+        ToolOption(
+            ["--runs"],
+            type=int,
+            min=1,
+            metavar="N",
+            section="Plan",
+            help="Run it N times, and tell the counters and the time.",
+        ),
+        ToolOption(
+            ["--format"],
+            choices=("table", "json", "dot"),
+            default="table",
+            metavar="table|json|dot",
+            section="Output",
+            help="Default: table.",
+        ),
+        ToolOption(
+            ["-o", "output_file"],
+            metavar="FILE",
+            check=suffix_of,
+            section="Output",
+            help="Draw it to .svg, .png, .pdf or .dot, inputs at the bottom.",
+        ),
         *options.inputs(),
         *options.limits(),
         *options.common(),

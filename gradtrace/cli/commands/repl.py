@@ -52,14 +52,28 @@ def repl(color: str | None, dtype: str | None, seed: int | None, history: str | 
 command = click.Command(
     "repl",
     callback=repl,
-    params=[*map(SectionOption, [
-        ToolOption(["--dtype"], choices=options.DTYPES, metavar="|".join(options.DTYPES), section="Session",
-                   help="Default: float64, or float32 once torch was imported."),
-        ToolOption(["--seed"], type=int, metavar="N", section="Session", help="Seed of random numbers."),
-        ToolOption(["--history"], metavar="FILE", section="Session",
-                   help="Read earlier entries from there, and keep these there. Default: in memory alone."),
-        *options.limits(),
-        *options.common(),
-    ])],
+    params=[
+        *map(
+            SectionOption,
+            [
+                ToolOption(
+                    ["--dtype"],
+                    choices=options.DTYPES,
+                    metavar="|".join(options.DTYPES),
+                    section="Session",
+                    help="Default: float64, or float32 once torch was imported.",
+                ),
+                ToolOption(["--seed"], type=int, metavar="N", section="Session", help="Seed of random numbers."),
+                ToolOption(
+                    ["--history"],
+                    metavar="FILE",
+                    section="Session",
+                    help="Read earlier entries from there, and keep these there. Default: in memory alone.",
+                ),
+                *options.limits(),
+                *options.common(),
+            ],
+        )
+    ],
     help=HELP,
 )

@@ -52,14 +52,21 @@ command = click.Command(
     callback=verify,
     params=[
         click.Argument(["file"]),
-        *map(SectionOption, [
-            ToolOption(["--update"], is_flag=True, section="Output", help="Rewrite the records that differ."),
-            ToolOption(["--strict"], is_flag=True, section="Output",
-                       help="Fail also what another version of PyTorch wrote otherwise."),
-            *options.format(FORMATS),
-            *options.limits(),
-            *options.common(),
-        ]),
+        *map(
+            SectionOption,
+            [
+                ToolOption(["--update"], is_flag=True, section="Output", help="Rewrite the records that differ."),
+                ToolOption(
+                    ["--strict"],
+                    is_flag=True,
+                    section="Output",
+                    help="Fail also what another version of PyTorch wrote otherwise.",
+                ),
+                *options.format(FORMATS),
+                *options.limits(),
+                *options.common(),
+            ],
+        ),
     ],
     help=HELP,
 )

@@ -233,6 +233,6 @@ def _unexpected(module: Any, state_dict: dict[str, Any], prefix: str, local: dic
     for key in state_dict:
         if not key.startswith(prefix) or key == prefix + EXTRA_STATE_KEY:
             continue
-        first, dot, _ = key[len(prefix):].partition(".")
+        first, dot, _ = key[len(prefix) :].partition(".")
         if first not in (module._modules if dot else local):
             yield key

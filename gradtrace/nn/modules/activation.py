@@ -264,9 +264,7 @@ class Hardshrink(_Shrink):
 class PReLU(Module):
     """Leaky ReLU with a learnable slope, one for all or one per channel (dim 1)."""
 
-    def __init__(
-        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
-    ) -> None:
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init

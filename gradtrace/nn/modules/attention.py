@@ -157,9 +157,7 @@ class MultiheadAttention(Module):
         else:
             weights = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
         biases = (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
-        return tuple(
-            F.linear(t, w, b) for t, w, b in zip((query, key, value), weights, biases, strict=True)
-        )
+        return tuple(F.linear(t, w, b) for t, w, b in zip((query, key, value), weights, biases, strict=True))
 
     def _score_mask(self, mask: Tensor | None, length: int, source: int, batch: int) -> Tensor | None:
         if mask is None:
@@ -220,6 +218,4 @@ def _check_lengths(key: Tensor, value: Tensor, same_width: bool) -> None:
         if key.shape != value.shape:
             raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
     elif key.shape[:2] != value.shape[:2]:
-        raise AssertionError(
-            f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
-        )
+        raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")

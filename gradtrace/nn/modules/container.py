@@ -119,9 +119,7 @@ def _sequential(other: Any) -> Sequential:
 
 def _times(module: Module, times: Any) -> int:
     if not isinstance(times, int):
-        raise TypeError(
-            f"unsupported operand type(s) for *: {class_text(type(module))} and {class_text(type(times))}"
-        )
+        raise TypeError(f"unsupported operand type(s) for *: {class_text(type(module))} and {class_text(type(times))}")
     if times <= 0:
         raise ValueError(f"Non-positive multiplication factor {times} for {class_text(type(module))}")
     return times
@@ -167,9 +165,7 @@ class ModuleList(Module):
 
     def extend(self, modules: Iterable[Module]) -> Any:
         if not isinstance(modules, Iterable):
-            raise TypeError(
-                "ModuleList.extend should be called with an iterable, but got " + type(modules).__name__
-            )
+            raise TypeError("ModuleList.extend should be called with an iterable, but got " + type(modules).__name__)
         for module in list(modules):
             self.append(module)
         return self
@@ -194,9 +190,7 @@ class ModuleList(Module):
                 blocks.append((i, i, text))
         if not blocks:
             return self._get_name() + "()"
-        lines = [
-            indent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}", 2) for a, b, text in blocks
-        ]
+        lines = [indent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}", 2) for a, b, text in blocks]
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
 

@@ -58,9 +58,7 @@ class _ConvNd(Module):
             raise ValueError("out_channels must be divisible by groups")
         if isinstance(self.padding, str):
             if self.padding not in ("same", "valid"):
-                raise ValueError(
-                    f"Invalid padding string {self.padding!r}, should be one of {{'same', 'valid'}}"
-                )
+                raise ValueError(f"Invalid padding string {self.padding!r}, should be one of {{'same', 'valid'}}")
             if self.padding == "same" and any(s != 1 for s in self.stride):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         if self.padding_mode not in PADDING_MODES:
@@ -74,8 +72,10 @@ class _ConvNd(Module):
     def _edges(self) -> list[int]:
         """The padding as F.pad takes it: last dimension first, before and after."""
         if isinstance(self.padding, str):
-            totals = [d * (k - 1) if self.padding == "same" else 0
-                      for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            totals = [
+                d * (k - 1) if self.padding == "same" else 0
+                for d, k in zip(self.dilation, self.kernel_size, strict=True)
+            ]
             return [side for t in reversed(totals) for side in (t // 2, t - t // 2)]
         return [p for p in reversed(self.padding) for _ in range(2)]
 
@@ -89,11 +89,12 @@ class _ConvNd(Module):
 
     def extra_repr(self) -> str:
         n = self.spatial
-        text = (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        )
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         for name, usual in (
-            ("padding", (0,) * len(self.padding)), ("dilation", (1,) * n), ("output_padding", (0,) * n), ("groups", 1),
+            ("padding", (0,) * len(self.padding)),
+            ("dilation", (1,) * n),
+            ("output_padding", (0,) * n),
+            ("groups", 1),
         ):
             if getattr(self, name) != usual:
                 text += f", {name}={getattr(self, name)}"
@@ -164,8 +165,16 @@ class _ConvTranspose(_ConvNd):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         self._setup(
-            (in_channels, out_channels), kernel_size, stride, padding, dilation, output_padding, groups, bias,
-            padding_mode, dtype,
+            (in_channels, out_channels),
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            output_padding,
+            groups,
+            bias,
+            padding_mode,
+            dtype,
         )
 
     def _output_padding(self, input: Tensor, output_size: Any) -> Any:
@@ -197,8 +206,14 @@ class _ConvTranspose(_ConvNd):
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self.spatial - 1]
         return convolve(
-            input, self.weight, self.bias, self.stride, self.padding, self._output_padding(input, output_size),
-            self.groups, self.dilation,
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            self._output_padding(input, output_size),
+            self.groups,
+            self.dilation,
         )
 
 

@@ -38,9 +38,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
         if kwargs:
             raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
         if args:
-            raise TypeError(
-                f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given"
-            )
+            raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
         state = self.__dict__
         state["training"] = True
         state["_parameters"] = {}
@@ -86,8 +84,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
             return
         if not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{typename(param)}' object to parameter '{name}' "
-                "(torch.nn.Parameter or None required)"
+                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
             )
         if param.grad_fn is not None:
             raise ValueError(
@@ -242,9 +239,7 @@ class Module(Hooked, Stateful, metaclass=Homed):
 
     # ---- walking the tree: each object is met once, in order of registration
 
-    def _named_members(
-        self, own: str, prefix: str, recurse: bool, remove_duplicate: bool
-    ) -> Iterator[tuple[str, Any]]:
+    def _named_members(self, own: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:

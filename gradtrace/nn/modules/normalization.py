@@ -51,9 +51,7 @@ class LayerNorm(_ScaleAndShift):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, {attributes(self, 'eps', 'elementwise_affine')}, bias={self.bias is not None}"
-        )
+        return f"{self.normalized_shape}, {attributes(self, 'eps', 'elementwise_affine')}, bias={self.bias is not None}"
 
 
 class GroupNorm(_ScaleAndShift):
@@ -84,8 +82,7 @@ class GroupNorm(_ScaleAndShift):
 
     def extra_repr(self) -> str:
         return (
-            f"{self.num_groups}, {self.num_channels}, {attributes(self, 'eps', 'affine')}, "
-            f"bias={self.bias is not None}"
+            f"{self.num_groups}, {self.num_channels}, {attributes(self, 'eps', 'affine')}, bias={self.bias is not None}"
         )
 
 

@@ -81,9 +81,7 @@ class _MaxUnpool(_Pool):
         self.padding = repeated(padding, n)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return self._call(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
+        return self._call(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self) -> str:
         return attributes(self, "kernel_size", "stride", "padding")
@@ -131,9 +129,7 @@ class AvgPool1d(_Pool):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._call(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
-        )
+        return self._call(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
     def extra_repr(self) -> str:
         return attributes(self, "kernel_size", "stride", "padding")
@@ -193,9 +189,7 @@ class _LPPool(_Pool):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._call(
-            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
-        )
+        return self._call(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self) -> str:
         return attributes(self, "norm_type", "kernel_size", "stride", "ceil_mode")

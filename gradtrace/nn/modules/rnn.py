@@ -48,13 +48,17 @@ def _gru_step(gates: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None) ->
 Step = Callable[[Tensor, State, Tensor, "Tensor | None"], State]
 # mode: (the arithmetic of one step, gates per hidden unit)
 MODES: dict[str, tuple[Step, int]] = {
-    "RNN_TANH": (_tanh_step, 1), "RNN_RELU": (_relu_step, 1), "LSTM": (_lstm_step, 4), "GRU": (_gru_step, 3),
+    "RNN_TANH": (_tanh_step, 1),
+    "RNN_RELU": (_relu_step, 1),
+    "LSTM": (_lstm_step, 4),
+    "GRU": (_gru_step, 3),
 }
 
 
 # One layer of an LSTM in float32: on PyTorch's CPUs one operator, which the result shows.
-mkldnn_layer = op("mkldnn_rnn_layer(self)", lambda a: a, node="MkldnnRnnLayerBackward0",
-                  self=d("", lambda xp, g, out, self: g))
+mkldnn_layer = op(
+    "mkldnn_rnn_layer(self)", lambda a: a, node="MkldnnRnnLayerBackward0", self=d("", lambda xp, g, out, self: g)
+)
 
 
 def gates_of(weights: dict[str, Any], input: Tensor) -> Tensor:
@@ -265,8 +269,14 @@ class RNNBase(Module):
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
-        for name, usual in (("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False),
-                            ("dropout", 0), ("bidirectional", False)):
+        for name, usual in (
+            ("proj_size", 0),
+            ("num_layers", 1),
+            ("bias", True),
+            ("batch_first", False),
+            ("dropout", 0),
+            ("bidirectional", False),
+        ):
             if getattr(self, name) != usual:
                 text += f", {name}={getattr(self, name)}"
         return text
@@ -369,14 +379,10 @@ class RNNCellBase(Module):
 
     def _check_shapes(self, input: Tensor, state: State) -> None:
         if input.size(1) != self.input_size:
-            raise RuntimeError(
-                f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}"
-            )
+            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}")
         for i, s in enumerate(state):
             if s.size(0) != input.size(0):
-                raise RuntimeError(
-                    f"Input batch size {input.size(0)} doesn't match hidden{i} batch size {s.size(0)}"
-                )
+                raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{i} batch size {s.size(0)}")
             if s.size(1) != self.hidden_size:
                 raise RuntimeError(
                     f"hidden{i} has inconsistent hidden_size: got {s.size(1)}, expected {self.hidden_size}"

@@ -92,8 +92,13 @@ class Embedding(_Table):
 
     def extra_repr(self) -> str:
         return self._options(
-            (("padding_idx", None), ("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False),
-             ("sparse", False))
+            (
+                ("padding_idx", None),
+                ("max_norm", None),
+                ("norm_type", 2),
+                ("scale_grad_by_freq", False),
+                ("sparse", False),
+            )
         )
 
     @classmethod
@@ -109,9 +114,7 @@ class Embedding(_Table):
     ) -> Any:
         """A table with the given rows, not trained unless `freeze` is False."""
         rows, columns = _rows_and_columns(embeddings)
-        return cls(
-            rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze
-        )
+        return cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
 
 class EmbeddingBag(_Table):
@@ -143,9 +146,7 @@ class EmbeddingBag(_Table):
         self.include_last_offset = include_last_offset
         self._setup(num_embeddings, embedding_dim, padding_idx, _weight, True, dtype)
 
-    def forward(
-        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(
             input,
             self.weight,
@@ -181,7 +182,15 @@ class EmbeddingBag(_Table):
         """A table with the given rows, not trained unless `freeze` is False."""
         rows, columns = _rows_and_columns(embeddings)
         bag = cls(
-            rows, columns, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset,
+            rows,
+            columns,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            embeddings,
+            include_last_offset,
             padding_idx,
         )
         bag.weight.requires_grad = not freeze

@@ -56,9 +56,11 @@ class _Layer(Module):
     ) -> None:
         super().__init__()
         for name in ("self_attn", "multihead_attn")[: self.blocks - 1]:
-            setattr(self, name, MultiheadAttention(
-                d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, dtype=dtype
-            ))
+            setattr(
+                self,
+                name,
+                MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, dtype=dtype),
+            )
         self.linear1 = Linear(d_model, dim_feedforward, bias=bias, dtype=dtype)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, dtype=dtype)
@@ -119,9 +121,7 @@ class TransformerDecoderLayer(_Layer):
             return self._attend(self.self_attn, x, x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
 
         def remember(x: Tensor) -> Tensor:
-            return self._attend(
-                self.multihead_attn, x, memory, memory_mask, memory_key_padding_mask, memory_is_causal
-            )
+            return self._attend(self.multihead_attn, x, memory, memory_mask, memory_key_padding_mask, memory_is_causal)
 
         x = self._residual(self._residual(tgt, 1, attend), 2, remember)
         return self._residual(x, 3, self._feed_forward)
@@ -190,7 +190,16 @@ class Transformer(Module):
     ) -> None:
         super().__init__()
         options = (
-            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device,
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            device,
             dtype,
         )
 
@@ -229,9 +238,7 @@ class Transformer(Module):
             raise RuntimeError("the batch number of src and tgt must be equal")
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
-        memory = self.encoder(
-            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
-        )
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(
             tgt,
             memory,

@@ -28,7 +28,7 @@ def register_bias(module: Module, size: Any, dtype: Any) -> None:
 
 
 def attributes(module: Module, *names: str) -> str:
-    """"name=value, ..." for extra_repr."""
+    """ "name=value, ..." for extra_repr."""
     return ", ".join(f"{name}={getattr(module, name)}" for name in names)
 
 

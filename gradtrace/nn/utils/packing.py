@@ -20,10 +20,18 @@ NOT_SORTED = (
     "need ONNX exportability."
 )
 
-pack_rows = op("pack_padded(self; indices)", lambda a, indices: a[indices], node="PackPaddedSequenceBackward0",
-               self=d("~self", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)))
-unpack_rows = op("pad_packed(self; shape, indices, padding)", lambda a, *rest: unpacked(a, *rest), node="CopySlices",
-                 self=d("", lambda xp, g, out, self, shape, indices, padding: xp.index(g, indices)))
+pack_rows = op(
+    "pack_padded(self; indices)",
+    lambda a, indices: a[indices],
+    node="PackPaddedSequenceBackward0",
+    self=d("~self", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)),
+)
+unpack_rows = op(
+    "pad_packed(self; shape, indices, padding)",
+    lambda a, *rest: unpacked(a, *rest),
+    node="CopySlices",
+    self=d("", lambda xp, g, out, self, shape, indices, padding: xp.index(g, indices)),
+)
 
 
 class PackedSequence(NamedTuple):

@@ -44,9 +44,7 @@ class _Composed(LRScheduler):
 class SequentialLR(_Composed):
     """The first schedule up to the first milestone, the second up to the second, and so on."""
 
-    def __init__(
-        self, optimizer: Any, schedulers: Sequence[Any], milestones: list[int], last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Any, schedulers: Sequence[Any], milestones: list[int], last_epoch: int = -1) -> None:
         if len(schedulers) < 1:
             raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
         self._check(optimizer, schedulers)

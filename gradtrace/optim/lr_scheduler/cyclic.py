@@ -74,9 +74,7 @@ class CyclicLR(_WithMomentum):
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self.base_momentums, self.max_momentums = self._init_momentum(
-                base_momentum, max_momentum, last_epoch == -1
-            )
+            self.base_momentums, self.max_momentums = self._init_momentum(base_momentum, max_momentum, last_epoch == -1)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
@@ -98,9 +96,7 @@ class CyclicLR(_WithMomentum):
             groups = self.optimizer.param_groups
             for group, base, high in zip(groups, self.base_momentums, self.max_momentums, strict=True):
                 self._set_momentum(group, high - (high - base) * slope * scale)
-        return [
-            base + (high - base) * slope * scale for base, high in zip(self.base_lrs, self.max_lrs, strict=True)
-        ]
+        return [base + (high - base) * slope * scale for base, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
         state = super().state_dict()
@@ -117,9 +113,7 @@ class CyclicLR(_WithMomentum):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Along a cosine from the initial rate to eta_min, anew every T_0, T_0 * T_mult, T_0 * T_mult^2, ... epochs."""
 
-    def __init__(
-        self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if T_mult < 1 or not isinstance(T_mult, int):
@@ -200,9 +194,7 @@ class OneCycleLR(_WithMomentum):
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         self._anneal_func_type = anneal_strategy
         max_lrs = per_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
@@ -219,9 +211,7 @@ class OneCycleLR(_WithMomentum):
         self._check_called_within_step()
         step = self.last_epoch
         if step > self.total_steps:
-            raise ValueError(
-                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}"
-            )
+            raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
         start = 0.0
         for phase in self._schedule_phases:
             if step <= phase["end_step"] or phase is self._schedule_phases[-1]:
@@ -255,7 +245,10 @@ def _phases(pct_start: float, total: int, three_phase: bool) -> list[dict[str, A
 
     def phase(end: float, lrs: tuple[str, str], momenta: tuple[str, str]) -> dict[str, Any]:
         return {
-            "end_step": end, "start_lr": lrs[0], "end_lr": lrs[1], "start_momentum": f"{momenta[0]}_momentum",
+            "end_step": end,
+            "start_lr": lrs[0],
+            "end_lr": lrs[1],
+            "start_momentum": f"{momenta[0]}_momentum",
             "end_momentum": f"{momenta[1]}_momentum",
         }
 

@@ -26,9 +26,7 @@ class _ByFunction(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimiser; functions are not saved, the attributes of callable objects are."""
         state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
-        state["lr_lambdas"] = [
-            None if callable_is_function(f) else f.__dict__.copy() for f in self.lr_lambdas
-        ]
+        state["lr_lambdas"] = [None if callable_is_function(f) else f.__dict__.copy() for f in self.lr_lambdas]
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -108,9 +106,7 @@ class MultiStepLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """The rate times `factor` for the first total_iters epochs."""
 
-    def __init__(
-        self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if factor > 1.0 or factor < 0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
         self.factor = factor

@@ -20,7 +20,6 @@ import numpy as np
 
 import gradtrace as torch
 from gradtrace import ops
-from gradtrace.engine import hot
 from gradtrace.engine.tensor import Tensor
 
 CASES = Path(__file__).parent.parent / "tests" / "ops"
@@ -105,14 +104,7 @@ def key_of(function: Any) -> Key | None:
     code = getattr(function, "__code__", None)
     if code is None:
         return None
-    if has_own_names(function.__globals__):
-        return ("names", id(function.__globals__))
     return (code, *identities(cell.cell_contents for cell in function.__closure__ or ()))
-
-
-def has_own_names(names: dict[str, Any]) -> bool:
-    """Whether these are the globals of a function of `engine/hot.py`, whose code comes later."""
-    return names is not vars(hot) and names.get("__name__") == hot.__name__
 
 
 def identities(values: Iterable[Any]) -> list[int]:

@@ -5,10 +5,10 @@ Nothing here knows an operator by name: `ops` supplies the records. Nothing here
 """
 
 from gradtrace.engine import inplace as _inplace  # noqa: F401 - registers how views make their grad_fn anew
-from gradtrace.engine.backward import backward, grad
 from gradtrace.engine.describe import Size, device
 from gradtrace.engine.dtypes import dtype, get_default_dtype, set_default_dtype
 from gradtrace.engine.function import Function, once_differentiable
+from gradtrace.engine.gradients import backward, grad
 from gradtrace.engine.modes import (
     detect_anomaly,
     enable_grad,

@@ -1,209 +1,548 @@
-"""`backward` and `grad`, with every parameter PyTorch has.
+"""One backward pass: the loop, the rules of a node, and what happens to a gradient where it arrives.
 
-https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
-https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
+The newest node that has a gradient runs first: sequence numbers strictly fall along edges, so every node that may still
+send it a gradient has run by then. Where somebody can see PyTorch's own order (hooks, custom Functions, a recorder,
+chosen inputs), dependencies are counted beforehand and a leaf's gradient is stored as soon as it is complete.
+
+Gradients on the way are raw data (floats, arrays), or Tensors when the pass is itself recorded (create_graph). A
+gradient is brought to the shape and dtype of what it belongs to once, on its edge.
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Mapping
-from gradtrace.engine import execute
-from gradtrace.engine.call_hooks import as_tensor, own_copy
+from heapq import heappop, heappush
+from itertools import count
+
+from gradtrace.annotations import Any
+from gradtrace.engine.dtypes import SCALAR_SPEC
+from gradtrace.engine.hooks import node_hooks, tensor_hooks
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import Edge, GradientEdge, Node
-from gradtrace.engine.state import state
-from gradtrace.engine.tensor import Tensor, gradient_edge
+from gradtrace.engine.namespace import ARRAY, SCALAR, TRACED
+from gradtrace.engine.node import FREED_MESSAGE, TWO, AccumulateGrad, Node, named
+from gradtrace.engine.op import FLOAT_TRAPS, records
+from gradtrace.engine.saved import check_versions, saved_data, saved_results
+from gradtrace.engine.state import state, using
+from gradtrace.engine.tensor import Tensor
 
-CREATE_GRAPH_WARNING = (
-    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
-    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
-    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
-    "cycle and avoid the leak."
-)
-INSIDE_TRANSFORM = (
-    "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
-    "instead or call backward() outside of functorch transforms."
-)
-NO_HISTORY = "element {} of tensors does not require grad and does not have a grad_fn"
+Slot = tuple[Node, int]
+Root = tuple[Node, int, Any]
+Pair = tuple[Node, Any]
+passes_run = {"fast": 0, "ordered": 0}  # since the process started
 
 
-def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
-) -> None:
-    """Adds the gradients of `tensors` to the leaves they depend on (or to `inputs` alone).
+def run_backward(
+    roots: list[Root],
+    keep_graph: bool,
+    create_graph: bool,
+    wanted: list[Slot] | None = None,
+    accumulate: bool = True,
+) -> dict[Slot, Any]:
+    """Send the roots' gradients back; return what arrived at the `wanted` slots (only those paths run, if given)."""
+    watcher = state.watcher
+    seen = create_graph or state.live_observers or state.anomaly or watcher is not None
+    if wanted is None and not seen:
+        with using(grad_enabled=False):
+            Pass(keep_graph).start(roots)
+        return {}
+    with using(grad_enabled=create_graph, running=None):
+        if watcher is not None:
+            watcher.began(roots, keep_graph, create_graph, wanted, accumulate)
+        try:
+            running = state.running = OrderedPass(keep_graph, [node for node, _, _ in roots], wanted, accumulate)
+            running.start(roots)
+        except BaseException as error:
+            if watcher is not None:
+                watcher.ended(error)
+            raise
+        if watcher is not None:
+            watcher.ended(None)
+    return running.captured
 
-    `grad_tensors` are the vectors of the vector-Jacobian product, each of its tensor's shape; None means 1 for a
-    tensor of one element, else it is a RuntimeError. Values saved for backward are freed unless `retain_graph`
-    (default: `create_graph`). RuntimeError, with PyTorch's words, for what cannot be differentiated.
+
+# ---- the pass
+
+
+class Pass:
+    """A backward pass: what has arrived where, and the node at work.
+
+    `pending` has the sum of what arrived at each node that has not run; of several outputs, a dict by their number.
+    `owned` are the nodes whose sum is an array of this pass, which the next gradient is added to in place. `taken` are
+    the arrays that became a leaf's `.grad` or belong to the caller: no other leaf may get them.
     """
-    if state.levels:
-        raise RuntimeError(INSIDE_TRANSFORM)
-    if grad_variables is not None:
-        if grad_tensors is not None:
+
+    ordered = False
+
+    def __init__(self, keep_graph: bool) -> None:
+        self.keep_graph = keep_graph
+        self.node: Node | None = None
+        self.heap: list[Any] = []
+        self.pending: dict[Node, Any] = {}
+        self.owned: set[Node] = set()
+        self.taken: dict[int, Any] = {}
+
+    def start(self, roots: list[Root]) -> None:
+        """Run the pass. An error gets the origin of the node at work as `_forward`."""
+        passes_run["ordered" if self.ordered else "fast"] += 1
+        for node, number, gradient in roots:
+            self.taken[id(gradient)] = gradient
+            arriving = unbroadcast_and_cast(gradient, node, number, None, 0)
+            self.receive(node, arriving if node.outputs == 1 else {number: arriving})
+        try:
+            self.run()
+        except Exception as error:
+            if self.node is not None and self.node.origin and not hasattr(error, "_forward"):
+                error._forward = self.node.origin  # type: ignore[attr-defined]
+            self.store_complete([node for node, _, _ in roots])
+            raise
+
+    def run(self) -> None:
+        """Run the newest node that has a gradient until none has one."""
+        heap, pending, ordered, keep_graph = self.heap, self.pending, self.ordered, self.keep_graph
+        while heap:
+            node = self.node = heappop(heap)[-1]
+            gradient = pending.pop(node, None)
+            if ordered:
+                self.send(node, self.visit(node, gradient))
+            elif node.is_accumulator:
+                accumulate_grad(node.variable, gradient, self.taken)
+            elif not (node.spec.large and self.run_blocks(node, gradient)):
+                plan = node.plan
+                for target, value in plan.derivative(node, gradient):
+                    have = pending.get(target)
+                    if have is None:
+                        pending[target] = value
+                        heappush(heap, (-target.seq, target))
+                    else:
+                        pending[target] = self.add(target, have, value)
+                if plan.saves and not keep_graph:
+                    node.release()
+
+    def run_blocks(self, node: Node, gradient: Any) -> bool:
+        """Run a stretch of elementwise operations on large arrays in blocks; False, and nothing done, if it is none."""
+        from gradtrace.engine.blocks import run_stretch
+
+        return run_stretch(self, node, gradient)
+
+    def receive(self, node: Node, value: Any) -> None:
+        """Add `value` to what has arrived at a node."""
+        have = self.pending.get(node)
+        if have is None:
+            self.pending[node] = value
+            heappush(self.heap, (-node.seq, node))
+        else:
+            self.pending[node] = self.add(node, have, value)
+
+    def add(self, node: Node, have: Any, value: Any) -> Any:
+        """Return the sum of what has arrived at a node and one more gradient."""
+        if type(have) is dict:
+            for number, each in value.items():
+                have[number] = have[number] + each if number in have else each
+            return have
+        if type(have) is float or isinstance(have, Tensor):
+            return have + value
+        if node in self.owned:
+            have += value
+            return have
+        self.owned.add(node)
+        return have + value
+
+    def visit(self, node: Node, gradient: Any) -> Any:
+        raise NotImplementedError
+
+    def send(self, node: Node, results: Any) -> None:
+        raise NotImplementedError
+
+    def store_complete(self, roots: list[Node]) -> None:
+        """After an error, store the gradients that PyTorch would have stored: of leaves that get nothing more."""
+        failed = self.node.seq if self.node is not None else 0
+        seen = set(roots)
+        stack = list(seen)
+        while stack:
+            node = stack.pop()
+            for target in node.next:
+                if target is None:
+                    continue
+                if target.is_accumulator and node.seq <= failed:
+                    self.pending.pop(target, None)
+                if target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+        for node, gradient in self.pending.items():
+            if isinstance(node, AccumulateGrad):
+                accumulate_grad(node.variable, gradient, self.taken)
+
+
+class OrderedPass(Pass):
+    """A pass in PyTorch's exact order, with hooks, a watcher, and gradients captured on the way.
+
+    `waiting` has the number of edges that still lead to each node, `needed` the nodes that must run (None: all that can
+    be reached), `captured` what arrived at the wanted slots.
+    """
+
+    ordered = True
+    numbers = count(1)
+
+    def __init__(self, keep_graph: bool, roots: list[Node], wanted: list[Slot] | None, accumulate: bool) -> None:
+        super().__init__(keep_graph)
+        self.number = next(OrderedPass.numbers)
+        self.waiting = count_dependencies(roots)
+        self.needed = None if wanted is None else needed_nodes(self.waiting, wanted, accumulate)
+        self.captured: dict[Slot, Any] = {} if wanted is None else dict.fromkeys(wanted)
+        self.capturing = {node for node, _ in self.captured}
+        self.read = set() if accumulate else self.capturing
+        self.ticket = count().__next__  # leaves have the same priority: the first that is ready runs first
+
+    def will_run(self, node: Node) -> bool:
+        """Whether the pass runs this node. RuntimeError for a leaf's in autograd.grad, as in PyTorch."""
+        if self.needed is None:
+            return node in self.waiting
+        if node in self.read and isinstance(node, AccumulateGrad):
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
-                "Please only use `grad_tensors`."
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                "This is currently not supported."
             )
-        grad_tensors = grad_variables
-    targets = None if inputs is None else as_tuple(inputs.values() if isinstance(inputs, Mapping) else inputs)
-    if targets == ():
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    outputs = as_tuple(tensors)
-    if create_graph:
-        import warnings
+        return node in self.needed or node in self.read
 
-        warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
-    if state.watcher is not None:
-        state.watcher.starts(outputs, grad_tensors)
-    keep = create_graph if retain_graph is None else retain_graph
-    create_graph = create_graph or state.planner is not None  # a plan takes down backward's steps too
-    roots = root_gradients(outputs, grad_tensors, create_graph)
-    wanted = None if targets is None else [input_slot(t, accumulate=True) for t in targets]
-    execute.run(roots, keep, create_graph, None if wanted is None else [w for w in wanted if w is not None])
+    def is_needed(self, node: Node) -> bool:
+        return self.needed is None or node in self.needed or node in self.capturing
+
+    def push(self, node: Node) -> None:
+        """Make a node ready: leaves run first, then the newest node."""
+        priority = (0, 0) if node.is_accumulator else (1, -node.seq)
+        heappush(self.heap, (*priority, self.ticket(), node))
+
+    def receive(self, node: Node, value: Any) -> None:
+        if node in self.pending:
+            self.pending[node] = self.add(node, self.pending[node], value)
+            return
+        self.pending[node] = value
+        if not self.waiting[node]:
+            self.push(node)
+
+    def send(self, node: Node, results: Any) -> None:
+        """Send a node's results along its edges, and make the nodes ready that wait for no other."""
+        watcher, pending, waiting = state.watcher, self.pending, self.waiting
+        numbers = node.output_nrs
+        for i, target in enumerate(node.next):
+            if target is None:
+                continue
+            value = results[i]
+            if value is not None and self.is_needed(target):
+                number = 0 if numbers is None else numbers[i]
+                value = unbroadcast_and_cast(value, target, number, node, i)
+                if watcher is not None:
+                    watcher.sends(i, value)
+                value = value if target.outputs == 1 else {number: value}
+                pending[target] = self.add(target, pending[target], value) if target in pending else value
+            waiting[target] -= 1
+            if not waiting[target] and self.is_needed(target):
+                self.push(target)
+
+    def visit(self, node: Node, gradient: Any) -> Any:
+        """Run a node with the hooks on it; return the gradient (or None) of each of its edges."""
+        watcher = state.watcher
+        if watcher is not None:
+            watcher.enters(node, gradient)
+        # As in PyTorch, what runs anyway gives its gradient before its hooks, what is only read after them.
+        read_only = self.needed is not None and node not in self.needed
+        if node in self.capturing and not read_only:
+            self.capture(node, gradient)
+        if gradient is not None and (node.hooks is not None or node.is_accumulator):
+            gradient = tensor_hooks(node, gradient)
+        if read_only:
+            if node in self.capturing:
+                self.capture(node, gradient)
+            return (None,) * len(node.next)
+        if watcher is not None:
+            watcher.runs(node, gradient)
+        results = run_with_hooks(node, gradient)
+        if watcher is not None:
+            watcher.leaves(node, not self.keep_graph)
+        if not self.keep_graph:
+            node.release()
+        return results
+
+    def capture(self, node: Node, gradient: Any) -> None:
+        for slot in self.captured:
+            if slot[0] is node and gradient is not None:
+                self.captured[slot] = gradient if node.outputs == 1 else gradient.get(slot[1])
+
+    def store_complete(self, roots: list[Node]) -> None:
+        """Nothing is left to store: a leaf's gradient is stored as soon as it is complete."""
 
 
-def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    only_inputs: bool = True,
-    allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
-    materialize_grads: bool = False,
-) -> Any:
-    """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched.
+def count_dependencies(roots: list[Node]) -> dict[Node, int]:
+    """For each node reachable from the roots, how many edges lead to it."""
+    counts: dict[Node, int] = dict.fromkeys(roots, 0)
+    stack = list(counts)
+    while stack:
+        for target in stack.pop().next:
+            if target is None:
+                continue
+            if target in counts:
+                counts[target] += 1
+            else:
+                counts[target] = 1
+                stack.append(target)
+    return counts
 
-    An input that the outputs do not depend on is a RuntimeError, or None with `allow_unused`, or zeros with
-    `materialize_grads`. A dict of inputs gives a dict.
+
+def needed_nodes(reachable: dict[Node, int], wanted: list[Slot], accumulate: bool) -> set[Node]:
+    """The nodes that must run so that every wanted slot gets its gradient.
+
+    With `accumulate` the wanted nodes run too (a leaf's accumulator stores the gradient); else they are only read.
     """
-    if materialize_grads and allow_unused is False:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
-        )
-    allow_unused = materialize_grads if allow_unused is None else allow_unused
-    targets = as_tuple(inputs.values() if type(inputs) is dict else inputs)
-    if not targets:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    if state.watcher is not None:
-        state.watcher.starts(as_tuple(outputs), grad_outputs)
-    keep = create_graph if retain_graph is None else retain_graph
-    planned = state.planner is not None and not create_graph
-    create_graph = create_graph or planned  # a plan takes down backward's steps too
-    if is_grads_batched:
-        results = batched(as_tuple(outputs), targets, as_tuple(grad_outputs), keep, create_graph, allow_unused)
+    targets = {node for node, _ in wanted}
+    needed: set[Node] = set()
+    for node in sorted(reachable, key=lambda node: node.seq):
+        if any(t in needed or t in targets for t in node.next if t is not None):
+            needed.add(node)
+    return needed | (targets & reachable.keys()) if accumulate else needed
+
+
+# ---- one node
+
+
+def run_with_hooks(node: Node, gradient: Any) -> Any:
+    """The gradients of a node's inputs, with its own pre and post hooks around it, checked in anomaly mode."""
+    hooks = node.hooks
+    if hooks is None or not (hooks.pre or hooks.post):
+        results = derive(node, gradient)
     else:
-        one = one_pass if state.batching is None else state.batching.gradients
-        results = one(as_tuple(outputs), targets, grad_outputs, keep, create_graph)
-    if not allow_unused:
+        results = node_hooks(node, hooks, gradient, derive)
+    if state.anomaly and state.anomaly_check_nan:
         for i, r in enumerate(results):
-            if r is None:
-                raise RuntimeError(
-                    f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
-                    "allow_unused=True if this is the desired behavior."
-                )
-    if materialize_grads:
-        pairs = zip(results, targets, strict=True)
-        results = tuple(zeros_like(t, requires_grad=create_graph and not planned) if r is None else r for r, t in pairs)
-    if planned:
-        results = tuple(None if r is None else r.detach() for r in results)
-    return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else results
+            if r is not None and bool(np.isnan(r._data if isinstance(r, Tensor) else r).any()):
+                raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+    return results
 
 
-def one_pass(outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_graph: bool) -> tuple[Any, ...]:
-    roots = root_gradients(outputs, grad_outputs, create_graph)
-    slots = [input_slot(t, accumulate=False) for t in targets]
-    wanted = [s for s in slots if s is not None]
-    captured = execute.run(roots, keep, create_graph, wanted, accumulate=False)
-    found = [None if s is None else captured.get(s) for s in slots]
-    return tuple(None if g is None else own_copy(g) for g in found)
+def derive(node: Node, gradient: Any) -> Any:
+    """The gradients of a node's inputs; None where there is none."""
+    if isinstance(node, AccumulateGrad):
+        if gradient is not None:
+            accumulate_grad(node.variable, gradient, None)
+        return ()
+    if node.op is None or node.op.undefined:
+        return named(node).derive(gradient)
+    if gradient is None:
+        return (None,) * len(node.next)
+    return run_rules(node, gradient)
 
 
-def batched(
-    outputs: Any, targets: Any, vectors: Any, keep: bool, create_graph: bool, allow_unused: bool
-) -> tuple[Any, ...]:
-    """is_grads_batched: the first dim of each vector counts passes; the results are stacked."""
-    from gradtrace.engine.namespace import TRACED
-
-    rows = []
-    for i in range(len(vectors[0])):
-        one = tuple(v[i] for v in vectors)
-        rows.append(one_pass(outputs, targets, one, True, create_graph))
-    if not keep:
-        one_pass(outputs, targets, tuple(v[0] for v in vectors), False, False)
-    stack: Any = TRACED.stack  # which loads its family
-    return tuple(None if column[0] is None else stack(tuple(column), 0) for column in zip(*rows, strict=True))
+def interpret(node: Node, gradient: Any) -> list[Pair]:
+    """The derivative of an operator's node on raw data: each edge's node with its gradient."""
+    return conformed(node, run_rules(node, gradient))
 
 
-def as_tuple(values: Any) -> tuple[Any, ...]:
-    found = (values,) if isinstance(values, (Tensor, Edge, GradientEdge)) or values is None else tuple(values)
-    if any(isinstance(value, GradientEdge) for value in found):
-        return tuple(Edge(v.node, v.output_nr) if isinstance(v, GradientEdge) else v for v in found)
-    return found
+def refuse(node: Node, gradient: Any) -> Any:
+    """The derivative of an operator that has none."""
+    return named(node).derive(gradient)
 
 
-def zeros_like(t: Tensor, requires_grad: bool = False) -> Tensor:
-    return Tensor._wrap(np.zeros(t.shape, t.dtype.np)).requires_grad_(requires_grad)
+def conformed(node: Node, results: Any) -> list[Pair]:
+    """A node's results as pairs of an edge's node and the gradient in the form in which it arrives there."""
+    layout = node.plan.layout
+    if layout == TWO:
+        edges: Any = (node.edge_a, node.edge_b)
+    else:
+        edges = (node.edge_a,) if layout else node.edge_a
+    ndarray, numbers = np.ndarray, node.output_nrs
+    pairs = []
+    for i, target in enumerate(edges):
+        value = results[i]
+        if target is None or value is None:
+            continue
+        spec = target.spec
+        if type(value) is float:
+            if spec is not SCALAR_SPEC:
+                value = delivered(node, i, target, value, 0 if numbers is None else numbers[i])
+        elif type(value) is not ndarray or value.dtype is not spec.dtype or value.shape != spec.shape:
+            value = delivered(node, i, target, value, 0 if numbers is None else numbers[i])
+        pairs.append((target, value))
+    return pairs
 
 
-def input_slot(t: Any, accumulate: bool) -> tuple[Node, int] | None:
-    """The (node, output number) at which an input's gradient arrives; None for a leaf that no graph has used."""
-    if isinstance(t, Edge):
-        assert t.function is not None
-        return t.function, t.input_nr
-    if not t.requires_grad:
-        if accumulate:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        raise RuntimeError("One of the differentiated Tensors does not require grad")
-    if accumulate:
-        t.retain_grad()
-    node = gradient_edge(t)
-    return None if node is None else (node, t._nr)
+def delivered(node: Node, index: int, target: Node, value: Any, number: int) -> Any:
+    """The gradient on one edge as the target takes it: in its shape and dtype, with its number among several."""
+    value = unbroadcast_and_cast(value, target, number, node, index)
+    return value if target.outputs == 1 else {number: value}
 
 
-def root_gradients(outputs: Any, vectors: Any, create_graph: bool) -> list[tuple[Node, int, Any]]:
-    """Where each output's gradient enters the graph, and that gradient: given, or 1."""
-    given = (None,) * len(outputs) if vectors is None else as_tuple(vectors)
-    if len(given) != len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
-    checked = [first_gradient(out, g, i) for i, (out, g) in enumerate(zip(outputs, given, strict=True))]
-    roots = []
-    for i, (out, g) in enumerate(zip(outputs, checked, strict=True)):
-        edge = out if isinstance(out, Edge) else Edge(gradient_edge(out), out._nr)
-        if edge.function is None:
-            raise RuntimeError(NO_HISTORY.format(i))
+def run_rules(node: Node, gradient: Any) -> Any:
+    """The results of an operator's derivative rules, on whatever the gradient is made of."""
+    plan = node.plan
+    record = plan.record
+    traced = isinstance(gradient, Tensor)
+    if type(gradient) is dict and record.outputs != 1:
+        traced = any(isinstance(g, Tensor) for g in gradient.values())
+        gradient = all_outputs(node, gradient, traced)
+    if traced:
+        return run_traced(node, gradient)
+    args, out = saved_data(node)
+    wanted = node.next if record.joint is not None else None
+    if record.scalar is not None:
+        try:
+            return call_rules(plan, wanted, SCALAR if type(gradient) is float else ARRAY, gradient, out, args)
+        except FLOAT_TRAPS:
+            pass
+    # Python's floats raise where IEEE has inf or nan, and have no shape; numpy's do.
+    for i in range(min(record.arity, len(args))):
+        args[i] = as_numpy(args[i])
+    return call_rules(plan, wanted, ARRAY, as_numpy(gradient), as_numpy(out), args)
+
+
+def run_traced(node: Node, gradient: Any) -> Any:
+    """The rules on Tensors: the gradients are part of a graph themselves."""
+    if node.freed:
+        raise RuntimeError(FREED_MESSAGE)
+    if node.plan.saves:
+        check_versions(node)
+    args, out = node.args, node.out
+    if node.extras is not None and node.extras.packed:
+        from gradtrace.engine.saved_hooks import unpacked
+
+        args, out = unpacked(node)
+    wanted = node.next if node.op.joint is not None else None
+    with using(in_rule=True):
+        return call_rules(node.plan, wanted, TRACED, gradient, saved_results(node, out), args)
+
+
+def call_rules(plan: Any, edges: Any, xp: Any, gradient: Any, out: Any, args: Any) -> Any:
+    """A gradient or None for each argument. `edges` are those of a node with one rule for all of them."""
+    record = plan.record
+    if record.joint is not None:
+        asked = tuple(target is not None for target in edges)
+        rule = record.joint.traced if xp is TRACED else record.joint.rule
+        return rule(xp, asked, gradient, out, *args)
+    results: list[Any] = [None] * record.arity
+    for i, rule in plan.traced_rules if xp is TRACED else plan.rules:
+        results[i] = rule(xp, gradient, out, *args)
+    return results
+
+
+def as_numpy(value: Any) -> Any:
+    """A float, or the floats in a tuple, as numpy's."""
+    if type(value) is tuple:
+        return tuple(as_numpy(v) for v in value)
+    return np.float64(value) if type(value) is float else value
+
+
+def all_outputs(node: Node, slots: dict[int, Any], traced: bool) -> tuple[Any, ...]:
+    """All outputs' gradients; for those that got none, zeros or None as the record asks."""
+    if node.op.missing == "none":
+        return tuple(slots.get(i) for i in range(len(node.shape)))
+    full = []
+    for i, shape in enumerate(node.shape):
+        g = slots.get(i)
         if g is None:
-            raise RuntimeError(NO_HISTORY.format(i))
-        if create_graph:
-            g = as_tensor(g)
-        elif isinstance(g, Tensor):
-            g = g._data
-        roots.append((edge.function, edge.input_nr, g))
-    return roots
+            g = np.zeros(shape, node.dtype[i] or np.float64)
+            g = Tensor._wrap(g) if traced else g
+        full.append(g)
+    return tuple(full)
 
 
-def first_gradient(out: Any, g: Any, i: int) -> Any:
+# ---- an edge: broadcasting and casts undone
+
+
+def unbroadcast_and_cast(g: Any, target: Node, number: int, source: Node | None, index: int) -> Any:
+    """The gradient in the shape and dtype of the output that it belongs to."""
+    shape, dtype = target.shape, target.dtype
+    if target.outputs != 1:
+        shape, dtype = shape[number], dtype[number]
     if isinstance(g, Tensor):
-        target = out.function if isinstance(out, Edge) else out
-        shape = () if target is None else target.shape
-        if tuple(g.shape) != tuple(shape):
-            raise RuntimeError(
-                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
-                f"{out.shape}."
-            )
-        return g
-    if g is not None:
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-    if isinstance(out, Edge):
-        return np.ones(out.function.shape) if out.function is not None else None
-    if not out.requires_grad:
-        return None
-    if out.numel() != 1:
-        raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    return 1.0 if type(out._data) is float else np.ones(out._data.shape, out._data.dtype)
+        return unbroadcast_tensor(g, shape, dtype, source, index)
+    if type(g) is float:
+        if dtype is None:
+            return g
+        g = np.asarray(g)
+    elif type(g) is not np.ndarray:
+        if dtype is None:
+            return float(g)
+        g = np.asarray(g)
+    if g.shape != shape:
+        g = sum_to(g, shape, source, index)
+    if dtype is None:
+        return float(g)
+    return g if g.dtype is dtype else g.astype(dtype)
+
+
+def unbroadcast_tensor(g: Tensor, shape: Any, dtype: Any, source: Node | None, index: int) -> Tensor:
+    if g.shape != shape:
+        refuse_if_not_broadcast(g.shape, shape, source, index)
+        g = sum_tensor_to(g, tuple(shape))
+    wanted = np.float64 if dtype is None else dtype
+    return g if g.dtype.np == wanted else records["cast"](g, np.dtype(wanted))
+
+
+def sum_tensor_to(g: Tensor, shape: tuple[int, ...]) -> Any:
+    """Sum a Tensor over the dims that broadcasting added, in PyTorch's steps."""
+    if not shape:
+        return TRACED.sum(g)
+    lead = g.ndim - len(shape)
+    dims = (*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1))
+    if dims:
+        g = TRACED.sum_dim(g, dims, True)
+    return TRACED.view(g, shape) if lead else g
+
+
+def sum_to(g: Any, shape: Any, source: Node | None = None, index: int = 0) -> Any:
+    """Sum an array over the dims that broadcasting added: the transpose of broadcasting `shape` to g.shape."""
+    if g.ndim == 2 and g.shape[1:] == shape:  # a row added to each row, as a bias
+        return np.add.reduce(g, 0)
+    refuse_if_not_broadcast(g.shape, shape, source, index)
+    lead = g.ndim - len(shape)
+    dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1)
+    return g.sum(axis=dims, keepdims=True).reshape(shape)
+
+
+def refuse_if_not_broadcast(got: Any, shape: Any, source: Node | None, index: int) -> None:
+    lead = len(got) - len(shape)
+    if lead >= 0 and all(n in (1, got[i + lead]) for i, n in enumerate(shape)):
+        return
+    who = "" if source is None else f"Function {source.name()} returned an "
+    raise RuntimeError(
+        f"{who}invalid gradient at index {index} - got {list(got)} but expected shape compatible with {list(shape)}"
+    )
+
+
+# ---- a leaf
+
+
+def accumulate_grad(leaf: Tensor, gradient: Any, taken: dict[int, Any] | None) -> None:
+    """Add to `leaf.grad`, in place when there is one and this pass is not recorded.
+
+    `taken` are the arrays that belong to others already; None: the pass may still use the array, so it is copied.
+    """
+    if not leaf._req and not leaf.requires_grad:  # since the graph was built
+        return
+    extra = leaf.extra()
+    have = extra.grad
+    if isinstance(gradient, Tensor):
+        extra.grad = records["copy"](None, gradient) if have is None else have + gradient
+    elif have is None:
+        extra.grad = Tensor._wrap(own_array(gradient, taken))
+    elif type(have._data) is float:
+        have._data += float(gradient)
+    else:
+        np.add(have._data, gradient, out=have._data)
+        if have._x is not None and have._x.counter is not None:
+            have._x.counter.n += 1
+    if extra.post_hooks:
+        for hook in list(extra.post_hooks.values()):
+            hook(leaf)
+            if state.watcher is not None:
+                state.watcher.hooked("accumulated", hook, None, None)
+
+
+def own_array(gradient: Any, taken: dict[int, Any] | None) -> Any:
+    """The gradient for a leaf alone: two leaves must not share their `.grad`.
+
+    A rule's result is linear in the incoming gradient, so it is a new array, that gradient, or a view of it.
+    """
+    if type(gradient) is float:
+        return gradient
+    if taken is None or gradient.base is not None or not gradient.flags.c_contiguous or id(gradient) in taken:
+        return gradient.copy()
+    taken[id(gradient)] = gradient
+    return gradient

@@ -1,9 +1,9 @@
 """Backward through elementwise operations on large arrays, a block of elements at a time.
 
 Whole arrays would go to memory and back at every step of every rule. Here all steps of a stretch of the graph are
-done for one block, whose gradients stay in the processor's cache; only what leaves the stretch, as a leaf's gradient,
-is written out whole. An element's gradient does not depend on its neighbours, so these are the same numbers as without
-blocks, and they are added up in the same order.
+done for one block, whose gradients stay in the processor's cache; only what leaves the stretch, such as a leaf's
+gradient, is written out whole. An element's gradient does not depend on its neighbours, so these are the same numbers
+as without blocks, and they are added up in the same order.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from heapq import heappop, heappush
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
 from gradtrace.engine import trigonometry
-from gradtrace.engine.arrive import conform
-from gradtrace.engine.execute import check_versions
+from gradtrace.engine.backward import delivered
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import _Array
-from gradtrace.engine.node import Meta, Node
+from gradtrace.engine.node import Node
 from gradtrace.engine.op import Op
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.saved import saved_data
 
 if TYPE_CHECKING:
-    from gradtrace.engine.sweep import Sweep
+    from gradtrace.engine.backward import Pass
 
 BLOCK = 1 << 15
 ROOM = 31 << 20  # bytes; glibc learns from sizes below 32 MiB
@@ -39,6 +38,9 @@ class _Blocks(_Array):
 
 
 BLOCKS = _Blocks()
+
+
+Kept = tuple[list[Any], Any]  # the saved arguments and the saved result, as raw data
 
 
 class Step(NamedTuple):
@@ -62,21 +64,21 @@ class Exit(NamedTuple):
     have: Any  # what had arrived before
 
 
-def run_stretch(now: Sweep, first: Node, g: Any) -> bool:
-    """Runs `first` and what follows it, if these are elementwise operations on arrays of one shape and dtype.
+def run_stretch(now: Pass, first: Node, g: Any) -> bool:
+    """Run `first` and what follows it, if these are elementwise operations on arrays of one shape and dtype.
 
-    False, and nothing done, if `first` is none.
+    False, and nothing done, if `first` is not one.
     """
     members = stretch(now, first)
     if not members:
         return False
     places: dict[Node, int] = {node: i for i, node in enumerate(members)}
     exits: list[Exit] = []
-    steps = [step_of(now, node, places, exits, len(members)) for node in members]
+    steps = [step_of(now, node, kept, places, exits) for node, kept in members.items()]
     run_blocks(steps, [exit.have for exit in exits], [exit.whole for exit in exits], g)
     for exit in exits:
         hand_over(now, exit)
-    if not now.keep:
+    if not now.keep_graph:
         for node in members:
             node.release()
     return True
@@ -85,18 +87,19 @@ def run_stretch(now: Sweep, first: Node, g: Any) -> bool:
 # ---- which nodes
 
 
-def stretch(now: Sweep, first: Node) -> list[Node]:
+def stretch(now: Pass, first: Node) -> dict[Node, Kept]:
     """The nodes that can run now one after the other, in that order: no other node sends a gradient between them."""
-    members: list[Node] = []
+    members: dict[Node, Kept] = {}
     waiting: list[tuple[int, Node]] = [(-first.seq, first)]
     seen = {first}
     while waiting:
         _, node = heappop(waiting)
         other = now.heap and now.heap[0][0] < -node.seq
-        if other or node in now.pending or not fits(node, first):
+        kept = None if other or node in now.pending else operands(node, first)
+        if kept is None:
             # From here on gradients may come from it, so whatever is older waits until it has run.
             break
-        members.append(node)
+        members[node] = kept
         for i, _ in node.plan.rules:
             target = node.next[i]
             if target is not None and not target.is_accumulator and target not in seen:
@@ -105,28 +108,25 @@ def stretch(now: Sweep, first: Node) -> list[Node]:
     return members
 
 
-def fits(node: Node, first: Node) -> bool:
-    """Whether a node is an elementwise operation on arrays like that of `first`, which lie in one piece."""
-    plan = node.plan
-    if plan is None or node.rare is not None or node.outputs != 1:
-        return False
-    if node.shape != first.shape or node.dtype is not first.dtype or node.freed or not plan.rules:
-        return False
-    if node.op.scalar is None or node.op.joint is not None:
-        return False
+def operands(node: Node, first: Node) -> Kept | None:
+    """What a node saved, if it is an elementwise operation on arrays like that of `first`, which lie in one piece."""
+    record = node.op
+    if node.spec is not first.spec or node.freed or record is None or not node.plan.rules:
+        return None
+    if record.scalar is None or record.joint is not None or node.outputs != 1:
+        return None
     try:
-        if plan.saves:
-            check_versions(node)
+        args, out = saved_data(node)
     except RuntimeError:
-        return False  # it is raised when the node's turn comes
-    return all(map(fits_operand, node.args, [node.shape] * len(node.args))) and fits_operand(node.out, node.shape)
+        return None  # it is raised when the node's turn comes
+    return (args, out) if all(fits(value, node.shape) for value in (*args, out)) else None
 
 
-def fits_operand(value: Any, shape: Any) -> bool:
-    raw = value._data if isinstance(value, Tensor) else value
+def fits(raw: Any, shape: Any) -> bool:
+    """Whether an operand is a number, or lies in one piece in the shape of the result."""
     if raw is None or type(raw) in (float, int, str):
         return True
-    if type(raw) is not np.ndarray or type(value) is Meta:
+    if type(raw) is not np.ndarray:
         return False
     return raw.ndim == 0 or (raw.shape == shape and raw.flags.c_contiguous)
 
@@ -134,7 +134,7 @@ def fits_operand(value: Any, shape: Any) -> bool:
 # ---- what they do
 
 
-def step_of(now: Sweep, node: Node, places: dict[Node, int], exits: list[Exit], members: int) -> Step:
+def step_of(now: Pass, node: Node, kept: Kept, places: dict[Node, int], exits: list[Exit]) -> Step:
     rules = []
     for i, rule in node.plan.rules:
         target = node.next[i]
@@ -142,37 +142,26 @@ def step_of(now: Sweep, node: Node, places: dict[Node, int], exits: list[Exit], 
             continue
         place = places.get(target)
         if place is None:
-            place = members + exit_to(now, target, node, i, exits)
+            place = len(places) + exit_to(now, target, node, i, exits)
         rules.append((rule, place))
-    slope = node.b if node.narrow == 1 and node.b is not None else None
-    if slope is not None:
-        rules = [(times, place) for _, place in rules]
-        return Step(node, rules, None, [flat(slope)], [0])
-    args = [flat(a._data if isinstance(a, Tensor) else a) for a in node.args]
+    args = [flat(a) for a in kept[0]]
     sliced = [i for i, a in enumerate(args) if type(a) is np.ndarray and a.ndim]
-    return Step(node, rules, flat(node.out), args, sliced)
-
-
-def times(xp: Any, g: Any, out: Any, slope: Any) -> Any:
-    """The rule of an operation whose derivative was worked out along with its result."""
-    return g * slope
+    return Step(node, rules, flat(kept[1]), args, sliced)
 
 
 def flat(value: Any) -> Any:
     return value.reshape(-1) if type(value) is np.ndarray and value.ndim else value
 
 
-def exit_to(now: Sweep, target: Node, source: Node, index: int, exits: list[Exit]) -> int:
-    """The number of the exit to a target; one that wants sums over broadcast dims gets one for each edge."""
-    number = 0 if source.nrs is None else source.nrs[index]
-    same = target.outputs == 1 and target.shape == source.shape and target.dtype is source.dtype
+def exit_to(now: Pass, target: Node, source: Node, index: int, exits: list[Exit]) -> int:
+    """The number of the exit to a target; one that needs sums over broadcast dims gets one for each edge."""
+    number = 0 if source.output_nrs is None else source.output_nrs[index]
+    same = target.spec is source.spec
     for i, exit in enumerate(exits):
         if same and exit.target is target:
             return i
-    have = None
-    if same:
-        have = target.gathered if target.is_accumulator else now.pending.get(target)  # type: ignore[attr-defined]
-        have = None if have is None else flat(np.ascontiguousarray(have))
+    have = now.pending.get(target) if same else None
+    have = None if have is None else flat(np.ascontiguousarray(have))
     exits.append(Exit(target, number, source, index, np.empty(source.shape, source.dtype), have))
     return len(exits) - 1
 
@@ -213,14 +202,10 @@ def run_blocks(steps: list[Step], have: list[Any], whole: list[Any], g: Any) -> 
             array[here] = values[members + i]
 
 
-def hand_over(now: Sweep, exit: Exit) -> None:
-    """Gives what came together at an exit to its target; what had arrived there before is in it."""
-    target, value = exit.target, exit.whole
+def hand_over(now: Pass, exit: Exit) -> None:
+    """Give what came together at an exit to its target; what had arrived there before is in it."""
     if exit.have is None:
-        if target.outputs != 1 or value.shape != target.shape or value.dtype is not target.dtype:
-            value = conform(value, target, exit.number, exit.source, exit.edge)
-        now.receive(target, exit.number, value)
-    elif target.is_accumulator:
-        target.gathered, target.owned = value, True  # type: ignore[attr-defined]
+        now.receive(exit.target, delivered(exit.source, exit.edge, exit.target, exit.whole, exit.number))
     else:
-        now.pending[target] = value
+        now.pending[exit.target] = exit.whole
+        now.owned.add(exit.target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
-from gradtrace.engine.extra import Extra
+from gradtrace.engine.extra import TensorExtras
 
 
 class Size(tuple[int, ...]):
@@ -72,7 +72,7 @@ class Described:
     __slots__ = ()
 
     _data: Any
-    _x: Extra | None
+    _x: TensorExtras | None
 
     @property
     def dtype(self) -> dtypes.dtype:

@@ -151,3 +151,79 @@ def result_type(*operands: Any) -> dtype:
     common = combine(groups[0], combine(groups[1], groups[2]))
     assert common is not None
     return common
+
+
+# ---- shape and dtype together
+
+# What a derivative runs on: floats; float64 arrays (not large); other arrays; operands of unequal shapes.
+FLOATS, WIDE, OTHERS, BROADCAST = range(4)
+LARGE = 1 << 16  # elements from which backward goes by blocks (blocks.py)
+MANY = 4096  # specs, or numbers of one spec; when there are more, the cache is cleared
+
+
+def count(shape: tuple[int, ...]) -> int:
+    """The number of elements of a shape."""
+    n = 1
+    for size in shape:
+        n *= size
+    return n
+
+
+class TensorSpec:
+    """A shape and a numpy dtype (None: a Python float), or lists of them for several results.
+
+    There is one object for each pair, so comparing two by identity compares shape and dtype. `fast`: tensors of this
+    spec may be on the fast path of operators (a float, or an array of floats with at least one dim).
+    """
+
+    __slots__ = ("data", "dtype", "fast", "large", "numbers", "shape")
+
+    def __init__(self, shape: Any, dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        one = type(shape) is tuple
+        # Kernels return numpy scalars for 0-d arrays, so these are off the fast path.
+        self.fast = dtype is None or (one and len(shape) > 0 and dtype.kind == "f")
+        self.large = self.fast and count(shape) >= LARGE
+        self.data = FLOATS if dtype is None else WIDE if one and dtype == np.float64 and not self.large else OTHERS
+        self.numbers: dict[Any, Any] = {}  # Python numbers as 0-d arrays: numpy is slow to convert one each time
+
+    def number(self, value: Any) -> Any:
+        """Return the Python number as a 0-d array of this dtype."""
+        known = self.numbers.get(value)
+        if known is not None:
+            return known
+        array = np.asarray(value, self.dtype)
+        if value and value == value:  # 0.0 and -0.0 are equal keys; nan equals none
+            if len(self.numbers) >= MANY:
+                self.numbers.clear()
+            self.numbers[value] = array
+        return array
+
+
+SCALAR_SPEC = TensorSpec((), None)
+_specs: dict[Any, TensorSpec] = {}
+
+
+def spec_of(raw: Any) -> TensorSpec:
+    """Return the spec of a Python float, a bool or an array."""
+    if type(raw) is float:
+        return SCALAR_SPEC
+    if type(raw) is bool:
+        return spec_for((), np.dtype(bool))
+    return _specs.get((raw.shape, raw.dtype)) or spec_for(raw.shape, raw.dtype)
+
+
+def spec_for(shape: Any, dtype: Any) -> TensorSpec:
+    """Return the spec of a shape and dtype; of lists of them a new one."""
+    if type(shape) is list:
+        return TensorSpec(shape, dtype)
+    if dtype is None:
+        return SCALAR_SPEC
+    shape = tuple(shape)
+    found = _specs.get((shape, dtype))
+    if found is None:
+        if len(_specs) >= MANY:
+            _specs.clear()
+        found = _specs[shape, dtype] = TensorSpec(shape, dtype)
+    return found

@@ -30,8 +30,8 @@ class View:
         self.version = version
 
 
-class Extra:
-    """The rarely used parts of a tensor. `odd`: a view or an inference tensor, so every use needs a closer look.
+class TensorExtras:
+    """The rarely used parts of a tensor. `needs_slow_path`: a view or an inference tensor.
 
     `transforms` are those of `func` that ran when the tensor was made; `tangent` is a dual tensor's, and its level.
     """
@@ -43,7 +43,7 @@ class Extra:
         "grad",
         "hooks",
         "inference",
-        "odd",
+        "needs_slow_path",
         "post_hooks",
         "retains",
         "tangent",
@@ -56,11 +56,11 @@ class Extra:
         self.counter: Counter | None = None
         self.view: View | None = None
         self.accumulator: weakref.ref[Any] | None = None
-        self.hooks: dict[int, Any] | None = None
-        self.post_hooks: dict[int, Any] | None = None
+        self.hooks: Any = None  # a HookTable
+        self.post_hooks: Any = None
         self.retains = False
         self.tangent: tuple[Any, Any] | None = None
         self.transforms: tuple[Any, ...] = ()
         self.inference = False
         self.detached = 0  # the newest node's number when detach_ cut a history; nodes up to it may have saved that
-        self.odd = False
+        self.needs_slow_path = False

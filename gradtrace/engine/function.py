@@ -7,13 +7,13 @@ PyTorch: its class is named after the user's (`MyReLUBackward`).
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.call_hooks import as_tensor, like
+from gradtrace.engine.dtypes import spec_for
+from gradtrace.engine.hooks import as_tensor, like
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import FREED, FREED_MESSAGE, Node
+from gradtrace.engine.node import FREED, FREED_MESSAGE, SAVES_ITS_OWN, TUPLES, Node
 from gradtrace.engine.op import records
 from gradtrace.engine.saved import layout, source_node
-from gradtrace.engine.spec import spec
-from gradtrace.engine.state import state
+from gradtrace.engine.state import State, state, using
 from gradtrace.engine.tensor import Tensor
 
 NO_BACKWARD = (
@@ -93,7 +93,8 @@ ENGINE_NAMES = frozenset(Node.__slots__) | {
     "freed",
     "hooks",
     "is_accumulator",
-    "narrow",
+    "layout",
+    "derive",
     "next",
     "op",
     "outputs",
@@ -127,7 +128,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     # What other nodes have from their class must be properties here: an entry of `__dict__` does not hide those.
     op = property(lambda self: None)
-    narrow = property(lambda self: 0)
+    layout = property(lambda self: TUPLES)
     is_accumulator = property(lambda self: False)
 
     @property
@@ -145,6 +146,9 @@ class BackwardCFunction(Node, FunctionCtx):
     def name(self) -> str:
         return type(self).__name__
 
+    def __del__(self, state: State = state) -> None:  # a default: at exit the module's names may be gone already
+        state.live_observers -= 1
+
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
 
@@ -160,7 +164,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return tuple(self._unpack(s) for s in saved)
 
     def _unpack(self, saved: Saved) -> Tensor | None:
-        from gradtrace.engine.execute import modified
+        from gradtrace.engine.saved import modified
 
         if saved.packed is not None:
             unpacked: Tensor = saved.packed.tensor(self)
@@ -179,10 +183,10 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def release(self) -> None:
         if self.__dict__.get("_saved"):
-            self.a = FREED
+            self.saved_a = FREED
             self.__dict__["_saved"] = None
 
-    def apply_gradient(self, gradient: Any) -> tuple[Any, ...]:
+    def derive(self, gradient: Any) -> tuple[Any, ...]:
         slots = gradient if isinstance(gradient, dict) else {0: gradient} if gradient is not None else {}
         traced = state.grad_enabled
         given = [self._incoming(slots.get(i), i) for i in range(len(self.shape))]
@@ -277,7 +281,6 @@ class Function(metaclass=FunctionMeta):
             batched = NotImplemented if state.batching is None else state.batching.apply(cls, args)
             if batched is not NotImplemented:
                 return batched
-        state.user_code = True
         ctx = cls.context()
         flags = [isinstance(a, Tensor) for a in args]
         ctx.needs_input_grad = tuple(f and a.requires_grad for a, f in zip(args, flags, strict=True))
@@ -285,13 +288,9 @@ class Function(metaclass=FunctionMeta):
         tracked = state.grad_enabled and any(ctx.needs_input_grad)
         edges = tuple(source_node(a) if tracked else None for a, f in zip(args, flags, strict=True) if f)
         numbers = tuple(a._nr for a, f in zip(args, flags, strict=True) if f)
-        before, recorder, forward = state.grad_enabled, state.recorder, state.forward
-        state.grad_enabled, state.recorder = False, recorder if state.planner is not None else None
-        state.forward = None
-        try:
+        recorder, forward = state.recorder, state.forward
+        with using(grad_enabled=False, recorder=recorder if state.planner is not None else None, forward=None):
             output = cls._run_forward(ctx, args)
-        finally:
-            state.grad_enabled, state.recorder, state.forward = before, recorder, forward
         result = cls._finish(ctx, args, output, edges, numbers, tracked)
         if recorder is not None:
             recorder(cls.__name__, args, result, state.origin)
@@ -303,7 +302,8 @@ class Function(metaclass=FunctionMeta):
     def context(cls) -> BackwardCFunction:
         """A new ctx, which is the node too."""
         ctx = cls._backward_cls()
-        ctx.fill((), None, (), None, None, spec([], []), None)
+        ctx.fill((), None, (), None, SAVES_ITS_OWN, spec_for([], []))
+        state.live_observers += 1  # its backward is the user's code
         return ctx
 
     @classmethod
@@ -325,8 +325,8 @@ class Function(metaclass=FunctionMeta):
             if isinstance(o, Tensor):
                 outputs[i] = cls._own_output(ctx, args, o)
         if tracked:
-            ctx.na = edges
-            ctx.nrs = numbers if any(numbers) else None
+            ctx.edge_a = edges
+            ctx.output_nrs = numbers if any(numbers) else None
             cls._connect(ctx, given, outputs)
         saved = [Saved(t, position(t, given, outputs)) for t in ctx._to_save]
         if state.saved_hooks:
@@ -368,8 +368,8 @@ class Function(metaclass=FunctionMeta):
                 if o._req and o._fn is None:
                     raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
                 repoint(o, ctx)
-            o._fn, o._nr, o._req, o._spec = ctx, number, True, None
-        ctx.spec = spec(shapes, dtypes_)
+            o._fn, o._nr, o._req, o._fast_spec = ctx, number, True, None
+        ctx.spec = spec_for(shapes, dtypes_)
         # Several outputs are told apart by their number, so the gradient of even one comes in as a dict.
         ctx.__dict__["_outputs"] = len(shapes) if len(shapes) != 1 else 0
 
@@ -387,11 +387,8 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(ctx: Any, *grads: Any) -> Any:
         before = state.grad_enabled
-        state.grad_enabled = False
-        try:
+        with using(grad_enabled=False):
             answer = backward(ctx, *grads)
-        finally:
-            state.grad_enabled = before
         if not before or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return answer
         answers = answer if isinstance(answer, tuple) else (answer,)

@@ -10,17 +10,16 @@ from __future__ import annotations
 import weakref
 
 from gradtrace.annotations import Any
-from gradtrace.engine import execute
-from gradtrace.engine.arrive import conform
+from gradtrace.engine.backward import derive, unbroadcast_and_cast
+from gradtrace.engine.call import record_call, unwrap
+from gradtrace.engine.dtypes import spec_of
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
-from gradtrace.engine.node import Node
+from gradtrace.engine.node import SAVE, SAVES_ITS_OWN, TUPLES, Node
 from gradtrace.engine.op import Op, d, op, records
 from gradtrace.engine.overlap import refuse_overlap, repeats
-from gradtrace.engine.plan import SAVE
 from gradtrace.engine.saved import layout, source_node
-from gradtrace.engine.spec import spec_of
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge, hooks_into_ops
 from gradtrace.engine.view_rules import DIRECT, refuse_change
@@ -73,10 +72,10 @@ class CopySlices(Node):
 
     def __init__(self, base: Tensor, index: Any, inner: Node) -> None:
         edges = (gradient_edge(base), *inner.next[1:])
-        self.fill((index,), None, edges, None, None, spec_of(base._data), None)
+        self.fill((index,), None, edges, None, SAVES_ITS_OWN, spec_of(base._data))
         self.inner = inner
-        if inner.nrs is not None or base._nr:
-            self.nrs = (base._nr, *(inner.nrs or (0,) * len(inner.next))[1:])
+        if inner.output_nrs is not None or base._nr:
+            self.output_nrs = (base._nr, *(inner.output_nrs or (0,) * len(inner.next))[1:])
 
     def name(self) -> str:
         return "torch::autograd::CopySlices"
@@ -88,19 +87,19 @@ class CopySlices(Node):
         shown = None if self.inner.op is None else self.inner.op.edges
         return edges if shown is None else tuple(edge for i, edge in enumerate(edges) if i == 0 or i in shown)
 
-    def apply_gradient(self, gradient: Any) -> Any:
+    def derive(self, gradient: Any) -> Any:
         if gradient is None:
             return (None,) * len(self.next)
         if isinstance(gradient, Tensor):
             return self.apply_traced(gradient)
         xp: Any = ARRAY
         (index,) = self.args
-        part = conform(xp.take_flat(gradient, index), self.inner, 0, self, 0)
-        results = execute.apply(self.inner, part)
+        part = unbroadcast_and_cast(xp.take_flat(gradient, index), self.inner, 0, self, 0)
+        results = derive(self.inner, part)
         through = results[0]
         if through is None:
             through = xp.zeros_like(part)
-        through = conform(through, self.inner, 0, self.inner, 0)
+        through = unbroadcast_and_cast(through, self.inner, 0, self.inner, 0)
         return (replace_kernel(gradient, through, index), *results[1:])
 
     def apply_traced(self, gradient: Tensor) -> Any:
@@ -108,14 +107,14 @@ class CopySlices(Node):
         (index,) = self.args
         empty = Tensor._wrap(np.empty(gradient.shape, gradient.dtype.np))
         whole = inplace(records["assign"], empty, gradient)
-        part = conform(TRACED.clone(take_flat(whole, index)), self.inner, 0, self, 0)
-        results = execute.apply(self.inner, part)
+        part = unbroadcast_and_cast(TRACED.clone(take_flat(whole, index)), self.inner, 0, self, 0)
+        results = derive(self.inner, part)
         through = TRACED.zeros_like(part) if results[0] is None else results[0]
-        through = conform(through, self.inner, 0, self.inner, 0)
+        through = unbroadcast_and_cast(through, self.inner, 0, self.inner, 0)
         out = Tensor._wrap(replace_kernel(whole.own_array(), through.own_array(), index))
         if state.grad_enabled and (whole.requires_grad or through.requires_grad):
             record = records["assign"]
-            inner = record.record((part, through), 2 if through.requires_grad else 0, part.own_array())
+            inner = record_call(record, (part, through), 2 if through.requires_grad else 0, part.own_array())
             repoint(out, CopySlices(whole, index, inner))
         return (out, *results[1:])
 
@@ -133,7 +132,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
         batched = state.batching.operate_inplace(record, args)
         if batched is not NotImplemented:
             return batched
-    raws, mask = record.unwrap(args)
+    raws, mask = unwrap(record, args)
     tracked = bool(mask) and state.grad_enabled and record.has_gradient and target.is_floating_point()
     if mask and state.grad_enabled:
         refuse_untrackable(target)
@@ -152,7 +151,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     if node is not None:
         if node.plan.save_out:
             node.out = target._data
-            rare = node.ensure_rare()
+            rare = node.ensure_extras()
             rare.out_counter, rare.out_version = counter, counter.n
         rebase_history(target, node)
     if state.recorder is not None:
@@ -196,14 +195,14 @@ def make_node(record: Op, target: Tensor, rest: tuple[Any, ...], mask: int, raw:
     """The node of the out-of-place operation. Where it keeps its input, it must keep the old value."""
     plan = record.plan(mask)
     if not plan.actions or plan.actions[0] != SAVE:
-        return record.record((target, *rest), mask, raw, record.inplace_node)
-    node = record.record((records["clone"](target), *rest), mask, raw, record.inplace_node)
-    if node.narrow:
-        node.na = source_node(target)
+        return record_call(record, (target, *rest), mask, raw, record.inplace_node)
+    node = record_call(record, (records["clone"](target), *rest), mask, raw, record.inplace_node)
+    if node.layout != TUPLES:
+        node.edge_a = source_node(target)
     else:
-        node.na = (source_node(target), *node.na[1:])
+        node.edge_a = (source_node(target), *node.edge_a[1:])
     if target._nr:
-        node.nrs = (target._nr, *(node.nrs or (0,) * len(node.next))[1:])
+        node.output_nrs = (target._nr, *(node.output_nrs or (0,) * len(node.next))[1:])
     return node
 
 
@@ -240,7 +239,7 @@ def repoint(tensor: Tensor, node: Node) -> None:
 
 def regenerate_view(tensor: Tensor, view: View) -> None:
     base = view.base
-    tensor._fn = take_flat.record((base, flat_index(base, tensor)), 1, tensor._data)
+    tensor._fn = record_call(take_flat, (base, flat_index(base, tensor)), 1, tensor._data)
     tensor._nr, tensor._req = 0, True
     view.version = tensor._version
 

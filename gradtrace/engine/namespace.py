@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import FLOAT_TRAPS, Op, normalise, records
+from gradtrace.engine.op import FLOAT_TRAPS, Op, records
+from gradtrace.engine.tensor import normalise
 
 
 class _Namespace:

@@ -1,11 +1,11 @@
 """The nodes of the backward graph.
 
-Edges run from node to node, as PyTorch's `next_functions` do: `node.next[i]` is where the gradient of input i goes,
-`node.nrs[i]` the output of that node it belongs to (`nrs` is None when all are 0, the common case). A leaf gets an
-AccumulateGrad node lazily; the leaf knows it by a weak reference only, so a dropped graph leaves no cycle behind.
+Edges run from node to node, as PyTorch's `next_functions` do: `node.next[i]` is the node that receives the gradient of
+input i, `node.output_nrs[i]` the output of that node it belongs to (`output_nrs` is None when all are 0, the common
+case). A leaf gets an AccumulateGrad node lazily and refers to it weakly, so a dropped graph leaves no cycle behind.
 
-A node keeps what its rule needs among `args`: the operator's arguments, a tensor among them being kept itself (its
-version is checked on use), reduced to its `Meta`, or dropped (None).
+A node keeps what its rule needs among `args`: the operator's arguments, of which a tensor is kept itself (its version
+is checked on use), reduced to its `Meta`, or dropped (None).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import weakref
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
 from gradtrace.engine import dtypes
-from gradtrace.engine.spec import Spec, spec_of
-from gradtrace.engine.state import state
+from gradtrace.engine.dtypes import TensorSpec, spec_of
+from gradtrace.engine.state import State, state
 
 if TYPE_CHECKING:
     from gradtrace.engine.tensor import Tensor
@@ -27,18 +27,18 @@ FREED_MESSAGE = (
     "saved tensors after calling backward."
 )
 
-ACCUMULATE_FIRST = 1 << 62
-WITH_PLAIN = 3  # `narrow` of an operator of one tensor and plain arguments
+# `layout` of a node: how `saved_a`, `saved_b`, `edge_a`, `edge_b` hold its arguments and edges.
+TUPLES, ONE, TWO, ONE_AND_PLAIN = 0, 1, 2, 3
+DROP, SAVE, META = 0, 1, 2  # what a node keeps of an argument: nothing, the argument, its shape and dtype
 
 
 class Freed(tuple[str, ...]):
-    """Looks like a saved argument that is off the common path."""
+    """The type of FREED: a tuple, so that code which expects a tuple of arguments can still read it."""
 
     __slots__ = ()
-    _spec = None
 
 
-# What stands where a node's saved values were.
+# Replaces a node's saved values after backward has released them.
 FREED = Freed(("freed",))
 
 
@@ -90,26 +90,47 @@ class Hooks:
     __slots__ = ("post", "pre", "retains", "tensor_pre")
 
     def __init__(self) -> None:
-        self.tensor_pre: dict[int, dict[int, Callable[..., Any]]] = {}
-        self.retains: dict[int, weakref.ref[Tensor]] = {}
-        self.pre: dict[int, Callable[..., Any]] = {}
-        self.post: dict[int, Callable[..., Any]] = {}
+        self.tensor_pre: dict[int, HookTable] = {}
+        self.retains = HookTable()  # weak references to tensors, by output number
+        self.pre = HookTable()
+        self.post = HookTable()
+
+
+class HookTable(dict[int, Any]):
+    """The hooks of one place by handle number, in order of registration.
+
+    Counts the live hooks of the process in `state.live_observers`: while there are none, backward takes its fast order.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __setitem__(self, number: int, hook: Any) -> None:
+        state.live_observers += number not in self
+        super().__setitem__(number, hook)
+
+    def pop(self, number: int, default: Any = None) -> Any:
+        state.live_observers -= number in self
+        return super().pop(number, default)
+
+    def __del__(self, state: State = state) -> None:  # a default: at exit the module's names may be gone already
+        state.live_observers -= len(self)
 
 
 class RemovableHandle:
-    """What register_hook returns: `remove()` takes the hook away, a second time is harmless."""
+    """What register_hook returns: `remove()` removes the hook; a second call does nothing."""
 
     _next_id = 0
 
-    def __init__(self, hooks: dict[int, Any]) -> None:
+    def __init__(self, hooks: Any) -> None:
         RemovableHandle._next_id += 1
         self.id = RemovableHandle._next_id
-        self._hooks: dict[int, Any] | None = hooks
+        # A module's own dict cannot be referenced weakly; a tensor's hooks must not outlive its graph.
+        self._hooks = weakref.ref(hooks) if isinstance(hooks, HookTable) else lambda: hooks
 
     def remove(self) -> None:
-        if self._hooks is not None:
-            self._hooks.pop(self.id, None)
-        self._hooks = None
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
 
     def __repr__(self) -> str:
         return f"<torch.utils.hooks.RemovableHandle object at {id(self):#x}>"
@@ -121,91 +142,94 @@ class RemovableHandle:
         self.remove()
 
 
-def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
-    state.user_code = True
+def add_hook(hooks: HookTable, hook: Callable[..., Any]) -> RemovableHandle:
+    """Register `hook` in a table of hooks."""
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle
 
 
-class Rare:
-    """What few nodes have: hooks, versions of what they saved when these were not 0, a counter of their result.
+class NodeExtras:
+    """The rarely used parts of a node.
 
-    `result` is what became of the tensor that the node made, or of the leaf, when it left the common path (spec.py).
+    `versions` are those of the saved tensors when not all were 0; `out_counter` and `out_version` those of the saved
+    result. `fast_result` is set when the tensor that the node made (or the leaf) left the fast path: its TensorExtras,
+    its data, and a weak reference to it. `watched` are index tensors and masks with their versions.
     """
 
-    __slots__ = ("hooks", "out_counter", "out_version", "packed", "result", "versions", "watched")
+    __slots__ = ("fast_result", "hooks", "out_counter", "out_version", "packed", "versions", "watched")
 
     def __init__(self) -> None:
         self.hooks: Hooks | None = None
         self.versions: tuple[int, ...] | None = None
         self.out_counter: Any = None
         self.out_version = 0
-        self.result: tuple[Any, Any] | None = None  # the tensor's Extra, and its data
-        self.packed = False  # whether something saved went through hooks
-        self.watched: tuple[tuple[Tensor, int], ...] = ()  # index tensors and masks with their versions
+        self.fast_result: tuple[Any, Any, weakref.ref[Tensor]] | None = None
+        self.packed = False  # whether a saved tensor went through saved-tensor hooks
+        self.watched: tuple[tuple[Tensor, int], ...] = ()
 
 
 class Node:
-    """One recorded operation (a `grad_fn`). Subclasses, one per name, carry the operator record as `op`.
+    """One recorded operation (a `grad_fn`). Subclasses, one for each name, carry the operator record as `op`.
 
-    There are as many nodes as operations, so they are small. Of an operator whose only arguments are one or two
-    tensors (`narrow`) these stand in `a` and `b`, and the nodes that get their gradients in `na` and `nb`; of one
-    tensor and plain arguments (WITH_PLAIN) `b` has these in a tuple; of any other, `a` and `na` hold tuples.
-    `args` and `next` give tuples in either case. `spec` describes the output: `shape` and `dtype` (lists of them when
-    the operator has several outputs; a dtype of None stands for a Python float). `out` is the saved result, if the rule
+    There are as many nodes as operations, so they are small. `layout` says where arguments and edges are: ONE or TWO
+    tensors stand in `saved_a` and `saved_b`, and the nodes that receive their gradients in `edge_a` and `edge_b`;
+    ONE_AND_PLAIN has the plain arguments as a tuple in `saved_b`; TUPLES has tuples in `saved_a` and `edge_a`.
+    `args` and `next` are tuples in every case. `spec` describes the output: `shape` and `dtype` (lists of them when
+    the operator has several outputs; a dtype of None stands for a Python float). `out` is the saved result, if a rule
     needs it.
 
-    A node of the common path keeps an operand that requires grad as raw data (`plan.raw`): the edge tells whose data it
-    is. If something happened to that tensor since, the node at the edge knows (`rare.result`).
+    A node made by the fast path keeps an operand that requires grad as raw data (`plan.raw_mask`): the edge tells whose
+    data it is. If that tensor has changed since, the node at the edge has `extras.fast_result`.
     """
 
-    __slots__ = ("__weakref__", "a", "b", "na", "nb", "nrs", "origin", "out", "plan", "rare", "seq", "spec")
+    __slots__ = (
+        "__weakref__",
+        "edge_a",
+        "edge_b",
+        "extras",
+        "origin",
+        "out",
+        "output_nrs",
+        "plan",
+        "saved_a",
+        "saved_b",
+        "seq",
+        "spec",
+    )
 
     op: Any = None
     outputs = 1
-    narrow = 0
+    layout = TUPLES
     is_accumulator = False
 
-    a: Any
-    b: Any
-    na: Any
-    nb: Any
-    nrs: tuple[int, ...] | None
+    saved_a: Any
+    saved_b: Any
+    edge_a: Any
+    edge_b: Any
+    output_nrs: tuple[int, ...] | None
     plan: Any
-    spec: Spec
+    spec: TensorSpec
     out: Any
     seq: int
     origin: int
-    rare: Rare | None
+    extras: NodeExtras | None
 
-    def fill(self, a: Any, b: Any, na: Any, nb: Any, plan: Any, spec: Spec, out: Any) -> None:
-        """Sets every field. The class has no `__init__`, for a class without one makes its objects faster."""
-        self.a = a
-        self.b = b
-        self.na = na
-        self.nb = nb
-        self.nrs = None
+    def fill(
+        self, saved_a: Any, saved_b: Any, edge_a: Any, edge_b: Any, plan: Any, spec: TensorSpec, out: Any = None
+    ) -> None:
+        """Set every field. The class has no `__init__`: a class without one is faster to instantiate."""
+        self.saved_a = saved_a
+        self.saved_b = saved_b
+        self.edge_a = edge_a
+        self.edge_b = edge_b
+        self.output_nrs = None
         self.plan = plan
         self.spec = spec
         self.out = out
         self.seq = state.seq = state.seq + 1
         self.origin = state.origin
-        self.rare = None
-
-    @classmethod
-    def make(cls, args: tuple[Any, ...], next_: tuple[Any, ...], plan: Any, spec: Spec, out: Any) -> Node:
-        """A node from tuples of arguments and of the nodes that get their gradients."""
-        node = cls()
-        if not cls.narrow:
-            node.fill(args, None, next_, None, plan, spec, out)
-        elif cls.narrow == 1:
-            node.fill(args[0], None, next_[0], None, plan, spec, out)
-        elif cls.narrow == WITH_PLAIN:
-            node.fill(args[0], args[1:], next_[0], None, plan, spec, out)
-        else:
-            node.fill(args[0], args[1], next_[0], next_[1], plan, spec, out)
-        return node
+        self.extras = None
 
     @property
     def shape(self) -> Any:
@@ -217,30 +241,39 @@ class Node:
 
     @property
     def args(self) -> tuple[Any, ...]:
-        if self.plan is not None and self.plan.raw and self.a is not FREED:
+        if self.plan.raw_mask and self.saved_a is not FREED:
             from gradtrace.engine.saved import restored
 
             return restored(self)
-        narrow = self.narrow
-        if narrow == 2:
-            return (self.a, self.b)
-        if narrow == WITH_PLAIN:
-            return (self.a,) if self.b is None else (self.a, *self.b)
-        return (self.a,) if narrow else self.a
+        layout = self.layout
+        if layout == TWO:
+            return (self.saved_a, self.saved_b)
+        if layout == ONE_AND_PLAIN:
+            return (self.saved_a,) if self.saved_b is None else (self.saved_a, *self.saved_b)
+        return (self.saved_a,) if layout else self.saved_a
 
     @property
     def next(self) -> tuple[Any, ...]:
-        narrow = self.narrow
-        if not narrow:
-            return self.na
-        return (named(self.na), named(self.nb)) if narrow == 2 else (named(self.na),)
+        layout = self.layout
+        if layout == TUPLES:
+            for edge in self.edge_a:
+                named(edge)
+            return self.edge_a
+        return (named(self.edge_a), named(self.edge_b)) if layout == TWO else (named(self.edge_a),)
+
+    def derive(self, gradient: Any) -> Any:
+        """Return the gradient of each input (None for those without); RuntimeError if the node has none to give.
+
+        `gradient` is raw data, or a Tensor in a recorded pass; for a node of several outputs a dict by output number.
+        """
+        raise NotImplementedError
 
     def name(self) -> str:
         return type(self).__name__
 
     @property
     def next_functions(self) -> tuple[Edge, ...]:
-        nrs = self.nrs or (0,) * len(self.next)
+        nrs = self.output_nrs or (0,) * len(self.next)
         edges = tuple(map(Edge, self.next, nrs))
         # Indices and conditions are among an operator's arguments, but no gradient can ever flow to them.
         shown = None if self.op is None else self.op.edges
@@ -253,17 +286,17 @@ class Node:
     def _sequence_nr(self) -> int:
         return self.seq
 
-    def ensure_rare(self) -> Rare:
-        if self.rare is None:
-            self.rare = Rare()
-        return self.rare
+    def ensure_extras(self) -> NodeExtras:
+        if self.extras is None:
+            self.extras = NodeExtras()
+        return self.extras
 
     @property
     def hooks(self) -> Hooks | None:
-        return None if self.rare is None else self.rare.hooks
+        return None if self.extras is None else self.extras.hooks
 
     def ensure_hooks(self) -> Hooks:
-        rare = self.ensure_rare()
+        rare = self.ensure_extras()
         if rare.hooks is None:
             rare.hooks = Hooks()
         return rare.hooks
@@ -278,24 +311,23 @@ class Node:
 
     @property
     def freed(self) -> bool:
-        return self.a is FREED
+        return self.saved_a is FREED
 
     def release(self) -> None:
-        """Drops the saved values; a later use raises. A node that saved nothing can run any number of times."""
-        plan = self.plan
-        if plan is None or plan.saves:
-            self.a = FREED
-            self.b = self.out = None
+        """Drop the saved values; a later use raises. A node that saved nothing can run any number of times."""
+        if self.plan.saves:
+            self.saved_a = FREED
+            self.saved_b = self.out = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
-class Hot(Node):
-    """A node of the common path as it is made: one class for all operators, until somebody looks at it.
+class OpNode(Node):
+    """An operator's node as the engine makes it: one class for all operators.
 
-    Python is quick at attributes where it meets objects of one class only, and a graph is mostly of these. Whoever
-    hands a node out, or walks a graph, has it `named` first: then it has the class of its operator's nodes.
+    CPython reads attributes faster where it meets objects of a single class, and most nodes are never looked at. Call
+    `named(node)` before exposing a node; it gives the node its operator's class.
     """
 
     __slots__ = ()
@@ -305,48 +337,86 @@ class Hot(Node):
         return self.plan.record
 
     @property
-    def narrow(self) -> int:  # type: ignore[override]
-        return self.plan.record.node_type().narrow
+    def layout(self) -> int:  # type: ignore[override]
+        return self.plan.node_type.layout
+
+    @property
+    def outputs(self) -> int:  # type: ignore[override]
+        return self.plan.node_type.outputs
 
     def name(self) -> str:
-        return self.op.node_type().name(self)
+        name: str = named(self).name()
+        return name
 
 
 def named(node: Any) -> Any:
-    """The node, or None, in the class of its operator's nodes."""
-    if type(node) is Hot:
-        node.__class__ = node.plan.record.node_type()
+    """Return the node (or None), with the class of its operator's nodes."""
+    if type(node) is OpNode:
+        node.__class__ = node.plan.node_type
     return node
 
 
-class AccumulateGrad(Node):
-    """The end of a path: adds what arrives to `variable.grad`."""
+class NoPlan:
+    """The plan of nodes that no operator record made: they save nothing of an operator's arguments."""
 
-    __slots__ = ("gathered", "owned", "variable")
+    raw_mask = 0
+    save_out = False
+    record = None
+    layout = TUPLES
+
+    def __init__(self, saves: bool) -> None:
+        self.saves = saves
+
+    @staticmethod
+    def derivative(node: Node, gradient: Any) -> Any:
+        from gradtrace.engine.backward import conformed
+
+        return conformed(node, node.derive(gradient))
+
+
+SAVES_NOTHING, SAVES_ITS_OWN = NoPlan(False), NoPlan(True)
+
+
+class AccumulateGrad(Node):
+    """The end of a path: adds the gradient to `variable.grad`.
+
+    Its sequence number is negative, so that a pass which runs the newest node first runs it last.
+    """
+
+    __slots__ = ("variable",)
 
     is_accumulator = True
+    _made = 0
 
     def __init__(self, variable: Tensor) -> None:
-        self.fill((), None, (), None, None, spec_of(variable._data), None)
-        self.seq = ACCUMULATE_FIRST
+        newest = state.seq
+        self.fill((), None, (), None, SAVES_NOTHING, spec_of(variable._data))
+        state.seq = newest  # leaves do not count among the operations
+        AccumulateGrad._made = made = AccumulateGrad._made + 1
+        self.seq = -made
         self.variable = variable
-        self.gathered: Any = None  # during a sweep: what has arrived so far,
-        self.owned = False  # and whether that is an array of the sweep's own
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
+
+    def _sequence_nr(self) -> int:
+        return (1 << 64) - 1
 
     def release(self) -> None:
         """Nothing is saved here."""
 
 
-class UndefinedGrad(Node):
+class UndefinedGrad(OpNode):
     """The node of an operator without a derivative: its result requires grad, its backward raises."""
 
     __slots__ = ()
 
     def name(self) -> str:
         return "torch::autograd::NotImplemented"
+
+    def derive(self, gradient: Any) -> Any:
+        name = self.op.undefined if isinstance(self.op.undefined, str) else self.op.name
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
 UndefinedGrad.__name__ = UndefinedGrad.__qualname__ = "NotImplemented"

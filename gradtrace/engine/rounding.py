@@ -8,7 +8,7 @@ numbers nobody reads, are rounded twice.
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine import spec
+from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 
 LARGE = 2048  # elements
@@ -52,7 +52,7 @@ def once(name: str, by_blocks: bool = False) -> Any:
             function = getattr(np, name)
         if x.dtype.itemsize == 4 and x.size <= LARGE and x.dtype.kind == "f":
             return function(x, dtype=np.float64).astype(np.float32)
-        if by_blocks and x.size >= spec.LARGE and x.dtype.itemsize == 8 and x.dtype.kind == "f":
+        if by_blocks and x.size >= dtypes.LARGE and x.dtype.itemsize == 8 and x.dtype.kind == "f":
             from gradtrace.engine import trigonometry
 
             return getattr(trigonometry, name)(x)

@@ -1,4 +1,4 @@
-"""What a node keeps of a call: edges, saved arguments, their versions; and what makes a result a view."""
+"""What a node keeps of a call: edges, saved arguments and their versions; and what makes a result a view."""
 
 from __future__ import annotations
 
@@ -6,8 +6,24 @@ from gradtrace.annotations import Any
 from gradtrace.engine import view_rules
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import WITH_PLAIN, AccumulateGrad, Meta, Node, accumulator, named
-from gradtrace.engine.plan import META, SAVE
+from gradtrace.engine.node import (
+    FREED,
+    FREED_MESSAGE,
+    META,
+    ONE,
+    ONE_AND_PLAIN,
+    SAVE,
+    TUPLES,
+    TWO,
+    AccumulateGrad,
+    Meta,
+    Node,
+    accumulator,
+    bare_name,
+    named,
+    tensor_type_name,
+)
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
 SAVED_INFERENCE_MESSAGE = (
@@ -15,64 +31,39 @@ SAVED_INFERENCE_MESSAGE = (
     "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
     "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
 )
+ENABLE_HINT = (
+    "enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+FOUND_HINT = (
+    "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+    "changed in there or anywhere later. Good luck!"
+)
+DETACHED_MESSAGE = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please "
+    "use out-of-place `.detach()` instead"
+)
+
+
+# ---- when the node is made
 
 
 def source_node(argument: Any) -> Node | None:
-    """Where an argument's gradient goes; None for what needs none."""
+    """Return the node that receives an argument's gradient; None for an argument that needs none."""
     if not isinstance(argument, Tensor):
         return None
-    if argument._x is not None and argument._x.odd:
+    if argument._x is not None and argument._x.needs_slow_path:
         return gradient_edge(argument)
-    return named(argument._fn) if argument._fn is not None else accumulator(argument) if argument._req else None
+    return argument._fn if argument._fn is not None else accumulator(argument) if argument._req else None
 
 
-def keep(args: tuple[Any, ...], actions: tuple[int, ...], variadic: bool) -> tuple[Any, ...]:
-    """The arguments as the plan wants them kept."""
-    kept = list(args)
-    for i, action in enumerate(actions):
-        if action == SAVE:
-            continue
-        a = args[i]
-        if variadic:
-            kept[i] = tuple(Meta(*layout(t._data)) for t in a) if action == META else None
-        elif isinstance(a, Tensor):
-            kept[i] = Meta(*layout(a._data), getattr(a._data, "strides", None)) if action == META else None
-    return tuple(kept)
-
-
-def restored(node: Node) -> tuple[Any, ...]:
-    """The arguments of a node that keeps some as raw data: these as tensors with their history again."""
-    first = of_edge(node.a, node.na) if node.plan.raw & 1 else node.a
-    if node.narrow == 1:
-        return (first,)
-    if node.narrow == WITH_PLAIN:
-        return first, *node.b
-    return first, of_edge(node.b, node.nb) if node.plan.raw & 2 else node.b
-
-
-def of_edge(raw: Any, edge: Any) -> Tensor:
-    """The tensor whose gradient goes to `edge`, as it was when its data were kept."""
-    if isinstance(edge, AccumulateGrad):
-        return edge.variable
-    extra, data = (None, raw) if edge.rare is None or edge.rare.result is None else edge.rare.result
-    tensor = Tensor._wrap(data)
-    tensor._fn, tensor._req, tensor._x = edge, True, extra
-    return tensor
-
-
-def untouched(node: Node) -> bool:
-    """Whether a node keeps raw data only, which stand for their tensors because nothing happened to these since."""
-    raw = node.plan.raw
-    if raw != node.plan.keeps or node.rare is not None:
-        return False
-    return not (raw & 1 and node.na.rare is not None) and not (raw & 2 and node.nb.rare is not None)
-
-
-def raw_operands(node: Node) -> tuple[Any, ...]:
-    """The arguments of an untouched node, without making tensors of them."""
-    if node.narrow == WITH_PLAIN:
-        return node.a, *node.b
-    return (node.a,) if node.narrow == 1 else (node.a, node.b)
+def kept_argument(argument: Any, action: int) -> Any:
+    """Return what a plan keeps of an argument: itself, its Meta, or None. A number is always kept."""
+    if type(argument) is tuple:
+        return argument if action == SAVE else tuple(kept_argument(a, action) for a in argument) if action else None
+    if action == SAVE or not isinstance(argument, Tensor):
+        return argument
+    return Meta(*layout(argument._data), getattr(argument._data, "strides", None)) if action == META else None
 
 
 def layout(raw: Any) -> tuple[Any, Any]:
@@ -80,43 +71,35 @@ def layout(raw: Any) -> tuple[Any, Any]:
     kind = type(raw)
     if kind is float:  # first: it must not import numpy
         return (), None
-    if kind is np.ndarray:
-        return raw.shape, raw.dtype
     if kind is tuple:
         pairs = [layout(r) for r in raw]
         return [p[0] for p in pairs], [p[1] for p in pairs]
-    if type(raw) is bool:
+    if kind is bool:
         return (), np.dtype(bool)
     return raw.shape, raw.dtype
 
 
 def note_versions(node: Node, kept: tuple[Any, ...]) -> None:
-    """Notes the versions of the tensors that a node keeps, where they are not all 0."""
-    versions = saved_versions(kept)
-    if versions is not None:
-        node.ensure_rare().versions = versions
-
-
-def saved_versions(kept: tuple[Any, ...]) -> tuple[int, ...] | None:
-    """The versions of the kept tensors, None when all are 0."""
+    """Store the versions of the tensors that a node keeps, if they are not all 0."""
     changed = False
     for a in flat(kept):
         if isinstance(a, Tensor) and a._x is not None:
             if a._x.inference:
                 raise RuntimeError(SAVED_INFERENCE_MESSAGE)
             changed = changed or (a._x.counter is not None and a._x.counter.n != 0)
-    return tuple(a._version for a in flat(kept) if isinstance(a, Tensor)) if changed else None
+    if changed:
+        node.ensure_extras().versions = tuple(a._version for a in flat(kept) if isinstance(a, Tensor))
 
 
 def watch(result: Tensor, *tensors: Any) -> Tensor:
-    """Notes the versions of the index tensors and masks that the rule of an operation's node reads its arrays from."""
+    """Store the versions of the index tensors and masks that the rule of an operation's node reads as arrays."""
     extra = result._x
     node = result._fn if extra is None or extra.view is None else extra.view.base._fn
     node = getattr(node, "inner", node)
     if node is not None and node.op is not None:
         watched = tuple((t, t._version) for t in tensors if isinstance(t, Tensor) and not t.is_inference())
         if watched:
-            node.ensure_rare().watched = watched
+            node.ensure_extras().watched = watched
     return result
 
 
@@ -126,22 +109,171 @@ def flat(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def mark_view(out: Tensor, source: Tensor, several: bool = False) -> None:
-    """Makes `out` a view: it shares the version counter, and knows the base at the end of the chain."""
+    """Make `out` a view: it shares the version counter and knows the base at the end of the chain."""
     extra = out.extra()
-    extra.inference = extra.odd = source.is_inference()
+    extra.inference = extra.needs_slow_path = source.is_inference()
     if extra.inference:
         return
     extra.counter = source.counter()
     view = None if source._x is None else source._x.view
     base = view.base if view is not None else source
-    extra.odd = True
+    extra.needs_slow_path = True
     extra.view = View(base, view_rules.creation(several, view), extra.counter.n)
 
 
+# ---- when it is read
+
+
+def restored(node: Node) -> tuple[Any, ...]:
+    """The arguments of a node that keeps some as raw data: these as tensors with their history again."""
+    raw_mask, layout = node.plan.raw_mask, node.plan.layout
+    first = of_edge(node.saved_a, node.edge_a) if raw_mask & 1 else node.saved_a
+    if layout == ONE:
+        return (first,)
+    if layout == ONE_AND_PLAIN:
+        return first, *node.saved_b
+    return first, of_edge(node.saved_b, node.edge_b) if raw_mask & 2 else node.saved_b
+
+
+def of_edge(raw: Any, edge: Any) -> Tensor:
+    """The tensor whose gradient goes to `edge`, as it was when its data were kept."""
+    if isinstance(edge, AccumulateGrad):
+        return edge.variable
+    if edge.extras is None or edge.extras.fast_result is None:
+        extra, data = None, raw
+    else:
+        extra, data, original = edge.extras.fast_result
+        tensor = original()
+        if tensor is not None and tensor._fn is not edge:  # changed in place: errors name what it is now
+            return tensor
+    tensor = Tensor._wrap(data)
+    tensor._fn, tensor._req, tensor._x = named(edge), True, extra
+    return tensor
+
+
 def result_of(node: Node, data: Any, number: int = 0) -> Tensor:
-    """A node's saved result as a tensor with its history. Made anew each time: kept, it would be a cycle."""
+    """A node's saved result as a tensor with its history. A new one each time: if kept, it would be a cycle."""
     result = Tensor._wrap(data)
     known = node.op.differentiable
     if result.is_floating_point() and (known is None or number in known):
-        node.op.attach(result, node, number)
+        result._fn, result._nr, result._req = named(node), number, True
     return result
+
+
+def saved_results(node: Node, out: Any) -> Any:
+    """The saved result, or results, as tensors of the graph."""
+    if type(out) is tuple and node.outputs != 1:
+        return tuple(None if raw is None else result_of(node, raw, i) for i, raw in enumerate(out))
+    return None if out is None else result_of(node, out)
+
+
+def saved_data(node: Node) -> tuple[list[Any], Any]:
+    """The saved arguments and the saved result as raw data; RuntimeError if they are freed or were changed since."""
+    a, b = node.saved_a, node.saved_b
+    if a is FREED:
+        raise RuntimeError(FREED_MESSAGE)
+    plan = node.plan
+    raw_mask = plan.raw_mask
+    if node.extras is not None or (raw_mask and fast_operand_changed(node, raw_mask)):
+        return checked_data(node)
+    shape = plan.layout
+    if shape == TWO:
+        args = [a, b]
+    elif shape == TUPLES:
+        args = list(a)
+    else:
+        args = [a] if b is None else [a, *b]
+    for i, kept in enumerate(args):
+        if isinstance(kept, Tensor):
+            if kept._x is not None:
+                check_version(node, kept, 0)
+            args[i] = kept._data
+        elif type(kept) is tuple:
+            args[i] = raw_nested(node, kept)
+    return args, node.out
+
+
+def fast_operand_changed(node: Node, raw_mask: int) -> bool:
+    """Whether something happened to a tensor whose raw data a node of the fast path keeps."""
+    if raw_mask & 1 and node.edge_a.extras is not None:
+        return True
+    return bool(raw_mask & 2) and node.edge_b.extras is not None
+
+
+def checked_data(node: Node) -> tuple[list[Any], Any]:
+    """`saved_data` for nodes that need the full check: versions that are not 0, saved-tensor hooks, watched indices."""
+    if node.plan.saves:
+        check_versions(node)
+    kept, out = node.args, node.out
+    if node.extras is not None and node.extras.packed:
+        from gradtrace.engine.saved_hooks import unpacked
+
+        kept, out = unpacked(node)
+    return [raw_nested(None, a) for a in kept], out
+
+
+def raw_nested(node: Node | None, value: Any) -> Any:
+    """A value with tensors, also those inside tuples, replaced by their data; a node's saved ones are checked."""
+    if isinstance(value, Tensor):
+        if node is not None and value._x is not None:
+            check_version(node, value, 0)
+        return value._data
+    return tuple(raw_nested(node, v) for v in value) if type(value) is tuple else value
+
+
+# ---- versions
+
+
+def check_versions(node: Node) -> None:
+    """RuntimeError if a saved tensor was changed in place since it was saved: the gradient would be wrong."""
+    extras = node.extras
+    expected = None if extras is None else extras.versions
+    saved = [a for a in flat(node.args) if isinstance(a, Tensor)]
+    for i, a in enumerate(saved):
+        check_version(node, a, 0 if expected is None else expected[i])
+    if extras is None:
+        return
+    if extras.out_counter is not None and extras.out_counter.n != extras.out_version:
+        outs = node.out if type(node.out) is tuple else (node.out,)
+        number = next(i for i, raw in enumerate(outs) if raw is not None)
+        raise modified(outs[number], node, number, extras.out_counter.n, extras.out_version)
+    for t, version in extras.watched:
+        if t._version != version:
+            raise modified(t._data, None, 0, t._version, version)
+
+
+def check_version(node: Node, saved: Tensor, expected: int) -> None:
+    """RuntimeError unless a saved tensor still has the version `expected` and the history that it had."""
+    extra = saved._x
+    version = 0
+    if extra is not None and (extra.counter is not None or extra.inference):
+        version = saved._version if extra.inference else extra.counter.n  # type: ignore[union-attr]
+    if version != expected:
+        raise first_modified(node, None if node.extras is None else node.extras.versions)
+    if extra is not None and extra.detached >= node.seq:
+        raise RuntimeError(DETACHED_MESSAGE)
+
+
+def first_modified(node: Node, expected: tuple[int, ...] | None) -> RuntimeError:
+    """The error for the changed argument that PyTorch looks at first: it goes by the arguments' names."""
+    saved = [(i, a) for i, a in enumerate(flat(node.args)) if isinstance(a, Tensor)]
+    names = node.op.tensor_names if node.op is not None and not node.op.variadic else ()
+    changed = []
+    for k, (i, a) in enumerate(saved):
+        want = 0 if expected is None else expected[k]
+        if a._version != want:
+            changed.append((names[i] if i < len(names) else "", i, a, want))
+    _, _, a, want = min(changed, key=lambda entry: entry[:2])
+    return modified(a._data, a.grad_fn, a._nr, a._version, want)
+
+
+def modified(raw: Any, fn: Node | None, number: int, version: int, expected: int) -> RuntimeError:
+    """PyTorch's error for a saved tensor that an in-place operation has changed."""
+    kind = tensor_type_name(None if type(raw) is float else raw.dtype)
+    shape = list(getattr(raw, "shape", ()))
+    origin = f", which is output {number} of {bare_name(fn)}," if fn is not None else ""
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{kind} {shape}]{origin} is at version {version}; expected version {expected} instead. Hint: "
+        f"{FOUND_HINT if state.anomaly else ENABLE_HINT}"
+    )

@@ -11,9 +11,9 @@ from __future__ import annotations
 import weakref
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.node import WITH_PLAIN, Node
+from gradtrace.engine.node import ONE_AND_PLAIN, TWO, Node
 from gradtrace.engine.saved import result_of
-from gradtrace.engine.state import state
+from gradtrace.engine.state import State, state, using
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
 Hook = Callable[[Any], Any]
@@ -41,12 +41,10 @@ class Packed:
 
     def __init__(self, tensor: Tensor, hooks: tuple[Hook, Hook], is_result: bool) -> None:
         pack, self.unpack = hooks
-        version, before = tensor._version, state.grad_enabled
-        state.grad_enabled = False
-        try:
+        state.live_observers += 1
+        version = tensor._version
+        with using(grad_enabled=False):
             self.packed = pack(tensor)
-        finally:
-            state.grad_enabled = before
         if tensor._version != version:
             raise RuntimeError(CHANGED_MESSAGE)
         self.req = tensor.requires_grad
@@ -70,6 +68,9 @@ class Packed:
         else:
             result._fn = owner if self.fn is None else self.fn
         return result
+
+    def __del__(self, state: State = state) -> None:  # a default: at exit the module's names may be gone already
+        state.live_observers -= 1
 
     def __repr__(self) -> str:
         return f"packed: {self.packed!r}"
@@ -129,20 +130,20 @@ def alphabetical(node: Node) -> list[int]:
 
 
 def replace(node: Node, position: int, packed: Any) -> None:
-    node.ensure_rare().packed = True
-    state.user_code = True
-    if node.plan.raw:
-        node.a, node.b = (node.args[0], node.b) if node.narrow == WITH_PLAIN else (*node.args, None)[:2]
-        node.plan = node.plan.copy()
+    node.ensure_extras().packed = True
+    if node.plan.raw_mask:
+        with_plain = node.layout == ONE_AND_PLAIN
+        node.saved_a, node.saved_b = (node.args[0], node.saved_b) if with_plain else (*node.args, None)[:2]
+        node.plan = node.op.plan(node.plan.grad_mask)
     if position < 0:
         node.out = packed
         return
     args = list(node.args)
     args[position] = packed
-    if node.narrow == 2:
-        node.a, node.b = args
+    if node.layout == TWO:
+        node.saved_a, node.saved_b = args
     else:
-        node.a = args[0] if node.narrow else tuple(args)
+        node.saved_a = args[0] if node.layout else tuple(args)
 
 
 def unpacked(node: Node) -> tuple[tuple[Any, ...], Any]:

@@ -1,11 +1,16 @@
-"""The modes that are in force, in one object that the engine and the language read.
+"""The modes in force, in one object that the engine and the language read, and the one way to change them for a block.
+
+    with using(grad_enabled=False, recorder=None): ...
 
 `origin` is the number of the source span being evaluated (0: none); the engine copies it into every node and knows
 nothing of text. `recorder`, when set, is called after every operator: `recorder(op_name, args, out, origin)`;
-`scope` and `watcher` are what else a recorded run notes (`engine/watch.py`). `planner`, when set, is told of what would
-be lost in a plan: `planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, numpy's
-array), `planner.change(tensor)` before an in-place operation writes. `spend`, when set, is told of the floating-point
-operations of a product of matrices or a convolution before it starts, and may raise.
+`scope` and `watcher` are what else a recorded run notes (`engine/watch.py`). `planner`, when set, is notified of what
+a static plan would lose: `planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, a
+numpy array), `planner.change(tensor)` before an in-place operation writes. `spend`, when set, gets the number of
+floating-point operations of an expensive operator before it starts, and may raise.
+
+`live_observers` counts the hooks, retained gradients, custom Functions and packed tensors that exist: a backward pass
+takes PyTorch's exact order if there are any, for they can see it.
 """
 
 from __future__ import annotations
@@ -30,6 +35,7 @@ class State:
         "depth",
         "grad_enabled",
         "guard",
+        "live_observers",
         "marks",
         "no_saved_hooks",
         "origin",
@@ -40,7 +46,6 @@ class State:
         "seq",
         "special",
         "spend",
-        "user_code",
         "watcher",
     )
 
@@ -51,7 +56,7 @@ class State:
         self.origin = 0
         self.depth = 0
         self.seq = 0  # of the newest node; backward runs the ready node with the highest
-        self.user_code = False  # whether a backward pass may call a hook or a custom Function: then its order shows
+        self.live_observers = 0
         self.scope: Any = None  # see engine/watch.py
         self.watcher: Any = None
         self.planner: Any = None
@@ -66,7 +71,7 @@ class State:
         self._recorder: Recorder | None = None
         self._saved_hooks: tuple[Any, ...] = ()  # pairs (pack, unpack), the last one in force
         self.no_saved_hooks: str | None = None  # why there may be none
-        self.running: Any = None  # the backward pass that runs: execute.Pass
+        self.running: Any = None  # the backward.Pass at work, if it keeps PyTorch's order
         self.marks = False  # whether new tensors are marked: inference, transforms
         self.special = False  # whether every call of an operator must look closer: any of these modes
         self.closely = False  # whether one of two operands must: `special`, or in a rule
@@ -133,3 +138,21 @@ class State:
 
 
 state = State()
+
+
+class using:
+    """A context manager that sets fields of `state` for a block and restores them, also when the block raises."""
+
+    __slots__ = ("_before", "_fields")
+
+    def __init__(self, **fields: Any) -> None:
+        self._fields = fields
+
+    def __enter__(self) -> None:
+        self._before = [(name, getattr(state, name)) for name in self._fields]
+        for name, value in self._fields.items():
+            setattr(state, name, value)
+
+    def __exit__(self, *exc: object) -> None:
+        for name, value in self._before:
+            setattr(state, name, value)

@@ -2,7 +2,7 @@
 
 `_data` is a Python float (a 0-d float64 that nobody shares), a Python bool (0-d bool) or an ndarray. A float cannot
 be shared, so whatever needs shared storage (a view, detach, data, an in-place operation, numpy()) first moves it into
-a 0-d array by `shared()`. What few tensors have (grad, hooks, base of a view, version) lives in `_x`, an Extra
+a 0-d array by `shared()`. What few tensors have (grad, hooks, base of a view, version) lives in `_x`, an TensorExtras
 made on demand: creating a tensor must stay cheap. Arithmetic and the other operators are put on this class by `ops`.
 """
 
@@ -13,10 +13,10 @@ import weakref
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator
 from gradtrace.engine import dtypes
 from gradtrace.engine.describe import Described
-from gradtrace.engine.extra import Counter, Extra, View
+from gradtrace.engine.dtypes import TensorSpec, spec_of
+from gradtrace.engine.extra import Counter, TensorExtras, View
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import Node, RemovableHandle, accumulator, add_hook, named
-from gradtrace.engine.spec import Spec, spec_of
+from gradtrace.engine.node import HookTable, Node, RemovableHandle, accumulator, add_hook, named
 from gradtrace.engine.state import state
 from gradtrace.engine.view_rules import INDIRECT, refuse_change
 
@@ -80,14 +80,14 @@ class TensorType(type):
 class Tensor(Described, metaclass=TensorType):
     """A multi-dimensional array that records its history (https://pytorch.org/docs/stable/tensors.html)."""
 
-    __slots__ = ("__weakref__", "_data", "_fn", "_nr", "_req", "_spec", "_x")
+    __slots__ = ("__weakref__", "_data", "_fast_spec", "_fn", "_nr", "_req", "_x")
 
     _data: Any
     _fn: Node | None
     _nr: int
     _req: bool
-    _spec: Spec | None
-    _x: Extra | None
+    _fast_spec: TensorSpec | None
+    _x: TensorExtras | None
     escaped = False  # of a vmap's sample: whether that vmap is over, and there is nothing left to read
 
     if TYPE_CHECKING:  # what ops puts on this class
@@ -109,19 +109,19 @@ class Tensor(Described, metaclass=TensorType):
         t._fn = None
         t._nr = 0
         t._req = False
-        t._spec = None
+        t._fast_spec = None
         t._x = None
         if state.marks:
             extra = t.extra()
-            extra.inference = extra.odd = state.inference
+            extra.inference = extra.needs_slow_path = state.inference
             extra.transforms = state.levels
         return t
 
     # ---- storage
 
-    def extra(self) -> Extra:
+    def extra(self) -> TensorExtras:
         if self._x is None:
-            self._x = Extra()
+            self._x = TensorExtras()
         return self._x
 
     def shared(self) -> Any:
@@ -136,21 +136,21 @@ class Tensor(Described, metaclass=TensorType):
         kind = type(raw)
         if kind is float or kind is bool:
             raw = self._data = np.array(raw)
-            self.leave()
+            self.disable_fast_path()
             if self._fn is not None and self._fn.out is not None and self._fn.outputs == 1:
                 self._fn.out = raw
         return raw
 
-    def leave(self) -> None:
-        """Takes this tensor off the common path (spec.py), and tells the node at its edge, if it was on it."""
-        if self._spec is None:
+    def disable_fast_path(self) -> None:
+        """Make operators look closer at this tensor from now on; tells the node at its edge if it was on the path."""
+        if self._fast_spec is None:
             return
-        self._spec = None
+        self._fast_spec = None
         fn: Node | None = self._fn
         if fn is None and self._x is not None and self._x.accumulator is not None:
             fn = self._x.accumulator()
         if fn is not None:
-            fn.ensure_rare().result = (self.extra(), self._data)
+            fn.ensure_extras().fast_result = (self.extra(), self._data, weakref.ref(self))
 
     def laid_out(self) -> Any:
         """An array with this tensor's shape and strides, for questions about them alone."""
@@ -166,10 +166,10 @@ class Tensor(Described, metaclass=TensorType):
         extra = self.extra()
         if extra.counter is None:
             extra.counter = Counter()
-            self.leave()
+            self.disable_fast_path()
             fn = self._fn
             if fn is not None and fn.out is not None and (fn.outputs == 1 or fn.out[self._nr] is not None):
-                rare = fn.ensure_rare()
+                rare = fn.ensure_extras()
                 if rare.out_counter is None:
                     self.own_array()
                     rare.out_counter = extra.counter
@@ -180,7 +180,7 @@ class Tensor(Described, metaclass=TensorType):
         t = Tensor._wrap(self.own_array())
         extra = t.extra()
         extra.counter = self.counter()
-        extra.inference = extra.odd = self.is_inference()
+        extra.inference = extra.needs_slow_path = self.is_inference()
         return t
 
     @property
@@ -308,10 +308,10 @@ class Tensor(Described, metaclass=TensorType):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         fn = self.grad_fn
         if fn is not None:
-            return add_hook(fn.ensure_hooks().tensor_pre.setdefault(self._nr, {}), hook)
+            return add_hook(fn.ensure_hooks().tensor_pre.setdefault(self._nr, HookTable()), hook)
         extra = self.extra()
         if extra.hooks is None:
-            extra.hooks = {}
+            extra.hooks = HookTable()
         return add_hook(extra.hooks, hook)
 
     @property
@@ -336,7 +336,7 @@ class Tensor(Described, metaclass=TensorType):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         extra = self.extra()
         if extra.post_hooks is None:
-            extra.post_hooks = {}
+            extra.post_hooks = HookTable()
         return add_hook(extra.post_hooks, hook)
 
     @property
@@ -345,7 +345,7 @@ class Tensor(Described, metaclass=TensorType):
         out = Tensor._wrap(self.shared())
         if self.is_inference():
             extra = out.extra()
-            extra.inference = extra.odd = True
+            extra.inference = extra.needs_slow_path = True
         if state.watcher is not None:
             state.watcher.escapes("data", self, out)
         return out
@@ -359,7 +359,7 @@ class Tensor(Described, metaclass=TensorType):
         if state.watcher is not None:
             state.watcher.changes("data", self)
         self._data = value.shared()
-        self.leave()
+        self.disable_fast_path()
         node = self._x.accumulator() if self._x is not None and self._x.accumulator is not None else None
         if node is not None:
             node.spec = spec_of(self._data)
@@ -372,7 +372,7 @@ class Tensor(Described, metaclass=TensorType):
         inputs: Any = None,
     ) -> None:
         """Adds the gradient of this tensor to the leaves it depends on (torch.Tensor.backward)."""
-        from gradtrace.engine.backward import backward
+        from gradtrace.engine.gradients import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 

@@ -58,7 +58,7 @@ class Batched(Tensor):
         raise RuntimeError("vmap: this in-place operation is not supported on a tensor that is vmapped over")
 
     _x = None
-    _spec = None
+    _fast_spec = None
     _fn = None
     _nr = 0
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gradtrace.engine import Function, Tensor
-from gradtrace.engine.backward import NO_HISTORY, one_pass
+from gradtrace.engine.gradients import NO_HISTORY, one_pass
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.op import Op
@@ -247,7 +247,7 @@ class Interpreter:
     def one_pass(
         self, outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_graph: bool
     ) -> tuple[Any, ...]:
-        """engine.backward.one_pass for batched tensors: in one go where all outputs and targets are of the level."""
+        """engine.gradients.one_pass for batched tensors: in one go where all outputs and targets are of the level."""
         given = (
             (None,) * len(outputs)
             if grad_outputs is None

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from gradtrace.engine import AccumulateGrad, Node, Tensor, state
-from gradtrace.engine.backward import one_pass
+from gradtrace.engine.gradients import one_pass
 from gradtrace.func.batched import Batched, whole
 from gradtrace.func.pytree import apply, flatten, torch_function
 from gradtrace.func.rules import front

@@ -34,7 +34,7 @@ HARMLESS = words("""__future__ _bisect _datetime _heapq _operator _random _stati
     graphlib hashlib _hashlib _blake2 _sha2 _sha512 _sha3 _md5 _sha1 _sha256 base64 binascii""")
 PACKAGES = frozenset(("gradtrace", "numpy", "encodings"))
 # Modules that run code of their own making: a record's class, made faster; the common call of an operator.
-MAKERS = frozenset(("gradtrace.annotations", "gradtrace.engine.hot"))
+MAKERS = frozenset(("gradtrace.annotations", "gradtrace.engine.compile"))
 PATIENCE = 1000  # frames that are looked through for an import under way
 
 

@@ -18,7 +18,7 @@ def _share(target: Tensor, data: Tensor) -> None:
     target._fn = None
     target._nr = 0
     target._req = False
-    target._spec = None
+    target._fast_spec = None
     target._x = None
     extra = target.extra()
     extra.counter = data.counter()

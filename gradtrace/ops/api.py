@@ -7,7 +7,7 @@ names; as a method its first argument is the tensor itself.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine import fast
+from gradtrace.engine import call
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.op import Op
 from gradtrace.engine.tensor import Later, Tensor
@@ -93,7 +93,7 @@ def unary(record: Op, *aliases: str, forms: str = "fmi") -> Any:
             raise not_a_tensor(record.name, "input", 1, input)
         return record(input)
 
-    function = fast.unary(record, general)
+    function = call.unary(record, general)
     named(function, record.name, f"Element-wise {record.name} (torch.{record.name}).")
     expose(function, record.name, *aliases, forms=forms, record=record)
     if "i" in forms:
@@ -104,7 +104,7 @@ def unary(record: Op, *aliases: str, forms: str = "fmi") -> Any:
 def binary(record: Op, *aliases: str, forms: str = "fmi", name: str = "", numbers: bool = True) -> Any:
     """Exposes an operator of two tensors, the second of which may be a number unless `numbers` is False."""
     name = name or record.name
-    call = fast.binary(record)
+    run = call.binary(record)
     operands: Any = (Tensor, int, float) if numbers else Tensor
 
     def function(input: Tensor, other: Any) -> Tensor:
@@ -112,12 +112,12 @@ def binary(record: Op, *aliases: str, forms: str = "fmi", name: str = "", number
             raise not_a_tensor(name, "input", 1, input)
         if not isinstance(other, operands):
             raise not_a_tensor(name, "other", 2, other)
-        return call(input, other)
+        return run(input, other)
 
     def method(self: Tensor, other: Any) -> Tensor:
         if not isinstance(other, operands):
             raise not_a_tensor(name, "other", 1, other)
-        return call(self, other)
+        return run(self, other)
 
     doc = f"Element-wise {name} with broadcasting (torch.{name})."
     if "m" in forms:
@@ -143,7 +143,7 @@ def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: b
             return inplace(record, a, b)
         return NotImplemented
 
-    setattr(Tensor, f"__{dunder}__", named(fast.binary(record), f"__{dunder}__"))
+    setattr(Tensor, f"__{dunder}__", named(call.binary(record), f"__{dunder}__"))
     if reflected:
         setattr(Tensor, f"__r{dunder}__", named(backward, f"__r{dunder}__"))
     if inplace_too:

@@ -9,7 +9,7 @@ import math
 import operator as py
 
 from gradtrace.annotations import Any
-from gradtrace.engine import fast
+from gradtrace.engine import call
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
@@ -380,7 +380,7 @@ def power(input: Any, exponent: Any) -> Tensor:
     return power_number(input, exponent)
 
 
-power_of_tensors = fast.binary(pow_)
+power_of_tensors = call.binary(pow_)
 
 
 def power_number(input: Tensor, exponent: Any) -> Tensor:
@@ -398,7 +398,7 @@ def power_number(input: Tensor, exponent: Any) -> Tensor:
     return power_of_number(input, exponent)
 
 
-power_of_number = fast.with_number(pow_scalar)
+power_of_number = call.with_number(pow_scalar)
 
 
 def reflected_power(exponent: Tensor, base: Any) -> Tensor:
@@ -411,7 +411,7 @@ def reflected_power(exponent: Tensor, base: Any) -> Tensor:
     return number_to_power(exponent, base)
 
 
-number_to_power = fast.with_number(pow_of_scalar)
+number_to_power = call.with_number(pow_of_scalar)
 
 
 def _default_np() -> Any:
@@ -501,7 +501,7 @@ operator("truediv", div, inplace_too=True)
 operator("floordiv", floor_divide, reflected=True, inplace_too=True)
 
 
-subtracted_from = fast.binary(rsub_scalar)
+subtracted_from = call.binary(rsub_scalar)
 
 
 def _number(b: Any) -> bool:
@@ -522,7 +522,7 @@ def _rtruediv(a: Tensor, b: Any) -> Any:
 
 
 def _power(a: Tensor, b: Any) -> Any:
-    if a._spec is not None and type(b) in (float, int):
+    if a._fast_spec is not None and type(b) in (float, int):
         return power_of_number(a, b)
     return power(a, b) if _number(b) or isinstance(b, Tensor) else NotImplemented
 

@@ -8,7 +8,7 @@ formula, the record is written out instead, next to the operator.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine.backward import grad
+from gradtrace.engine.gradients import grad
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
 from gradtrace.engine.op import Op, d, op

@@ -8,6 +8,7 @@ from __future__ import annotations
 from operator import index
 
 from gradtrace.annotations import Any, Iterator
+from gradtrace.engine.call import renamed
 from gradtrace.engine.inplace import refuse_untrackable, repoint
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.op import d, op
@@ -138,10 +139,7 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
     input._data = out._data
     input.counter().n += 1
     if out._fn is not None:
-        kind = as_strided_record.node_type("AsStridedBackward1")
-        node = kind.make(out._fn.args, out._fn.next, out._fn.plan, out._fn.spec, None)
-        node.nrs = out._fn.nrs
-        repoint(input, node)
+        repoint(input, renamed(out._fn, "AsStridedBackward1"))
     return input
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.arrive import sum_tensor_to
+from gradtrace.engine.backward import sum_tensor_to
+from gradtrace.engine.call import renamed
 from gradtrace.engine.describe import Size
 from gradtrace.engine.inplace import INFERENCE_MESSAGE, refuse_unless_tracked, refuse_untrackable, repoint
 from gradtrace.engine.lazy import np
@@ -379,7 +380,7 @@ def detach_(self: Tensor) -> Tensor:
         state.watcher.escapes("detach_", self, self)
     if self._fn is not None:
         self.extra().detached = state.seq
-        self.leave()
+        self.disable_fast_path()
     self._fn, self._nr, self._req = None, 0, False
     return self
 
@@ -428,10 +429,7 @@ def _inplace_view(function: Any, node: str) -> Any:
             raise RuntimeError(INFERENCE_MESSAGE)
         self.counter().n += 1
         if out._fn is not None:
-            kind = out._fn.op.node_type(node)
-            renamed = kind.make(out._fn.args, out._fn.next, out._fn.plan, out._fn.spec, None)
-            renamed.nrs = out._fn.nrs
-            repoint(self, renamed)
+            repoint(self, renamed(out._fn, node))
             if self._x is not None and self._x.view is not None:
                 self._x.view.version = self._version  # the data did not change: its own history still holds
         return self

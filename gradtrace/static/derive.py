@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtrace.engine import execute
 from gradtrace.engine import tensor as engine
+from gradtrace.engine.backward import run_backward
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state
@@ -145,7 +145,7 @@ def differentiate(ys: Any, xs: Any, weights: Any) -> tuple[engine.Tensor, ...]:
     wanted: Any = [slot for slot in slots if slot[0] is not None]
     recorder.phase = BACKWARD
     try:
-        found = execute.run(roots, True, True, wanted, accumulate=False) if roots and wanted else {}
+        found = run_backward(roots, True, True, wanted, accumulate=False) if roots and wanted else {}
     finally:
         recorder.phase = FORWARD
     zeros = [engine.Tensor._wrap(np.zeros(x.shape, x.dtype.np)) for x in xs]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.engine.backward import grad
+from gradtrace.engine.gradients import grad
 from gradtrace.engine.op import records
 from gradtrace.engine.tensor import Tensor
 from gradtrace.static.plan import FORWARD, Plan, replaced

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtrace.engine import dtypes, execute
+from gradtrace.engine import dtypes
+from gradtrace.engine.backward import run_backward
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
 from gradtrace.engine.promote import promote
@@ -273,7 +274,7 @@ def gradients(recorder: Recorder, root: Tensor, inputs: Sequence[Tensor]) -> lis
     seed = Tensor._wrap(1.0 if type(root._data) is float else np.ones(root.shape, root.dtype.np))
     recorder.phase = BACKWARD
     try:
-        captured = execute.run([(start, root._nr, seed)], True, True, wanted, accumulate=False)
+        captured = run_backward([(start, root._nr, seed)], True, True, wanted, accumulate=False)
     finally:
         recorder.phase = FORWARD
     return [None if slot is None else captured.get(slot) for slot in slots]

@@ -6,7 +6,7 @@ The graph is used again and again (retain_graph), so nothing of it may have been
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
-from gradtrace.engine.backward import grad
+from gradtrace.engine.gradients import grad
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace.local import frozen

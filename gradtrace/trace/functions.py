@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterable, NamedTuple
 from gradtrace.engine import Tensor
-from gradtrace.engine.node import AccumulateGrad, Node
-from gradtrace.engine.plan import SAVE
+from gradtrace.engine.node import SAVE, AccumulateGrad, Node
 from gradtrace.trace.ident import ident
 from gradtrace.trace.operands import constant_text
 from gradtrace.trace.record import FunctionEdge, FunctionRecord, Saved, Span
@@ -63,7 +62,7 @@ def edges(found: Graph) -> tuple[FunctionEdge, ...]:
     """next_functions, in order; two edges where a node uses one input twice. None (no gradient wanted) has no edge."""
     result = []
     for source, node in enumerate(found.nodes):
-        numbers = node.nrs or (0,) * len(node.next)
+        numbers = node.output_nrs or (0,) * len(node.next)
         for position, (after, number) in enumerate(zip(node.next, numbers, strict=False)):
             if after is not None:
                 result.append(FunctionEdge(source, found.ids[ident(after)], position, number))
@@ -83,7 +82,7 @@ def function_record(
     tensor's id by its `ident()`; `custom` is what a Function of the program had saved, if that was noted."""
     variable = ids.get(ident(node.variable)) if isinstance(node, AccumulateGrad) else None
     saved = saved_values(node, outputs, arguments, ids, custom)
-    freed = node.freed and (node.plan is None or node.plan.saves)
+    freed = node.freed and node.plan.saves
     return FunctionRecord(index, display_name(node), index, outputs, variable, saved, freed, span)
 
 
@@ -95,7 +94,7 @@ def saved_values(
         custom = node.__dict__["_saved"]
     if custom is not None:
         return tuple(_custom(i, item, outputs, ids) for i, item in enumerate(custom))
-    if node.plan is None or node.op is None:
+    if node.op is None:
         return ()
     kept = arguments if arguments is not None else node.args
     found: list[Saved] = []

@@ -7,8 +7,7 @@ its result, one for each element of the input. Both come from one call of the ru
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine import execute
-from gradtrace.engine.arrive import conform
+from gradtrace.engine.backward import derive, run_rules, unbroadcast_and_cast
 from gradtrace.engine.node import Node
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace.record import Value
@@ -83,7 +82,7 @@ def local_derivatives(node: Node) -> list[Value | None]:
     if not (single or pointwise):
         return [None] * len(node.next)
     try:
-        results = execute.run_rules(node, ones(shape, node.dtype))
+        results = run_rules(node, ones(shape, node.dtype))
     except Exception:  # a rule that refuses will be told by the pass itself
         return [None] * len(node.next)
     return [
@@ -112,12 +111,12 @@ def jacobians(node: Node) -> list[Value | None]:
         return [None] * len(node.next)
     rows: list[list[Any]] = [[] for _ in node.next]
     for k in range(size):
-        sent = execute.apply(node, unit(node, k))
+        sent = derive(node, unit(node, k))
         for i, target in enumerate(node.next):
             if target is None or sent[i] is None or (rows[i] and rows[i][0].size * size > LARGEST):
                 continue
-            number = node.nrs[i] if node.nrs else 0
-            rows[i].append(np.asarray(conform(raw(sent[i]), target, number, node, i), float).reshape(-1))
+            number = node.output_nrs[i] if node.output_nrs else 0
+            rows[i].append(np.asarray(unbroadcast_and_cast(raw(sent[i]), target, number, node, i), float).reshape(-1))
     return [frozen(np.stack(found)) if len(found) == size else None for found in rows]
 
 

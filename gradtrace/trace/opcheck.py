@@ -7,8 +7,7 @@ with one element shifted; Functions of the program by their own forward.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
-from gradtrace.engine import execute
-from gradtrace.engine.arrive import conform
+from gradtrace.engine.backward import derive, unbroadcast_and_cast
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Node
 from gradtrace.engine.op import records
@@ -93,7 +92,7 @@ def compare(
     weights: list[Any],
     run: Callable[[tuple[Any, ...]], Any],
 ) -> Checked:
-    sent = execute.apply(node, gradient_of(node, weights))
+    sent = derive(node, gradient_of(node, weights))
     worst: tuple[int, int, float, Judged] | None = None
     tried = 0
     for edge, (place, inner, tensor) in enumerate(operands(args, custom)):
@@ -127,7 +126,7 @@ def gradient_of(node: Any, weights: list[Any]) -> Any:
 
 def raw_conformed(node: Any, edge: int, value: Any) -> Any:
     raw = value._data if isinstance(value, Tensor) else value
-    return conform(raw, node.next[edge], node.nrs[edge] if node.nrs else 0, node, edge)
+    return unbroadcast_and_cast(raw, node.next[edge], node.output_nrs[edge] if node.output_nrs else 0, node, edge)
 
 
 def operands(args: tuple[Any, ...], custom: bool) -> Iterator[tuple[int, int | None, Any]]:

@@ -12,7 +12,7 @@ weights). The program stops as if it had called exit().
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, NamedTuple, Sequence
-from gradtrace.engine.backward import grad
+from gradtrace.engine.gradients import grad
 from gradtrace.engine.lazy import np
 from gradtrace.engine.saved import flat
 from gradtrace.engine.state import state

@@ -225,7 +225,7 @@ def saves(node: Node) -> bool:
     """Whether a node had kept anything that a release drops."""
     if isinstance(node, AccumulateGrad):
         return False
-    if node.plan is not None:
+    if node.op is not None:
         return bool(node.plan.saves)
     return bool(node.__dict__.get("_saved")) if hasattr(node, "__dict__") else False
 

@@ -1,4 +1,4 @@
-"""Hooks, called during backward: those of tensors before their node runs, those of nodes around it.
+"""Call hooks during backward: those of tensors before their node runs, those of nodes around it.
 
 A pass carries gradients as raw data, or as Tensors when it is recorded; hooks always see Tensors. What a hook returns
 is checked as PyTorch does: a gradient may change its values, not its size or type.

@@ -1,0 +1,527 @@
+"""The call of an operator: one function for each record, made once, with the steps that this record can need.
+
+`make_call(record)` gives the function that every case goes through: batched operands, mixed dtypes, views, several
+results, recorders. For a pointwise operator of one or two tensors, `unary`, `binary` and `with_number` put a fast path
+in front of it: operands that are floats or arrays of one floating dtype, are not views, and were never changed in place
+(`Tensor._fast_spec`), while no mode needs a closer look. Both give the same results and the same graph.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.engine import dtypes
+from gradtrace.engine.broadcast import refuse_mismatch
+from gradtrace.engine.cost import charge
+from gradtrace.engine.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, spec_for, spec_of
+from gradtrace.engine.lazy import np
+from gradtrace.engine.node import ONE, ONE_AND_PLAIN, TUPLES, TWO, Node, OpNode, accumulator
+from gradtrace.engine.op import FLOAT_TRAPS, BackwardPlan, Op, records
+from gradtrace.engine.promote import promote
+from gradtrace.engine.saved import kept_argument, layout, mark_view, note_versions, source_node
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor, blank
+
+Call = Callable[..., Any]
+NUMBER = 4  # in place of the bits of what requires grad: the first operand does, the second is a number
+PLAIN_NUMBERS = (float, int, bool)
+# PyTorch's names of kernels, for the dtypes that they refuse, where they are not the operators' names.
+KERNEL_NAMES = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
+
+
+# ---- the function of every record
+
+
+def make_call(record: Op) -> Call:
+    """Return the function that runs a record on Tensors and numbers, in the order of its signature."""
+    run, several, view, has_gradient = record.run, record.outputs != 1, record.view, record.has_gradient
+    connect = make_node if record.undefined or record.variadic else make_fixed_node
+
+    def call(*args: Any) -> Any:
+        now = state
+        if now.batching is not None:
+            batched = now.batching.operate(record, args)
+            if batched is not NotImplemented:
+                return batched
+        raws, mask = unwrap(record, args)
+        raw = run(args, raws)
+        if several:
+            return finish_several(record, args, raw, mask)
+        out = Tensor._wrap(raw)
+        if mask and has_gradient and now.grad_enabled:
+            raw = out._data
+            if type(raw) is float or (type(raw) is not bool and raw.dtype.kind == "f"):
+                out._fn = connect(record, args, record.plan(mask), raw)
+                out._req = True
+        if view:
+            mark_view(out, args[0])
+        if now.special:
+            tell(record, args, out)
+        return out
+
+    return call
+
+
+def tell(record: Op, args: tuple[Any, ...], out: Any) -> None:
+    """Pass a call on to the recorder and to forward-mode differentiation, if they are on."""
+    if state.recorder is not None:
+        state.recorder(record.name, args, out, state.origin)
+    if state.forward is not None:
+        state.forward.push(record, args, out)
+
+
+def finish_several(record: Op, args: tuple[Any, ...], raws: Any, mask: int) -> tuple[Tensor, ...]:
+    """Wrap the results of an operator with several of them."""
+    outs = tuple(Tensor._wrap(r) for r in raws)
+    node = None
+    if mask and state.grad_enabled and record.has_gradient:
+        node = make_node(record, args, record.plan(mask), tuple(o._data for o in outs))
+    for i, out in enumerate(outs):
+        with_gradient = record.differentiable is None or i in record.differentiable
+        if node is not None and with_gradient and out.is_floating_point():
+            out._fn, out._nr, out._req = node, i, True
+        if record.view:
+            mark_view(out, args[0], several=True)
+    if state.special:
+        tell(record, args, outs)
+    return outs
+
+
+def unwrap(record: Op, args: tuple[Any, ...]) -> tuple[list[Any], int]:
+    """Return the raw arguments, and those that require grad as a bit mask."""
+    mask, arity = 0, record.arity
+    raws = list(args)
+    for i, a in enumerate(args):
+        if isinstance(a, Tensor):
+            raws[i] = a._data
+            if i < arity and (a._req or (a._x is not None and a._x.needs_slow_path and a.requires_grad)):
+                mask |= 1 << i
+        elif type(a) is tuple:
+            raws[i] = unwrap_nested(a)
+            if i == 0 and record.variadic and any(t.requires_grad for t in a):
+                mask |= 1
+    return raws, mask
+
+
+def unwrap_nested(value: Any) -> Any:
+    """Tensors inside tuples (the operands of cat, indices) as arrays."""
+    if isinstance(value, Tensor):
+        return value.own_array()
+    if type(value) is tuple:
+        return tuple(unwrap_nested(v) for v in value)
+    return value
+
+
+# ---- the kernel
+
+
+def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
+    """Return run(args, raws): the kernel on raw data, on Python floats where all operands are such."""
+    scalar, promotes, view, arity = record.scalar, record.promote is not None, record.view, record.arity
+    check_first = record.lacks is not None and not (record.promote == "arith" and isinstance(record.lacks, tuple))
+    check_promoted = record.lacks is not None and not check_first  # the common dtype must be supported
+    own_kernel = type(record._kernel) is not str
+    fixed = range(0 if record.variadic else arity)
+
+    def run(args: tuple[Any, ...], raws: list[Any]) -> Any:
+        if check_first:
+            refuse_dtype(record, raws)
+        if scalar is not None and type(raws[0]) in PLAIN_NUMBERS and on_numbers(record, raws):
+            try:
+                return scalar(*raws)
+            except FLOAT_TRAPS:
+                pass
+        if promotes:
+            raws = promote(record, args, raws)
+            if check_promoted:
+                refuse_dtype(record, raws)
+            if own_kernel and type(raws[0]) is float:  # a kernel of ours expects arrays
+                raws[0] = np.asarray(raws[0])
+        elif view:
+            raws[0] = args[0].own_array()
+        else:
+            for i in fixed:
+                if type(raws[i]) is float or type(raws[i]) is bool:
+                    raws[i] = np.asarray(raws[i])
+        if state.spend is not None and not view:
+            charge(record.name, raws)
+        try:
+            return record.kernel(*raws)
+        except (ValueError, TypeError) as error:
+            raise_as_pytorch(record, raws, error)
+            raise
+
+    return run
+
+
+def on_numbers(record: Op, raws: list[Any]) -> bool:
+    """Whether an operator's scalar kernel serves: all operands are numbers, and the result's dtype is clear."""
+    operands = raws[: record.arity]
+    return all(type(r) in PLAIN_NUMBERS for r in operands) and (
+        record.promote is None or any(type(r) is float for r in operands)
+    )
+
+
+def raise_as_pytorch(record: Op, raws: list[Any], error: Exception) -> None:
+    """Raise PyTorch's error for shapes that do not broadcast and dtypes that numpy's function does not take."""
+    if isinstance(error, ValueError) and "broadcast" in str(error):
+        refuse_mismatch(raws[: record.arity])
+    if isinstance(error, TypeError) and str(error).startswith("ufunc"):
+        name = KERNEL_NAMES.get(record.name, record.name)
+        kind = dtypes.of_raw(raws[0]).scalar_type
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind}'") from None
+
+
+def refuse_dtype(record: Op, raws: list[Any]) -> None:
+    """Raise if the operands are of a dtype that PyTorch's kernel refuses."""
+    if not isinstance(record.lacks, tuple):
+        record.lacks(raws)  # type: ignore[misc]
+        return
+    kinds, kernel = record.lacks
+    raw = raws[0]
+    kind = kind_of(raw)
+    if record.promote is not None and record.arity > 1:
+        kind = max((kind_of(r) for r in raws[: record.arity] if r is not None), key="bif".find)
+    if kind not in kinds:
+        return
+    if " " in kernel:
+        raise RuntimeError(kernel)
+    raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of_raw(raw).scalar_type}'")
+
+
+def kind_of(raw: Any) -> str:
+    """numpy's letter for the kind of a dtype: b, i or f."""
+    kind = "b" if type(raw) is bool else "i" if type(raw) is int else raw.dtype.kind if hasattr(raw, "dtype") else "f"
+    return "i" if kind == "u" else kind
+
+
+# ---- the node
+
+
+def record_call(record: Op, args: tuple[Any, ...], mask: int, raw: Any, name: str | None = None) -> Node:
+    """Return the node of a call whose arguments in `mask` require grad; `name` replaces the record's node name."""
+    make = make_node if record.undefined or record.variadic or record.outputs != 1 else make_fixed_node
+    return make(record, args, record.plan(mask, name), raw)
+
+
+def make_fixed_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -> Node:
+    """The node of an operator with one result, whose operands are each one tensor or a number."""
+    arity, saved_mask, actions = record.arity, plan.saved_mask, plan.actions
+    kept, edges = list(args), [None] * arity
+    versioned, numbers = len(args) > arity, 0
+    for i in range(arity):
+        a = args[i]
+        if not isinstance(a, Tensor):
+            continue
+        extra = a._x
+        if extra is not None and extra.needs_slow_path:
+            edges[i] = source_node(a)
+        elif a._req:
+            edges[i] = a._fn or accumulator(a)
+        numbers |= a._nr
+        if not saved_mask >> i & 1:
+            kept[i] = kept_argument(a, actions[i])
+        elif extra is not None and (extra.counter is not None or extra.inference):
+            versioned = True
+    node = OpNode()
+    out = raw if plan.save_out else None
+    spec = spec_of(raw)
+    shape = plan.layout
+    if shape == TWO:
+        node.fill(kept[0], kept[1], edges[0], edges[1], plan, spec, out)
+    elif shape == ONE:
+        node.fill(kept[0], None, edges[0], None, plan, spec, out)
+    elif shape == ONE_AND_PLAIN:
+        node.fill(kept[0], tuple(kept[1:]), edges[0], None, plan, spec, out)
+    else:
+        node.fill(tuple(kept), None, tuple(edges), None, plan, spec, out)
+    if numbers:
+        node.output_nrs = tuple([a._nr if isinstance(a, Tensor) else 0 for a in args[:arity]])
+    if plan.saves and (versioned or state.saved_hooks):
+        finish_saving(node, tuple(kept))
+    return node
+
+
+def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -> Node:
+    """The node of any operator: also of a sequence of tensors, with several results, or without a derivative."""
+    sources = args[0] if record.variadic else args[: record.arity]
+    if record.undefined:  # the node only says that there is no derivative
+        sources = [a for a in sources if isinstance(a, Tensor) and a.requires_grad]
+    edges = tuple(map(source_node, sources))
+    kept = tuple(kept_argument(a, plan.actions[i]) if i < len(plan.actions) else a for i, a in enumerate(args))
+    out = raw if plan.save_out else None
+    if plan.saved_outs is not None:
+        out = tuple(r if i in plan.saved_outs else None for i, r in enumerate(raw))
+    spec = spec_for(*layout(raw))
+    node = OpNode()
+    if plan.layout == TUPLES:
+        node.fill(kept, None, edges, None, plan, spec, out)
+    elif plan.layout == TWO:
+        node.fill(*kept, *edges, plan, spec, out)
+    else:
+        node.fill(kept[0], None if plan.layout == ONE else kept[1:], edges[0], None, plan, spec, out)
+    if any(a._nr for a in sources if isinstance(a, Tensor)):
+        node.output_nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
+    if plan.saves:
+        finish_saving(node, kept)
+    return node
+
+
+def renamed(node: Node, name: str) -> Node:
+    """Return a new node that does what `node` does, under another name of its operator's nodes."""
+    twin = OpNode()
+    plan = node.op.plan(node.plan.grad_mask, name)
+    twin.fill(node.saved_a, node.saved_b, node.edge_a, node.edge_b, plan, node.spec)
+    twin.output_nrs = node.output_nrs
+    return twin
+
+
+def finish_saving(node: Node, kept: tuple[Any, ...]) -> None:
+    """Store the versions of what a new node keeps, and run saved-tensor hooks, if there are any."""
+    note_versions(node, kept)
+    if state.saved_hooks:
+        from gradtrace.engine.saved_hooks import pack
+
+        pack(node)
+
+
+# ---- the fast path
+
+
+def has_fast_path(record: Op) -> bool:
+    """Whether a pointwise record's common call needs none of the rarer steps."""
+    if isinstance(record.lacks, tuple) and "f" in record.lacks[0]:
+        return False
+    shapes_kept = any(need.startswith("~") for each in record.derivatives.values() for need in each.needs)
+    return not (record.joint is not None or record.undefined or shapes_kept)
+
+
+def unary(record: Op, otherwise: Call) -> Call:
+    """Return the call of a pointwise record of one tensor; `otherwise` takes what is off the fast path."""
+    if not has_fast_path(record):
+        return otherwise
+    scalar, own = record.scalar or no_kernel, has_own_kernel(record)
+    plans = FastPlans(record)
+
+    def call(input: Any) -> Any:
+        now = state
+        try:
+            spec = input._fast_spec
+        except AttributeError:  # not a tensor
+            return otherwise(input)
+        if now.special or (spec is None and (spec := enable_fast_path(input)) is None):
+            return otherwise(input)
+        x = input._data
+        if spec is SCALAR_SPEC:
+            try:
+                z = scalar(x)
+            except FLOAT_TRAPS:
+                return otherwise(input)
+        else:
+            z = record.wide(x) if spec.data == WIDE else record.kernel(x)
+        if own and not fits(z, spec):
+            return otherwise(input)
+        out = blank()
+        out._data = z
+        out._nr = 0
+        out._x = None
+        out._fast_spec = spec
+        if input._req and plans.differentiable and now.grad_enabled:
+            out._fn = fast_node(plans[1, spec.data], input, None, x, None, z, spec)
+            out._req = True
+        else:
+            out._fn = None
+            out._req = False
+        return out
+
+    return call
+
+
+def with_number(record: Op) -> Call:
+    """Return the call of a pointwise record of one tensor and a plain number."""
+    otherwise = record.call
+    scalar, own = record.scalar or no_kernel, has_own_kernel(record)
+    plans = FastPlans(record)
+
+    def call(input: Any, p: Any) -> Any:
+        now = state
+        spec, kind = input._fast_spec, type(p)
+        if now.special or (kind is not float and kind is not int):
+            return otherwise(input, p)
+        if spec is None and (spec := enable_fast_path(input)) is None:
+            return otherwise(input, p)
+        x = input._data
+        try:
+            z = scalar(x, p) if spec is SCALAR_SPEC else record.kernel(x, p)
+        except FLOAT_TRAPS:
+            return otherwise(input, p)
+        if own and not fits(z, spec):
+            return otherwise(input, p)
+        out = blank()
+        out._data = z
+        out._nr = 0
+        out._x = None
+        out._fast_spec = spec
+        if input._req and now.grad_enabled:
+            out._fn = fast_node(plans[1, spec.data], input, None, x, (p,), z, spec)
+            out._req = True
+        else:
+            out._fn = None
+            out._req = False
+        return out
+
+    return call
+
+
+def binary(record: Op) -> Call:
+    """Return the call of a pointwise record of a tensor, and a tensor or a number (else it gives NotImplemented)."""
+    general = record.call
+
+    def otherwise(a: Any, b: Any) -> Any:
+        if not isinstance(b, (Tensor, float, int)):
+            return NotImplemented
+        if state.in_rule and record.number is not None and not isinstance(b, Tensor):
+            return records[record.number](a, b)
+        return general(a, b)
+
+    if not has_fast_path(record):
+        return otherwise
+    scalar, own = record.scalar or no_kernel, has_own_kernel(record)
+    plans = FastPlans(record)
+
+    def call(a: Any, b: Any) -> Any:
+        now = state
+        spec = a._fast_spec
+        if now.closely or (spec is None and (spec := enable_fast_path(a)) is None):
+            return otherwise(a, b)
+        x, kind = a._data, type(b)
+        if kind is Tensor:
+            other = b._fast_spec
+            if other is not spec and (other is None or other.dtype is not spec.dtype):
+                other = enable_fast_path(b)
+                if other is None or other.dtype is not spec.dtype:
+                    return otherwise(a, b)
+            y = b._data
+            mask = (1 if a._req else 0) + (2 if b._req else 0)
+        elif kind is float or kind is int:
+            other, y = spec, b
+            mask = NUMBER if a._req else 0
+        else:
+            return otherwise(a, b)
+        try:
+            if spec is SCALAR_SPEC:
+                z = scalar(x, y)
+            else:
+                z = record.kernel(x, y if kind is Tensor else spec.number(y))
+        except FLOAT_TRAPS:  # also shapes that do not broadcast, which the record refuses in PyTorch's words
+            return otherwise(a, b)
+        made = spec if other is spec else spec_of(z)
+        if own and not fits(z, made):
+            return otherwise(a, b)
+        out = blank()
+        out._data = z
+        out._nr = 0
+        out._x = None
+        out._fast_spec = made
+        if mask and plans.differentiable and now.grad_enabled:
+            data = spec.data if other is spec else BROADCAST
+            out._fn = fast_node(plans[mask, data], a, b, x, y, z, made)
+            out._req = True
+        else:
+            out._fn = None
+            out._req = False
+        return out
+
+    return call
+
+
+def enable_fast_path(tensor: Any) -> TensorSpec | None:
+    """Put an operand on the fast path if nothing is against it; return its spec then, else None."""
+    spec: TensorSpec | None = tensor._fast_spec
+    if spec is not None or type(tensor) is not Tensor or tensor._nr:
+        return spec
+    extra, fn = tensor._x, tensor._fn
+    if extra is not None and (extra.counter is not None or extra.needs_slow_path):
+        return None
+    if fn is not None and fn.outputs != 1:
+        return None
+    spec = spec_of(tensor._data)
+    if not spec.fast:
+        return None
+    tensor._fast_spec = spec
+    return spec
+
+
+def fast_node(plan: BackwardPlan, a: Any, b: Any, x: Any, y: Any, z: Any, spec: TensorSpec) -> Node:
+    """The node of a call on the fast path: operands a and b with their data x and y, the result's data and spec."""
+    node = OpNode()
+    grad_mask, saved_mask = plan.grad_mask, plan.saved_mask
+    node.edge_a = (a._fn or accumulator(a)) if grad_mask & 1 else None
+    node.edge_b = (b._fn or accumulator(b)) if grad_mask & 2 else None
+    if saved_mask:
+        raw_mask = plan.raw_mask
+        node.saved_a = (x if raw_mask & 1 else a) if saved_mask & 1 else None
+        node.saved_b = (y if raw_mask & 2 else b) if saved_mask & 2 else None
+    else:
+        node.saved_a = node.saved_b = None
+    if plan.layout == ONE_AND_PLAIN:
+        node.saved_b = y
+    node.out = z if plan.save_out else None
+    node.output_nrs = node.extras = None
+    node.plan = plan
+    node.spec = spec
+    node.seq = state.seq = state.seq + 1
+    node.origin = state.origin
+    return node
+
+
+class FastPlans(dict[tuple[int, int], BackwardPlan]):
+    """The plans of a record's fast path by what requires grad (bits, or NUMBER) and what the data are (`spec.data`)."""
+
+    def __init__(self, record: Op) -> None:
+        self.record = record
+        self.differentiable = bool(record.derivatives)
+
+    def __missing__(self, key: tuple[int, int]) -> BackwardPlan:
+        mask, data = key
+        grad_mask = 1 if mask == NUMBER else mask
+        plan = BackwardPlan(self.record, grad_mask, self.record.node_type())
+        plan.raw_mask = plan.saved_mask & grad_mask
+        if data != BROADCAST:
+            plan.derivative = compiled_when_hot(plan, mask == NUMBER, data)
+        self[key] = plan
+        return plan
+
+
+OFTEN = 50  # runs of a derivative after which it is compiled
+
+
+def compiled_when_hot(plan: BackwardPlan, with_number: bool, data: int) -> Callable[[Node, Any], Any]:
+    """Return a derivative that is interpreted, and replaces itself by a compiled one once it has run often."""
+    interpret, left = plan.derivative, OFTEN
+
+    def derivative(node: Node, gradient: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if not left:
+            from gradtrace.engine.compile import compile_derivative
+
+            plan.derivative = compile_derivative(plan, with_number, data)
+        return interpret(node, gradient)
+
+    return derivative
+
+
+def has_own_kernel(record: Op) -> bool:
+    """Whether a kernel is a function of ours, which may give another dtype or type than numpy's and Python's do."""
+    return type(record._kernel) is not str or hasattr(record.scalar, "__code__")
+
+
+def no_kernel(*operands: float) -> float:
+    raise ValueError("this operator has no kernel for floats")
+
+
+def fits(z: Any, spec: TensorSpec) -> bool:
+    """Whether raw data are of a spec."""
+    if spec is SCALAR_SPEC:
+        return type(z) is float
+    return getattr(z, "dtype", None) is spec.dtype and z.shape == spec.shape

@@ -1,0 +1,352 @@
+"""Compile the derivative of an elementwise operator from its record's rules.
+
+A rule is called with terms in place of values, which gives its formula; the formula becomes one Python function, as an
+`ast` whose names are all made here, so a node's derivative needs no calls of the rule, of its namespace's names and of
+their fallbacks. A rule that asks about values (a comparison, a branch) has no formula; it is called as it is. The
+compiled function obeys the contract of the interpreted one (`backward.interpret`), which takes over where it cannot go
+on: freed or changed saved values, and what Python's floats raise.
+
+`compile_function` is the one place of the package that compiles code; static plans use it too.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.engine.backward import interpret
+from gradtrace.engine.dtypes import FLOATS, OTHERS, WIDE
+from gradtrace.engine.lazy import np
+from gradtrace.engine.namespace import ARRAY, SCALAR
+from gradtrace.engine.node import FREED
+from gradtrace.engine.op import FLOAT_TRAPS, BackwardPlan, Op, records
+
+SIGNS: dict[str, Any] = {"add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult, "true_divide": ast.Div}
+LOAD = ast.Load()
+
+
+def compile_function(
+    name: str, parameters: list[str], body: list[ast.stmt], namespace: dict[str, Any]
+) -> Callable[..., Any]:
+    """Return a function of these parameters with this body, both made of generated names; it has no built-ins."""
+    arguments = ast.arguments([], [ast.arg(parameter) for parameter in parameters], None, [], [], None, [])
+    function = ast.FunctionDef("compiled", arguments, body or [ast.Pass()], [])
+    if hasattr(function, "type_params"):
+        function.type_params = []
+    module = ast.fix_missing_locations(ast.Module([function], []))
+    namespace["__builtins__"] = {}
+    exec(compile(module, f"<{name}>", "exec"), namespace)
+    made: Callable[..., Any] = namespace["compiled"]
+    return made
+
+
+# ---- formulas
+
+
+class NoFormula(Exception):
+    """The rule does something other than arithmetic and calls by name."""
+
+
+class Term:
+    """A value in a formula: a name, or an operation on terms and numbers.
+
+    `operation` is a name, one of SIGNS, "negative", or the function that is called.
+    """
+
+    __slots__ = ("dtype", "operands", "operation")
+    __array_ufunc__ = None  # numpy must not take it as an object to work on
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, operation: Any, operands: tuple[Any, ...] = (), dtype: Any = None) -> None:
+        self.operation = operation
+        self.operands = operands
+        if dtype is not None:  # without it a term has none, like a float
+            self.dtype = dtype
+
+    def apply(self, operation: Any, *operands: Any) -> Term:
+        """Return the term of an operation, of which this term is an operand."""
+        if not all(isinstance(o, Term) or type(o) in (float, int) for o in operands):
+            raise NoFormula
+        if all(isinstance(o, PlainTerm) or type(o) in (float, int) for o in operands):
+            return PlainTerm(operation, operands, next(o.unless for o in operands if isinstance(o, PlainTerm)))
+        return Term(operation, operands, getattr(self, "dtype", None))
+
+    def __add__(self, other: Any) -> Term:
+        return self.apply("add", self, other)
+
+    def __radd__(self, other: Any) -> Term:
+        return self.apply("add", other, self)
+
+    def __sub__(self, other: Any) -> Term:
+        return self.apply("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Term:
+        return self.apply("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Term:
+        return self.apply("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Term:
+        return self.apply("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Term:
+        return self.apply("true_divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Term:
+        return self.apply("true_divide", other, self)
+
+    def __neg__(self) -> Term:
+        return self.apply("negative", self)
+
+    def refuse(self, *_: Any) -> Any:
+        raise NoFormula
+
+    __bool__ = __float__ = __int__ = __index__ = __iter__ = __getitem__ = __pow__ = __rpow__ = __abs__ = refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __call__ = refuse
+
+
+class PlainTerm(Term):
+    """A plain argument, a number, and what is computed from it alone.
+
+    It may be compared with a number: the formula is the one for unequal numbers, and `unless` gets the comparisons for
+    which it does not hold.
+    """
+
+    __slots__ = ("unless",)
+    __hash__ = None
+
+    def __init__(self, operation: Any, operands: tuple[Any, ...], unless: list[tuple[Term, float]]) -> None:
+        super().__init__(operation, operands)
+        self.unless = unless
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) not in (float, int):
+            raise NoFormula
+        self.unless.append((self, other))  # type: ignore[arg-type]
+        return False
+
+
+class TermNamespace:
+    """Stands for `xp`: its names make terms; a kernel that is itself a formula becomes part of the rule's."""
+
+    def __init__(self, floats: bool, unless: list[tuple[Term, float]]) -> None:
+        self.floats = floats
+        self.unless = unless
+
+    def __getattr__(self, name: str) -> Callable[..., Term]:
+        if name not in records:
+            getattr(ARRAY, name)  # loads the family that has it
+        record = records[name]
+
+        def call(*operands: Any) -> Term:
+            kernel = self.kernel(record)
+            inlined = self.inlined(kernel, operands) if hasattr(kernel, "__code__") else None
+            if inlined is not None:
+                return inlined
+            return next(o for o in operands if isinstance(o, Term)).apply(kernel, *operands)
+
+        return call
+
+    def inlined(self, kernel: Callable[..., Any], operands: tuple[Any, ...]) -> Term | None:
+        """The formula of a kernel, if it has one that holds for all numbers."""
+        known = len(self.unless)
+        found = attempt(kernel, operands)
+        if len(self.unless) > known:
+            del self.unless[known:]
+            return None
+        return found
+
+    def kernel(self, record: Op) -> Any:
+        if not self.floats:
+            return record.wide
+        if record.scalar is None:
+            raise NoFormula
+        return record.scalar
+
+
+def attempt(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Term | None:
+    """Call a rule or a kernel with terms; None if it has no formula."""
+    try:
+        found = function(*arguments)
+    except (NoFormula, TypeError, AttributeError, ValueError):
+        return None
+    return found if isinstance(found, Term) else None
+
+
+# ---- statements
+
+
+class Writer:
+    """Collects the statements that compute terms; `namespace` gets the objects that they refer to by name."""
+
+    def __init__(self, floats: bool) -> None:
+        self.floats = floats
+        self.body: list[ast.stmt] = []
+        self.namespace: dict[str, Any] = {}
+        self.temporaries: set[str] = set()
+        self.used: set[str] = set()  # the operands that the statements need
+
+    def expression(self, term: Any) -> ast.expr:
+        """Return the expression for a term, after adding statements for its parts where it needs some."""
+        if not isinstance(term, Term):
+            return self.number(term)
+        operation = term.operation
+        if not term.operands:
+            self.used.add(operation)
+            return name(operation)
+        if callable(operation):
+            parts = [self.expression(o) if isinstance(o, Term) else self.constant(o) for o in term.operands]
+            function = self.bound(operation)
+            into = isinstance(operation, np.ufunc) if not self.floats else False
+            return ast.Call(function, parts, []) if self.floats else self.assign(function, parts, into)
+        plain = isinstance(term, PlainTerm)
+        parts = [self.constant(o) if plain and not isinstance(o, Term) else self.expression(o) for o in term.operands]
+        if self.floats or plain:
+            return arithmetic(operation, parts)
+        return self.assign(self.bound(getattr(np, operation)), parts, True)
+
+    def assign(self, function: ast.expr, parts: list[ast.expr], into: bool) -> ast.expr:
+        """Add a call whose result goes into a temporary among its operands (`into`), or into a new one."""
+        names = [part.id for part in parts if isinstance(part, ast.Name)]
+        target = next((n for n in names if n in self.temporaries), None) if into else None
+        if target is None:
+            target = f"t{len(self.body)}"
+            if into:
+                self.temporaries.add(target)
+        else:
+            parts = [*parts, name(target)]
+        self.body.append(assignment(target, ast.Call(function, parts, [])))
+        return name(target)
+
+    def number(self, value: Any) -> ast.expr:
+        return self.constant(value) if self.floats else self.bound(np.asarray(value, np.float64))
+
+    def constant(self, value: Any) -> ast.expr:
+        return ast.Constant(value) if value - value == 0 else self.bound(value)
+
+    def bound(self, value: Any) -> ast.expr:
+        """Return a name for an object that the statements refer to."""
+        for known, other in self.namespace.items():
+            if other is value:
+                return name(known)
+        new = f"v{len(self.namespace)}"
+        self.namespace[new] = value
+        return name(new)
+
+
+def name(identifier: str) -> ast.Name:
+    return ast.Name(identifier, LOAD)
+
+
+def field(owner: str, attribute: str) -> ast.Attribute:
+    return ast.Attribute(name(owner), attribute, LOAD)
+
+
+def assignment(target: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(target, ast.Store())], value)
+
+
+def arithmetic(operation: str, parts: list[ast.expr]) -> ast.expr:
+    if operation == "negative":
+        return ast.UnaryOp(ast.USub(), parts[0])
+    return ast.BinOp(parts[0], SIGNS[operation](), parts[1])
+
+
+def is_same(value: ast.expr, other: ast.expr, unequal: bool = False) -> ast.expr:
+    return ast.Compare(value, [ast.IsNot() if unequal else ast.Is()], [other])
+
+
+NONE = ast.Constant(None)
+
+
+# ---- the derivative of a node
+
+
+def compile_derivative(plan: BackwardPlan, with_number: bool, data: int) -> Callable[[Any, Any], Any]:
+    """Return derivative(node, gradient) for nodes of the fast path.
+
+    `data` is FLOATS, WIDE or OTHERS; `with_number`: the second operand is a number.
+    """
+    record, floats = plan.record, data == FLOATS
+    operands = ("x", "y")[: record.arity] + ("p",) * len(record.plain_names)
+    writer = Writer(floats)
+    guards: list[ast.expr] = []
+    pairs: list[ast.expr] = []
+    for i, rule in plan.rules:
+        unless: list[tuple[Term, float]] = []
+        term = None if data == OTHERS else formula(rule, operands, floats, unless)
+        if term is not None:
+            guards += [ast.Compare(writer.expression(t), [ast.Eq()], [writer.constant(n)]) for t, n in unless]
+            value = writer.expression(term)
+        else:
+            writer.used.update((*operands, "out"))
+            xp = writer.bound(SCALAR if floats else ARRAY)
+            value = ast.Call(writer.bound(rule), [xp, name("g"), name("out"), *map(name, operands)], [])
+        pairs.append(ast.Tuple([field("node", "edge_b" if i else "edge_a"), value], LOAD))
+    body: list[ast.stmt] = [
+        *unless_any(doubts_of(plan, writer.used)),
+        *loads_of(plan, with_number, data == WIDE, writer.used),
+        *unless_any(guards),
+        *writer.body,
+        ast.Return(ast.Tuple(pairs, LOAD)),
+    ]
+    writer.namespace.update(FREED=FREED, TRAPS=FLOAT_TRAPS, interpret=interpret)
+    if floats:
+        body = [ast.Try(body, [ast.ExceptHandler(name("TRAPS"), None, [interpreted()])], [], [])]
+    return compile_function(f"derivative of {record.name}", ["node", "g"], body, writer.namespace)
+
+
+def formula(
+    rule: Callable[..., Any], operands: tuple[str, ...], floats: bool, unless: list[tuple[Term, float]]
+) -> Term | None:
+    """The rule of (g, out, *operands) as a term; None if it has none. An operand "p" is a plain argument."""
+    dtype = None if floats else np.dtype(np.float64)
+    terms = [PlainTerm(n, (), unless) if n == "p" else Term(n, (), dtype) for n in ("g", "out", *operands)]
+    return attempt(rule, (TermNamespace(floats, unless), *terms))
+
+
+def interpreted() -> ast.stmt:
+    return ast.Return(ast.Call(name("interpret"), [name("node"), name("g")], []))
+
+
+def unless_any(conditions: list[ast.expr]) -> list[ast.stmt]:
+    """The statement that leaves the derivative to the interpreter if one of the conditions holds."""
+    if not conditions:
+        return []
+    return [ast.If(ast.BoolOp(ast.Or(), conditions) if len(conditions) > 1 else conditions[0], [interpreted()], [])]
+
+
+OPERANDS = ((1, "x", "saved_a", "edge_a"), (2, "y", "saved_b", "edge_b"))
+
+
+def doubts_of(plan: BackwardPlan, used: set[str]) -> list[ast.expr]:
+    """The conditions under which a node needs the full check: freed, or something happened to what it saved."""
+    doubts = [is_same(field("node", "extras"), NONE, unequal=True)]
+    if plan.saves:  # release() puts FREED there whatever was saved
+        doubts.insert(0, is_same(field("node", "saved_a"), name("FREED")))
+    for bit, operand, _, edge in OPERANDS:
+        if operand in used and plan.raw_mask & bit:
+            doubts.append(is_same(ast.Attribute(field("node", edge), "extras", LOAD), NONE, unequal=True))
+    return doubts
+
+
+def loads_of(plan: BackwardPlan, with_number: bool, wide: bool, used: set[str]) -> list[ast.stmt]:
+    """The statements that load what was saved. A tensor without history must still be on the fast path."""
+    loads = [assignment("out", field("node", "out"))] if "out" in used else []
+    for bit, operand, slot, _ in OPERANDS:
+        if operand not in used:
+            continue
+        loads.append(assignment(operand, field("node", slot) if plan.saved_mask & bit else NONE))
+        if not plan.saved_mask & bit or plan.raw_mask & bit:
+            continue
+        if bit == 1 or not with_number:
+            loads += [
+                *unless_any([is_same(field(operand, "_fast_spec"), NONE)]),
+                assignment(operand, field(operand, "_data")),
+            ]
+        elif wide:  # numpy is slow to convert a number each time
+            convert = ast.Attribute(field("node", "spec"), "number", LOAD)
+            loads.append(assignment(operand, ast.Call(convert, [name(operand)], [])))
+    if "p" in used:
+        loads.append(assignment("p", ast.Subscript(field("node", "saved_b"), ast.Constant(0), LOAD)))
+    return loads

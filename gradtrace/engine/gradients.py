@@ -1,0 +1,209 @@
+"""`backward` and `grad`, with every parameter PyTorch has.
+
+https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
+https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Mapping
+from gradtrace.engine.backward import run_backward
+from gradtrace.engine.hooks import as_tensor, own_copy
+from gradtrace.engine.lazy import np
+from gradtrace.engine.node import Edge, GradientEdge, Node
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor, gradient_edge
+
+CREATE_GRAPH_WARNING = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
+    "cycle and avoid the leak."
+)
+INSIDE_TRANSFORM = (
+    "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+    "instead or call backward() outside of functorch transforms."
+)
+NO_HISTORY = "element {} of tensors does not require grad and does not have a grad_fn"
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Adds the gradients of `tensors` to the leaves they depend on (or to `inputs` alone).
+
+    `grad_tensors` are the vectors of the vector-Jacobian product, each of its tensor's shape; None means 1 for a
+    tensor of one element, else it is a RuntimeError. Values saved for backward are freed unless `retain_graph`
+    (default: `create_graph`). RuntimeError, with PyTorch's words, for what cannot be differentiated.
+    """
+    if state.levels:
+        raise RuntimeError(INSIDE_TRANSFORM)
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                "Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    targets = None if inputs is None else as_tuple(inputs.values() if isinstance(inputs, Mapping) else inputs)
+    if targets == ():
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    outputs = as_tuple(tensors)
+    if create_graph:
+        import warnings
+
+        warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
+    if state.watcher is not None:
+        state.watcher.starts(outputs, grad_tensors)
+    keep = create_graph if retain_graph is None else retain_graph
+    create_graph = create_graph or state.planner is not None  # a plan takes down backward's steps too
+    roots = root_gradients(outputs, grad_tensors, create_graph)
+    wanted = None if targets is None else [input_slot(t, accumulate=True) for t in targets]
+    run_backward(roots, keep, create_graph, None if wanted is None else [w for w in wanted if w is not None])
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched.
+
+    An input that the outputs do not depend on is a RuntimeError, or None with `allow_unused`, or zeros with
+    `materialize_grads`. A dict of inputs gives a dict.
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    targets = as_tuple(inputs.values() if type(inputs) is dict else inputs)
+    if not targets:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if state.watcher is not None:
+        state.watcher.starts(as_tuple(outputs), grad_outputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    planned = state.planner is not None and not create_graph
+    create_graph = create_graph or planned  # a plan takes down backward's steps too
+    if is_grads_batched:
+        results = batched(as_tuple(outputs), targets, as_tuple(grad_outputs), keep, create_graph, allow_unused)
+    else:
+        one = one_pass if state.batching is None else state.batching.gradients
+        results = one(as_tuple(outputs), targets, grad_outputs, keep, create_graph)
+    if not allow_unused:
+        for i, r in enumerate(results):
+            if r is None:
+                raise RuntimeError(
+                    f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                    "allow_unused=True if this is the desired behavior."
+                )
+    if materialize_grads:
+        pairs = zip(results, targets, strict=True)
+        results = tuple(zeros_like(t, requires_grad=create_graph and not planned) if r is None else r for r, t in pairs)
+    if planned:
+        results = tuple(None if r is None else r.detach() for r in results)
+    return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else results
+
+
+def one_pass(outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_graph: bool) -> tuple[Any, ...]:
+    roots = root_gradients(outputs, grad_outputs, create_graph)
+    slots = [input_slot(t, accumulate=False) for t in targets]
+    wanted = [s for s in slots if s is not None]
+    captured = run_backward(roots, keep, create_graph, wanted, accumulate=False)
+    found = [None if s is None else captured.get(s) for s in slots]
+    return tuple(None if g is None else own_copy(g) for g in found)
+
+
+def batched(
+    outputs: Any, targets: Any, vectors: Any, keep: bool, create_graph: bool, allow_unused: bool
+) -> tuple[Any, ...]:
+    """is_grads_batched: the first dim of each vector counts passes; the results are stacked."""
+    from gradtrace.engine.namespace import TRACED
+
+    rows = []
+    for i in range(len(vectors[0])):
+        one = tuple(v[i] for v in vectors)
+        rows.append(one_pass(outputs, targets, one, True, create_graph))
+    if not keep:
+        one_pass(outputs, targets, tuple(v[0] for v in vectors), False, False)
+    stack: Any = TRACED.stack  # which loads its family
+    return tuple(None if column[0] is None else stack(tuple(column), 0) for column in zip(*rows, strict=True))
+
+
+def as_tuple(values: Any) -> tuple[Any, ...]:
+    found = (values,) if isinstance(values, (Tensor, Edge, GradientEdge)) or values is None else tuple(values)
+    if any(isinstance(value, GradientEdge) for value in found):
+        return tuple(Edge(v.node, v.output_nr) if isinstance(v, GradientEdge) else v for v in found)
+    return found
+
+
+def zeros_like(t: Tensor, requires_grad: bool = False) -> Tensor:
+    return Tensor._wrap(np.zeros(t.shape, t.dtype.np)).requires_grad_(requires_grad)
+
+
+def input_slot(t: Any, accumulate: bool) -> tuple[Node, int] | None:
+    """The (node, output number) at which an input's gradient arrives; None for a leaf that no graph has used."""
+    if isinstance(t, Edge):
+        assert t.function is not None
+        return t.function, t.input_nr
+    if not t.requires_grad:
+        if accumulate:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    if accumulate:
+        t.retain_grad()
+    node = gradient_edge(t)
+    return None if node is None else (node, t._nr)
+
+
+def root_gradients(outputs: Any, vectors: Any, create_graph: bool) -> list[tuple[Node, int, Any]]:
+    """Where each output's gradient enters the graph, and that gradient: given, or 1."""
+    given = (None,) * len(outputs) if vectors is None else as_tuple(vectors)
+    if len(given) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    checked = [first_gradient(out, g, i) for i, (out, g) in enumerate(zip(outputs, given, strict=True))]
+    roots = []
+    for i, (out, g) in enumerate(zip(outputs, checked, strict=True)):
+        edge = out if isinstance(out, Edge) else Edge(gradient_edge(out), out._nr)
+        if edge.function is None:
+            raise RuntimeError(NO_HISTORY.format(i))
+        if g is None:
+            raise RuntimeError(NO_HISTORY.format(i))
+        if create_graph:
+            g = as_tensor(g)
+        elif isinstance(g, Tensor):
+            g = g._data
+        roots.append((edge.function, edge.input_nr, g))
+    return roots
+
+
+def first_gradient(out: Any, g: Any, i: int) -> Any:
+    if isinstance(g, Tensor):
+        target = out.function if isinstance(out, Edge) else out
+        shape = () if target is None else target.shape
+        if tuple(g.shape) != tuple(shape):
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
+                f"{out.shape}."
+            )
+        return g
+    if g is not None:
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    if isinstance(out, Edge):
+        return np.ones(out.function.shape) if out.function is not None else None
+    if not out.requires_grad:
+        return None
+    if out.numel() != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    return 1.0 if type(out._data) is float else np.ones(out._data.shape, out._data.dtype)

@@ -10,7 +10,7 @@ gradient is brought to the shape and dtype of what it belongs to once, on its ed
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heappushpop
 from itertools import count
 
 from gradtrace.annotations import Any
@@ -89,33 +89,58 @@ class Pass:
             self.receive(node, arriving if node.outputs == 1 else {number: arriving})
         try:
             self.run()
-        except Exception as error:
+        except BaseException as error:
             if self.node is not None and self.node.origin and not hasattr(error, "_forward"):
                 error._forward = self.node.origin  # type: ignore[attr-defined]
-            self.store_complete([node for node, _, _ in roots])
+            self.drop_incomplete([node for node, _, _ in roots])
             raise
+        finally:
+            self.store()
 
     def run(self) -> None:
         """Run the newest node that has a gradient until none has one."""
-        heap, pending, ordered, keep_graph = self.heap, self.pending, self.ordered, self.keep_graph
-        while heap:
-            node = self.node = heappop(heap)[-1]
-            gradient = pending.pop(node, None)
-            if ordered:
+        heap, pending, release = self.heap, self.pending, not self.keep_graph
+        node, gradient = self.newest()
+        while node is not None:
+            self.node = node
+            if self.ordered:
                 self.send(node, self.visit(node, gradient))
-            elif node.is_accumulator:
-                accumulate_grad(node.variable, gradient, self.taken)
-            elif not (node.spec.large and self.run_blocks(node, gradient)):
-                plan = node.plan
-                for target, value in plan.derivative(node, gradient):
-                    have = pending.get(target)
-                    if have is None:
-                        pending[target] = value
-                        heappush(heap, (-target.seq, target))
-                    else:
-                        pending[target] = self.add(target, have, value)
-                if plan.saves and not keep_graph:
-                    node.release()
+                node, gradient = self.newest()
+                continue
+            if node.spec.large and self.run_blocks(node, gradient):
+                node, gradient = self.newest()
+                continue
+            plan = node.plan
+            pairs = plan.derivative(node, gradient)
+            if release and plan.saves:
+                node.release()
+            node = None
+            for target, value in pairs:
+                if target in pending:
+                    pending[target] = self.add(target, pending[target], value)
+                elif target is node:
+                    gradient = self.add(target, gradient, value)
+                elif node is None and not target.is_accumulator:
+                    node, gradient = target, value
+                else:
+                    self.receive(target, value)
+            if node is None:
+                node, gradient = self.newest()
+            elif heap and heap[0][0] < -node.seq:
+                pending[node] = gradient
+                node, gradient = self.exchange(node)
+
+    def newest(self) -> tuple[Any, Any]:
+        """Take the newest node that has a gradient, with that gradient; (None, None) if there is none."""
+        if not self.heap:
+            return None, None
+        node = heappop(self.heap)[-1]
+        return node, self.pending.pop(node, None)
+
+    def exchange(self, node: Node) -> tuple[Any, Any]:
+        """Put a node among the waiting ones, and take the newest."""
+        newest = heappushpop(self.heap, (-node.seq, node))[-1]
+        return newest, self.pending.pop(newest)
 
     def run_blocks(self, node: Node, gradient: Any) -> bool:
         """Run a stretch of elementwise operations on large arrays in blocks; False, and nothing done, if it is none."""
@@ -125,12 +150,13 @@ class Pass:
 
     def receive(self, node: Node, value: Any) -> None:
         """Add `value` to what has arrived at a node."""
-        have = self.pending.get(node)
-        if have is None:
-            self.pending[node] = value
+        pending = self.pending
+        if node in pending:
+            pending[node] = self.add(node, pending[node], value)
+            return
+        pending[node] = value
+        if not node.is_accumulator:
             heappush(self.heap, (-node.seq, node))
-        else:
-            self.pending[node] = self.add(node, have, value)
 
     def add(self, node: Node, have: Any, value: Any) -> Any:
         """Return the sum of what has arrived at a node and one more gradient."""
@@ -152,8 +178,14 @@ class Pass:
     def send(self, node: Node, results: Any) -> None:
         raise NotImplementedError
 
-    def store_complete(self, roots: list[Node]) -> None:
-        """After an error, store the gradients that PyTorch would have stored: of leaves that get nothing more."""
+    def store(self) -> None:
+        """Add what arrived at leaves to their `.grad`."""
+        for node, gradient in self.pending.items():
+            if isinstance(node, AccumulateGrad):
+                accumulate_grad(node.variable, gradient, self.taken)
+
+    def drop_incomplete(self, roots: list[Node]) -> None:
+        """After an error, drop the gradients of leaves that would have got more: PyTorch had not come to them."""
         failed = self.node.seq if self.node is not None else 0
         seen = set(roots)
         stack = list(seen)
@@ -167,9 +199,6 @@ class Pass:
                 if target not in seen:
                     seen.add(target)
                     stack.append(target)
-        for node, gradient in self.pending.items():
-            if isinstance(node, AccumulateGrad):
-                accumulate_grad(node.variable, gradient, self.taken)
 
 
 class OrderedPass(Pass):
@@ -267,8 +296,11 @@ class OrderedPass(Pass):
             if slot[0] is node and gradient is not None:
                 self.captured[slot] = gradient if node.outputs == 1 else gradient.get(slot[1])
 
-    def store_complete(self, roots: list[Node]) -> None:
-        """Nothing is left to store: a leaf's gradient is stored as soon as it is complete."""
+    def store(self) -> None:
+        """Nothing is left to store: a leaf runs as soon as its gradient is complete."""
+
+    def drop_incomplete(self, roots: list[Node]) -> None:
+        """Nothing incomplete is stored."""
 
 
 def count_dependencies(roots: list[Node]) -> dict[Node, int]:

@@ -22,7 +22,7 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, blank
 
 Call = Callable[..., Any]
-NUMBER = 4  # in place of the bits of what requires grad: the first operand does, the second is a number
+NUMBER = 16  # see FastPlans: the first operand requires grad, the second is a number
 PLAIN_NUMBERS = (float, int, bool)
 # PyTorch's names of kernels, for the dtypes that they refuse, where they are not the operators' names.
 KERNEL_NAMES = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
@@ -299,10 +299,12 @@ def unary(record: Op, otherwise: Call) -> Call:
     """Return the call of a pointwise record of one tensor; `otherwise` takes what is off the fast path."""
     if not has_fast_path(record):
         return otherwise
-    scalar, own = record.scalar or no_kernel, has_own_kernel(record)
-    plans = FastPlans(record)
+    scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
+    kernel: Any = None
+    wide: Any = None
 
     def call(input: Any) -> Any:
+        nonlocal kernel, wide
         now = state
         try:
             spec = input._fast_spec
@@ -316,18 +318,30 @@ def unary(record: Op, otherwise: Call) -> Call:
                 z = scalar(x)
             except FLOAT_TRAPS:
                 return otherwise(input)
+            if type(z) is not float:
+                return otherwise(input)
         else:
-            z = record.wide(x) if spec.data == WIDE else record.kernel(x)
-        if own and not fits(z, spec):
-            return otherwise(input)
+            if kernel is None:
+                kernel, wide = record.kernel, record.wide
+            z = wide(x) if spec.data == WIDE else kernel(x)
+            if own and not fits(z, spec):
+                return otherwise(input)
         out = blank()
         out._data = z
         out._nr = 0
         out._x = None
         out._fast_spec = spec
-        if input._req and plans.differentiable and now.grad_enabled:
-            out._fn = fast_node(plans[1, spec.data], input, None, x, None, z, spec)
+        if input._req and plans and now.grad_enabled:
+            out._fn = node = OpNode()
             out._req = True
+            node.plan = plan = plans[4 + spec.data] or plans.make(4 + spec.data)
+            node.edge_a = input._fn or accumulator(input)
+            node.saved_a = x if plan.saved_mask else None
+            node.edge_b = node.saved_b = node.output_nrs = node.extras = None
+            node.out = z if plan.save_out else None
+            node.spec = spec
+            node.seq = now.seq = now.seq + 1
+            node.origin = now.origin
         else:
             out._fn = None
             out._req = False
@@ -339,8 +353,7 @@ def unary(record: Op, otherwise: Call) -> Call:
 def with_number(record: Op) -> Call:
     """Return the call of a pointwise record of one tensor and a plain number."""
     otherwise = record.call
-    scalar, own = record.scalar or no_kernel, has_own_kernel(record)
-    plans = FastPlans(record)
+    scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
 
     def call(input: Any, p: Any) -> Any:
         now = state
@@ -354,7 +367,7 @@ def with_number(record: Op) -> Call:
             z = scalar(x, p) if spec is SCALAR_SPEC else record.kernel(x, p)
         except FLOAT_TRAPS:
             return otherwise(input, p)
-        if own and not fits(z, spec):
+        if type(z) is not float and (spec is SCALAR_SPEC or (own and not fits(z, spec))):
             return otherwise(input, p)
         out = blank()
         out._data = z
@@ -362,8 +375,17 @@ def with_number(record: Op) -> Call:
         out._x = None
         out._fast_spec = spec
         if input._req and now.grad_enabled:
-            out._fn = fast_node(plans[1, spec.data], input, None, x, (p,), z, spec)
+            out._fn = node = OpNode()
             out._req = True
+            node.plan = plan = plans[4 + spec.data] or plans.make(4 + spec.data)
+            node.edge_a = input._fn or accumulator(input)
+            node.saved_a = x if plan.saved_mask else None
+            node.saved_b = (p,)
+            node.edge_b = node.output_nrs = node.extras = None
+            node.out = z if plan.save_out else None
+            node.spec = spec
+            node.seq = now.seq = now.seq + 1
+            node.origin = now.origin
         else:
             out._fn = None
             out._req = False
@@ -385,10 +407,12 @@ def binary(record: Op) -> Call:
 
     if not has_fast_path(record):
         return otherwise
-    scalar, own = record.scalar or no_kernel, has_own_kernel(record)
-    plans = FastPlans(record)
+    scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
+
+    kernel: Any = None
 
     def call(a: Any, b: Any) -> Any:
+        nonlocal kernel
         now = state
         spec = a._fast_spec
         if now.closely or (spec is None and (spec := enable_fast_path(a)) is None):
@@ -396,12 +420,12 @@ def binary(record: Op) -> Call:
         x, kind = a._data, type(b)
         if kind is Tensor:
             other = b._fast_spec
-            if other is not spec and (other is None or other.dtype is not spec.dtype):
-                other = enable_fast_path(b)
-                if other is None or other.dtype is not spec.dtype:
-                    return otherwise(a, b)
+            if other is not spec and ((other := enable_fast_path(b)) is None or other.dtype is not spec.dtype):
+                return otherwise(a, b)
             y = b._data
-            mask = (1 if a._req else 0) + (2 if b._req else 0)
+            mask = 4 if a._req else 0
+            if b._req:
+                mask += 8
         elif kind is float or kind is int:
             other, y = spec, b
             mask = NUMBER if a._req else 0
@@ -409,23 +433,36 @@ def binary(record: Op) -> Call:
             return otherwise(a, b)
         try:
             if spec is SCALAR_SPEC:
-                z = scalar(x, y)
+                z, made = scalar(x, y), spec
             else:
-                z = record.kernel(x, y if kind is Tensor else spec.number(y))
+                if kernel is None:
+                    kernel = record.kernel
+                z = kernel(x, y if kind is Tensor else spec.number(y))
+                made = spec if other is spec else spec_of(z)
         except FLOAT_TRAPS:  # also shapes that do not broadcast, which the record refuses in PyTorch's words
             return otherwise(a, b)
-        made = spec if other is spec else spec_of(z)
-        if own and not fits(z, made):
+        if type(z) is not float and (spec is SCALAR_SPEC or (own and not fits(z, made))):
             return otherwise(a, b)
         out = blank()
         out._data = z
         out._nr = 0
         out._x = None
         out._fast_spec = made
-        if mask and plans.differentiable and now.grad_enabled:
-            data = spec.data if other is spec else BROADCAST
-            out._fn = fast_node(plans[mask, data], a, b, x, y, z, made)
+        if mask and plans and now.grad_enabled:
+            out._fn = node = OpNode()
             out._req = True
+            mask += spec.data if other is spec else BROADCAST
+            node.plan = plan = plans[mask] or plans.make(mask)
+            saved_mask, raw_mask = plan.saved_mask, plan.raw_mask
+            node.edge_a = (a._fn or accumulator(a)) if a._req else None
+            node.edge_b = (b._fn or accumulator(b)) if plan.grad_mask & 2 else None
+            node.saved_a = (x if raw_mask & 1 else a) if saved_mask & 1 else None
+            node.saved_b = (y if raw_mask & 2 else b) if saved_mask & 2 else None
+            node.output_nrs = node.extras = None
+            node.out = z if plan.save_out else None
+            node.spec = made
+            node.seq = now.seq = now.seq + 1
+            node.origin = now.origin
         else:
             out._fn = None
             out._req = False
@@ -451,44 +488,26 @@ def enable_fast_path(tensor: Any) -> TensorSpec | None:
     return spec
 
 
-def fast_node(plan: BackwardPlan, a: Any, b: Any, x: Any, y: Any, z: Any, spec: TensorSpec) -> Node:
-    """The node of a call on the fast path: operands a and b with their data x and y, the result's data and spec."""
-    node = OpNode()
-    grad_mask, saved_mask = plan.grad_mask, plan.saved_mask
-    node.edge_a = (a._fn or accumulator(a)) if grad_mask & 1 else None
-    node.edge_b = (b._fn or accumulator(b)) if grad_mask & 2 else None
-    if saved_mask:
-        raw_mask = plan.raw_mask
-        node.saved_a = (x if raw_mask & 1 else a) if saved_mask & 1 else None
-        node.saved_b = (y if raw_mask & 2 else b) if saved_mask & 2 else None
-    else:
-        node.saved_a = node.saved_b = None
-    if plan.layout == ONE_AND_PLAIN:
-        node.saved_b = y
-    node.out = z if plan.save_out else None
-    node.output_nrs = node.extras = None
-    node.plan = plan
-    node.spec = spec
-    node.seq = state.seq = state.seq + 1
-    node.origin = state.origin
-    return node
+class FastPlans(list[Any]):
+    """The plans of a record's fast path, made when needed: four for each set of operands that require grad.
 
+    The sets are 4 (the first operand), 8, 12 (both) and NUMBER; `spec.data` or BROADCAST is added. Empty if the record
+    has no derivative.
+    """
 
-class FastPlans(dict[tuple[int, int], BackwardPlan]):
-    """The plans of a record's fast path by what requires grad (bits, or NUMBER) and what the data are (`spec.data`)."""
+    __slots__ = ("record",)
 
     def __init__(self, record: Op) -> None:
+        super().__init__([None] * (NUMBER + 4) if record.derivatives else [])
         self.record = record
-        self.differentiable = bool(record.derivatives)
 
-    def __missing__(self, key: tuple[int, int]) -> BackwardPlan:
-        mask, data = key
-        grad_mask = 1 if mask == NUMBER else mask
-        plan = BackwardPlan(self.record, grad_mask, self.record.node_type())
-        plan.raw_mask = plan.saved_mask & grad_mask
+    def make(self, index: int) -> BackwardPlan:
+        operands, data = index & ~3, index & 3
+        plan = BackwardPlan(self.record, 1 if operands == NUMBER else operands >> 2, self.record.node_type())
+        plan.raw_mask = plan.saved_mask & plan.grad_mask
         if data != BROADCAST:
-            plan.derivative = compiled_when_hot(plan, mask == NUMBER, data)
-        self[key] = plan
+            plan.derivative = compiled_when_hot(plan, operands == NUMBER, data)
+        self[index] = plan
         return plan
 
 
@@ -512,8 +531,8 @@ def compiled_when_hot(plan: BackwardPlan, with_number: bool, data: int) -> Calla
 
 
 def has_own_kernel(record: Op) -> bool:
-    """Whether a kernel is a function of ours, which may give another dtype or type than numpy's and Python's do."""
-    return type(record._kernel) is not str or hasattr(record.scalar, "__code__")
+    """Whether the kernel is a function of ours, which may give another dtype or shape than numpy's ufuncs do."""
+    return type(record._kernel) is not str and not hasattr(record._kernel, "ufunc")
 
 
 def no_kernel(*operands: float) -> float:

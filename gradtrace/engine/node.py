@@ -11,6 +11,7 @@ is checked on use), reduced to its `Meta`, or dropped (None).
 from __future__ import annotations
 
 import weakref
+from itertools import count
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
 from gradtrace.engine import dtypes
@@ -377,6 +378,9 @@ class NoPlan:
 SAVES_NOTHING, SAVES_ITS_OWN = NoPlan(False), NoPlan(True)
 
 
+leaf_numbers = count(-1, -1)
+
+
 class AccumulateGrad(Node):
     """The end of a path: adds the gradient to `variable.grad`.
 
@@ -386,14 +390,14 @@ class AccumulateGrad(Node):
     __slots__ = ("variable",)
 
     is_accumulator = True
-    _made = 0
 
     def __init__(self, variable: Tensor) -> None:
-        newest = state.seq
-        self.fill((), None, (), None, SAVES_NOTHING, spec_of(variable._data))
-        state.seq = newest  # leaves do not count among the operations
-        AccumulateGrad._made = made = AccumulateGrad._made + 1
-        self.seq = -made
+        self.saved_a = self.edge_a = ()
+        self.saved_b = self.edge_b = self.output_nrs = self.out = self.extras = None
+        self.plan = SAVES_NOTHING
+        self.spec = spec_of(variable._data)
+        self.seq = next(leaf_numbers)
+        self.origin = state.origin
         self.variable = variable
 
     def name(self) -> str:

@@ -118,6 +118,18 @@ class BackwardPlan:
         self.traced_rules = tuple((i, derivative.traced) for i, derivative in chosen)
 
 
+class lazy:
+    """An attribute that a method makes on first use. (A `__getattr__` would make every attribute slow.)"""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self.make = make
+        self.__doc__ = make.__doc__
+
+    def __get__(self, owner: Any, kind: type) -> Any:
+        value = owner.__dict__[self.make.__name__] = self.make(owner)
+        return value
+
+
 class Op:
     """One operator. See the module's docstring for the fields."""
 
@@ -183,21 +195,31 @@ class Op:
     def _has_rule(self, name: str, without: tuple[str, ...]) -> bool:
         return name not in without if self.joint is not None else name in self.derivatives
 
-    def __getattr__(self, name: str) -> Any:
-        """Make `kernel`, `wide` (the kernel for float64 arrays), `run` and `call` on first use."""
-        if name == "kernel":
-            kernel = getattr(np, self._kernel) if isinstance(self._kernel, str) else self._kernel
-            value: Any = in_c_order(kernel) if self.c_order else kernel
-        elif name == "wide":  # numpy's own function where `kernel` wraps one for float32
-            value = getattr(np, getattr(self.kernel, "ufunc", ""), self.kernel)
-        elif name in ("call", "run"):
-            from gradtrace.engine import call
+    @lazy
+    def kernel(self) -> Callable[..., Any]:
+        """The kernel, with numpy's functions found by their names."""
+        kernel = getattr(np, self._kernel) if isinstance(self._kernel, str) else self._kernel
+        return in_c_order(kernel) if self.c_order else kernel
 
-            value = call.make_call(self) if name == "call" else call.make_runner(self)
-        else:
-            raise AttributeError(name)
-        setattr(self, name, value)
-        return value
+    @lazy
+    def wide(self) -> Callable[..., Any]:
+        """The kernel for float64 arrays: numpy's own function where `kernel` wraps one for float32."""
+        wide: Callable[..., Any] = getattr(np, getattr(self.kernel, "ufunc", ""), self.kernel)
+        return wide
+
+    @lazy
+    def run(self) -> Callable[[tuple[Any, ...], list[Any]], Any]:
+        """run(args, raws): the kernel on raw data, after promotion and the checks that this record needs."""
+        from gradtrace.engine.call import make_runner
+
+        return make_runner(self)
+
+    @lazy
+    def call(self) -> Callable[..., Any]:
+        """The function that a call of the record runs."""
+        from gradtrace.engine.call import make_call
+
+        return make_call(self)
 
     # ---- nodes
 

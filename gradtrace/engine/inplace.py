@@ -22,9 +22,9 @@ from gradtrace.engine.plan import SAVE
 from gradtrace.engine.saved import layout, source_node
 from gradtrace.engine.spec import spec_of
 from gradtrace.engine.state import state
+from gradtrace.engine.strided_view import window
 from gradtrace.engine.tensor import Tensor, gradient_edge, hooks_into_ops
 from gradtrace.engine.view_rules import DIRECT, refuse_change
-from gradtrace.engine.window import window
 
 LEAF_MESSAGE = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_OF_LEAF_MESSAGE = "a view of a leaf Variable that requires grad is being used in an in-place operation."

@@ -62,9 +62,9 @@ def autograd(columns: dict[str, Any], threads: int) -> Any:
     from autograd import make_vjp
     from autograd.extend import defvjp, primitive
 
-    from gradtrace.ops import special_kernels
+    from gradtrace.ops.special import erf_kernels
 
-    erf = primitive(special_kernels.erf)
+    erf = primitive(erf_kernels.erf)
     defvjp(erf, lambda out, x: lambda g: g * (2 / math.sqrt(math.pi) * anp.exp(-x * x)))
 
     def run() -> Any:
@@ -75,7 +75,7 @@ def autograd(columns: dict[str, Any], threads: int) -> Any:
 
 
 def numpy(columns: dict[str, Any], threads: int) -> Any:
-    from gradtrace.ops.special_kernels import erf
+    from gradtrace.ops.special.erf_kernels import erf
 
     def run() -> Any:
         S, K, T, sigma, r = (columns[name] for name in NAMES)

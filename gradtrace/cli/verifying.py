@@ -124,7 +124,7 @@ def is_silent(node: ast.expr) -> bool:
 
 def verify(name: str, text: str, budget: Budget) -> list[Checked]:
     """All cells of a note."""
-    import gradtrace.ops.random  # noqa: F401  (so that its seed is among what is kept between cells)
+    import gradtrace.ops.random.generator  # noqa: F401  (so that its seed is among what is kept between cells)
 
     guard.contain()
     notebook = Notebook(name, budget)

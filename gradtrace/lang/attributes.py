@@ -220,9 +220,9 @@ CONSTRUCTED = frozenset(
         "gradtrace.engine.modes.detect_anomaly",
         "gradtrace.engine.function.Function",
         "gradtrace.autograd.Variable",
-        "gradtrace.ops.random.Generator",
-        "gradtrace.ops.ranges.finfo",
-        "gradtrace.ops.ranges.iinfo",
+        "gradtrace.ops.random.generator.Generator",
+        "gradtrace.ops.create.dtype_limits.finfo",
+        "gradtrace.ops.create.dtype_limits.iinfo",
     }
 )
 

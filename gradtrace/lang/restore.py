@@ -80,14 +80,14 @@ def put_print_options(options: dict[str, Any] | None) -> None:
 
 def random_state() -> tuple[Any, Any] | None:
     """The seed and the stream of the default generator; None if nobody has used it yet."""
-    random = sys.modules.get("gradtrace.ops.random")
+    random = sys.modules.get("gradtrace.ops.random.generator")
     if random is None:
         return None
     return random.default_generator._seed, random.default_generator._source
 
 
 def put_random_state(before: tuple[Any, Any] | None) -> None:
-    random = sys.modules.get("gradtrace.ops.random")
+    random = sys.modules.get("gradtrace.ops.random.generator")
     if random is None:
         return
     generator = random.default_generator

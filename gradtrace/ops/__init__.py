@@ -1,7 +1,7 @@
-"""The operators: one record each, a file for each family, and the public names over them.
+"""The operators: one record each, in families (one file each, grouped in sub-packages), and the public names over them.
 
-`arithmetic`, `comparison`, `pointwise` and `create` are loaded at once; the other families when one of their names is
-first asked for, so that a scalar expression starts quickly.
+`pointwise.arithmetic`, `pointwise.comparison`, `pointwise.elementary` and `create.factories` are loaded at once; the
+other families when one of their names is first asked for, so that a scalar expression starts quickly.
 """
 
 from __future__ import annotations
@@ -12,78 +12,74 @@ from gradtrace.annotations import Any
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Later, Tensor, hooks_into_ops
-from gradtrace.ops import (  # noqa: F401 - some register their operators
-    api,
-    arithmetic,
-    comparison,
-    create,
-    families,
-    pointwise,
-)
+from gradtrace.ops import api, families  # noqa: F401
+from gradtrace.ops.create import factories  # noqa: F401 - registers its operators, as do those below
+from gradtrace.ops.pointwise import arithmetic, comparison, elementary  # noqa: F401
 
 LATER = (
-    "shape",
-    "expansion",
-    "index",
-    "join",
-    "turning",
-    "gathering",
-    "casts",
-    "ranges",
-    "promotion",
-    "reduce",
-    "softmax",
-    "extremes",
-    "matrix",
-    "activation",
-    "activation_backward",
-    "loss",
-    "classification",
-    "binary_loss",
-    "dropout",
-    "embedding",
-    "attention",
-    "distance",
-    "margin",
-    "conv",
-    "norm",
-    "special",
-    "select",
-    "random",
-    "cumulative",
-    "norms",
-    "statistics",
-    "products",
-    "einsum",
-    "linalg",
-    "triangular",
-    "decompositions",
-    "lu",
-    "powers",
-    "pad",
-    "pool",
-    "adaptive",
-    "unpool",
-    "fold",
-    "resample",
-    "shuffle",
-    "grid",
-    "affine",
-    "diagonals",
-    "scatter",
-    "combine",
-    "counting",
-    "memory",
-    "legacy",
-    "gamma",
-    "number_parts",
-    "special_probability",
-    "normal",
-    "gamma_incomplete",
-    "bessel",
-    "window_functions",
-    "ctc",
-    "polynomials",
+    "shape.views",
+    "shape.expansion",
+    "index.records",
+    "shape.join",
+    "shape.flip_rotate",
+    "index.gathering",
+    "create.casts",
+    "create.dtype_limits",
+    "create.promotion",
+    "reduce.sums",
+    "nn.softmax",
+    "reduce.extremes",
+    "linalg.matrix",
+    "nn.activation",
+    "nn.activation_backward",
+    "nn.loss",
+    "nn.classification",
+    "nn.binary_loss",
+    "nn.dropout",
+    "nn.embedding",
+    "nn.attention",
+    "nn.distance",
+    "nn.margin",
+    "nn.conv",
+    "nn.layer_norm",
+    "special.error_functions",
+    "reduce.sorting",
+    "random.generator",
+    "random.sampling",
+    "reduce.cumulative",
+    "linalg.vector_norm",
+    "reduce.statistics",
+    "linalg.products",
+    "linalg.einsum",
+    "linalg.solve",
+    "linalg.triangular",
+    "linalg.decompositions",
+    "linalg.lu",
+    "linalg.powers",
+    "nn.pad",
+    "nn.pool",
+    "nn.adaptive",
+    "nn.unpool",
+    "nn.fold",
+    "nn.resample",
+    "nn.shuffle",
+    "nn.grid",
+    "nn.affine",
+    "shape.diagonals",
+    "index.scatter",
+    "shape.combine",
+    "reduce.counting",
+    "shape.memory",
+    "create.legacy",
+    "special.gamma",
+    "pointwise.number_parts",
+    "special.probability",
+    "special.normal_distribution",
+    "special.gamma_incomplete",
+    "special.bessel",
+    "special.signal_windows",
+    "nn.ctc",
+    "special.polynomials",
 )
 _waiting = list(LATER)
 
@@ -121,12 +117,12 @@ def _method(name: str) -> Any:
 
 
 def _getitem(self: Tensor, key: Any) -> Any:
-    getitem = import_module("gradtrace.ops.indexing").getitem
+    getitem = import_module("gradtrace.ops.index.indexing").getitem
     return getitem(self, key) if state.batching is None else state.batching.getitem(getitem, self, key)
 
 
 def _setitem(self: Tensor, key: Any, value: Any) -> None:
-    setitem = import_module("gradtrace.ops.indexing").setitem
+    setitem = import_module("gradtrace.ops.index.indexing").setitem
     if state.batching is None:
         setitem(self, key, value)
     else:

@@ -39,7 +39,7 @@ def registered() -> dict[str, list[str]]:
             frame = sys._getframe(1)
             while frame.f_code.co_name != "<module>" and frame.f_back is not None:
                 frame = frame.f_back
-            names.setdefault(frame.f_globals["__name__"].rpartition(".")[2], set()).add(name)
+            names.setdefault(frame.f_globals["__name__"].removeprefix("gradtrace.ops."), set()).add(name)
             super().__setitem__(name, value)
 
     for table in ("functions", "methods", "functional", "linalg", "special"):
@@ -78,168 +78,170 @@ def write() -> None:
 
 
 FAMILIES = {
-    "shape": """
+    "shape.views": """
         H T alias clone contiguous detach detach_ expand flatten mH mT moveaxis movedim permute ravel reshape
         reshape_alias reshape_as squeeze squeeze_ squeeze_all squeeze_dim squeeze_dims sum_to swapaxes swapaxes_
         swapdims swapdims_ t t_ transpose transpose_ unflatten unsafe_view unsqueeze unsqueeze_ view view_as
     """,
-    "expansion": """
+    "shape.expansion": """
         atleast_1d atleast_2d broadcast_shapes broadcast_tensors broadcast_to expand expand_as
     """,
-    "index": """
+    "index.records": """
         fit gather gather_place index index_place index_put index_rows index_select order_place scatter
         scatter_add scatter_value select select_place slice slice_place
     """,
-    "join": """
+    "shape.join": """
         cat chunk concat concatenate diagonal diagonal_place dstack flip hstack meshgrid narrow repeat
         repeat_interleave roll rot90 row_stack select split split_with_sizes stack tile tril tril_ triu triu_
         unbind vstack
     """,
-    "turning": """
+    "shape.flip_rotate": """
         flip fliplr flipud roll rot90
     """,
-    "gathering": """
+    "index.gathering": """
         gather index_add index_add_ index_put index_put_ index_select mask_place masked_fill masked_fill_
         masked_fill_tensor masked_select nonzero one_hot put_flat scatter scatter_ scatter_add scatter_add_
         scatter_by take where where_mixed
     """,
-    "casts": """
+    "create.casts": """
         bool byte char copy_ cpu cuda double fill fill_ float half int long short to type type_as zero_
     """,
-    "ranges": """
+    "create.dtype_limits": """
         finfo iinfo
     """,
-    "promotion": """
+    "create.promotion": """
         can_cast promote_types result_type
     """,
-    "reduce": """
+    "reduce.sums": """
         all any count_nonzero mean mean_dim nanmean nansum on_diagonal prod prod_dim std std_mean sum sum_dim
         sum_to_size trace var var_mean
     """,
-    "softmax": """
+    "nn.softmax": """
         log_softmax log_softmax_backward logsumexp softmax softmax_backward softmin
     """,
-    "extremes": """
+    "reduce.extremes": """
         amax amin aminmax argmax argmin cummax cummin fill_where max max_dim median median_dim min min_dim mode
         nanmedian nanmedian_dim pick place place_chosen
     """,
-    "matrix": """
+    "linalg.matrix": """
         addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_ bmm dot linear matmul mm mv vdot
     """,
-    "activation": """
+    "nn.activation": """
         celu celu_ elu elu_ gelu glu hardshrink hardsigmoid hardswish hardtanh hardtanh_ leaky_relu leaky_relu_
         log_sigmoid logsigmoid mish prelu relu relu6 relu_ rrelu rrelu_ rrelu_middle selu selu_ silu softplus
         softshrink softsign tanhshrink threshold threshold_ times_array
     """,
-    "activation_backward": """
+    "nn.activation_backward": """
         elu_backward gelu_backward glu_backward hardshrink_backward hardsigmoid_backward hardswish_backward
         hardtanh_backward leaky_relu_backward log_sigmoid_backward prelu_input_backward prelu_weight_backward
         rrelu_backward rrelu_middle_backward softplus_backward softshrink_backward threshold_backward
     """,
-    "loss": """
+    "nn.loss": """
         gaussian_nll_loss huber_loss huber_loss_backward kl_div l1_loss mse_loss mse_loss_backward
         poisson_nll_loss smooth_l1_loss smooth_l1_loss_backward soft_margin_loss soft_margin_loss_backward
     """,
-    "classification": """
+    "nn.classification": """
         cross_entropy nll_loss nll_loss2d nll_loss2d_backward nll_loss_backward
     """,
-    "binary_loss": """
+    "nn.binary_loss": """
         binary_cross_entropy binary_cross_entropy_backward binary_cross_entropy_with_logits
         binary_cross_entropy_with_pos_weight
     """,
-    "dropout": """
+    "nn.dropout": """
         alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout gumbel_softmax
     """,
-    "embedding": """
+    "nn.embedding": """
         embedding embedding_bag scatter_rows
     """,
-    "attention": """
+    "nn.attention": """
         _scaled_dot_product_flash_attention_for_cpu_backward safe_softmax scaled_dot_product_attention
     """,
-    "distance": """
+    "nn.distance": """
         bilinear bilinear_rows cosine_embedding_loss cosine_similarity norm_of normalize outer_sum
         pairwise_distance pdist pdist_backward renorm_ trilinear triplet_margin_loss
         triplet_margin_with_distance_loss
     """,
-    "margin": """
+    "nn.margin": """
         hinge_embedding_loss margin_ranking_loss multi_margin_loss multi_margin_loss_backward
         multilabel_margin_loss multilabel_margin_loss_backward multilabel_soft_margin_loss
     """,
-    "conv": """
+    "nn.conv": """
         conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution slide
         spread_back weigh
     """,
-    "norm": """
+    "nn.layer_norm": """
         batch_norm batch_norm_fixed batch_norm_fixed_backward group_norm instance_norm layer_norm
         local_response_norm native_batch_norm native_batch_norm_backward native_group_norm native_layer_norm
         native_layer_norm_backward rms_norm
     """,
-    "special": """
+    "special.error_functions": """
         deg2rad deg2rad_ erf erf_ erfc erfc_ expit float_power float_power_ hypot hypot_ logaddexp rad2deg
         rad2deg_ round xlogy xlogy_ xlogy_number xlogy_of_number
     """,
-    "select": """
+    "reduce.sorting": """
         allclose argsort equal is_floating_point is_nonzero is_tensor isclose numel sort sort_stable topk
     """,
-    "random": """
-        Generator bernoulli bernoulli_ cauchy_ exponential_ get_rng_state initial_seed log_normal_ manual_seed
-        multinomial normal normal_ rand rand_like randint randn randn_like random_ randperm redraw seed
-        set_rng_state uniform_
+    "random.generator": """
+        Generator get_rng_state initial_seed manual_seed seed set_rng_state
     """,
-    "cumulative": """
+    "random.sampling": """
+        bernoulli bernoulli_ cauchy_ exponential_ log_normal_ multinomial normal normal_ rand rand_like randint
+        randn randn_like random_ randperm redraw uniform_
+    """,
+    "reduce.cumulative": """
         cumprod cumprod_ cumsum cumsum_ cumulative_trapezoid diff gradient logcumsumexp shift trapezoid trapz
     """,
-    "norms": """
+    "linalg.vector_norm": """
         dist matrix_norm norm renorm vector_norm
     """,
-    "statistics": """
+    "reduce.statistics": """
         corrcoef cov nanquantile quantile
     """,
-    "products": """
+    "linalg.products": """
         addcdiv addcdiv_ addcmul addcmul_ cdist cdist_backward cross ger inner kron lerp lerp_ lerp_scalar outer
         tensordot
     """,
-    "einsum": """
+    "linalg.einsum": """
         einsum
     """,
-    "linalg": """
+    "linalg.solve": """
         LinAlgError det inv inv_ex inverse logdet matmul slogdet solve solve_ex tensorinv tensorsolve
     """,
-    "triangular": """
+    "linalg.triangular": """
         cholesky cholesky_ex cholesky_inverse cholesky_solve solve_triangular triangular_solve
     """,
-    "decompositions": """
+    "linalg.decompositions": """
         cond eigh eigvalsh lstsq matrix_rank pinv pinverse qr svd svdvals
     """,
-    "lu": """
+    "linalg.lu": """
         householder_product lu lu_factor lu_factor_ex lu_solve lu_unpack orgqr
     """,
-    "powers": """
+    "linalg.powers": """
         chain_matmul diagonal matrix_exp matrix_power multi_dot vander vecdot
     """,
-    "pad": """
+    "nn.pad": """
         constant_pad constant_pad_nd pad reflection_pad1d reflection_pad1d_back reflection_pad2d
         reflection_pad2d_back reflection_pad3d reflection_pad3d_back replication_pad1d replication_pad1d_back
         replication_pad2d replication_pad2d_back replication_pad3d replication_pad3d_back
     """,
-    "pool": """
+    "nn.pool": """
         avg_pool1d avg_pool2d avg_pool2d_back avg_pool3d avg_pool3d_back max_pool1d max_pool1d_with_indices
         max_pool2d max_pool2d_back max_pool2d_with_indices max_pool3d max_pool3d_back max_pool3d_with_indices
         planes_put planes_take
     """,
-    "adaptive": """
+    "nn.adaptive": """
         adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool2d_back adaptive_avg_pool3d
         adaptive_avg_pool3d_back adaptive_max_pool1d adaptive_max_pool1d_with_indices adaptive_max_pool2d
         adaptive_max_pool2d_back adaptive_max_pool2d_with_indices adaptive_max_pool3d adaptive_max_pool3d_back
         adaptive_max_pool3d_with_indices
     """,
-    "unpool": """
+    "nn.unpool": """
         lp_pool1d lp_pool2d lp_pool3d max_unpool1d max_unpool2d max_unpool3d
     """,
-    "fold": """
+    "nn.fold": """
         col2im fold im2col unfold
     """,
-    "resample": """
+    "nn.resample": """
         interpolate upsample upsample_bicubic2d upsample_bicubic2d_back upsample_bicubic2daa
         upsample_bicubic2daa_back upsample_bilinear upsample_bilinear2d upsample_bilinear2d_back
         upsample_bilinear2daa upsample_bilinear2daa_back upsample_lanczos2daa upsample_lanczos2daa_back
@@ -249,65 +251,65 @@ FAMILIES = {
         upsample_nearestexact2d_back upsample_nearestexact3d upsample_nearestexact3d_back upsample_trilinear3d
         upsample_trilinear3d_back
     """,
-    "shuffle": """
+    "nn.shuffle": """
         channel_shuffle native_channel_shuffle pixel_shuffle pixel_unshuffle
     """,
-    "grid": """
+    "nn.grid": """
         grid_pick grid_pick_back grid_sample grid_sampler grid_sampler_2d grid_sampler_3d
     """,
-    "affine": """
+    "nn.affine": """
         affine_grid affine_grid_back affine_grid_generator
     """,
-    "diagonals": """
+    "shape.diagonals": """
         block_diag diag diag_embed diagflat diagonal_copy diagonal_scatter select_scatter slice_scatter
     """,
-    "scatter": """
+    "index.scatter": """
         index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_ masked_scatter masked_scatter_
         put put_ scatter_reduce scatter_reduce_ take_along_dim
     """,
-    "combine": """
+    "shape.combine": """
         atleast_3d cartesian_prod column_stack combinations dsplit hsplit msort positive tensor_split unfold
         unfold_place vsplit zero_
     """,
-    "counting": """
+    "reduce.counting": """
         argwhere bincount bucketize histc histogram histogramdd isin kthvalue nonzero_static searchsorted
         tril_indices triu_indices unique unique2 unique_consecutive unravel_index
     """,
-    "memory": """
+    "shape.memory": """
         as_strided as_strided_ as_strided_copy as_strided_place as_strided_take data_ptr fill_diagonal_
         is_same_size is_set_to resize resize_ resize_as_ set_ storage storage_offset untyped_storage
     """,
-    "legacy": """
+    "create.legacy": """
         BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor
     """,
-    "gamma": """
+    "special.gamma": """
         digamma digamma_ gammaln lgamma lgamma_ multigammaln mvlgamma mvlgamma_ polygamma polygamma_ psi
     """,
-    "number_parts": """
+    "pointwise.number_parts": """
         copysign copysign_ copysign_number frexp gcd gcd_ heaviside heaviside_ lcm lcm_ ldexp ldexp_ nextafter
         nextafter_
     """,
-    "special_probability": """
+    "special.probability": """
         entr erfinv erfinv_ logaddexp2 logit logit_ sinc sinc_ xlog1py xlog1py_number xlog1py_of_number
     """,
-    "normal": """
+    "special.normal_distribution": """
         erfcx log_ndtr ndtr ndtri
     """,
-    "gamma_incomplete": """
+    "special.gamma_incomplete": """
         gammainc gammaincc igamma igamma_ igammac igammac_ zeta
     """,
-    "bessel": """
+    "special.bessel": """
         bessel_j0 bessel_j1 bessel_y0 bessel_y1 i0 i0_ i0e i1 i1e modified_bessel_i0 modified_bessel_i1
         modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1
         spherical_bessel_j0
     """,
-    "window_functions": """
+    "special.signal_windows": """
         bartlett_window blackman_window hamming_window hann_window kaiser_window
     """,
-    "ctc": """
+    "nn.ctc": """
         _ctc_loss _ctc_loss_backward ctc_loss
     """,
-    "polynomials": """
+    "special.polynomials": """
         chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
         hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p
         shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v

@@ -6,7 +6,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine.inplace import change_data
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.memory import resize_
+from gradtrace.ops.shape.memory import resize_
 
 
 def into(out: Any, name: str, result: Any, args: tuple[Any, ...]) -> Any:

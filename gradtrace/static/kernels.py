@@ -92,9 +92,9 @@ def where_into(condition: Any, a: Any, b: Any, out: Any) -> None:
 
 
 def erf_into(x: Any, out: Any, bell: Any = None) -> None:
-    from gradtrace.ops import special_kernels
+    from gradtrace.ops.special import erf_kernels
 
-    special_kernels.erf(x, out, bell)
+    erf_kernels.erf(x, out, bell)
 
 
 def cast_into(a: Any, out: Any) -> None:

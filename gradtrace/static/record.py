@@ -258,7 +258,7 @@ def random_state() -> Any:
     """Where the random numbers of the run stand (None: none were drawn since the seed)."""
     import sys
 
-    module = sys.modules.get("gradtrace.ops.random")
+    module = sys.modules.get("gradtrace.ops.random.generator")
     if module is None or module.default_generator._source is None:
         return None
     return repr(module.default_generator._source.bit_generator.state)

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from gradtrace.engine.lazy import np
-from gradtrace.ops.special_kernels import CHUNK
+from gradtrace.ops.special.erf_kernels import CHUNK
 from gradtrace.static.emit import emit
 from gradtrace.static.pairs import paired
 from gradtrace.static.plan import Plan

@@ -108,7 +108,7 @@ class Session:
     def generator(self, op: Operation, seeds: tuple[int, int] | None) -> Any:
         """The source of an operation's random numbers: its own where there is a seed, else the library's."""
         if seeds is None:
-            from gradtrace.ops.random import default_generator
+            from gradtrace.ops.random.generator import default_generator
 
             return default_generator.source
         if op not in self.generators:

@@ -13,7 +13,7 @@ from gradtrace.annotations import Any, Callable, Iterable
 from gradtrace.autograd.graph import saved_tensors_hooks
 from gradtrace.engine import Function, Tensor, backward, enable_grad, no_grad
 from gradtrace.engine.state import state
-from gradtrace.ops.random import get_rng_state, set_rng_state
+from gradtrace.ops.random.generator import get_rng_state, set_rng_state
 
 __all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential"]
 

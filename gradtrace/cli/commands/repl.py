@@ -30,7 +30,7 @@ WELCOME = "gradtrace {version}. :help tells what can be asked, Ctrl-D leaves."
 
 def repl(color: str | None, dtype: str | None, seed: int | None, history: str | None, **flags: Any) -> int:
     import gradtrace
-    import gradtrace.ops.random
+    import gradtrace.ops.random.generator
     from gradtrace.cli import colour, guard, prompt
     from gradtrace.cli.repl import Repl
 

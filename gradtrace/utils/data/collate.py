@@ -5,8 +5,8 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import Tensor
 from gradtrace.engine.dtypes import float64
-from gradtrace.ops.create import as_tensor, tensor
-from gradtrace.ops.join import stacked
+from gradtrace.ops.create.factories import as_tensor, tensor
+from gradtrace.ops.shape.join import stacked
 
 COLLATE_MESSAGE = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 

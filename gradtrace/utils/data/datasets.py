@@ -9,7 +9,8 @@ import warnings
 
 from gradtrace.annotations import Any, Iterable, Iterator, Sequence
 from gradtrace.engine import Tensor
-from gradtrace.ops.random import Generator, randperm
+from gradtrace.ops.random.generator import Generator
+from gradtrace.ops.random.sampling import randperm
 
 
 class Dataset:

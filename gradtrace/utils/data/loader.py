@@ -6,7 +6,7 @@ import itertools
 import math
 
 from gradtrace.annotations import Any, Callable, Iterator
-from gradtrace.ops.random import Generator
+from gradtrace.ops.random.generator import Generator
 from gradtrace.utils.data.collate import default_collate, default_convert
 from gradtrace.utils.data.datasets import IterableDataset
 from gradtrace.utils.data.samplers import BatchSampler, RandomSampler, SequentialSampler

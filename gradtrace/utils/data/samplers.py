@@ -6,8 +6,9 @@ import itertools
 
 from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.engine.dtypes import float64
-from gradtrace.ops.create import as_tensor
-from gradtrace.ops.random import Generator, multinomial, randint, randperm
+from gradtrace.ops.create.factories import as_tensor
+from gradtrace.ops.random.generator import Generator
+from gradtrace.ops.random.sampling import multinomial, randint, randperm
 
 DRAWN_AT_ONCE = 32  # indices with replacement, as PyTorch draws them
 

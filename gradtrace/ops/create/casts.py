@@ -1,0 +1,132 @@
+"""Dtype changes, and writing whole tensors in place: to, float, long, copy_, fill_, zero_."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine import dtypes
+from gradtrace.engine.broadcast import broadcast
+from gradtrace.engine.describe import device
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import public
+from gradtrace.ops.create.factories import assign, cast, check_device, fill, fill_tensor, zero
+
+
+@public("to", forms="m")
+def to(
+    self: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """In another dtype; the very same tensor when nothing changes (Tensor.to)."""
+    check_device(device)
+    for argument in args:
+        if isinstance(argument, dtypes.dtype):
+            dtype = argument
+        elif isinstance(argument, Tensor):
+            dtype = argument.dtype
+        elif isinstance(argument, str) or type(argument).__name__ == "device":
+            check_device(argument)
+    if (dtype is None or dtype is self.dtype) and not copy:
+        return self
+    return cast(self, (dtype or self.dtype).np)
+
+
+def _cast_method(name: str, target: dtypes.dtype) -> None:
+    def method(self: Tensor, *, memory_format: Any = None) -> Tensor:
+        return self if self.dtype is target else cast(self, target.np)
+
+    method.__name__, method.__doc__ = name, f"As torch.{target.name}; itself when it is already."
+    public(name, forms="m")(method)
+
+
+for _name, _target in (
+    ("float", dtypes.float32),
+    ("double", dtypes.float64),
+    ("half", dtypes.float16),
+    ("long", dtypes.int64),
+    ("int", dtypes.int32),
+    ("short", dtypes.int16),
+    ("char", dtypes.int8),
+    ("byte", dtypes.uint8),
+    ("bool", dtypes.bool_),
+):
+    _cast_method(_name, _target)
+
+
+@public("type", forms="m")
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The type's name, or the tensor cast to another dtype (Tensor.type)."""
+    if dtype is None:
+        return f"torch.{self.dtype.scalar_type}Tensor"
+    if type(dtype).__name__ == "LegacyType":
+        dtype = dtype.dtype
+    elif not isinstance(dtype, (str, dtypes.dtype)):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    if isinstance(dtype, str):
+        found = [d for d in dtypes.ALL if dtype == f"torch.{d.scalar_type}Tensor"]
+        if not found:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = found[0]
+    return to(self, dtype)
+
+
+@public("type_as", forms="m")
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """In the dtype of another tensor."""
+    return to(self, other.dtype)
+
+
+@public("cpu", forms="m")
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """Itself: everything is on the CPU."""
+    return self
+
+
+@public("cuda", forms="m")
+def cuda(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """There is no such device: RuntimeError."""
+    device("cuda")
+    return self
+
+
+@public("copy_", forms="m")
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Takes the values of `other`, broadcast and cast (Tensor.copy_)."""
+    if isinstance(other, (int, float)):
+        other = Tensor._wrap(np.asarray(other, self.dtype.np))
+    if not isinstance(other, Tensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
+    wide = broadcast(tuple(self.shape), tuple(other.shape))
+    if wide != tuple(self.shape):
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(wide)}")
+    return inplace(assign, self, other)
+
+
+@public("fill_", forms="m")
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Every element set to one value (Tensor.fill_)."""
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
+            )
+        return inplace(fill_tensor, self, value)
+    return inplace(fill, self, value)
+
+
+@public("zero_", forms="m")
+def zero_(self: Tensor) -> Tensor:
+    """Every element set to 0 (Tensor.zero_)."""
+    return inplace(zero, self)
+
+
+@public("fill", forms="f")
+def filled(input: Tensor, value: Any) -> Tensor:
+    """A copy filled with one value (torch.fill)."""
+    return fill_tensor(input, value) if isinstance(value, Tensor) else fill(input, value)

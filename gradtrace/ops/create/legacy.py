@@ -1,0 +1,37 @@
+"""The old tensor types: torch.FloatTensor([1, 2]), isinstance(x, torch.LongTensor), x.type(torch.DoubleTensor)."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine import dtypes
+from gradtrace.engine.lazy import is_array, np
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops import api
+from gradtrace.ops.create.factories import checked_sizes, legacy_data, tensor
+
+
+class LegacyType(type):
+    """The type of these types: their instances are the tensors of one dtype."""
+
+    dtype: dtypes.dtype
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, Tensor) and value.dtype is cls.dtype
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.__name__}'>"
+
+    def __call__(cls, *args: Any) -> Tensor:
+        """A tensor of the given sizes, or of the given data."""
+        if len(args) == 1 and isinstance(args[0], Tensor):
+            if args[0].dtype is not cls.dtype:
+                raise TypeError(f"expected a tensor of dtype {cls.dtype}, got one of dtype {args[0].dtype}")
+            return args[0].alias()
+        if len(args) == 1 and (isinstance(args[0], (list, tuple)) or is_array(args[0])):
+            return tensor(args[0], dtype=cls.dtype)
+        return Tensor._wrap(np.zeros(checked_sizes(legacy_data(args)), cls.dtype.np))
+
+
+for _dtype in dtypes.ALL:
+    _name = f"{_dtype.scalar_type}Tensor"
+    api.functions[_name] = LegacyType(_name, (), {"dtype": _dtype, "__module__": __name__})

@@ -1,0 +1,324 @@
+"""Picking and placing by index tensors and masks: gather, scatter, index_select, where, masked_fill, nonzero."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine import dtypes
+from gradtrace.engine.broadcast import broadcast
+from gradtrace.engine.inplace import inplace, place_kernel, refuse_unless_tracked
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.saved import watch
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, not_a_tensor, public
+from gradtrace.ops.create.factories import cast
+from gradtrace.ops.index.index_checks import added_index, flat_positions, gather_index, scatter_index, select_index
+from gradtrace.ops.index.indexing import index_arrays
+from gradtrace.ops.index.records import (
+    gather,
+    grid,
+    index_put,
+    index_select,
+    nothing,
+    scatter,
+    scatter_add,
+    scatter_value,
+)
+from gradtrace.ops.pointwise.arithmetic import where
+
+masked_fill = op(
+    "masked_fill(self; mask, value)",
+    lambda a, mask, value: np.where(mask, np.asarray(value).astype(a.dtype), a),
+    c_order=True,
+    node="MaskedFillBackward0",
+    self=d("mask", lambda xp, g, out, self, mask, value: xp.zeroed(g, mask)),
+)
+masked_fill_tensor = op(
+    "masked_fill_tensor(self, value; mask)",
+    lambda a, value, mask: np.where(mask, value.astype(a.dtype), a),
+    c_order=True,
+    node="MaskedFillBackward1",
+    self=d("mask", lambda xp, g, out, self, value, mask: xp.zeroed(g, mask)),
+    value=d("mask", lambda xp, g, out, self, value, mask: xp.where(mask, g, xp.zeros_like(g))),
+)
+masked_select = op(
+    "masked_select(self; mask)",
+    lambda a, mask: np.broadcast_arrays(a, mask)[0][np.broadcast_to(mask, np.broadcast_shapes(a.shape, mask.shape))],
+    node="MaskedSelectBackward0",
+    self=d(
+        "~self mask",
+        lambda xp, g, out, self, mask: xp.mask_place(
+            None, g, np.broadcast_to(plain(mask), np.broadcast_shapes(tuple(self.shape), tuple(mask.shape)))
+        ),
+    ),
+)
+mask_place = op(
+    "mask_place(onto, source; mask)",
+    lambda onto, source, mask: mask_kernel(source, mask),
+    node="MaskedScatterBackward0",
+    onto=d("", nothing),
+    source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))),
+)
+take_record = op(
+    "take(self; index)",
+    lambda a, index: a.reshape(-1)[index],
+    node="TakeBackward0",
+    self=d("~self index", lambda xp, g, out, self, index: xp.put_flat(None, g, index, tuple(self.shape))),
+)
+put_flat = op(
+    "put_flat(zeros, source; index, shape)",
+    lambda zeros, source, index, shape: place_kernel(source, index, shape),
+    node="PutBackward0",
+    zeros=d("", lambda xp, g, out, zeros, source, index, shape: xp.zeros_like(g)),
+    source=d("", lambda xp, g, out, zeros, source, index, shape: xp.take(g, index)),
+)
+
+
+def mask_kernel(source: Any, mask: Any) -> Any:
+    out = np.zeros(mask.shape, source.dtype)
+    out[mask] = source
+    return out
+
+
+index_add = op(
+    "index_add(self, source; dim, index, alpha)",
+    lambda a, source, dim, i, alpha: index_add_kernel(a, source, dim, i, alpha),
+    c_order=True,
+    node="IndexAddBackward0",
+    self=d("", lambda xp, g, out, self, source, dim, index, alpha: g),
+    source=d("index", lambda xp, g, out, self, source, dim, index, alpha: xp.index_select(g, dim, index) * alpha),
+)
+
+
+def scatter_by_kernel(a: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
+    out = np.array(a)
+    part = src[tuple(slice(0, n) for n in index.shape)]
+    (np.add if reduce == "add" else np.multiply).at(out, grid(index, dim), part)
+    return out
+
+
+# scatter(reduce=...) has no derivative in PyTorch.
+scatter_by = op("scatter_by(self; dim, index, src, reduce)", scatter_by_kernel, undefined="scatter")
+
+
+def plain(value: Any) -> Any:
+    return value.shared() if isinstance(value, Tensor) else value
+
+
+def index_add_kernel(a: Any, source: Any, dim: int, i: Any, alpha: Any) -> Any:
+    out = np.array(a)
+    np.add.at(out, (slice(None),) * dim + (i,) if out.ndim else (), source * alpha)
+    return out
+
+
+# Of two floating dtypes: PyTorch's kernel casts, and no cast shows in the graph.
+where_mixed = op(
+    "where_mixed(condition, self, other; np_dtype)",
+    lambda c, a, b, np_dtype: np.where(c, a.astype(np_dtype), b.astype(np_dtype)),
+    node="WhereBackward0",
+    self=d("condition", lambda xp, g, out, c, self, other, np_dtype: xp.where(c, g, xp.zeros_like(g))),
+    other=d("condition", lambda xp, g, out, c, self, other, np_dtype: xp.where(c, xp.zeros_like(g), g)),
+)
+
+
+@public("where")
+def where_(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """input where condition holds, else other, broadcast; with the condition alone, nonzero (torch.where)."""
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    if input is None or other is None:
+        raise TypeError("where() takes the condition alone, or both input and other")
+    if not isinstance(condition, Tensor):
+        raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
+    if condition.dtype.category != dtypes.BOOL:
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{condition.dtype.scalar_type}"
+        )
+    operands = [(v._data, True) if isinstance(v, Tensor) else (v, False) for v in (input, other)]
+    wanted = dtypes.result_type(*operands)
+    if all(isinstance(v, Tensor) and v.is_floating_point() for v in (input, other)) and input.dtype is not other.dtype:
+        return where_mixed(condition, input, other, wanted.np)
+    return where(condition, *(as_dtype(v, wanted) for v in (input, other)))
+
+
+def as_dtype(value: Any, wanted: dtypes.dtype) -> Tensor:
+    if isinstance(value, Tensor):
+        return value if value.dtype is wanted else cast(value, wanted.np)
+    return Tensor._wrap(float(value) if wanted is dtypes.float64 else np.asarray(value).astype(wanted.np))
+
+
+Tensor.where = lambda self, condition, other: where_(condition, self, other)  # type: ignore[attr-defined]
+
+
+@public("gather")
+def gathered(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """out[i][j] = input[index[i][j]][j] for dim 0, and so on (torch.gather)."""
+    dim = check_dim(dim, input.ndim)
+    return watch(gather(input, dim, gather_index(input, dim, index)), index)
+
+
+def scatter_choice(
+    self: Tensor, dim: int, index: Tensor, src: Any, reduce: str | None = None
+) -> tuple[Any, tuple[Any, ...]]:
+    dim = check_dim(dim, self.ndim)
+    i = scatter_index(self, dim, index, src)
+    if reduce is None:
+        return (scatter, (src, dim, i)) if isinstance(src, Tensor) else (scatter_value, (dim, i, src))
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    if not isinstance(src, Tensor):
+        src = Tensor._wrap(np.full(i.shape, src, self.dtype.np))
+    return scatter_by, (dim, i, src.shared(), reduce)
+
+
+@public("scatter")
+def scattered(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None, *, reduce: str | None = None
+) -> Tensor:
+    """A copy with src placed (or added, or multiplied) at the index along dim (torch.scatter)."""
+    record, rest = scatter_choice(input, dim, index, src if src is not None else value, reduce)
+    return watch(record(input, *rest), index)
+
+
+@public("scatter_", forms="m")
+def scatter_(
+    self: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None, *, reduce: str | None = None
+) -> Tensor:
+    """scatter in place."""
+    record, rest = scatter_choice(self, dim, index, src if src is not None else value, reduce)
+    return watch(inplace(record, self, *rest), index)
+
+
+@public("scatter_add")
+def scatter_added(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with src added at the index along dim (torch.scatter_add)."""
+    dim = check_dim(dim, input.ndim)
+    return watch(scatter_add(input, src, dim, scatter_index(input, dim, index, src)), index)
+
+
+@public("scatter_add_", forms="m")
+def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """scatter_add in place."""
+    dim = check_dim(dim, self.ndim)
+    return watch(inplace(scatter_add, self, src, dim, scatter_index(self, dim, index, src)), index)
+
+
+@public("index_select")
+def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The entries of a dim that the index lists (torch.index_select)."""
+    if not isinstance(index, Tensor):
+        raise not_a_tensor("index_select", "index", 3, index)
+    dim = check_dim(dim, input.ndim)
+    return watch(index_select(input, dim, select_index(input, dim, index)), index)
+
+
+@public("index_add")
+def index_added(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+    """A copy with rows of source added at the index (torch.index_add)."""
+    dim = check_dim(dim, input.ndim)
+    return watch(index_add(input, source, dim, added_index(input, dim, index, source), alpha), index)
+
+
+@public("index_add_", forms="m")
+def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+    """index_add in place."""
+    dim = check_dim(dim, self.ndim)
+    return watch(inplace(index_add, self, source, dim, added_index(self, dim, index, source), alpha), index)
+
+
+@public("index_put")
+def index_put_out(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with values written (or added) at the indices (torch.index_put)."""
+    return watch(index_put(input, values, put_indices(input, indices, values), accumulate), *indices)
+
+
+@public("index_put_", forms="m")
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """index_put in place."""
+    return watch(inplace(index_put, self, values, put_indices(self, indices, values), accumulate), *indices)
+
+
+def put_indices(self: Tensor, indices: Any, values: Tensor) -> tuple[Any, ...]:
+    if self.dtype is not values.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{self.dtype.scalar_type} for the destination and {values.dtype.scalar_type} for the source."
+        )
+    return index_arrays(self, list(indices))
+
+
+def fill_choice(mask: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
+    if mask.dtype.category != dtypes.BOOL:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value.ndim} dimension(s)."
+            )
+        return masked_fill_tensor, (value, mask.shared())
+    return masked_fill, (mask.shared(), value)
+
+
+@public("masked_fill")
+def masked_filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with value where the mask holds (torch.masked_fill)."""
+    if state.planner is not None and mask.dtype.category == dtypes.BOOL:  # a record would hold the mask's numbers
+        broadcast(tuple(mask.shape), tuple(input.shape))
+        return where_(mask, value, input)
+    record, rest = fill_choice(mask, value)
+    broadcast(tuple(mask.shape), tuple(input.shape))
+    return watch(record(input, *rest), mask)
+
+
+@public("masked_fill_", forms="m")
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """masked_fill in place."""
+    refuse_unless_tracked(self, value)
+    record, rest = fill_choice(mask, value)
+    wide = broadcast(tuple(self.shape), tuple(mask.shape))
+    if wide != tuple(self.shape):
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(wide)}")
+    return watch(inplace(record, self, *rest), mask)
+
+
+@public("masked_select")
+def masked_selected(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where the mask holds, 1-d (torch.masked_select)."""
+    if mask.dtype.category != dtypes.BOOL:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    broadcast(tuple(mask.shape), tuple(input.shape))
+    return watch(masked_select(input, mask.shared()), mask)
+
+
+@public("take")
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """Elements by flat position (torch.take)."""
+    return watch(take_record(input, flat_positions("take", input, index)), index)
+
+
+@public("nonzero")
+def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
+    """The indices of non-zero elements: (n, ndim), or a tuple of one tensor a dim (torch.nonzero)."""
+    found = np.nonzero(np.atleast_1d(input.shared()))
+    if as_tuple:
+        return tuple(Tensor._wrap(i) for i in found)
+    return Tensor._wrap(np.stack(found, 1) if input.ndim else np.zeros((len(found[0]), 0), np.int64))
+
+
+@public("one_hot", forms="n")
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """int64 with a 1 at each class index (torch.nn.functional.one_hot)."""
+    classes = tensor.shared()
+    if classes.dtype != np.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if classes.size and int(classes.min()) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    n = int(classes.max()) + 1 if num_classes == -1 else num_classes
+    if classes.size and int(classes.max()) >= n:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    out = Tensor._wrap(np.eye(n, dtype=np.int64)[classes])
+    out.counter().n = 2  # PyTorch fills zeros and scatters ones into them, each a version
+    return out

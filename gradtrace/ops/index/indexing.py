@@ -1,0 +1,252 @@
+"""`x[...]` and `x[...] = v`: an index read from left to right into views, then at most one advanced step."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import is_array, np
+from gradtrace.engine.saved import watch
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.create.factories import assign, fill_tensor, from_nested
+from gradtrace.ops.index.records import index, index_put, select, slice_
+from gradtrace.ops.shape.expansion import expanded
+from gradtrace.ops.shape.views import alias, unsqueeze, view
+
+NO_ITEM = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+    "0-dim tensor to a number"
+)
+
+
+def is_advanced(item: Any) -> bool:
+    if isinstance(item, Tensor):
+        return item.ndim > 0
+    return isinstance(item, (list, tuple, range)) or is_array(item)
+
+
+def is_truth(item: Any) -> bool:
+    """A bool or a bool tensor of no dims: the index gets a new dim of one entry or none."""
+    return isinstance(item, bool) or (isinstance(item, Tensor) and item.ndim == 0 and item.dtype.category == 0)
+
+
+def consumed(item: Any) -> int:
+    """How many dims of the tensor an index item uses up."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if isinstance(item, Tensor) and item.dtype.category == 0:
+        return item.ndim
+    if isinstance(item, list):
+        return np.asarray(item).ndim if item and isinstance(nested_first(item), bool) else 1
+    return 1
+
+
+def nested_first(item: Any) -> Any:
+    while isinstance(item, list) and item:
+        item = item[0]
+    return item
+
+
+def normalised(tensor: Tensor, key: Any) -> list[Any]:
+    """The items of an index, the Ellipsis replaced by full slices."""
+    items = list(key) if isinstance(key, tuple) or stands_for_tuple(key) else [key]
+    if not tensor.ndim and len(items) == 1 and type(items[0]) is int:
+        if items[0] == 0:
+            raise IndexError(NO_ITEM)
+        raise IndexError(f"index {items[0]} is out of bounds for dimension 0 with size 0")
+    used = sum(consumed(item) for item in items)
+    if used > tensor.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {tensor.ndim}")
+    dots = [i for i, item in enumerate(items) if item is Ellipsis]
+    for i in reversed(dots[1:]):
+        del items[i]
+    if dots:
+        items[dots[0] : dots[0] + 1] = [slice(None)] * (tensor.ndim - used)
+    return items
+
+
+def stands_for_tuple(key: Any) -> bool:
+    """Whether a list is read as the items of an index: PyTorch does it for short lists of what is no number."""
+    return (
+        isinstance(key, list)
+        and len(key) < 32
+        and any(item is None or item is Ellipsis or isinstance(item, (Tensor, list, tuple, slice)) for item in key)
+    )
+
+
+def basic_steps(tensor: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
+    """The views that an index asks for, and what is left for one advanced step (None: all of a dim).
+
+    A slice of everything is a step of its own only when it is the whole index, as in PyTorch.
+    """
+    if key is Ellipsis or (isinstance(key, tuple) and not key):
+        return alias(tensor), []
+    advanced: list[Any] = []
+    result, dim, real = tensor, 0, -1  # real: of the tensor's own dims
+    for item in normalised(tensor, key):
+        real += consumed(item)
+        if is_truth(item):
+            result = unsqueeze(result, dim)
+            advanced.append(np.array([bool(item)]))
+            dim += 1
+        elif is_advanced(item):
+            advanced.append(item)
+            dim += consumed(item)
+        elif item is None:
+            result = unsqueeze(result, dim)
+            advanced.append(None)
+            dim += 1
+        elif isinstance(item, slice):
+            result = sliced(result, dim, item, keep_full=not isinstance(key, tuple))
+            advanced.append(None)
+            dim += 1
+        else:
+            result = selected(result, dim, item, real)
+    return result, advanced if any(a is not None for a in advanced) else []
+
+
+def selected(tensor: Tensor, dim: int, item: Any, real: int) -> Tensor:
+    if isinstance(item, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if isinstance(item, Tensor) and item.is_floating_point():
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if not hasattr(item, "__index__") or isinstance(item, float):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+            f"(got {type(item).__name__})"
+        )
+    i = item.__index__()
+    if tensor.ndim == 0:
+        raise IndexError(NO_ITEM)
+    n = tensor.shape[dim]
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of bounds for dimension {real} with size {n}")
+    return select(tensor, dim, i % n)
+
+
+def sliced(tensor: Tensor, dim: int, item: slice, keep_full: bool) -> Tensor:
+    step = 1 if item.step is None else item.step.__index__()
+    if step <= 0:
+        raise ValueError("step must be greater than zero" if step < 0 else "slice step cannot be zero")
+    n = tensor.shape[dim]
+    start, stop, _ = slice(
+        None if item.start is None else item.start.__index__(), None if item.stop is None else item.stop.__index__()
+    ).indices(n)
+    if (start, stop, step) == (0, n, 1) and not keep_full:
+        return tensor
+    return slice_(tensor, dim, start, max(stop, start), step)
+
+
+def index_arrays(tensor: Tensor, advanced: list[Any]) -> tuple[Any, ...]:
+    """The advanced items as numpy's, checked against the dims they index."""
+    result: list[Any] = []
+    dim = indexed = 0  # PyTorch's message counts the indexed dims alone
+    for item in advanced:
+        if item is None:
+            result.append(slice(None))
+            dim += 1
+            continue
+        array = as_index(item)
+        if array.dtype == bool:
+            check_mask(tensor, array, dim)
+        else:
+            check_bounds(array, indexed, tensor.shape[dim])
+        n = array.ndim if array.dtype == bool else 1
+        dim, indexed = dim + n, indexed + n
+        result.append(array)
+    while result and isinstance(result[-1], slice):
+        result.pop()
+    return tuple(result)
+
+
+def as_index(item: Any) -> Any:
+    if isinstance(item, Tensor):
+        array = item.shared()
+        if array.dtype.kind == "f":
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return array.astype(bool) if array.dtype == np.uint8 else array
+    array = np.asarray(item) if is_array(item) or isinstance(item, bool) else np.asarray(from_nested(item, None))
+    return array.astype(np.int64) if array.dtype.kind == "f" else array
+
+
+def check_mask(tensor: Tensor, mask: Any, dim: int) -> None:
+    for i, n in enumerate(mask.shape):
+        if n != tensor.shape[dim + i]:
+            raise IndexError(
+                f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of the indexed tensor "
+                f"{list(tensor.shape)} at index {dim + i}"
+            )
+
+
+def check_bounds(array: Any, dim: int, n: int) -> None:
+    wrong = array[(array < -n) | (array >= n)]
+    if wrong.size:
+        raise IndexError(f"index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")
+
+
+def getitem(self: Tensor, key: Any) -> Tensor:
+    """self[key]."""
+    result, advanced = basic_steps(self, key)
+    if not advanced:
+        return result if result is not self else alias(self)
+    try:
+        return watch(index(result, index_arrays(result, advanced)), *advanced)
+    except (ValueError, IndexError) as error:
+        if "broadcast" in str(error):
+            shapes = ", ".join(str(list(as_index(a).shape)) for a in advanced if a is not None)
+            raise IndexError(
+                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+            ) from None
+        raise
+
+
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """self[key] = value, in place: through a view, or by index_put."""
+    if not isinstance(value, (Tensor, int, float)):
+        raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.scalar_type}Tensor")
+    target, advanced = (self, []) if is_everything(self, key) else basic_steps(self, key)
+    if advanced:
+        source = value if isinstance(value, Tensor) else Tensor._wrap(np.asarray(value).astype(self.dtype.np))
+        if isinstance(value, Tensor) and value.dtype is not self.dtype:
+            if value.ndim or value.dtype.category > self.dtype.category:
+                raise RuntimeError(
+                    "Index put requires the source and destination dtypes match, got "
+                    f"{self.dtype.scalar_type} for the destination and {value.dtype.scalar_type} for the source."
+                )
+            source = value.to(self.dtype)
+        inplace(index_put, target, without_leading_ones(source), index_arrays(target, advanced), False)
+        watch(target, *advanced)
+        return
+    if not isinstance(value, Tensor):
+        value = Tensor._wrap(np.asarray(value).astype(self.dtype.np))
+    if value.shape == target.shape:
+        inplace(assign, target, value)
+    elif not value.ndim:
+        inplace(fill_tensor, target, value)
+    else:
+        inplace(assign, target, spread(value, target))
+
+
+def is_everything(tensor: Tensor, key: Any) -> bool:
+    """Whether an index is the whole tensor, which is then written itself and not through a view."""
+    if key is Ellipsis or (isinstance(key, tuple) and not key):
+        return True
+    items = key if isinstance(key, tuple) else (key,)
+    if not all(isinstance(item, slice) for item in items) or len(items) > tensor.ndim:
+        return False
+    return all(sliced(tensor, dim, item, False) is tensor for dim, item in enumerate(items))
+
+
+def spread(value: Tensor, target: Tensor) -> Tensor:
+    """The value without leading dims of size 1, expanded to the target, by views as PyTorch does it."""
+    value = view(value, shape_without_leading_ones(value))
+    return value if value.shape == target.shape else expanded(value, tuple(target.shape))
+
+
+def without_leading_ones(value: Tensor) -> Tensor:
+    shape = shape_without_leading_ones(value)
+    return value if len(shape) == value.ndim else view(value, shape)
+
+
+def shape_without_leading_ones(value: Tensor) -> tuple[int, ...]:
+    shape = tuple(value.shape)
+    return shape[next((i for i, n in enumerate(shape) if n != 1), len(shape)) :]

@@ -1,0 +1,285 @@
+"""Writing by index, out of place: scatter_reduce, index_fill, index_copy, index_reduce, masked_scatter, put."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine import dtypes
+from gradtrace.engine.broadcast import broadcast
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.index.gathering import gathered
+from gradtrace.ops.index.index_checks import copied_index, filled_index, flat_positions, scatter_index
+from gradtrace.ops.index.records import along, grid
+from gradtrace.ops.shape.expansion import broadcast_shapes
+
+UFUNC = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
+
+
+def neutral(reduce: str, dtype: Any) -> Any:
+    """What a place that does not count itself starts from."""
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    info = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    if dtype.kind == "f":
+        return -np.inf if reduce == "amax" else np.inf
+    return info.min if reduce == "amax" else info.max
+
+
+def counts(shape: Any, dim: int, index: Any, include_self: bool, dtype: Any) -> Any:
+    """How many values go into each place, at least 1."""
+    n = np.full(shape, 1 if include_self else 0, dtype)
+    np.add.at(n, grid(index, dim), 1)
+    return np.maximum(n, 1)
+
+
+def scatter_reduce_kernel(a: Any, src: Any, dim: int, index: Any, reduce: str, include_self: bool) -> Any:
+    out, where = np.array(a), grid(index, dim)
+    if not include_self:
+        out[where] = neutral(reduce, out.dtype)
+    getattr(np, UFUNC[reduce]).at(out, where, src[tuple(slice(0, n) for n in index.shape)])
+    if reduce == "mean":
+        n = counts(out.shape, dim, index, include_self, out.dtype)
+        out = out / n if out.dtype.kind == "f" else out // n
+    return out
+
+
+def one_where(xp: Any, condition: Any, like: Any) -> Any:
+    return xp.where(condition, xp.ones_like(like), xp.zeros_like(like))
+
+
+def reduce_grads(xp: Any, g: Any, out: Any, a: Any, src: Any, dim: int, index: Any, reduce: str, own: bool) -> Any:
+    """The gradients of a and src, by PyTorch's scatter_reduce_backward (FunctionsManual.cpp)."""
+    if reduce == "sum":
+        of_a, of_src = g, xp.gather(g, dim, index)
+    elif reduce == "mean":
+        share = xp.times_array(g, 1 / counts(tuple(g.shape), dim, index, own, np.float64))
+        of_a, of_src = share, xp.gather(share, dim, index)
+    elif reduce == "prod":
+        of_a, of_src = prod_grads(xp, g, out, a, src, dim, index, own)
+    else:
+        a_hit, src_hit = one_where(xp, a == out, a), one_where(xp, src == xp.gather(out, dim, index), src)
+        share = g / xp.scatter_add(a_hit, src_hit, dim, index)
+        of_a, of_src = a_hit * share, src_hit * xp.gather(share, dim, index)
+    if not own:
+        of_a = xp.scatter_value(of_a, dim, index, 0.0)
+    return of_a, of_src
+
+
+def prod_grads(xp: Any, g: Any, out: Any, a: Any, src: Any, dim: int, index: Any, own: bool) -> Any:
+    """Products of the others: by division, and where there is one zero by a product without it."""
+    filled = xp.where(a == 0, xp.ones_like(a), a)
+    of_a = g * xp.scatter_reduce(filled, src, dim, index, "prod", own) / filled
+    zero = src == 0
+    how_many = xp.gather(xp.scatter_add(xp.zeros_like(a), one_where(xp, zero, src), dim, index), dim, index)
+    single = xp.logical_and(zero, how_many == 1)
+    without = xp.scatter_reduce(a, xp.where(single, xp.ones_like(src), src), dim, index, "prod", own)
+    divided = xp.gather(g * out, dim, index) / xp.where(zero, xp.ones_like(src), src)
+    return of_a, xp.where(single, xp.gather(g * without, dim, index), divided)
+
+
+def fill_at(a: Any, dim: int, index: Any, value: Any) -> Any:
+    out = np.array(a)
+    out[along(dim, index) if out.ndim else ...] = value
+    return out
+
+
+REDUCED = d(
+    "self src out",
+    lambda xp, wanted, g, out, self, src, *rest: [
+        x if w else None for x, w in zip(reduce_grads(xp, g, out, self, src, *rest), wanted, strict=True)
+    ],
+)
+scatter_reduce_record = op(
+    "scatter_reduce(self, src; dim, index, reduce, include_self)",
+    scatter_reduce_kernel,
+    node="ScatterReduceBackward0",
+    joint=REDUCED,
+)
+index_reduce_record = op(
+    "index_reduce(self, src; dim, index, reduce, include_self)",
+    scatter_reduce_kernel,
+    node="IndexReduceBackward0",
+    joint=REDUCED,
+)
+index_fill_record = op(
+    "index_fill(self; dim, index, value)",
+    fill_at,
+    node="IndexFillBackward0",
+    self=d("index", lambda xp, g, out, self, dim, index, value: xp.index_fill(g, dim, index, 0)),
+)
+index_copy_record = op(
+    "index_copy(self, source; dim, index)",
+    lambda a, source, dim, index: fill_at(a, dim, index, source),
+    node="IndexCopyBackward0",
+    self=d("index", lambda xp, g, out, self, source, dim, index: xp.index_fill(g, dim, index, 0)),
+    source=d("index", lambda xp, g, out, self, source, dim, index: xp.index_select(g, dim, index)),
+)
+masked_scatter_record = op(
+    "masked_scatter(self, source; mask)",
+    lambda a, source, mask: masked_scatter_kernel(a, source, mask),
+    node="MaskedScatterBackward0",
+    self=d("mask", lambda xp, g, out, self, source, mask: xp.where(mask, xp.zeros_like(g), g)),
+    source=d(
+        "~source mask",
+        lambda xp, g, out, self, source, mask: xp.reshape(
+            xp.fit(xp.index(g, (mask,)), (int(np.prod(tuple(source.shape))),)), tuple(source.shape)
+        ),
+    ),
+)
+put_record = op(
+    "put(self, source; index, accumulate)",
+    lambda a, source, index, accumulate: put_kernel(a, source, index, accumulate),
+    node="PutBackward0",
+    self=d(
+        "index",
+        lambda xp, g, out, self, source, index, accumulate: (
+            g if accumulate else xp.put(g, xp.zeros_like(xp.take_flat(g, index)), index, False)
+        ),
+    ),
+    source=d("index", lambda xp, g, out, self, source, index, accumulate: xp.take_flat(g, index)),
+)
+
+
+def masked_scatter_kernel(a: Any, source: Any, mask: Any) -> Any:
+    out = np.array(a)
+    out[mask] = source.reshape(-1)[: int(mask.sum())]
+    return out
+
+
+def put_kernel(a: Any, source: Any, index: Any, accumulate: bool) -> Any:
+    out = np.array(a, order="C")
+    if accumulate:
+        np.add.at(out.reshape(-1), index, source)
+    else:
+        out.reshape(-1)[index] = source
+    return out
+
+
+# ---- public names
+
+
+def both(name: str, choose: Any, doc: str) -> None:
+    """The function and the in-place method of `choose`, which checks arguments and gives a record and the rest."""
+
+    def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
+        record, rest = choose(input, *args, **options)
+        return record(input, *rest)
+
+    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        record, rest = choose(self, *args, **options)
+        return inplace(record, self, *rest)
+
+    function.__doc__, method.__doc__ = doc, f"In-place form of {name}."
+    public(name)(function)
+    public(name + "_", forms="m")(method)
+
+
+def choose_scatter_reduce(
+    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Any:
+    if reduce not in UFUNC:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    dim = check_dim(dim, self.ndim)
+    return scatter_reduce_record, (src, dim, scatter_index(self, dim, index, src), reduce, include_self)
+
+
+def choose_index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Any:
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value.ndim} dimension(s)."
+            )
+        value = value.item()
+    dim = check_dim(dim, self.ndim)
+    return index_fill_record, (dim, filled_index(self, dim, index), value)
+
+
+def choose_index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
+    dim = check_dim(dim, self.ndim)
+    return index_copy_record, (source, dim, copied_index(self, dim, index, source))
+
+
+def choose_index_reduce(
+    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Any:
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    dim = check_dim(dim, self.ndim)
+    shape = [1] * self.ndim
+    shape[dim] = -1
+    spread = np.broadcast_to(index.array.reshape(shape), tuple(source.shape))
+    return index_reduce_record, (source, dim, spread, reduce, include_self)
+
+
+def choose_masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Any:
+    if mask.dtype.name != "bool":
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type}"
+        )
+    broadcast(tuple(mask.shape), tuple(self.shape))
+    full = np.broadcast_to(mask.array, tuple(self.shape))
+    if int(full.sum()) > source.numel():
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    return masked_scatter_record, (source, full)
+
+
+def choose_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Any:
+    if self.dtype is not source.dtype:
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{self.dtype.scalar_type} and source.dtype = {source.dtype.scalar_type}"
+        )
+    positions = flat_positions("put_", self, index)
+    if positions.size != source.numel():
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.numel()}, index.numel() = {positions.size}"
+        )
+    return put_record, (source, positions, accumulate)
+
+
+both(
+    "scatter_reduce",
+    choose_scatter_reduce,
+    "Values of src reduced into the places that index names (torch.Tensor.scatter_reduce).",
+)
+both("index_fill", choose_index_fill, "The input with a value at the given indices of a dim (torch.index_fill).")
+both("index_copy", choose_index_copy, "The input with the slices of source at the given indices (torch.index_copy).")
+both("index_reduce", choose_index_reduce, "Slices of source reduced into the given indices (torch.index_reduce).")
+both(
+    "masked_scatter",
+    choose_masked_scatter,
+    "The input with the elements of source, in order, where the mask is True (torch.masked_scatter).",
+)
+both("put", choose_put, "The input with source at positions of the flattened tensor (torch.Tensor.put).")
+
+
+@public("take_along_dim")
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """The entries at `indices` along dim, shapes broadcast (torch.take_along_dim)."""
+    if indices.dtype is not dtypes.int64:
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type}"
+        )
+    if dim is not None and input.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    if dim is None:
+        return gathered(input.view(-1), 0, indices.view(-1))
+    dim = check_dim(dim, input.ndim)
+
+    def without(shape: Any) -> list[int]:
+        return [1 if i == dim else n for i, n in enumerate(shape)]
+
+    common = list(broadcast_shapes(without(input.shape), without(indices.shape)))
+    wide = [input.shape[i] if i == dim else n for i, n in enumerate(common)]
+    index = [indices.shape[i] if i == dim else n for i, n in enumerate(common)]
+    return gathered(input.expand(wide), dim, indices.expand(index))

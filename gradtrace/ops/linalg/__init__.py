@@ -1,0 +1,1 @@
+"""Products, norms, solvers and decompositions of matrices."""

@@ -1,0 +1,413 @@
+"""Eigenvalues, singular values, QR, and what is made of them: pinv, lstsq, matrix_rank, cond.
+
+Vectors are defined up to sign (and rotation at repeated values, where their gradient divides by zero); a gradient of
+values alone divides by nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.arguments import torch_function
+from gradtrace.ops.linalg.matrix import transposed
+from gradtrace.ops.linalg.solve import LinAlgError, check_float, check_matrix, check_square, constant, first_failure
+from gradtrace.ops.results import result_type
+
+# ---- kernels
+
+
+def eigh_kernel(a: Any, lower: bool) -> Any:
+    return tuple(np.linalg.eigh(a, "L" if lower else "U"))
+
+
+def svd_kernel(a: Any, full: bool) -> Any:
+    if not np.isfinite(a).all():
+        bad = ~np.isfinite(a).all(axis=(-2, -1))
+        batch, _ = first_failure(bad.astype(np.int32))
+        raise LinAlgError(
+            f"linalg.svd: {batch}The algorithm failed to converge because the input matrix contained non-finite values."
+        )
+    return tuple(np.linalg.svd(a, full_matrices=full))
+
+
+def qr_kernel(a: Any, mode: str) -> Any:
+    if mode == "r":
+        return np.empty(0, a.dtype), np.linalg.qr(a, "r")
+    q, r = np.linalg.qr(a, "complete" if mode == "complete" else "reduced")
+    return q, r
+
+
+def pinv_kernel(a: Any, atol: float, rtol: float, hermitian: bool) -> Any:
+    if not a.size:
+        return np.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+    if hermitian:
+        values, left = np.linalg.eigh(a)
+        right = left.swapaxes(-1, -2)
+    else:
+        left, values, right = np.linalg.svd(a, full_matrices=False)
+    size = np.abs(values)
+    keep = size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True))
+    inverse = np.where(keep, 1 / np.where(keep, values, 1), 0).astype(a.dtype)
+    return (right.swapaxes(-1, -2) * inverse[..., None, :]) @ left.swapaxes(-1, -2)
+
+
+def lstsq_kernel(a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
+    right = b[..., None] if vector else b
+    values = np.linalg.svd(a, compute_uv=False)
+    rank = np.count_nonzero(values > rcond * values[..., :1], axis=-1)
+    x = pinv_kernel(a, 0.0, rcond, False) @ right
+    m, n = a.shape[-2:]
+    left_over = np.zeros(0, a.dtype)
+    if m > n and driver != "gelsy" and bool((rank == n).all()):
+        left_over = ((a @ x - right) ** 2).sum(axis=-2)
+    kept_rank = np.zeros(0, np.int64) if driver == "gels" else rank
+    kept_values = values if driver in ("gelsd", "gelss") else np.zeros(0, a.dtype)
+    return (x[..., 0] if vector else x), left_over, kept_rank, kept_values
+
+
+# ---- rules
+
+
+def rows_minus_columns(xp: Any, values: Any) -> Any:
+    """E[i, j] = values[j] - values[i], with 1 on the diagonal."""
+    n = values.shape[-1]
+    apart = xp.unsqueeze(values, values.ndim - 1) - xp.unsqueeze(values, values.ndim)
+    return apart + constant(values, np.eye(n))
+
+
+def diagonal_matrix(xp: Any, values: Any) -> Any:
+    return xp.unsqueeze(values, values.ndim) * constant(values, np.eye(values.shape[-1]))
+
+
+def eigh_grad(xp: Any, g: Any, out: Any) -> Any:
+    values, vectors = out
+    if g[1] is None:
+        return xp.matmul(vectors * xp.unsqueeze(g[0], g[0].ndim - 1), transposed(xp, vectors))
+    turning = xp.matmul(transposed(xp, vectors), g[1])
+    inner = (turning - transposed(xp, turning)) / (2 * rows_minus_columns(xp, values))
+    if g[0] is not None:
+        inner = inner + diagonal_matrix(xp, g[0])
+    return xp.matmul(vectors, xp.matmul(inner, transposed(xp, vectors)))
+
+
+def svd_grad(xp: Any, g: Any, out: Any) -> Any:
+    """For A = U S V^T. Of full matrices only the first k columns and rows take part."""
+    u, s, vh = out
+    gu, gs, gvh = g
+    k = s.shape[-1]
+    m, n = u.shape[-2], vh.shape[-1]
+    if u.shape[-1] > k:
+        first = constant(u, np.eye(u.shape[-1], k))
+        u, gu = xp.matmul(u, first), None if gu is None else xp.matmul(gu, first)
+    if vh.shape[-2] > k:
+        first = constant(u, np.eye(k, vh.shape[-2]))
+        vh, gvh = xp.matmul(first, vh), None if gvh is None else xp.matmul(first, gvh)
+    row, column = xp.unsqueeze(s, s.ndim - 1), xp.unsqueeze(s, s.ndim)
+    if gu is None and gvh is None:
+        return xp.matmul(u * xp.unsqueeze(gs, gs.ndim - 1), vh)
+    apart = rows_minus_columns(xp, s * s)
+    parts = [] if gs is None else [diagonal_matrix(xp, gs)]
+    if gu is not None:
+        turning = xp.matmul(transposed(xp, u), gu)
+        parts.append((turning - transposed(xp, turning)) / apart * row)
+    if gvh is not None:
+        turning = xp.matmul(vh, transposed(xp, gvh))
+        parts.append(column * ((turning - transposed(xp, turning)) / apart))
+    inner = parts[0]
+    for part in parts[1:]:
+        inner = inner + part
+    total = xp.matmul(u, xp.matmul(inner, vh))
+    if gu is not None and m > k:
+        outside = gu - xp.matmul(u, xp.matmul(transposed(xp, u), gu))
+        total = total + xp.matmul(outside / row, vh)
+    if gvh is not None and n > k:
+        outside = gvh - xp.matmul(xp.matmul(gvh, transposed(xp, vh)), vh)
+        total = total + xp.matmul(u, outside / column)
+    return total
+
+
+def qr_grad(xp: Any, g: Any, out: Any, shape: Any, mode: str) -> Any:
+    m, n = shape[-2:]
+    if mode == "r":
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
+            "mode='reduced') if you are going to differentiate through linalg.qr."
+        )
+    if mode == "complete" and m > n:
+        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+    q, r = out
+    gq, gr = g
+    gq = xp.zeros_like(q) if gq is None else gq
+    gr = xp.zeros_like(r) if gr is None else gr
+    if m >= n:
+        return square_qr_grad(xp, gq, gr, q, r)
+    # A = Q [R1 R2]: the columns beyond the m-th are Q R2, the others a square problem.
+    first = constant(q, np.eye(m, n))
+    beyond = constant(q, np.arange(n) >= m)
+    of_beyond = xp.matmul(q, gr * beyond)
+    gq = gq + xp.matmul(xp.matmul(q, r * beyond), transposed(xp, gr * beyond))
+    square = square_qr_grad(xp, gq, xp.matmul(gr, transposed(xp, first)), q, xp.matmul(r, transposed(xp, first)))
+    return xp.matmul(square, first) + of_beyond
+
+
+def square_qr_grad(xp: Any, gq: Any, gr: Any, q: Any, r: Any) -> Any:
+    inner = xp.matmul(r, transposed(xp, gr)) - xp.matmul(transposed(xp, gq), q)
+    inner = xp.tril(inner, 0) + transposed(xp, xp.tril(inner, -1))
+    return xp.solve_triangular(transposed(xp, r), gq + xp.matmul(q, inner), False, False, False)
+
+
+def pinv_grad(xp: Any, g: Any, a: Any, out: Any) -> Any:
+    turned, gt = transposed(xp, out), transposed(xp, g)
+    times = xp.matmul
+    if a.shape[-2] <= a.shape[-1]:
+        k = times(gt, out)
+        kt = times(k, turned)
+        return (
+            -transposed(xp, times(out, k)) + kt - times(times(a, out), kt) + times(times(turned, out), gt - times(k, a))
+        )
+    k = times(out, gt)
+    tk = times(turned, k)
+    return -transposed(xp, times(k, out)) + times(times(gt - times(a, k), out), turned) + tk - times(times(tk, out), a)
+
+
+def lstsq_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
+    """Through pinv(A) B for the solution; the residuals are sums of squares of A X - B."""
+    x = out[0]
+    if vector:
+        x, b = xp.unsqueeze(x, x.ndim), xp.unsqueeze(b, b.ndim)
+    gx = None if g[0] is None else xp.unsqueeze(g[0], g[0].ndim) if vector else g[0]
+    parts_a, parts_b = [], []
+    if gx is not None:
+        inverse = xp.pinv(a, 0.0, rcond, False)
+        parts_a.append(pinv_grad(xp, xp.matmul(gx, transposed(xp, b)), a, inverse))
+        parts_b.append(xp.matmul(transposed(xp, inverse), gx))
+    if g[1] is not None and out[1] is not None and count_of(out[1]):
+        away = (xp.matmul(a, x) - b) * (2 * xp.unsqueeze(g[1], g[1].ndim - 1))
+        parts_a.append(xp.matmul(away, transposed(xp, x)))
+        parts_b.append(-away)
+    if not parts_a:
+        return None, None
+    of_a, of_b = (parts[0] if len(parts) == 1 else parts[0] + parts[1] for parts in (parts_a, parts_b))
+    return of_a, xp.reshape(of_b, tuple(of_b.shape[:-1])) if vector else of_b
+
+
+def count_of(x: Any) -> int:
+    return math.prod(x.shape)
+
+
+eigh_ = op(
+    "eigh(A; lower)",
+    eigh_kernel,
+    node="LinalgEighBackward0",
+    outputs=2,
+    missing="none",
+    A=d("out", lambda xp, g, out, A, lower: eigh_grad(xp, g, out)),
+)
+svd_ = op(
+    "svd(A; full_matrices)",
+    svd_kernel,
+    node="LinalgSvdBackward0",
+    outputs=3,
+    missing="none",
+    A=d("out", lambda xp, g, out, A, full_matrices: svd_grad(xp, g, out)),
+)
+qr_ = op(
+    "qr(A; mode)",
+    qr_kernel,
+    node="LinalgQrBackward0",
+    outputs=2,
+    missing="none",
+    A=d("~A out", lambda xp, g, out, A, mode: qr_grad(xp, g, out, A.shape, mode)),
+)
+pinv_ = op(
+    "pinv(A; atol, rtol, hermitian)",
+    pinv_kernel,
+    node="LinalgPinvBackward0",
+    A=d("A out", lambda xp, g, out, A, atol, rtol, hermitian: pinv_grad(xp, g, A, out)),
+)
+lstsq_ = op(
+    "lstsq(A, B; rcond, driver, vector)",
+    lstsq_kernel,
+    node="LinalgLstsqBackward0",
+    outputs=4,
+    differentiable=(0, 1),
+    missing="none",
+    joint=d("A B out0 out1", lstsq_grad),
+)
+matrix_rank_ = op(
+    "matrix_rank(A; atol, rtol, hermitian)", lambda a, atol, rtol, hermitian: rank_kernel(a, atol, rtol, hermitian)
+)
+
+
+def rank_kernel(a: Any, atol: float, rtol: float, hermitian: bool) -> Any:
+    if not a.size:
+        return np.zeros(a.shape[:-2], np.int64)
+    size = np.abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
+    return np.count_nonzero(size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True)), axis=-1)
+
+
+# ---- the public names
+
+
+def eigen(input: Tensor, uplo: str) -> tuple[Tensor, Tensor]:
+    check_square("linalg.eigh", input)
+    if uplo.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"linalg_eigh_cpu\" not implemented for '{input.dtype.scalar_type}'")
+    return eigh_(input, uplo.upper() == "L")
+
+
+@torch_function("eigh", forms="l", renamed={"A": "input"})
+def eigh(input: Tensor, UPLO: str = "L") -> Any:
+    """(eigenvalues, eigenvectors) of symmetric matrices, reading one triangle (torch.linalg.eigh)."""
+    return result_type("linalg_eigh", "eigenvalues", "eigenvectors")(eigen(input, UPLO))
+
+
+@torch_function("eigvalsh", forms="l", renamed={"A": "input"})
+def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
+    """The eigenvalues of symmetric matrices, ascending (torch.linalg.eigvalsh)."""
+    return eigen(input, UPLO)[0]
+
+
+def singular(input: Tensor, full: bool) -> Any:
+    check_matrix("linalg.svd", input)
+    check_float("linalg.svd", input)
+    return svd_(input, full)
+
+
+@torch_function("svd", forms="l", renamed={"A": "input"})
+def linalg_svd(input: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+    """(U, S, Vh) with input = U @ diag(S) @ Vh (torch.linalg.svd)."""
+    if driver is not None:
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
+    return result_type("linalg_svd", "U", "S", "Vh")(singular(input, full_matrices))
+
+
+@torch_function("svdvals", forms="l", renamed={"A": "input"})
+def svdvals(input: Tensor, *, driver: str | None = None) -> Tensor:
+    """The singular values, descending (torch.linalg.svdvals)."""
+    return singular(input, False)[1]
+
+
+@torch_function("svd")
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+    """(U, S, V) with input = U @ diag(S) @ V.T (torch.svd, the older form)."""
+    u, s, vh = singular(input, not some)
+    if not compute_uv:
+        m, n = input.shape[-2:]
+        batch = tuple(input.shape[:-2])
+        u, v = (Tensor._wrap(np.zeros((*batch, size, size), input.dtype.np)) for size in (m, n))
+        return result_type("svd", "U", "S", "V")((u, s, v))
+    return result_type("svd", "U", "S", "V")((u, s, vh.mH))
+
+
+def factored(input: Tensor, mode: str) -> tuple[Tensor, Tensor]:
+    check_matrix("linalg.qr", input)
+    check_float("linalg.qr", input)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    return qr_(input, mode)
+
+
+@torch_function("qr", forms="l", renamed={"A": "input"})
+def linalg_qr(input: Tensor, mode: str = "reduced") -> Any:
+    """(Q, R) with orthonormal columns in Q and upper triangular R (torch.linalg.qr)."""
+    return result_type("linalg_qr", "Q", "R")(factored(input, mode))
+
+
+@torch_function("qr")
+def qr(input: Tensor, some: bool = True) -> Any:
+    """(Q, R) (torch.qr, the older form)."""
+    return result_type("qr", "Q", "R")(factored(input, "reduced" if some else "complete"))
+
+
+def tolerances(input: Tensor, atol: Any, rtol: Any) -> tuple[float, float]:
+    """The absolute and the relative limit under which a singular value counts as 0."""
+    atol, rtol = (None if t is None else float(t) for t in (atol, rtol))
+    if rtol is None:
+        rtol = 0.0 if atol else float(np.finfo(input.dtype.np).eps) * max(input.shape[-2:])
+    return atol or 0.0, rtol
+
+
+@torch_function("pinv", forms="l", renamed={"A": "input"})
+def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """The Moore-Penrose inverse, (..., n, m) for (..., m, n) (torch.linalg.pinv)."""
+    if input.ndim < 2 or not input.is_floating_point():
+        raise RuntimeError(
+            f"linalg.pinv({input.dtype.scalar_type}{{{list(input.shape)}}}): expected a tensor with 2 or more "
+            "dimensions of float, double, cfloat or cdouble types"
+        )
+    return pinv_(input, *tolerances(input, atol, rcond if rtol is None else rtol), hermitian)
+
+
+@torch_function("pinverse")
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The Moore-Penrose inverse (torch.pinverse)."""
+    return pinv(input, rcond)
+
+
+def whole_numbers_refused(input: Tensor) -> None:
+    if not input.is_floating_point():
+        raise RuntimeError("This function doesn't handle types other than float and double")
+
+
+@torch_function("lstsq", forms="l", renamed={"A": "input", "B": "other"})
+def lstsq(input: Tensor, other: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """(solution, residuals, rank, singular_values) of least squares; minimal norm (torch.linalg.lstsq)."""
+    check_matrix("torch.linalg.lstsq", input, "input")
+    whole_numbers_refused(input)
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    vector = other.ndim == 1 or (other.ndim == input.ndim - 1 and other.shape == input.shape[:-1])
+    if input.shape[-2] != other.shape[-1 if vector else -2]:
+        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    limit = tolerances(input, None, rcond)[1]
+    found = lstsq_(input, other, limit, driver or "gelsy", vector)
+    return result_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")(found)
+
+
+@torch_function("matrix_rank", forms="l", renamed={"A": "input"})
+def matrix_rank(
+    input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Tensor:
+    """How many singular values are above the tolerance, int64 (torch.linalg.matrix_rank)."""
+    check_matrix("torch.linalg.matrix_rank", input, "input")
+    whole_numbers_refused(input)
+    if tol is not None:
+        return matrix_rank_(input, float(tol), 0.0, hermitian)
+    return matrix_rank_(input, *tolerances(input, atol, rtol), hermitian)
+
+
+@torch_function("cond", forms="l", renamed={"A": "input"})
+def cond(input: Tensor, p: Any = None) -> Tensor:
+    """The condition number in the norm `p`, by default the ratio of singular values (torch.linalg.cond)."""
+    from gradtrace.ops.linalg.vector_norm import norm_of_matrix
+
+    check_matrix("linalg.cond", input, "")
+    if p is None or p in (2, -2):
+        values = svdvals(input)
+        n = values.shape[-1]
+        high, low = values.narrow(-1, 0, 1), values.narrow(-1, n - 1, 1)
+        return (low / high if p == -2 else high / low).squeeze(-1)
+    if p not in ("fro", "nuc") and (isinstance(p, str) or abs(p) not in (1, math.inf)):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    check_square(f"linalg.cond(ord={p})", input)
+    if p == "nuc":
+        values = svdvals(input)
+        return values.sum(-1) * values.reciprocal().sum(-1)
+    from gradtrace.ops.linalg.solve import check_float, inv_ex
+
+    check_float("linalg.inv", input)
+    inverse, info = inv_ex(input)
+    inverse = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
+    product: Any = norm_of_matrix(input, p)
+    return (product * norm_of_matrix(inverse, p)).nan_to_num(math.inf, math.inf, -math.inf)

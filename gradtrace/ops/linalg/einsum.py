@@ -1,0 +1,229 @@
+"""einsum: sums of products by subscripts, in the steps that PyTorch takes.
+
+Every operand is brought to one order of dims (output subscripts first, then the summed ones) by diagonals, unsqueezes
+and a permute; then operands are multiplied from left to right, each pair by one batched matrix product.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import public
+from gradtrace.ops.linalg.matrix import bmm
+
+ELLIPSIS = "..."
+Subscripts = list[str]
+
+
+@public("einsum", forms="f")
+def einsum(*args: Any) -> Tensor:
+    """torch.einsum: einsum("ij,jk->ik", a, b), or operands each followed by a list of numbers as subscripts."""
+    if args and isinstance(args[0], Tensor):
+        args = from_lists(args)
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    equation, operands = args[0], list(args[1:])
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = list(operands[0])
+    inputs, output = parse(equation, operands)
+    return contract(inputs, output, operands)
+
+
+def from_lists(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The form einsum(a, [0, 1], b, [1, 2], [0, 2]) with letters for the numbers."""
+
+    def letters(numbers: Any) -> str:
+        codes = (n if n is Ellipsis else ord("A") + n if n < 26 else ord("a") + n - 26 for n in numbers)
+        return "".join(ELLIPSIS if code is Ellipsis else chr(code) for code in codes)
+
+    pairs = args if len(args) % 2 == 0 else args[:-1]
+    equation = ",".join(letters(numbers) for numbers in pairs[1::2])
+    if len(args) % 2:
+        equation += "->" + letters(args[-1])
+    return (equation, *pairs[::2])
+
+
+def split_subscripts(text: str, whose: str, start: int) -> Subscripts:
+    """The subscripts of one operand or of the output, an ellipsis being one of them."""
+    found: Subscripts = []
+    i = 0
+    while i < len(text):
+        c = text[i]
+        if c == ".":
+            if text[i : i + 3] != ELLIPSIS or ELLIPSIS in found:
+                raise RuntimeError(f"einsum(): found '.' for {whose} that is not part of any ellipsis")
+            found.append(ELLIPSIS)
+            i += 3
+            continue
+        if c != " ":
+            if not (c.isascii() and c.isalpha()):
+                raise RuntimeError(
+                    f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must "
+                    "be in [a-zA-Z]"
+                )
+            found.append(c)
+        i += 1
+    return found
+
+
+def parse(equation: str, operands: list[Tensor]) -> tuple[list[Subscripts], Subscripts]:
+    left, arrow, right = equation.partition("->")
+    inputs: list[Subscripts] = []
+    start = 0
+    texts = left.split(",")
+    for i, text in enumerate(texts):
+        inputs.append(split_subscripts(text, f"operand {i}", start))
+        start += len(text) + 1
+    if len(texts) > len(operands):
+        raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
+    if len(texts) < len(operands):
+        raise RuntimeError("einsum(): more operands were provided than specified in the equation")
+    for i, (subscripts, operand) in enumerate(zip(inputs, operands, strict=True)):
+        check_count(subscripts, operand, i)
+    if arrow:
+        output = split_subscripts(right, "the output", len(left) + 2)
+        check_output(inputs, output)
+        return inputs, output
+    letters = [s for subscripts in inputs for s in subscripts if s != ELLIPSIS]
+    once = sorted(s for s in set(letters) if letters.count(s) == 1)
+    return inputs, ([ELLIPSIS] if any(ELLIPSIS in s for s in inputs) else []) + once
+
+
+def check_count(subscripts: Subscripts, operand: Tensor, i: int) -> None:
+    n = len(subscripts) - (ELLIPSIS in subscripts)
+    if ELLIPSIS in subscripts:
+        if n > operand.ndim:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({n}) is more than the number of dimensions "
+                f"({operand.ndim}) for operand {i}"
+            )
+    elif n != operand.ndim:
+        raise RuntimeError(
+            f"einsum(): the number of subscripts in the equation ({n}) does not match the number of dimensions "
+            f"({operand.ndim}) for operand {i} and no ellipsis was given"
+        )
+
+
+def check_output(inputs: list[Subscripts], output: Subscripts) -> None:
+    known = {s for subscripts in inputs for s in subscripts}
+    for i, s in enumerate(output):
+        if s == ELLIPSIS:
+            continue
+        if s in output[:i]:
+            raise RuntimeError(f"einsum(): output subscript {s} appears more than once in the output")
+        if s not in known:
+            raise RuntimeError(f"einsum(): output subscript {s} does not appear in the equation for any input operand")
+
+
+def spelled_out(subscripts: Subscripts, ndim: int, width: int) -> Subscripts:
+    """The ellipsis written as dims "...0", "...1", ... counted so that operands align at the right."""
+    covered = ndim - len(subscripts) + 1
+    found: Subscripts = []
+    for s in subscripts:
+        found += [f"...{width - covered + i}" for i in range(covered)] if s == ELLIPSIS else [s]
+    return found
+
+
+def contract(inputs: list[Subscripts], output: Subscripts, operands: list[Tensor]) -> Tensor:
+    width = max((t.ndim - len(s) + 1 for s, t in zip(inputs, operands, strict=True) if ELLIPSIS in s), default=0)
+    dots = [f"...{i}" for i in range(width)]
+    full = [spelled_out(s, t.ndim, width) if ELLIPSIS in s else s for s, t in zip(inputs, operands, strict=True)]
+    kept = [one for s in output for one in (dots if s == ELLIPSIS else [s])]
+    summed_dots = [s for s in dots if s not in kept]
+    order = kept + summed_dots + sorted({s for subscripts in full for s in subscripts} - set(kept) - set(dots))
+    check_sizes(full, operands)
+    aligned = [align(t, s, order, i) for i, (t, s) in enumerate(zip(operands, full, strict=True))]
+    if len(aligned) == 1:
+        dims = list(range(len(kept), len(order)))
+        return aligned[0].sum(dims) if dims else aligned[0]
+    result = aligned[0]
+    for i, other in enumerate(aligned[1:], 1):
+        later = aligned[i + 1 :]
+        done = [k for k in range(len(kept), len(order)) if all(t.shape[k] == 1 for t in later)]
+        result = multiply(result, other, done)
+    return result.view(tuple(result.shape[: len(kept)])) if len(order) > len(kept) else result
+
+
+def check_sizes(full: list[Subscripts], operands: list[Tensor]) -> None:
+    seen: dict[str, int] = {}
+    for i, (subscripts, operand) in enumerate(zip(full, operands, strict=True)):
+        mine: dict[str, int] = {}
+        for number, (s, size) in enumerate(zip(subscripts, operand.shape, strict=True)):
+            if s in mine and mine[s] != size:
+                raise RuntimeError(
+                    f"einsum(): subscript {s} is repeated for operand {i} but the sizes don't match, {size} != "
+                    f"{mine[s]}"
+                )
+            mine[s] = size
+            if seen.get(s, 1) != 1 and size not in (1, seen[s]):
+                if s.startswith("..."):
+                    raise RuntimeError(
+                        f"einsum(): dimension {number} covered by ellipsis in operand {i}has size {size} which does "
+                        f"not broadcast with previously seen ellipsis with size {seen[s]} for the respective dimension"
+                    )
+                raise RuntimeError(
+                    f"einsum(): subscript {s} has size {size} for operand {i} which does not broadcast with previously "
+                    f"seen size {seen[s]}"
+                )
+            seen[s] = max(size, seen.get(s, 1)) if size else size
+
+
+def align(operand: Tensor, subscripts: Subscripts, order: Subscripts, position: int) -> Tensor:
+    """The operand with one dim for each subscript of `order`, of size 1 where it has none."""
+    subscripts = list(subscripts)
+    i = 0
+    while i < len(subscripts):
+        first = subscripts.index(subscripts[i])
+        if first == i:
+            i += 1
+            continue
+        operand = operand.diagonal(0, first, i).movedim(-1, first)
+        subscripts.pop(i)
+    for s in order:
+        if s not in subscripts:
+            operand = operand.unsqueeze(operand.ndim)
+            subscripts.append(s)
+    return operand.permute([subscripts.index(s) for s in order])
+
+
+def multiply(a: Tensor, b: Tensor, done: list[int]) -> Tensor:
+    """The product of two aligned operands, summed (and kept with size 1) over the dims that no later one has."""
+    both = [k for k in done if a.shape[k] != 1 and b.shape[k] != 1]
+    only_a = [k for k in done if a.shape[k] != 1 and k not in both]
+    only_b = [k for k in done if b.shape[k] != 1 and k not in both]
+    if only_a:
+        a = a.sum(only_a, keepdim=True)
+    if only_b:
+        b = b.sum(only_b, keepdim=True)
+    return batched_product(a, b, both) if both else a * b
+
+
+def batched_product(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
+    """Sums of products by one bmm: dims in both are its batch, dims of one side its rows or columns."""
+    shared, left, right = [], [], []
+    for k in range(a.ndim):
+        if k in summed:
+            continue
+        if a.shape[k] != 1 and b.shape[k] != 1:
+            shared.append(k)
+        elif a.shape[k] != 1:
+            left.append(k)
+        else:
+            right.append(k)
+    batch, rows = numel(a, shared), numel(a, left)
+    inner, columns = numel(a, summed), numel(b, right)
+    one = a.permute(shared + left + summed + right).reshape(batch, rows, inner)
+    two = b.permute(shared + summed + right + left).reshape(batch, inner, columns)
+    shape = [a.shape[k] for k in shared + left] + [1] * len(summed) + [b.shape[k] for k in right]
+    order = shared + left + summed + right
+    return bmm(one, two).view(shape).permute([order.index(k) for k in range(a.ndim)])
+
+
+def numel(t: Tensor, dims: list[int]) -> int:
+    n = 1
+    for k in dims:
+        n *= t.shape[k]
+    return n

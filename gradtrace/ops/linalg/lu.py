@@ -1,0 +1,315 @@
+"""LU factors with partial pivoting, and Householder products."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.arguments import torch_function
+from gradtrace.ops.linalg.matrix import transposed
+from gradtrace.ops.linalg.solve import (
+    check_float,
+    check_matrix,
+    check_sizes,
+    constant,
+    eliminate,
+    first_failure,
+    permuted,
+    substitute,
+)
+from gradtrace.ops.results import result_type
+
+# ---- kernels
+
+
+def unpack(lu: Any) -> tuple[Any, Any]:
+    """L (..., m, k) with ones on its diagonal, and U (..., k, n)."""
+    m, n = lu.shape[-2:]
+    k = min(m, n)
+    return np.tril(lu[..., :k], -1) + np.eye(m, k, dtype=lu.dtype), np.triu(lu[..., :k, :])
+
+
+def permutation(pivots: Any, m: int, kind: Any) -> Any:
+    """The matrix P of A = P L U for pivot rows counted from 1."""
+    return permuted(np.broadcast_to(np.eye(m, dtype=kind), (*pivots.shape[:-1], m, m)), pivots, back=True)
+
+
+def lu_kernel(a: Any) -> Any:
+    lu, pivots, _ = eliminate(a)
+    return permutation(pivots, a.shape[-2], a.dtype), *unpack(lu)
+
+
+def lu_unpack_kernel(lu: Any, pivots: Any, data: bool, with_pivots: bool) -> Any:
+    none = np.zeros(0, lu.dtype)
+    p = permutation(pivots, lu.shape[-2], lu.dtype) if with_pivots else none
+    return p, *(unpack(lu) if data else (none, none))
+
+
+def lu_solve_kernel(lu: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
+    if not adjoint:
+        return substitute(lu, substitute(lu, permuted(b, pivots), False, True), True, False)
+    turned = lu.swapaxes(-1, -2)
+    return permuted(substitute(turned, substitute(turned, b, False, False), True, True), pivots, back=True)
+
+
+def householder_kernel(a: Any, tau: Any) -> Any:
+    m, n = a.shape[-2:]
+    vectors = np.tril(a, -1) + np.eye(m, n, dtype=a.dtype)
+    out = np.array(np.broadcast_to(np.eye(m, n, dtype=a.dtype), a.shape))
+    for i in reversed(range(tau.shape[-1])):
+        v = vectors[..., i, None]
+        out -= tau[..., i, None, None] * (v @ (v.swapaxes(-1, -2) @ out))
+    return out
+
+
+# ---- rules
+
+
+def factors(xp: Any, lu: Any) -> tuple[Any, Any]:
+    """`unpack` in a rule."""
+    m, n = lu.shape[-2:]
+    k = min(m, n)
+    lower = xp.tril(lu, -1)
+    if n > k:
+        lower = xp.matmul(lower, constant(lu, np.eye(n, k)))
+    upper = xp.triu(lu, 0)
+    if m > k:
+        upper = xp.matmul(constant(lu, np.eye(k, m)), upper)
+    return lower + constant(lu, np.eye(m, k)), upper
+
+
+def plu_grad(xp: Any, gl: Any, gu: Any, p: Any, lower: Any, upper: Any) -> Any:
+    """The gradient of A = P L U; a wide or tall rest is a triangular product of its own."""
+    m, k, n = lower.shape[-2], lower.shape[-1], upper.shape[-1]
+    times, turn = xp.matmul, lambda x: transposed(xp, x)
+    gl = xp.zeros_like(lower) if gl is None else gl
+    gu = xp.zeros_like(upper) if gu is None else gu
+    head, wide = constant(lower, np.eye(k, m)), constant(lower, np.eye(k, n))
+    beyond = constant(lower, np.arange(n) >= k)
+    below = constant(lower, (np.arange(m) >= k)[:, None])
+    square_l, square_u = times(head, lower), times(upper, turn(wide))
+    from_l = times(turn(square_l), times(head, gl)) - times(gu * beyond, turn(upper * beyond))
+    from_u = times(times(gu, turn(wide)), turn(square_u)) - times(turn(lower * below), gl * below)
+    inner = xp.tril(from_l, -1) + xp.triu(from_u, 0)
+
+    def after_l(x: Any) -> Any:
+        return xp.solve_triangular(turn(square_l), x, True, True, True)
+
+    def before_u(x: Any) -> Any:
+        return xp.solve_triangular(turn(square_u), x, False, False, False)
+
+    total = times(turn(head), times(before_u(after_l(inner)), wide) + after_l(gu * beyond))
+    return times(p, total + times(before_u(gl * below), wide))
+
+
+def lu_factor_grad(xp: Any, g: Any, out: Any) -> Any:
+    lu, pivots, _ = out
+    lower, upper = factors(xp, lu)
+    m, n = lu.shape[-2:]
+    k = min(m, n)
+    gl = xp.tril(g, -1)
+    gl = xp.matmul(gl, constant(lu, np.eye(n, k))) if n > k else gl
+    gu = xp.triu(g, 0)
+    gu = xp.matmul(constant(lu, np.eye(k, m)), gu) if m > k else gu
+    raw = pivots._data if isinstance(pivots, Tensor) else pivots
+    p = constant(lu, permutation(raw, m, np.float64))
+    return plu_grad(xp, gl, gu, p, lower, upper)
+
+
+def lu_unpack_grad(xp: Any, g: Any, lu: Any) -> Any:
+    m, n = lu.shape[-2:]
+    k = min(m, n)
+    parts = []
+    sample = g[1] if g[1] is not None else g[2]
+    if g[1] is not None:
+        gl = xp.tril(g[1], -1)
+        parts.append(xp.matmul(gl, constant(sample, np.eye(k, n))) if n > k else gl)
+    if g[2] is not None:
+        gu = xp.triu(g[2], 0)
+        parts.append(xp.matmul(constant(sample, np.eye(m, k)), gu) if m > k else gu)
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+def lu_solve_grad(xp: Any, wanted: Any, g: Any, out: Any, lu: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
+    of_b = xp.lu_solve(lu, pivots, g, not adjoint)
+    if not wanted[0]:
+        return None, None, of_b
+    raw = pivots._data if isinstance(pivots, Tensor) else pivots
+    p = transposed(xp, constant(g, permutation(raw, lu.shape[-2], np.float64)))
+    lower, upper = factors(xp, lu)
+    # With A = P L U: gradient of the product L U, then of its factors.
+    if adjoint:
+        of_product = -xp.matmul(xp.matmul(p, out), transposed(xp, of_b))
+    else:
+        of_product = -xp.matmul(xp.matmul(p, of_b), transposed(xp, out))
+    of_lu = xp.tril(xp.matmul(of_product, transposed(xp, upper)), -1) + xp.triu(
+        xp.matmul(transposed(xp, lower), of_product), 0
+    )
+    return of_lu, None, of_b if wanted[2] else None
+
+
+def householder_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, tau: Any) -> Any:
+    """Backwards through Q = H1 H2 ... Hk E, each H = I - tau v v^T."""
+    m, n, k = a.shape[-2], a.shape[-1], tau.shape[-1]
+    vectors = xp.tril(a, -1) + constant(g, np.eye(m, n))
+    columns = [constant(g, np.eye(n)[:, i : i + 1]) for i in range(n)]
+    steps = [
+        (
+            xp.matmul(vectors, columns[i]),
+            xp.matmul(xp.unsqueeze(tau, tau.ndim - 1), constant(g, np.eye(k)[:, i : i + 1])),
+        )
+        for i in range(k)
+    ]
+    inner = [constant(g, np.eye(m, n))]
+    for v, t in reversed(steps):
+        inner.append(inner[-1] - t * xp.matmul(v, xp.matmul(transposed(xp, v), inner[-1])))
+    of_vectors, of_tau = xp.zeros_like(a), xp.zeros_like(tau)
+    for i, (v, t) in enumerate(steps):
+        after = inner[k - 1 - i]
+        left, right = xp.matmul(transposed(xp, v), after), xp.matmul(transposed(xp, v), g)
+        of_v = -t * (xp.matmul(g, transposed(xp, left)) + xp.matmul(after, transposed(xp, right)))
+        of_vectors = of_vectors + xp.matmul(of_v, transposed(xp, columns[i]))
+        one = -xp.sum_dim(left * right, (left.ndim - 2, left.ndim - 1))
+        of_tau = of_tau + xp.unsqueeze(one, one.ndim) * constant(g, np.eye(k)[i])
+        g = g - t * xp.matmul(v, right)
+    return xp.tril(of_vectors, -1), of_tau
+
+
+lu_factor_ex_ = op(
+    "lu_factor_ex(A)",
+    eliminate,
+    node="LinalgLuFactorExBackward0",
+    outputs=3,
+    differentiable=(0,),
+    A=d("out", lambda xp, g, out, A: lu_factor_grad(xp, g[0], out)),
+)
+lu_ = op(
+    "lu(A)",
+    lu_kernel,
+    node="LinalgLuBackward0",
+    outputs=3,
+    differentiable=(1, 2),
+    missing="none",
+    A=d("out", lambda xp, g, out, A: plu_grad(xp, g[1], g[2], *out)),
+)
+lu_unpack_ = op(
+    "lu_unpack(LU, pivots; unpack_data, unpack_pivots)",
+    lu_unpack_kernel,
+    node="LuUnpackBackward0",
+    outputs=3,
+    differentiable=(1, 2),
+    missing="none",
+    LU=d("~LU", lambda xp, g, out, LU, *_: lu_unpack_grad(xp, g, LU)),
+)
+lu_solve_ = op(
+    "lu_solve(LU, pivots, B; adjoint)",
+    lu_solve_kernel,
+    node="LinalgLuSolveBackward0",
+    joint=d("LU pivots out", lu_solve_grad),
+    no_gradient=("pivots",),
+)
+householder_ = op(
+    "householder_product(input, tau)",
+    householder_kernel,
+    node="LinalgHouseholderProductBackward0",
+    lacks=("bi", "orgqr_cpu"),
+    joint=d("input tau", householder_grad),
+)
+
+
+# ---- the public names
+
+
+def factorised(name: str, a: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
+    if a.ndim < 2:
+        raise RuntimeError(
+            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(a.shape)} instead"
+        )
+    check_float(name, a)
+    need_pivoting(pivot)
+    lu, pivots, info = lu_factor_ex_(a)
+    if check_errors and info.array.any():
+        batch, i = first_failure(info.array)
+        raise RuntimeError(
+            f"torch.{name}: {batch}U[{i},{i}] is zero and using it on lu_solve would result in a division by zero. If "
+            "you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+            "linalg.lu_factor_ex(A, pivot)"
+        )
+    return lu, pivots, info
+
+
+def need_pivoting(pivot: bool) -> None:
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+
+
+@torch_function("lu_factor", forms="l", renamed={"A": "input"})
+def lu_factor(input: Tensor, *, pivot: bool = True) -> Any:
+    """(LU, pivots): both factors packed in one matrix; RuntimeError for a zero pivot (torch.linalg.lu_factor)."""
+    pair = factorised("linalg.lu_factor", input, pivot, True)[:2]
+    return result_type("linalg_lu_factor", "LU", "pivots")(pair)
+
+
+@torch_function("lu_factor_ex", forms="l", renamed={"A": "input"})
+def lu_factor_ex(input: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """(LU, pivots, info) without an error for a zero pivot (torch.linalg.lu_factor_ex)."""
+    found = factorised("linalg.lu_factor_ex", input, pivot, check_errors)
+    return result_type("linalg_lu_factor_ex", "LU", "pivots", "info")(found)
+
+
+@torch_function("lu", forms="l", renamed={"A": "input"})
+def linalg_lu(input: Tensor, *, pivot: bool = True) -> Any:
+    """(P, L, U) with input = P @ L @ U (torch.linalg.lu)."""
+    check_matrix("linalg.lu", input)
+    check_float("linalg.lu", input)
+    need_pivoting(pivot)
+    return result_type("linalg_lu", "P", "L", "U")(lu_(input))
+
+
+@torch_function("lu")
+def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """(LU, pivots) or (LU, pivots, info) (torch.lu, the older form)."""
+    found = factorised("linalg.lu_factor_ex", input, pivot, not get_infos)
+    return result_type("_lu_with_info", "LU", "pivots", "info")(found) if get_infos else found[:2]
+
+
+@torch_function("lu_unpack", forms="f", renamed={"LU_data": "input", "LU_pivots": "pivots"})
+def lu_unpack(input: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """(P, L, U) of packed factors (torch.lu_unpack)."""
+    return result_type("lu_unpack", "P", "L", "U")(lu_unpack_(input, pivots, unpack_data, unpack_pivots))
+
+
+@torch_function("lu_solve", forms="l", renamed={"LU": "input", "B": "other"})
+def linalg_lu_solve(
+    input: Tensor, pivots: Tensor, other: Tensor, *, left: bool = True, adjoint: bool = False
+) -> Tensor:
+    """X in A @ X = other (X @ A, not `left`; A.T, `adjoint`) from A's packed factors (torch.linalg.lu_solve)."""
+    check_float("torch.linalg.lu_solve", input)
+    check_sizes("linalg.lu_solve", input, tuple(other.shape), left)
+    if left:
+        return lu_solve_(input, pivots, other, adjoint)
+    return lu_solve_(input, pivots, other.mT, not adjoint).mT
+
+
+@torch_function("lu_solve", renamed={"b": "input", "LU_data": "LU", "LU_pivots": "pivots"})
+def lu_solve(input: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
+    """X in A @ X = input from A's packed factors (torch.lu_solve, the older form)."""
+    return linalg_lu_solve(LU, pivots, input)
+
+
+@torch_function("householder_product", forms="l", renamed={"A": "input"})
+def householder_product(input: Tensor, tau: Tensor) -> Tensor:
+    """The first n columns of H1 H2 ... Hk, vectors below the diagonal of input (torch.linalg.householder_product)."""
+    check_matrix("torch.linalg.householder_product", input, "input")
+    if input.shape[-2] < input.shape[-1]:
+        raise RuntimeError(
+            "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"
+        )
+    return householder_(input, tau)
+
+
+@torch_function("orgqr", renamed={"input2": "tau"})
+def orgqr(input: Tensor, tau: Tensor) -> Tensor:
+    """torch.linalg.householder_product by its LAPACK name."""
+    return householder_product(input, tau)

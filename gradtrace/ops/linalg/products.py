@@ -1,0 +1,320 @@
+"""Products over chosen dims: einsum, tensordot, inner, outer, kron, cross; cdist; lerp, addcmul, addcdiv.
+
+einsum, tensordot, inner and kron take the same steps as PyTorch's, so that the graphs look the same.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine import dtypes
+from gradtrace.engine.inplace import inplace, refuse_unless_tracked
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.rounding import blend, multiply_add
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import named, public
+from gradtrace.ops.arguments import count, one_dim, torch_function
+from gradtrace.ops.fused import not_differentiable
+from gradtrace.ops.linalg.matrix import broadcast_batches, dot, mm
+from gradtrace.ops.linalg.vector_norm import distance_grad, norm_kernel
+from gradtrace.ops.shape.views import unsafe_view
+
+# ---- kernels and records
+
+
+def cross_kernel(a: Any, b: Any, dim: int) -> Any:
+    a, b = np.broadcast_arrays(a, b)
+    return np.cross(a, b, axis=dim)
+
+
+def cdist_kernel(a: Any, b: Any, p: float) -> Any:
+    return norm_kernel(a[..., :, None, :] - b[..., None, :, :], p, (max(a.ndim, b.ndim),), False)
+
+
+def cdist_grad(xp: Any, g: Any, out: Any, x1: Any, x2: Any, p: float, which: int) -> Any:
+    away = xp.unsqueeze(x1, x1.ndim - 1) - xp.unsqueeze(x2, x2.ndim - 2)
+    part = distance_grad(xp, g, away, out, p)
+    if which:
+        return 0.0 - xp.sum_dim(part, (away.ndim - 3,))
+    return xp.sum_dim(part, (away.ndim - 2,))
+
+
+def lerp_kernel(a: Any, b: Any, weight: Any) -> Any:
+    return blend(a, b, np.asarray(weight).astype(a.dtype))
+
+
+def addcmul_kernel(a: Any, b: Any, c: Any, value: Any) -> Any:
+    if a.dtype.kind == "f":
+        return multiply_add(a, value * b, c)
+    return a + (int(value) if a.dtype.kind in "iu" else value) * b * c
+
+
+cross = op(
+    "cross(self, other; dim)",
+    cross_kernel,
+    node="LinalgCrossBackward0",
+    promote="arith",
+    lacks=("b", "cross"),
+    self=d("other", lambda xp, g, out, self, other, dim: xp.cross(other, g, dim)),
+    other=d("self", lambda xp, g, out, self, other, dim: xp.cross(g, self, dim)),
+)
+cdist = op(
+    "cdist(x1, x2; p)",
+    cdist_kernel,
+    node="CdistBackward0",
+    promote="arith",
+    x1=d(
+        "x1 x2 out",
+        lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 0),
+        lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 0),
+    ),
+    x2=d(
+        "x1 x2 out",
+        lambda xp, g, out, x1, x2, p: cdist_grad(xp, g, out, x1, x2, p, 1),
+        lambda xp, g, out, x1, x2, p: xp.cdist_backward(g, x1, x2, out, p, 1),
+    ),
+)
+not_differentiable(
+    "cdist_backward(g, x1, x2, out; p, which)",
+    lambda xp, g, x1, x2, out, p, which: cdist_grad(xp, g, out, x1, x2, p, which),
+    "CdistBackwardBackward0",
+    "_cdist_backward",
+)
+lerp_scalar = op(
+    "lerp_scalar(self, end; weight)",
+    lerp_kernel,
+    node="LerpBackward0",
+    self=d("", lambda xp, g, out, self, end, weight: g * (1 - weight)),
+    end=d("", lambda xp, g, out, self, end, weight: g * weight),
+)
+lerp = op(
+    "lerp(self, end, weight)",
+    lerp_kernel,
+    node="LerpBackward1",
+    self=d("weight", lambda xp, g, out, self, end, weight: g * (1 - weight)),
+    end=d("weight", lambda xp, g, out, self, end, weight: g * weight),
+    weight=d("self end", lambda xp, g, out, self, end, weight: g * (end - self)),
+)
+addcmul = op(
+    "addcmul(self, tensor1, tensor2; value)",
+    addcmul_kernel,
+    node="AddcmulBackward0",
+    promote="arith",
+    lacks=("b", "addcmul_cpu_out"),
+    self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
+    tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor2 * value)),
+    tensor2=d("tensor1", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor1 * value)),
+)
+addcdiv = op(
+    "addcdiv(self, tensor1, tensor2; value)",
+    lambda a, b, c, value: a + value * b / c,
+    node="AddcdivBackward0",
+    promote="arith",
+    self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
+    tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (value / tensor2)),
+    tensor2=d(
+        "tensor1 tensor2",
+        lambda xp, g, out, self, tensor1, tensor2, value: -g * (value * tensor1 / (tensor2 * tensor2)),
+    ),
+)
+
+
+# ---- the public names
+
+
+@torch_function("outer", "ger", renamed={"vec2": "other"})
+def outer(input: Tensor, other: Tensor) -> Tensor:
+    """The products of all pairs of elements of two vectors, (n, m) (torch.outer)."""
+    for one, name in ((input, "self"), (other, "vec2")):
+        if one.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {one.ndim}-D")
+    return input.reshape(-1, 1) * other
+
+
+@torch_function("inner")
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Sums of products over the last dims of both (torch.inner)."""
+    if not input.ndim or not other.ndim:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input.shape)} and {list(other.shape)}"
+        )
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@torch_function("kron")
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """The Kronecker product (torch.kron)."""
+    n = max(input.ndim, other.ndim)
+    a, b = (1,) * (n - input.ndim) + tuple(input.shape), (1,) * (n - other.ndim) + tuple(other.shape)
+    left = unsafe_view(input, tuple(size for x in a for size in (x, 1)))
+    right = unsafe_view(other, tuple(size for y in b for size in (1, y)))
+    return unsafe_view(left * right, tuple(x * y for x, y in zip(a, b, strict=True)))
+
+
+@public("tensordot", forms="f")
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Sums of products over pairs of dims: the last `dims` of a with the first of b, or two lists (torch.tensordot)."""
+    first, second = contracted_dims(a, b, dims)
+    if a.dtype is not b.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    sizes = 1
+    for i, j in zip(first, second, strict=True):
+        x, y = a.shape[i], b.shape[j]
+        if y == 1:
+            a = a.sum(i, keepdim=True)
+        elif x == 1:
+            b = b.sum(j, keepdim=True)
+        elif x != y:
+            shown = i - a.ndim if isinstance(dims, int) else i
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {x} in dim {shown} and second has size {y} "
+                f"in dim {j}"
+            )
+        else:
+            sizes *= x
+    free_a = [i for i in range(a.ndim) if i not in first]
+    free_b = [i for i in range(b.ndim) if i not in second]
+    left, right = a.permute(free_a + first), b.permute(second + free_b)
+    shape = [a.shape[i] for i in free_a] + [b.shape[i] for i in free_b]
+    if count(shape) == 1:
+        return dot(left.flatten(), right.flatten()).reshape(shape)
+    rows, columns = count(a.shape, tuple(free_a)), count(b.shape, tuple(free_b))
+    return mm(left.reshape(rows, sizes), right.reshape(sizes, columns)).reshape(shape)
+
+
+def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
+    if isinstance(dims, Tensor):
+        dims = dims.item() if dims.numel() == 1 else dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        return list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    first, second = ([one] if isinstance(one, int) else list(one) for one in dims)
+    if len(first) != len(second):
+        raise RuntimeError("both dimension lists should have same length")
+    return [one_dim("tensordot", i, a.ndim) for i in first], [one_dim("tensordot", j, b.ndim) for j in second]
+
+
+@torch_function("cross")
+def cross_product(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The vector product over a dim of size 3; without `dim` the first such (torch.cross)."""
+    if dim is None:
+        import warnings
+
+        warnings.warn(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
+            "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
+            "in a future release.",
+            UserWarning,
+            stacklevel=3,
+        )
+        check_same_ndim(input, other)
+        found = [i for i, n in enumerate(input.shape) if n == 3]
+        if not found:
+            raise RuntimeError("no dimension of size 3 in input")
+        dim = found[0]
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return linalg_cross(input, other, dim=dim)
+
+
+def check_same_ndim(a: Tensor, b: Tensor) -> None:
+    if a.ndim != b.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+
+
+@torch_function("cross", forms="l")
+def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The vector product over a dim of size 3, the other dims broadcast (torch.linalg.cross)."""
+    check_same_ndim(input, other)
+    found = one_dim("cross", dim, input.ndim)
+    if input.shape[found] != 3 or other.shape[found] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[found]} and "
+            f"{other.shape[found]}"
+        )
+    broadcast_batches(tuple(input.shape), tuple(other.shape))
+    return cross(input, other, found)
+
+
+@public("cdist", forms="f")
+def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> Tensor:
+    """The p-norm distances of all pairs of rows, (..., P, R) (torch.cdist)."""
+    for one, name in ((x1, "X1"), (x2, "X2")):
+        if one.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {one.ndim}D")
+        if not one.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {one.dtype.scalar_type}")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    broadcast_batches(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
+    return cdist(x1, x2, float(p))
+
+
+@torch_function("lerp")
+def interpolated(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """input + weight * (end - input) (torch.lerp)."""
+    record = check_lerp(input, end, weight)
+    return record(input, end, weight)
+
+
+def check_lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
+    for one, name in ((end, "end"), (weight, "weight")):
+        if isinstance(one, Tensor) and one.dtype is not input.dtype and not (name == "weight" and one.ndim == 0):
+            raise RuntimeError(f"expected dtype {input.dtype.cpp_name} for `{name}` but got dtype {one.dtype.cpp_name}")
+    kind = "tensor" if isinstance(weight, Tensor) else "scalar"
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"lerp_kernel_{kind}\" not implemented for '{input.dtype.scalar_type}'")
+    for one in (end, weight):
+        if isinstance(one, Tensor):
+            broadcast_batches(tuple(input.shape), tuple(one.shape))
+    return lerp if kind == "tensor" else lerp_scalar
+
+
+@torch_function("addcmul")
+def plus_product(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """input + value * tensor1 * tensor2 (torch.addcmul)."""
+    return addcmul(input, tensor1, tensor2, value)
+
+
+@torch_function("addcdiv")
+def plus_quotient(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """input + value * tensor1 / tensor2 (torch.addcdiv); RuntimeError for two integers."""
+    refuse_integer_division(tensor1, tensor2)
+    return addcdiv(input, tensor1, tensor2, value)
+
+
+def refuse_integer_division(a: Tensor, b: Tensor) -> None:
+    if a.dtype.category != dtypes.FLOAT and b.dtype.category != dtypes.FLOAT:
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+            "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value "
+            "* torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+            "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value "
+            "* tensor1 / tensor2), for all dtypes."
+        )
+
+
+def _lerp_inplace(self: Tensor, end: Tensor, weight: Any) -> Tensor:
+    refuse_unless_tracked(self, end, weight)
+    return inplace(check_lerp(self, end, weight), self, end, weight)
+
+
+def _addcmul_inplace(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    return inplace(addcmul, self, tensor1, tensor2, value)
+
+
+def _addcdiv_inplace(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    refuse_integer_division(tensor1, tensor2)
+    return inplace(addcdiv, self, tensor1, tensor2, value)
+
+
+for _name, _method in (("lerp_", _lerp_inplace), ("addcmul_", _addcmul_inplace), ("addcdiv_", _addcdiv_inplace)):
+    setattr(Tensor, _name, named(_method, _name, f"In-place form of {_name[:-1]}."))

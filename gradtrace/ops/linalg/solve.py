@@ -1,0 +1,388 @@
+"""Inverse, determinant and solving of linear systems, over batches of matrices.
+
+The kernels are LAPACK's, by numpy. Where PyTorch goes on with a singular matrix and numpy raises, and where it tells
+which pivot is zero, `eliminate` below does the elimination step by step.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op, records
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import expose, linalg
+from gradtrace.ops.arguments import torch_function
+from gradtrace.ops.linalg.matrix import transposed
+from gradtrace.ops.results import result_type
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that cannot be inverted, solved with or factorised (torch.linalg.LinAlgError)."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+LinAlgError.__module__ = "torch._C"
+linalg["LinAlgError"] = LinAlgError
+
+SMALL = 32  # up to this size a determinant is the product of pivots; beyond, LAPACK's logarithm of it
+
+
+# ---- what all of linalg checks
+
+
+def check_matrix(name: str, a: Tensor, letter: str = "A") -> None:
+    if a.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor {letter}{' ' * bool(letter)}must have at least 2 dimensions.")
+
+
+def check_square(name: str, a: Tensor) -> None:
+    check_matrix(name, a)
+    if a.shape[-1] != a.shape[-2]:
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {a.shape[-2]} by {a.shape[-1]} matrices"
+        )
+
+
+def check_float(name: str, a: Tensor) -> None:
+    if not a.is_floating_point():
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {a.dtype.scalar_type}")
+    if a.dtype.itemsize == 2:
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {a.dtype.scalar_type}")
+
+
+def first_failure(info: Any) -> tuple[str, int]:
+    """The words for the first batch element whose info is not 0, and that info."""
+    flat = info.reshape(-1)
+    where = int(np.flatnonzero(flat)[0])
+    return f"(Batch element {where}): " if info.ndim else "", int(flat[where])
+
+
+def constant(like: Any, raw: Any) -> Any:
+    """A constant matrix in a rule: an array, or a tensor where the rule runs on tensors."""
+    kind = like.dtype.np if isinstance(like, Tensor) else like.dtype
+    raw = np.asarray(raw, kind)
+    return Tensor._wrap(raw) if isinstance(like, Tensor) else raw
+
+
+# ---- kernels
+
+
+def eliminate(a: Any) -> tuple[Any, Any, Any]:
+    """LU with partial pivoting of (..., m, n): packed factors, pivot rows (from 1), the first zero pivot or 0."""
+    shape = a.shape
+    lu = np.array(a).reshape(math.prod(shape[:-2]), *shape[-2:])
+    k = min(shape[-2:])
+    pivots = np.empty((len(lu), k), np.int32)
+    info = np.zeros(len(lu), np.int32)
+    every = np.arange(len(lu))
+    for j in range(k):
+        row = np.argmax(np.abs(lu[:, j:, j]), axis=1) + j
+        pivots[:, j] = row + 1
+        lu[every, j], lu[every, row] = lu[every, row], lu[every, j].copy()
+        pivot = lu[:, j, j]
+        info[(info == 0) & (pivot == 0)] = j + 1
+        lu[:, j + 1 :, j] /= np.where(pivot == 0, 1, pivot)[:, None]
+        lu[:, j + 1 :, j + 1 :] -= lu[:, j + 1 :, j, None] * lu[:, j, None, j + 1 :]
+    batch = shape[:-2]
+    return lu.reshape(shape), pivots.reshape(*batch, k), info.reshape(batch)
+
+
+def substitute(a: Any, b: Any, upper: bool, unit: bool) -> Any:
+    """X in triangular A X = B, batches broadcast; a zero on the diagonal gives inf or nan."""
+    n = a.shape[-1]
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    x = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])))
+    for i in range(n - 1, -1, -1) if upper else range(n):
+        if not unit:
+            x[..., i, :] /= a[..., i, i, None]
+        rest = slice(0, i) if upper else slice(i + 1, n)
+        x[..., rest, :] -= a[..., rest, i, None] * x[..., i, None, :]
+    return x
+
+
+def permuted(b: Any, pivots: Any, back: bool = False) -> Any:
+    """The rows of b (..., m, k) exchanged as the pivots (..., n) say, or exchanged back."""
+    batch = np.broadcast_shapes(pivots.shape[:-1], b.shape[:-2])
+    flat = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:]))).reshape(math.prod(batch), *b.shape[-2:])
+    rows = np.broadcast_to(pivots, (*batch, pivots.shape[-1])).reshape(len(flat), pivots.shape[-1]) - 1
+    every = np.arange(len(flat))
+    order = range(rows.shape[1])
+    for j in reversed(order) if back else order:
+        row = rows[:, j]
+        flat[every, j], flat[every, row] = flat[every, row], flat[every, j].copy()
+    return flat.reshape(*batch, *b.shape[-2:])
+
+
+def solve_kernel(a: Any, b: Any, left: bool, vector: bool) -> tuple[Any, Any]:
+    if vector:
+        b = b[..., None]
+    if not left:
+        a, b = a.swapaxes(-1, -2), b.swapaxes(-1, -2)
+    x, info = solve_checked(a, b)
+    if not left:
+        x = x.swapaxes(-1, -2)
+    return (x[..., 0] if vector else x), info
+
+
+def solve_checked(a: Any, b: Any) -> tuple[Any, Any]:
+    """X in A X = B and, for each matrix, 0 or the number of the zero pivot."""
+    try:
+        return np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        lu, pivots, info = eliminate(a)
+        return substitute(lu, substitute(lu, permuted(b, pivots), False, True), True, False), info
+
+
+def inverse_kernel(a: Any) -> tuple[Any, Any]:
+    try:
+        out, info = np.linalg.inv(a), np.zeros(a.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        out, info = solve_checked(a, np.eye(a.shape[-1], dtype=a.dtype))
+    # Column by column in memory, as LAPACK leaves it and as PyTorch's strides show it.
+    return out.swapaxes(-1, -2).copy().swapaxes(-1, -2), info
+
+
+def det_kernel(a: Any) -> Any:
+    if a.shape[-1] > SMALL:
+        return np.linalg.det(a)
+    lu, pivots, _ = eliminate(a)
+    swaps = np.count_nonzero(pivots != np.arange(1, a.shape[-1] + 1), axis=-1)
+    out = np.multiply.reduce(np.diagonal(lu, axis1=-2, axis2=-1), axis=-1)
+    return np.where(swaps % 2 == 1, -out, out)
+
+
+# ---- rules
+
+
+def inverse_grad(xp: Any, g: Any, inverse: Any) -> Any:
+    turned = transposed(xp, inverse)
+    return -xp.matmul(turned, xp.matmul(g, turned))
+
+
+def adjugate(xp: Any, a: Any) -> Any:
+    """The transposed cofactors, a polynomial in A (Faddeev-LeVerrier): finite and smooth for singular matrices too."""
+    n = a.shape[-1]
+    unit = constant(a, np.eye(n))
+    m = unit
+    for k in range(1, n):
+        am = xp.matmul(a, m)
+        m = am - xp.sum_dim(am * unit, (a.ndim - 2, a.ndim - 1), True) / k * unit
+    return m * (-1) ** (n - 1)
+
+
+def det_grad_of_arrays(xp: Any, g: Any, a: Any, out: Any) -> Any:
+    """As PyTorch has it outside of a recorded pass: zeros at a determinant of 0, for it solves A^T x = det(A) there."""
+    found = det_grad(xp, g, a, out)
+    one = (*a.shape[:-2], 1, 1)
+    nothing = np.where(np.signbit(out).reshape(one), found * 0, 0)
+    return np.where((out == 0).reshape(one), nothing, found).astype(a.dtype)
+
+
+def det_grad(xp: Any, g: Any, a: Any, out: Any) -> Any:
+    one = (*a.shape[:-2], 1, 1)
+    g = xp.reshape(g, one)
+    if state.planner is not None:  # a plan must not depend on the numbers
+        inverse = xp.reshape(out, one) * transposed(xp, xp.inv_ex(a)[0])
+        return g * xp.where(xp.reshape(out == 0, one), transposed(xp, adjugate(xp, a)), inverse)
+    if bool((out == 0).any()):
+        return 0.0 + g * transposed(xp, adjugate(xp, a))
+    return g * xp.reshape(out, one) * transposed(xp, xp.inv_ex(a)[0])
+
+
+def solve_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, left: bool, vector: bool) -> Any:
+    of_b = xp.solve_ex(transposed(xp, a), g[0], left, vector)[0]
+    if not wanted[0]:
+        return None, of_b
+    x, gb = (xp.unsqueeze(t, t.ndim) if vector else t for t in (out[0], of_b))
+    of_a = xp.matmul(gb, transposed(xp, x)) if left else xp.matmul(transposed(xp, x), gb)
+    return -of_a, of_b if wanted[1] else None
+
+
+matmul = op(
+    "matmul(self, other)",
+    "matmul",
+    node="BmmBackward0",
+    self=d("other", lambda xp, g, out, self, other: xp.matmul(g, transposed(xp, other))),
+    other=d("self", lambda xp, g, out, self, other: xp.matmul(transposed(xp, self), g)),
+)
+inv_ex = op(
+    "inv_ex(A)",
+    inverse_kernel,
+    node="LinalgInvExBackward0",
+    outputs=2,
+    differentiable=(0,),
+    A=d("out0", lambda xp, g, out, A: inverse_grad(xp, g[0], out[0])),
+)
+solve_ex = op(
+    "solve_ex(A, B; left, vector)",
+    solve_kernel,
+    node="LinalgSolveExBackward0",
+    outputs=2,
+    differentiable=(0,),
+    joint=d("A out0", solve_grad),
+)
+det = op(
+    "det(A)",
+    det_kernel,
+    node="LinalgDetBackward0",
+    A=d(
+        "A out",
+        lambda xp, g, out, A: det_grad_of_arrays(xp, g, A, out),
+        traced=lambda xp, g, out, A: det_grad(xp, g, A, out),
+    ),
+)
+slogdet = op(
+    "slogdet(A)",
+    lambda a: tuple(np.linalg.slogdet(a)),
+    node="LinalgSlogdetBackward0",
+    outputs=2,
+    A=d("A", lambda xp, g, out, A: xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(A)[0])),
+)
+
+
+# ---- the public names
+
+
+def singular(name: str, info: Any) -> LinAlgError:
+    batch, pivot = first_failure(info)
+    return LinAlgError(
+        f"{name}: {batch}The diagonal element {pivot} is zero, the inversion could not be completed because the input "
+        "matrix is singular."
+    )
+
+
+def inverse(name: str, a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
+    check_square("linalg.inv", a)
+    check_float("linalg.inv", a)
+    out, info = inv_ex(a)
+    if check_errors and state.planner is None and info.array.any():  # in a plan a singular matrix gives nan
+        raise singular(name, info.array)
+    return out, info
+
+
+@torch_function("inv", forms="l", renamed={"A": "input"})
+def inv(input: Tensor) -> Tensor:
+    """The inverse of square matrices (..., n, n); LinAlgError for a singular one (torch.linalg.inv)."""
+    return inverse("linalg.inv", input, True)[0]
+
+
+expose(inv, "inverse")
+
+
+@torch_function("inv_ex", forms="l", renamed={"A": "input"})
+def inv_and_info(input: Tensor, *, check_errors: bool = False) -> Any:
+    """(inverse, info): info is 0 or the number of the zero pivot (torch.linalg.inv_ex)."""
+    return result_type("linalg_inv_ex", "inverse", "info")(inverse("linalg.inv_ex", input, check_errors))
+
+
+@torch_function("det", forms="fml", renamed={"A": "input"})
+def determinant(input: Tensor) -> Tensor:
+    """The determinants of (..., n, n), shape (...) (torch.linalg.det)."""
+    check_square("linalg.det", input)
+    check_float("linalg.det", input)
+    return det(input)
+
+
+def sign_and_log(name: str, input: Tensor) -> Any:
+    check_square(name, input)
+    check_float(name, input)
+    return slogdet(input)
+
+
+@torch_function("slogdet", forms="l", renamed={"A": "input"})
+def linalg_slogdet(input: Tensor) -> Any:
+    """(sign, logabsdet) of the determinants (torch.linalg.slogdet)."""
+    return result_type("linalg_slogdet", "sign", "logabsdet")(sign_and_log("linalg.slogdet", input))
+
+
+@torch_function("slogdet")
+def old_slogdet(input: Tensor) -> Any:
+    """(sign, logabsdet) of the determinants (torch.slogdet)."""
+    return result_type("slogdet", "sign", "logabsdet")(sign_and_log("linalg.slogdet", input))
+
+
+@torch_function("logdet")
+def logdet(input: Tensor) -> Tensor:
+    """The logarithms of determinants, nan for a negative one (torch.logdet)."""
+    sign, logabs = sign_and_log("logdet", input)
+    nan = Tensor._wrap(np.asarray(math.nan, logabs.dtype.np))
+    return records["where"](sign == -1, nan, logabs)
+
+
+def check_solve(name: str, a: Tensor, b: Tensor, left: bool) -> bool:
+    """Whether b holds vectors; refuses shapes and dtypes that do not fit."""
+    check_square(name, a)
+    check_float(name, a)
+    if a.dtype is not b.dtype:
+        raise RuntimeError(
+            f"{name}: Expected A and B to have the same dtype, but found A of type {a.dtype.scalar_type} and B of type "
+            f"{b.dtype.scalar_type} instead"
+        )
+    vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
+    check_sizes(name, a, (*b.shape, 1) if vector else tuple(b.shape), left)
+    return vector
+
+
+def check_sizes(name: str, a: Tensor, shape: tuple[int, ...], left: bool) -> None:
+    if len(shape) < 2:
+        raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
+    if a.shape[-1] != (shape[-2] if left else shape[-1]):
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {equation} ({a.shape[-2]}x{a.shape[-1]} and "
+            f"{shape[-2]}x{shape[-1]})"
+        )
+
+
+def solved(name: str, a: Tensor, b: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+    vector = check_solve("linalg.solve", a, b, left)
+    x, info = solve_ex(a, b, left, vector)
+    if check_errors and state.planner is None and info.array.any():
+        batch, _ = first_failure(info.array)
+        raise LinAlgError(f"torch.{name}: {batch}The solver failed because the input matrix is singular.")
+    return x, info
+
+
+@torch_function("solve", forms="l", renamed={"A": "input", "B": "other"})
+def solve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
+    """X in input @ X = other (or X @ input, not `left`); vectors or matrices on the right side (torch.linalg.solve)."""
+    return solved("linalg.solve", input, other, left, True)[0]
+
+
+@torch_function("solve_ex", forms="l", renamed={"A": "input", "B": "other"})
+def solve_and_info(input: Tensor, other: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+    """(result, info) of solve without an error for singular matrices (torch.linalg.solve_ex)."""
+    return result_type("linalg_solve_ex", "result", "info")(solved("linalg.solve_ex", input, other, left, check_errors))
+
+
+@torch_function("tensorinv", forms="l")
+def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
+    """The inverse for tensordot over `ind` dims (torch.linalg.tensorinv)."""
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    first, last = tuple(input.shape[:ind]), tuple(input.shape[ind:])
+    n, m = math.prod(first), math.prod(last)
+    if n != m:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{m} != {n}"
+        )
+    return inv(input.reshape(n, m)).reshape((*last, *first))
+
+
+@torch_function("tensorsolve", forms="l", renamed={"B": "other"})
+def tensorsolve(input: Tensor, other: Tensor, dims: Any = None) -> Tensor:
+    """X in tensordot(input, X) = other, after moving `dims` of input to the end (torch.linalg.tensorsolve)."""
+    if dims is not None:
+        input = input.movedim(tuple(dims), tuple(range(input.ndim - len(dims), input.ndim)))
+    shape = tuple(input.shape[other.ndim :])
+    n, m = math.prod(shape), other.numel()
+    if math.prod(input.shape[: other.ndim]) != n:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {n} != {math.prod(input.shape[: other.ndim])}"
+        )
+    return solve(input.reshape(m, n), other.reshape(-1)).reshape(shape)

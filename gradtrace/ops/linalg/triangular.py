@@ -1,0 +1,248 @@
+"""Triangular systems and Cholesky factors."""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import NOT_GIVEN
+from gradtrace.ops.arguments import missing_arguments, torch_function
+from gradtrace.ops.linalg.matrix import transposed
+from gradtrace.ops.linalg.solve import LinAlgError, check_float, check_sizes, check_square, first_failure, substitute
+from gradtrace.ops.results import result_type
+
+# ---- kernels
+
+
+def solve_triangular_kernel(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
+    if left:
+        return substitute(a, b, upper, unit)
+    return substitute(a.swapaxes(-1, -2), b.swapaxes(-1, -2), not upper, unit).swapaxes(-1, -2)
+
+
+def cholesky_kernel(a: Any, upper: bool) -> tuple[Any, Any]:
+    """The factor, and 0 or the order of the first leading minor that is not positive."""
+    source = a.swapaxes(-1, -2) if upper else a
+    try:
+        out, info = np.linalg.cholesky(source), np.zeros(a.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        out, info = partial_cholesky(source)
+    return (out.swapaxes(-1, -2) if upper else out), info
+
+
+def partial_cholesky(a: Any) -> tuple[Any, Any]:
+    """Column by column up to the pivot that is not positive, which is left as it is."""
+    flat = np.tril(a).reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
+    info = np.zeros(len(flat), np.int32)
+    for b, m in enumerate(flat):
+        for j in range(m.shape[0]):
+            m[j, j] -= m[j, :j] @ m[j, :j]
+            if not m[j, j] > 0:
+                info[b] = j + 1
+                break
+            m[j, j] = np.sqrt(m[j, j])
+            m[j + 1 :, j] = (m[j + 1 :, j] - m[j + 1 :, :j] @ m[j, :j]) / m[j, j]
+    return flat.reshape(a.shape), info.reshape(a.shape[:-2])
+
+
+def cholesky_solve_kernel(b: Any, factor: Any, upper: bool) -> Any:
+    lower = factor.swapaxes(-1, -2) if upper else factor
+    return substitute(lower.swapaxes(-1, -2), substitute(lower, b, False, False), True, False)
+
+
+def cholesky_inverse_kernel(factor: Any, upper: bool) -> Any:
+    return cholesky_solve_kernel(np.eye(factor.shape[-1], dtype=factor.dtype), factor, upper)
+
+
+# ---- rules
+
+
+def solve_triangular_grad(
+    xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, upper: bool, left: bool, unit: bool
+) -> Any:
+    of_b = xp.solve_triangular(transposed(xp, a), g, not upper, left, unit)
+    if not wanted[0]:
+        return None, of_b
+    of_a = -(xp.matmul(of_b, transposed(xp, out)) if left else xp.matmul(transposed(xp, out), of_b))
+    off = 1 if unit else 0
+    of_a = xp.triu(of_a, off) if upper else xp.tril(of_a, -off)
+    return of_a, of_b if wanted[1] else None
+
+
+def cholesky_grad(xp: Any, g: Any, factor: Any, upper: bool) -> Any:
+    """Symmetric, though only one triangle of the matrix is read: it stands for both (as PyTorch's)."""
+    lower, g = (transposed(xp, factor), transposed(xp, g)) if upper else (factor, g)
+    half = xp.tril(xp.matmul(transposed(xp, lower), g), 0)
+    whole = half + transposed(xp, xp.tril(half, -1))
+    inner = xp.solve_triangular(transposed(xp, lower), whole, True, True, False)
+    return xp.solve_triangular(lower, inner, False, False, False) * 0.5
+
+
+def cholesky_inverse_grad(xp: Any, g: Any, out: Any, factor: Any, upper: bool) -> Any:
+    middle = xp.matmul(out, xp.matmul(g + transposed(xp, g), out))
+    return -(xp.matmul(factor, middle) if upper else xp.matmul(middle, factor))
+
+
+def cholesky_solve_grad(xp: Any, wanted: Any, g: Any, out: Any, b: Any, factor: Any, upper: bool) -> Any:
+    of_b = xp.cholesky_solve(g, factor, upper)
+    if not wanted[1]:
+        return of_b, None
+    middle = xp.matmul(of_b, transposed(xp, out))
+    middle = middle + transposed(xp, middle)
+    of_factor = -(xp.matmul(factor, middle) if upper else xp.matmul(middle, factor))
+    return of_b if wanted[0] else None, of_factor
+
+
+def triangular_solve_grad(
+    xp: Any, wanted: Any, g: Any, out: Any, b: Any, a: Any, upper: bool, transpose: bool, unit: bool
+) -> Any:
+    """The older form, whose second result is the matrix itself."""
+    of_b = of_a = None
+    if g[0] is not None:
+        source = transposed(xp, a) if transpose else a
+        of_a, of_b = solve_triangular_grad(xp, (True, True), g[0], out[0], source, b, upper != transpose, True, unit)
+        of_a = transposed(xp, of_a) if transpose else of_a
+    if g[1] is not None:
+        of_a = g[1] if of_a is None else of_a + g[1]
+    return of_b if wanted[0] else None, of_a if wanted[1] else None
+
+
+def old_triangular_kernel(b: Any, a: Any, upper: bool, transpose: bool, unit: bool) -> tuple[Any, Any]:
+    source = a.swapaxes(-1, -2) if transpose else a
+    return substitute(source, b, upper != transpose, unit), a.copy()
+
+
+solve_triangular_ = op(
+    "solve_triangular(A, B; upper, left, unitriangular)",
+    solve_triangular_kernel,
+    node="LinalgSolveTriangularBackward0",
+    lacks=("bi", "triangular_solve_cpu"),
+    joint=d("A out", solve_triangular_grad),
+)
+triangular_solve_ = op(
+    "triangular_solve(self, A; upper, transpose, unitriangular)",
+    old_triangular_kernel,
+    outputs=2,
+    missing="none",
+    node="TriangularSolveBackward0",
+    lacks=("bi", "triangular_solve_cpu"),
+    joint=d("A out0", triangular_solve_grad),
+)
+cholesky_ex_ = op(
+    "cholesky_ex(A; upper)",
+    cholesky_kernel,
+    node="LinalgCholeskyExBackward0",
+    outputs=2,
+    differentiable=(0,),
+    A=d("out0", lambda xp, g, out, A, upper: cholesky_grad(xp, g[0], out[0], upper)),
+)
+old_cholesky_ = op(
+    "cholesky(A; upper)",
+    lambda a, upper: cholesky_kernel(a, upper)[0],
+    node="CholeskyBackward0",
+    A=d("out", lambda xp, g, out, A, upper: cholesky_grad(xp, g, out, upper)),
+)
+cholesky_inverse_ = op(
+    "cholesky_inverse(self; upper)",
+    cholesky_inverse_kernel,
+    node="CholeskyInverseBackward0",
+    lacks=("bi", "cholesky_inverse_out_cpu"),
+    self=d("self out", lambda xp, g, out, self, upper: cholesky_inverse_grad(xp, g, out, self, upper)),
+)
+cholesky_solve_ = op(
+    "cholesky_solve(self, factor; upper)",
+    cholesky_solve_kernel,
+    node="CholeskySolveBackward0",
+    lacks=("bi", "cholesky_solve_cpu"),
+    joint=d("factor out", cholesky_solve_grad),
+)
+
+
+# ---- the public names
+
+
+@torch_function("solve_triangular", forms="l", renamed={"A": "input", "B": "other"})
+def linalg_solve_triangular(
+    input: Tensor, other: Tensor, *, upper: bool = NOT_GIVEN, left: bool = True, unitriangular: bool = False
+) -> Tensor:
+    """X in input @ X = other for triangular input; no error for a zero diagonal (torch.linalg.solve_triangular)."""
+    if upper is NOT_GIVEN:
+        raise missing_arguments("linalg_solve_triangular", ["upper"])
+    check_square("linalg.solve_triangular", input)
+    check_sizes("linalg.solve_triangular", input, tuple(other.shape), left)
+    return solve_triangular_(input, other, upper, left, unitriangular)
+
+
+@torch_function("triangular_solve", renamed={"A": "other", "b": "input"})
+def triangular_solve(
+    input: Tensor, other: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    """(solution, copy of the matrix) of other @ X = input (torch.triangular_solve, the older form)."""
+    for one, name in ((input, "b"), (other, "A")):
+        if one.ndim < 2:
+            raise RuntimeError(
+                f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {one.ndim} "
+                "dimensions instead"
+            )
+    pair = triangular_solve_(input, other, upper, transpose, unitriangular)
+    return result_type("triangular_solve", "solution", "cloned_coefficient")(pair)
+
+
+def not_positive(name: str, info: Any) -> LinAlgError:
+    batch, order = first_failure(info)
+    return LinAlgError(
+        f"{name}: {batch}The factorization could not be completed because the input is not positive-definite (the "
+        f"leading minor of order {order} is not positive-definite)."
+    )
+
+
+def factor_and_info(name: str, a: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+    check_square("linalg.cholesky", a)
+    check_float("linalg.cholesky", a)
+    factor, info = cholesky_ex_(a, upper)
+    if check_errors and info.array.any():
+        raise not_positive(name, info.array)
+    return factor, info
+
+
+@torch_function("cholesky", forms="l")
+def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
+    """L with L @ L.T = input, or its transpose; LinAlgError where not positive-definite (torch.linalg.cholesky)."""
+    return factor_and_info("linalg.cholesky", input, upper, True)[0]
+
+
+@torch_function("cholesky_ex", forms="l")
+def linalg_cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """(L, info): info is 0 or the order of the leading minor that is not positive (torch.linalg.cholesky_ex)."""
+    pair = factor_and_info("linalg.cholesky_ex", input, upper, check_errors)
+    return result_type("linalg_cholesky_ex", "L", "info")(pair)
+
+
+@torch_function("cholesky")
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """The Cholesky factor (torch.cholesky, the older form)."""
+    check_square("cholesky", input)
+    check_float("cholesky", input)
+    info = cholesky_kernel(input.array, upper)[1]
+    if info.any():
+        raise not_positive("cholesky", info)
+    return old_cholesky_(input, upper)
+
+
+@torch_function("cholesky_inverse", renamed={"L": "input"})
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of the matrix whose Cholesky factor is given (torch.cholesky_inverse)."""
+    check_square("cholesky_inverse", input)
+    return cholesky_inverse_(input, upper)
+
+
+@torch_function("cholesky_solve", renamed={"B": "input", "L": "input2"})
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """X in A @ X = input, for the Cholesky factor input2 of A (torch.cholesky_solve)."""
+    for one, name in ((input, "b"), (input2, "u")):
+        if one.ndim < 2:
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {one.ndim} dimensions instead")
+    return cholesky_solve_(input, input2, upper)

@@ -1,0 +1,435 @@
+"""Activations: torch.nn.functional's functions of one tensor, element by element.
+
+Conventions at the kinks are PyTorch's: relu6 and hardtanh give 0 at both bounds, leaky_relu, elu and prelu take the
+negative side at 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine.inplace import inplace as in_place
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.rounding import once
+from gradtrace.engine.select import select
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops import scalars
+from gradtrace.ops.api import check_dim, expose, not_a_tensor, public
+from gradtrace.ops.nn.activation_backward import CUBIC, KAPPA, ROOT_HALF
+from gradtrace.ops.pointwise.elementary import rectified
+from gradtrace.ops.pointwise.elementary import relu as relu_record
+
+exponential, expm1, log1p, tanh = once("exp"), once("expm1"), once("log1p"), once("tanh")
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+def gelu_kernel(x: Any, approximate: str) -> Any:
+    if approximate == "tanh":
+        return 0.5 * x * (1 + np.tanh(KAPPA * (x + CUBIC * x * x * x)))
+    from gradtrace.ops.special.error_functions import erf
+
+    return 0.5 * x * (1 + erf.kernel(x * ROOT_HALF))
+
+
+def gelu_of_float(x: float, approximate: str) -> float:
+    if approximate == "tanh":
+        return 0.5 * x * (1 + math.tanh(KAPPA * (x + CUBIC * x * x * x)))
+    return 0.5 * x * (1 + math.erf(x * ROOT_HALF))
+
+
+def softplus_kernel(x: Any, beta: float, threshold: float) -> Any:
+    scaled = x * beta
+    low = np.where(scaled > threshold, np.zeros_like(x), scaled)
+    return select(scaled > threshold, x, log1p(exponential(low)) / beta)
+
+
+def elu_kernel(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    return select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
+
+
+def silu_grad(xp: Any, g: Any, x: Any) -> Any:
+    s = xp.sigmoid(x)
+    return g * s * (x * (1 - s) + 1)
+
+
+def mish_grad(xp: Any, g: Any, x: Any, softplus: Any) -> Any:
+    t = xp.tanh(softplus)
+    return g * (t + x * xp.sigmoid(x) * (1 - t * t))
+
+
+def silu_kernel(x: Any) -> Any:
+    return x / (1 + exponential(-x))
+
+
+def glu_kernel(x: Any, dim: int) -> Any:
+    from gradtrace.ops.pointwise.elementary import sigmoid_kernel
+
+    a, b = np.split(x, 2, dim)
+    return a * sigmoid_kernel(b)
+
+
+def softshrink_kernel(x: Any, lambd: float) -> Any:
+    return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0)).astype(x.dtype)
+
+
+# ---- records; a rule is the backward operator of the same name (activation_backward.py)
+
+
+def back(name: str) -> Any:
+    """The rule that calls NAME_backward on the gradient and the input."""
+    return d("self", lambda xp, g, out, self, *numbers: getattr(xp, name)(g, self, *numbers))
+
+
+gelu_record = op(
+    "gelu(self; approximate)",
+    gelu_kernel,
+    scalar=gelu_of_float,
+    node="GeluBackward0",
+    lacks=("bi", "GeluKernelImpl"),
+    self=back("gelu_backward"),
+)
+silu_record = op(
+    "silu(self)",
+    silu_kernel,
+    scalar=scalars.silu,
+    node="SiluBackward0",
+    lacks=("bi", "silu_cpu"),
+    self=d("self", lambda xp, g, out, self: silu_grad(xp, g, self)),
+)
+softplus_record = op(
+    "softplus(self; beta, threshold)",
+    softplus_kernel,
+    scalar=scalars.softplus,
+    node="SoftplusBackward0",
+    lacks=("bi", "softplus_cpu"),
+    self=back("softplus_backward"),
+)
+mish_record = op(
+    "mish(self)",
+    lambda x: x * tanh(softplus_kernel(x, 1.0, 20.0)),
+    node="MishBackward0",
+    lacks=("bi", "mish_cpu"),
+    self=d(
+        "self",
+        lambda xp, g, out, self: mish_grad(xp, g, self, xp.softplus(self, 1.0, 20.0)),
+        lambda xp, g, out, self: mish_grad(xp, g, self, xp.log1p(xp.exp(self))),
+    ),
+)
+leaky_relu_record = op(
+    "leaky_relu(self; slope)",
+    lambda x, slope: select(x > 0, x, x * slope),
+    scalar=scalars.leaky_relu,
+    node="LeakyReluBackward0",
+    inplace_node="LeakyReluBackward1",
+    lacks=("bi", "leaky_relu_cpu"),
+    self=back("leaky_relu_backward"),
+)
+elu_record = op(
+    "elu(self; alpha, scale, input_scale)",
+    elu_kernel,
+    scalar=scalars.elu,
+    node="EluBackward0",
+    inplace_node="EluBackward1",
+    lacks=("bi", "elu_cpu"),
+    self=back("elu_backward"),
+)
+celu_record = op(
+    "celu(self; alpha)",
+    lambda x, alpha: elu_kernel(x, alpha, 1.0, 1 / alpha),
+    node="CeluBackward0",
+    inplace_node="CeluBackward1",
+    lacks=("bi", "elu_cpu"),
+    self=d("self", lambda xp, g, out, self, alpha: xp.elu_backward(g, self, alpha, 1.0, 1 / float(np.float32(alpha)))),
+)  # a float32 here in PyTorch, too
+hardtanh_record = op(
+    "hardtanh(self; low, high)",
+    lambda x, low, high: np.clip(x, low, high).astype(x.dtype),
+    node="HardtanhBackward0",
+    inplace_node="HardtanhBackward1",
+    lacks=("b", "Bool inputs not supported for hardtanh"),
+    self=back("hardtanh_backward"),
+)
+hardswish_record = op(
+    "hardswish(self)",
+    lambda x: (x * np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
+    node="HardswishBackward0",
+    lacks=("bi", "hardswish_cpu"),
+    self=back("hardswish_backward"),
+)
+hardsigmoid_record = op(
+    "hardsigmoid(self)",
+    lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
+    node="HardsigmoidBackward0",
+    lacks=("bi", "hardsigmoid_cpu"),
+    self=back("hardsigmoid_backward"),
+)
+logsigmoid_record = op(
+    "log_sigmoid(self)",
+    lambda x: np.minimum(x, 0) - log1p(exponential(-np.abs(x))),
+    scalar=scalars.log_sigmoid,
+    node="LogSigmoidBackward0",
+    lacks=("bi", "log_sigmoid_cpu"),
+    self=back("log_sigmoid_backward"),
+)
+prelu_record = op(
+    "prelu(self, weight)",
+    lambda x, w: select(x > 0, x, x * w),
+    node="PreluKernelBackward0",
+    lacks=("bi", "prelu_cpu"),
+    promote="arith",
+    self=d("self weight", lambda xp, g, out, self, weight: xp.prelu_input_backward(g, self, weight)),
+    weight=d("self weight", lambda xp, g, out, self, weight: xp.prelu_weight_backward(g, self, weight)),
+)
+threshold_record = op(
+    "threshold(self; threshold, value)",
+    lambda x, threshold, value: np.where(x <= threshold, np.asarray(value, x.dtype), x),
+    node="ThresholdBackward0",
+    inplace_node="ThresholdBackward1",
+    self=d("self", lambda xp, g, out, self, threshold, value: xp.threshold_backward(g, self, threshold)),
+)
+softshrink_record = op(
+    "softshrink(self; lambd)",
+    softshrink_kernel,
+    node="SoftshrinkBackward0",
+    lacks=("bi", "softshrink_check"),
+    self=back("softshrink_backward"),
+)
+hardshrink_record = op(
+    "hardshrink(self; lambd)",
+    lambda x, lambd: np.where((x >= -lambd) & (x <= lambd), np.zeros_like(x), x),
+    node="HardshrinkBackward0",
+    lacks=("bi", "hardshrink_cpu"),
+    self=back("hardshrink_backward"),
+)
+glu_record = op("glu(self; dim)", glu_kernel, node="GluBackward0", lacks=("bi", "glu_cpu"), self=back("glu_backward"))
+
+
+# ---- public names
+
+
+def apply(record: Op, input: Any, inplace: bool, *numbers: Any) -> Tensor:
+    """The record's result, in a new tensor or in the input itself."""
+    if not isinstance(input, Tensor):
+        raise not_a_tensor(record.name, "input", 1, input)
+    return in_place(record, input, *numbers) if inplace else record(input, *numbers)
+
+
+@public("relu", forms="n")
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """input where positive, else 0 (torch.nn.functional.relu)."""
+    return apply(relu_record, input, True) if inplace else rectified(input)
+
+
+@public("gelu", forms="n")
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
+    """x * Phi(x), or its tanh approximation (torch.nn.functional.gelu)."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return apply(gelu_record, input, False, approximate)
+
+
+@public("silu", forms="n")
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * sigmoid(x) (torch.nn.functional.silu)."""
+    return apply(silu_record, input, inplace)
+
+
+@public("mish", forms="n")
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * tanh(softplus(x)) (torch.nn.functional.mish)."""
+    return apply(mish_record, input, inplace)
+
+
+@public("softplus", forms="n")
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+    """log(1 + exp(beta x)) / beta, x itself where beta x > threshold (torch.nn.functional.softplus)."""
+    return apply(softplus_record, input, False, beta, threshold)
+
+
+@public("leaky_relu", forms="n")
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x where positive, else negative_slope * x (torch.nn.functional.leaky_relu)."""
+    return apply(leaky_relu_record, input, inplace, negative_slope)
+
+
+@public("elu", forms="n")
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where positive, else alpha (exp(x) - 1) (torch.nn.functional.elu)."""
+    return apply(elu_record, input, inplace, alpha, 1.0, 1.0)
+
+
+@public("selu", forms="fn")
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """elu with the constants that keep mean 0 and variance 1 (torch.nn.functional.selu)."""
+    return apply(elu_record, input, inplace, SELU_ALPHA, SELU_SCALE, 1.0)
+
+
+@public("celu", forms="fn")
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1)) (torch.nn.functional.celu)."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return apply(celu_record, input, inplace, alpha)
+
+
+@public("hardtanh", forms="n")
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """x kept between min_val and max_val (torch.nn.functional.hardtanh)."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return apply(hardtanh_record, input, inplace, min_val, max_val)
+
+
+@public("relu6", forms="n")
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """x kept between 0 and 6 (torch.nn.functional.relu6)."""
+    return apply(hardtanh_record, input, inplace, 0, 6)
+
+
+@public("hardswish", forms="n")
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x relu6(x + 3) / 6 (torch.nn.functional.hardswish)."""
+    return apply(hardswish_record, input, inplace)
+
+
+@public("hardsigmoid", forms="n")
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """relu6(x + 3) / 6 (torch.nn.functional.hardsigmoid)."""
+    return apply(hardsigmoid_record, input, inplace)
+
+
+@public("logsigmoid", forms="n")
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(x)) without overflow (torch.nn.functional.logsigmoid)."""
+    return apply(logsigmoid_record, input, False)
+
+
+@public("threshold", forms="fn")
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x where above the threshold, else value (torch.nn.functional.threshold)."""
+    return apply(threshold_record, input, inplace, threshold, value)
+
+
+@public("softshrink", forms="n")
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x moved towards 0 by lambd, 0 in between (torch.nn.functional.softshrink)."""
+    if lambd < 0:
+        most = np.finfo(input.dtype.np).max
+        raise RuntimeError(
+            f"lambda must be in range [0, {most:g}] for input dtype {input.dtype.scalar_type}, but found {lambd:g}"
+        )
+    return apply(softshrink_record, input, False, lambd)
+
+
+@public("hardshrink", forms="fmn")
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x outside of -lambd..lambd, else 0 (torch.nn.functional.hardshrink)."""
+    return apply(hardshrink_record, input, False, lambd)
+
+
+@public("softsign", forms="n")
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|) (torch.nn.functional.softsign)."""
+    return input / (input.abs() + 1)
+
+
+@public("tanhshrink", forms="n")
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x) (torch.nn.functional.tanhshrink)."""
+    return input - input.tanh()
+
+
+@public("glu", forms="n")
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along dim times the sigmoid of the second (torch.nn.functional.glu)."""
+    if input.ndim == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    wrapped = check_dim(dim, input.ndim)
+    if input.shape[wrapped] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {wrapped} is size {input.shape[wrapped]}")
+    return apply(glu_record, input, False, wrapped)
+
+
+@public("prelu", forms="fmn")
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where positive, else weight * x; one weight, or one for each channel, dim 1 (torch.nn.functional.prelu)."""
+    if weight.numel() != 1:
+        if input.ndim == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.ndim >= 2 else 1
+        if channels != weight.numel():
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and "
+                f"channel size = {channels}."
+            )
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype.scalar_type} and {weight.dtype.scalar_type}"
+        )
+    shape = (1, weight.numel(), *(1,) * (input.ndim - 2)) if input.ndim >= 2 else (1,) * input.ndim
+    return prelu_record(input, weight.reshape(shape) if tuple(weight.shape) != shape else weight)
+
+
+@public("rrelu", forms="fn")
+def rrelu(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """leaky_relu with a random slope for each element in training, the middle one else (torch.nn.functional.rrelu)."""
+    if not training:
+        return apply(rrelu_middle, input, inplace, (lower + upper) / 2)
+    from gradtrace.ops.random.generator import draw
+
+    slopes = np.where(input.array <= 0, draw(None).uniform(lower, upper, tuple(input.shape)), 1.0)
+    return apply(rrelu_record, input, inplace, slopes.astype(input.dtype.np))
+
+
+rrelu_record = op(
+    "rrelu(self; slopes)",
+    lambda x, slopes: x * slopes,
+    node="RreluWithNoiseBackward0",
+    inplace_node="RreluWithNoiseBackward1",
+    self=d("self", lambda xp, g, out, self, slopes: xp.rrelu_backward(g, self, slopes)),
+)
+rrelu_middle = op(
+    "rrelu_middle(self; slope)",
+    lambda x, slope: select(x > 0, x, x * slope),
+    node="RreluWithNoiseBackward0",
+    inplace_node="RreluWithNoiseBackward1",
+    lacks=("bi", "leaky_relu_cpu"),
+    self=back("rrelu_middle_backward"),
+)
+times_array = op(
+    "times_array(self; array)",
+    lambda x, array: x * array,
+    node="MulBackward0",
+    self=d("", lambda xp, g, out, self, array: xp.times_array(g, array)),
+)
+
+
+def _with_underscore(function: Any, *forms: str) -> None:
+    """F.NAME_ and where PyTorch has it torch.NAME_: the in-place form as a function of its own."""
+    name = function.__name__ + "_"
+
+    def call(input: Tensor, *args: Any, **options: Any) -> Tensor:
+        return function(input, *args, **options, inplace=True)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"In-place form of {function.__name__}."
+    expose(call, name, forms="".join(forms))
+
+
+for _function, _forms in (
+    (leaky_relu, "n"),
+    (elu, "n"),
+    (hardtanh, "n"),
+    (selu, "fn"),
+    (celu, "fn"),
+    (rrelu, "fn"),
+    (threshold, "fn"),
+):
+    _with_underscore(_function, _forms)
+expose(lambda input: apply(relu_record, input, True), "relu_", forms="fn")

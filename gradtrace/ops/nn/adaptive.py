@@ -1,0 +1,225 @@
+"""Adaptive pooling: as many windows as asked for, of about equal size; they may overlap by one.
+
+Window o of n inputs is floor(o n / out) .. ceil((o + 1) n / out). Over one dim the input is an image of height 1.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import expose, named
+from gradtrace.ops.nn.conv_arguments import lengths
+from gradtrace.ops.nn.correlate import wide
+from gradtrace.ops.nn.patches import Ints, size_of
+from gradtrace.ops.nn.pool import divided, flat, index_record
+from gradtrace.ops.nn.pool_arguments import check_tensor
+from gradtrace.ops.nn.pool_windows import Taps, adaptive, add_windows, dual, find_maxima, irregular, regular
+from gradtrace.ops.reduce.sums import mean_dim
+from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
+
+
+def taps_of(n: int, out: int) -> Taps:
+    """Evenly spaced windows as slices, which are faster, where they are so."""
+    if out and n % out == 0:
+        return regular(n, out, n // out, n // out, 0)
+    return irregular(*adaptive(n, out))
+
+
+def cells(sizes: Ints, outs: Ints) -> Any:
+    """How many numbers each window has."""
+    total = np.ones((), np.int64)
+    for n, out in zip(sizes, outs, strict=True):
+        starts, ends = adaptive(n, out)
+        total = total[..., None] * (ends - starts)
+    return total
+
+
+def average_kernel(a: Any, outs: Ints) -> Any:
+    sizes, total = a.shape[-len(outs) :], wide(a)
+    for i, out in enumerate(outs):
+        total = add_windows(total, a.ndim - len(outs) + i, out, taps_of(sizes[i], out))
+    return divided(total, cells(sizes, outs)).astype(a.dtype, copy=False)
+
+
+def average_back(g: Any, sizes: Ints) -> Any:
+    outs = g.shape[-len(sizes) :]
+    total = divided(wide(g), cells(sizes, outs))
+    for i, n in enumerate(sizes):
+        back = irregular(*dual(*adaptive(n, outs[i]), n))
+        total = add_windows(total, g.ndim - len(sizes) + i, n, back)
+    return total.astype(g.dtype, copy=False)
+
+
+def max_kernel(a: Any, outs: Ints) -> Any:
+    sizes, best = a.shape, a
+    index: Any = 0
+    for i in reversed(range(len(outs))):
+        dim = a.ndim - len(outs) + i
+        starts, _ = adaptive(sizes[dim], outs[i])
+        best, index = find_maxima(best, index, dim, size_of(sizes[dim + 1 :]), taps_of(sizes[dim], outs[i]), starts)
+    return best, index
+
+
+def average_record(n: int) -> Op:
+    name, node = f"adaptive_avg_pool{n}d", f"AdaptiveAvgPool{n}DBackward"
+    op(
+        f"{name}_back(g, self)",
+        lambda g, x: average_back(g, x.shape[-n:]),
+        node=node + "Backward0",
+        g=d("~g", lambda xp, gg, out, g, self: getattr(xp, name)(gg, tuple(g.shape[-n:]))),
+        self=d("self", flat),
+    )
+    return op(
+        f"{name}(self; sizes)",
+        average_kernel,
+        node=node + "0",
+        self=d("self", lambda xp, g, out, self, sizes: getattr(xp, name + "_back")(g, self)),
+    )
+
+
+averages = {n: average_record(n) for n in (2, 3)}
+maxima = {
+    n: index_record(f"adaptive_max_pool{n}d(self; sizes)", max_kernel, f"AdaptiveMaxPool{n}DBackward", n)
+    for n in (2, 3)
+}
+
+
+# ---- the public names
+
+
+def with_defaults(output_size: Any, input: Tensor) -> Any:
+    """The output size with the input's own sizes for None."""
+    if not isinstance(output_size, (tuple, list)):
+        return output_size
+    n = len(output_size)
+    if input.ndim <= n:
+        raise ValueError(f"Input dimension should be at least {n + 1}")
+    return [size if o is None else o for o, size in zip(output_size, input.shape[-n:], strict=True)]
+
+
+def checked(name: str, input: Tensor, output_size: Any, n: int) -> Ints:
+    """The output's sizes; RuntimeError where they or the input's shape do not suit."""
+    check_tensor(name, input)
+    average = "avg" in name
+    outs = lengths(name, "output_size", with_defaults(output_size, input), n, " (position 2)")
+    if len(outs) != n:
+        raise RuntimeError(f"{name}: output_size must be {n}")
+    if average and min(outs) < 0:
+        shown = f"{outs[0]}, {outs[1]}" + "".join(f",{o}" for o in outs[2:])
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received {{{shown}}}"
+        )
+    return outs
+
+
+def check_shape(name: str, input: Tensor, outs: Ints) -> None:
+    n, shape = len(outs), list(input.shape)
+    if input.ndim not in (n + 1, n + 2):
+        colon = "" if "avg" in name else ":"
+        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {shape}")
+    first = -n if "avg" in name else 1 if input.ndim == n + 2 else 0
+    for dim in range(first % input.ndim, input.ndim):
+        if not shape[dim]:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {shape} "
+                f"with dimension {dim} being empty"
+            )
+    if min(outs) < 0:
+        made = shape[:-n] + list(outs)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(outs)}: {made}")
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.scalar_type}'")
+
+
+def average(name: str, input: Tensor, outs: Ints) -> Tensor:
+    n = len(outs)
+    if outs == (1,) * n and input.ndim > n:  # PyTorch takes the mean then
+        if not input.is_floating_point():
+            raise RuntimeError(
+                "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+                f"Got: {input.dtype.scalar_type}"
+            )
+        return mean_dim(input, tuple(range(input.ndim - n, input.ndim)), True)
+    check_shape(name, input, outs)
+    return averages[n](input, outs)
+
+
+def one_length(name: str, input: Tensor, output_size: Any) -> int:
+    check_tensor(name, input)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {name})"
+        )
+    outs = lengths(name, "output_size", output_size, 1, " (position 2)")
+    if len(outs) != 1:
+        raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(outs)})")
+    return outs[0]
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of `output_size` windows over the last dim (torch.nn.functional.adaptive_avg_pool1d)."""
+    outs = (1, one_length("adaptive_avg_pool1d", input, output_size))
+    dim = input.ndim - 1
+    return squeeze_dim(average("adaptive_avg_pool2d", unsqueeze(input, dim), outs), dim)
+
+
+def both_maxima1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    outs = (1, one_length("adaptive_max_pool1d", input, output_size))
+    dim = input.ndim - 1
+    image = unsqueeze(input, dim)
+    check_shape("adaptive_max_pool2d", image, outs)
+    values, index = maxima[2](image, outs)
+    return squeeze_dim(values, dim), squeeze_dim(index, dim)
+
+
+def both_maxima(n: int) -> Any:
+    name = f"adaptive_max_pool{n}d"
+
+    def function(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+        outs = checked(name, input, output_size, n)
+        check_shape(name, input, outs)
+        return maxima[n](input, outs)
+
+    return function
+
+
+def _averages(n: int) -> Any:
+    name = f"adaptive_avg_pool{n}d"
+    return named(
+        lambda input, output_size: average(name, input, checked(name, input, output_size, n)),
+        name,
+        (
+            f"The means of output_size windows over the last {n} dims (torch.nn.functional.{name}).\n\n"
+            "input (N, C, *sizes) or (C, *sizes); None keeps a size."
+        ),
+    )
+
+
+def _expose_max(n: int, both: Any) -> None:
+    name = f"adaptive_max_pool{n}d"
+    doc = (
+        f"The maxima of output_size windows over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
+        "With return_indices also where they are, flat within the plane."
+    )
+
+    def function(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        found = both(input, output_size)
+        return found if return_indices else found[0]
+
+    def with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        return both(input, output_size)
+
+    record = maxima[max(n, 2)]
+    expose(named(function, name, doc), forms="n", record=record)
+    expose(named(with_indices, name + "_with_indices", doc), forms="n", record=record)
+    if n == 1:
+        expose(named(both, name, doc), forms="f", record=record)
+
+
+expose(adaptive_avg_pool1d, forms="fn", record=averages[2])
+for _n, _both in ((1, both_maxima1d), (2, both_maxima(2)), (3, both_maxima(3))):
+    _expose_max(_n, _both)
+adaptive_avg_pools = {1: adaptive_avg_pool1d} | {n: expose(_averages(n), forms="n", record=averages[n]) for n in (2, 3)}

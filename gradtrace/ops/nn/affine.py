@@ -1,0 +1,67 @@
+"""affine_grid: where the points of an image go under affine maps, as grid_sample takes them."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import expose
+from gradtrace.ops.nn.grid_arguments import check_affine, corners_or_warn
+from gradtrace.ops.nn.patches import Ints, size_of
+
+
+def base(sizes: Ints, corners: bool, dtype: Any) -> Any:
+    """The points of a grid over -1 .. 1 as rows (x, y, ..., 1)."""
+    lines = []
+    for size in sizes:
+        line = np.linspace(-1, 1, size) if size > 1 else np.zeros(size)
+        lines.append(line if corners or size < 2 else line * ((size - 1) / size))
+    mesh = np.meshgrid(*lines, indexing="ij")
+    return np.stack([m.reshape(-1) for m in reversed(mesh)] + [np.ones(size_of(sizes))], 1).astype(dtype)
+
+
+affine_grid_ = op(
+    "affine_grid(theta; sizes, corners)",
+    lambda theta, sizes, corners: np.matmul(base(sizes, corners, theta.dtype), theta.swapaxes(1, 2)).reshape(
+        len(theta), *sizes, len(sizes)
+    ),
+    node="AffineGridGeneratorBackward0",
+    theta=d("", lambda xp, g, out, theta, sizes, corners: xp.affine_grid_back(g, sizes, corners)),
+)
+affine_grid_back = op(
+    "affine_grid_back(g; sizes, corners)",
+    lambda g, sizes, corners: np.matmul(
+        g.reshape(len(g), -1, len(sizes)).swapaxes(1, 2), base(sizes, corners, g.dtype)
+    ),
+    node="BmmBackward0",
+    g=d("", lambda xp, gg, out, g, sizes, corners: xp.affine_grid(gg, sizes, corners)),
+)
+
+
+# ---- the public names
+
+
+def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
+    """Where the points of images of `size` go under N affine maps, (N, H, W, 2) from (N, 2, 3) (F.affine_grid).
+
+    Maps of 3 dims likewise. ValueError or NotImplementedError where theta does not suit the size.
+    """
+    corners = corners_or_warn(align_corners)
+    check_affine(theta, size, corners)
+    return generated(theta, size, corners)
+
+
+def generated(theta: Tensor, size: Any, align_corners: bool) -> Tensor:
+    """torch.affine_grid_generator."""
+    n, dims = size[0], len(size) - 2
+    if theta.shape[0] != n:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {dims + 1}] but got: "
+            f"[{theta.shape[0]}, {dims + 1}]."
+        )
+    return affine_grid_(theta, tuple(size[2:]), align_corners)
+
+
+expose(affine_grid, forms="n", record=affine_grid_)
+expose(generated, "affine_grid_generator", forms="f", record=affine_grid_)

@@ -1,0 +1,120 @@
+"""Binary cross entropy, of probabilities and of logits."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.broadcast import broadcast
+from gradtrace.engine.lazy import np
+from gradtrace.engine.rounding import once
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import public
+from gradtrace.ops.nn.loss import loss_op, reduction_named
+from gradtrace.ops.nn.loss_arguments import check_broadcasts, check_castable, check_has_size, check_same_dtype
+
+TINY = 9.999999960041972e-13  # 1e-12 as PyTorch has it, a float32
+
+
+def log_sigmoid(x: Any) -> Any:
+    return np.minimum(x, 0) - once("log1p")(once("exp")(-np.abs(x)))
+
+
+bce = loss_op(
+    "binary_cross_entropy(self, target)",
+    lambda x, t: (t - 1) * np.maximum(np.log1p(-x), -100) - t * np.maximum(np.log(x), -100),
+    "BinaryCrossEntropyBackward0",
+    "self target",
+    "binary_cross_entropy",
+    "BinaryCrossEntropyBackwardBackward0",
+    self=lambda xp, g, n, self, target: g * (self - target) / xp.clamp_min((1 - self) * self, TINY) / n,
+    target=lambda xp, g, n, self, target: -xp.logit(self, None) * g / n,
+)
+bce_logits = loss_op(
+    "binary_cross_entropy_with_logits(self, target)",
+    lambda x, t: (1 - t) * x - log_sigmoid(x),
+    "BinaryCrossEntropyWithLogitsBackward0",
+    "self target",
+    "log_sigmoid_cpu",
+    self=lambda xp, g, n, self, target: divided((xp.sigmoid(self) - target) * g, n),
+    target=lambda xp, g, n, self, target: divided(-self * g, n),
+)
+bce_pos_weight = loss_op(
+    "binary_cross_entropy_with_pos_weight(self, target, pos_weight)",
+    lambda x, t, p: (1 - t) * x - (1 + (p - 1) * t) * log_sigmoid(x),
+    "BinaryCrossEntropyWithLogitsBackward0",
+    "self target pos_weight",
+    "log_sigmoid_cpu",
+    self=lambda xp, g, n, self, target, pos_weight: divided(pos_weight_slope(xp, self, target, pos_weight) * g, n),
+    target=lambda xp, g, n, self, target, pos_weight: divided(((1 - pos_weight) * xp.log_sigmoid(self) - self) * g, n),
+)
+
+
+def divided(x: Any, n: float) -> Any:
+    """x / n; a sum's gradient has no division in its graph."""
+    return x if n == 1 else x / n
+
+
+def pos_weight_slope(xp: Any, x: Any, target: Any, pos_weight: Any) -> Any:
+    weighted = pos_weight * target
+    return (weighted + 1 - target) * xp.sigmoid(x) - weighted
+
+
+def check_logits(input: Tensor, target: Tensor) -> None:
+    """The dtypes as PyTorch's steps refuse them; a target of ints is multiplied in place there."""
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{input.dtype.scalar_type}'")
+    check_castable(target, input)
+
+
+@public("binary_cross_entropy", forms="n")
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-(t log x + (1 - t) log(1 - x)), each log at least -100 (torch.nn.functional.binary_cross_entropy)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    check_has_size(target, input)
+    if tuple(target.shape) != tuple(input.shape):
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    check_same_dtype(input, target)
+    if weight is not None:
+        check_broadcasts(weight.shape, input.shape)
+    for name, tensor in (("input", input), ("target", target)):
+        x = tensor.array
+        if input.is_floating_point() and x.size and not bool(((x >= 0) & (x <= 1)).all()):
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+    return bce(input, target, None if weight is None else weight.array, reduction)
+
+
+@public("binary_cross_entropy_with_logits", forms="n")
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Binary cross entropy of sigmoid(input) without overflow.
+
+    See torch.nn.functional.binary_cross_entropy_with_logits; `pos_weight` weighs the positive class.
+    """
+    reduction = reduction_named(reduction, size_average, reduce)
+    check_has_size(target, input)
+    if tuple(target.shape) != tuple(input.shape):
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    check_logits(input, target)
+    for first, second in ((pos_weight, target), (input, weight)):
+        if first is not None and second is not None:
+            broadcast(tuple(first.shape), tuple(second.shape))
+    raw = None if weight is None else weight.array
+    if pos_weight is None:
+        return bce_logits(input, target, raw, reduction)
+    return bce_pos_weight(input, target, pos_weight, raw, reduction)

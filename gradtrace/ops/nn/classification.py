@@ -1,0 +1,205 @@
+"""Losses of classifiers over class indices or probabilities: nll_loss and cross_entropy."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import public
+from gradtrace.ops.nn.loss import reduction_named
+from gradtrace.ops.nn.loss_arguments import check_class_weight, check_targets, check_tensors
+from gradtrace.ops.numbers import div_number
+
+# ---- negative log likelihood
+
+
+def picked(target: Any, ignore: int) -> tuple[Any, Any]:
+    """Where each target's class stands in an input of shape (N, C, ...), and which targets count."""
+    valid = target != ignore
+    index = np.where(valid, target, 0)
+    places = list(np.indices(target.shape))
+    return (places[0], index, *places[1:]), valid
+
+
+def class_weights(x: Any, target: Any, weight: Any, ignore: int) -> tuple[Any, Any]:
+    index, valid = picked(target, ignore)
+    w = np.ones(target.shape, x.dtype) if weight is None else weight[index[1]]
+    return index, np.where(valid, w, 0).astype(x.dtype)
+
+
+def nll_kernel(x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+    if x.ndim == 1:
+        return nll_kernel(x[None], target.reshape(1), weight, "sum" if reduction == "none" else reduction, ignore)
+    if is_plain(x, target, weight, ignore):
+        each = -x[np.arange(target.size), target]
+        if reduction == "none":
+            return each
+        total = np.add.reduce(each)
+        return total if reduction == "sum" else total / x.dtype.type(target.size)
+    index, w = class_weights(x, target, weight, ignore)
+    each = np.where(w == 0, np.zeros_like(w), -x[index] * w) if weight is None else -x[index] * w
+    if reduction == "none":
+        return each
+    total = each.sum(dtype=x.dtype)
+    return total if reduction == "sum" else total / w.sum(dtype=x.dtype)
+
+
+def nll_factor(x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+    """The derivative of each loss (or of their sum or mean) with respect to x, an array of its shape."""
+    if x.ndim == 1:
+        return nll_factor(x[None], target.reshape(1), weight, reduction, ignore)[0]
+    index, w = class_weights(x, target, weight, ignore)
+    out = np.zeros(x.shape, x.dtype)
+    total = w.sum(dtype=x.dtype)
+    out[index] = 0 - w if reduction != "mean" else 0 - w / (total if total != 0 else 1)  # no -0
+    return out
+
+
+def is_plain(x: Any, target: Any, weight: Any, ignore: int) -> bool:
+    """Rows of classes, each counting the same: the common case, which takes a few numpy calls."""
+    if weight is not None or x.ndim != 2 or not target.size or x.dtype.itemsize == 2:
+        return False
+    return not (target == ignore).any()
+
+
+def nll_grad(g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+    if is_plain(x, target, weight, ignore):
+        out = np.zeros(x.shape, x.dtype)
+        one = x.dtype.type(1)
+        rate = -one / x.dtype.type(target.size) if reduction == "mean" else -one
+        out[np.arange(target.size), target] = g * rate
+        return out
+    factor = nll_factor(x, target, weight, reduction, ignore)
+    return (g[:, None] if reduction == "none" and x.ndim > 1 else g) * factor
+
+
+def nll_again(xp: Any, gg: Any, like: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+    """The gradient of nll_grad, which is linear, with respect to its g."""
+    products = xp.times_array(gg, nll_factor(np.empty(like.shape, like.dtype), target, weight, reduction, ignore))
+    return xp.sum_dim(products, (1,)) if reduction == "none" and len(gg.shape) > 1 else xp.sum(products)
+
+
+def _nll(name: str, node: str) -> Any:
+    again = f"{name}_backward"
+    op(
+        f"{again}(g, self; target, weight, reduction, ignore)",
+        nll_grad,
+        node=f"{node[:-1]}Backward0",
+        g=d("~self", lambda xp, gg, out, g, self, *rest: nll_again(xp, gg, self, *rest)),
+        self=d("", zeros),
+    )
+    return op(
+        f"{name}(self; target, weight, reduction, ignore)",
+        nll_kernel,
+        node=node,
+        self=d("self", lambda xp, g, out, self, *rest: getattr(xp, again)(g, self, *rest)),
+    )
+
+
+def zeros(xp: Any, g: Any, *_: Any) -> Any:
+    return xp.zeros_like(g)
+
+
+nll_record = _nll("nll_loss", "NllLossBackward0")
+nll2d_record = _nll("nll_loss2d", "NllLoss2DBackward0")
+
+
+@public("nll_loss", forms="n")
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log likelihood of classes (torch.nn.functional.nll_loss).
+
+    `input` has shape (C), (N, C) or (N, C, d1, ...), `target` the same without C, of class indices.
+    """
+    reduction = reduction_named(reduction, size_average, reduce)
+    check_tensors("nll_loss_nd", input=input, target=target)
+    check_targets(input, target, weight, ignore_index)
+    record = nll_record if input.ndim <= 2 else nll2d_record
+    shape = tuple(target.shape)
+    if input.ndim not in (1, 2, 4):
+        # As PyTorch: whatever has more than (N, C) is brought to (N, C, H, W) first.
+        n, c = input.shape[0], input.shape[1]
+        input = input.reshape(n, c, 1, -1) if input.numel() else input
+        target = target.reshape(n, 1, -1)
+    w = None if weight is None else weight.array
+    found = record(input, target.array, w, reduction, ignore_index)
+    return found.view(*shape) if reduction == "none" and tuple(found.shape) != shape and input.ndim > 1 else found
+
+
+@public("cross_entropy", forms="n")
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Cross entropy of logits and class indices or class probabilities (torch.nn.functional.cross_entropy).
+
+    `input` has shape (C), (N, C) or (N, C, d1, ...); `target` is its shape without C (indices) or with it (floats).
+    """
+    reduction = reduction_named(reduction, size_average, reduce)
+    check_tensors("cross_entropy_loss", input=input, target=target)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+    dim = 0 if input.ndim == 1 else 1
+    if tuple(target.shape) == tuple(input.shape):
+        check_probabilities(target, ignore_index)
+        check_class_weight(weight, input.shape[dim], "cross_entropy: ")
+        return probabilities(input.log_softmax(dim), target, weight, reduction, label_smoothing, dim)
+    logs = input.log_softmax(dim)
+    if label_smoothing:
+        return smoothed(logs, target, weight, reduction, ignore_index, label_smoothing, dim)
+    return nll_loss(logs, target, weight, None, ignore_index, None, reduction)
+
+
+def check_probabilities(target: Tensor, ignore: int) -> None:
+    if not target.is_floating_point():
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_type}"
+        )
+    if ignore >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+
+
+def probabilities(logs: Any, target: Any, weight: Any, reduction: str, smoothing: float, dim: int) -> Tensor:
+    classes = logs.shape[dim]
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / classes
+    product = logs * target
+    if weight is not None:
+        product = product * weight.reshape(*(classes if i == dim else 1 for i in range(logs.ndim)))
+    if reduction == "none":
+        return -product.sum(dim)
+    total = -product.sum()
+    return div_number(total, logs.numel() / classes) if reduction == "mean" else total
+
+
+def smoothed(logs: Any, target: Any, weight: Any, reduction: str, ignore: int, smoothing: float, dim: int) -> Tensor:
+    """(1 - smoothing) of the loss of the target plus smoothing / C of the loss of each class."""
+    classes = logs.shape[dim]
+    hard = nll_loss(logs, target, weight, None, ignore, None, reduction)
+    weights = None if weight is None else weight.reshape(*(classes if i == dim else 1 for i in range(logs.ndim)))
+    every = -(logs if weights is None else logs * weights).sum(dim)
+    ignored = target == ignore
+    every = every.masked_fill(ignored, 0.0)
+    if reduction == "sum":
+        every = every.sum()
+    elif reduction == "mean":
+        if weight is None:
+            every = every.sum() / float((~ignored).sum().item())
+        else:
+            used = weight.array[np.where(ignored.array, 0, target.array)]
+            every = every.sum() / float(np.where(ignored.array, 0, used).sum())
+    return hard * (1 - smoothing) + every * (smoothing / classes)

@@ -1,0 +1,84 @@
+"""The three sums of products behind convolution, each linear in both of its arrays, each a derivative of the others:
+
+    slide(input, weight) -> output       spread_back(output, weight) -> input       weigh(output, input) -> weight
+
+input is (N, C, *sizes), weight (O, C / groups, *kernel), output (N, O, *out). They work on blocks of the batch, as
+matrix products of the patches. Half precision is computed in float32.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.state import state
+from gradtrace.ops.nn.patches import (
+    Ints,
+    add_patches,
+    blocks,
+    grouped_columns,
+    grouped_rows,
+    inside,
+    padded,
+    padded_sizes,
+    patches,
+    size_of,
+)
+
+
+def wide(a: Any) -> Any:
+    return a.astype(np.float32) if a.dtype == np.float16 else a
+
+
+def spend(w: Any, windows: int) -> None:
+    """The budget's share: each weight is multiplied once for each window of each sample."""
+    if state.spend is not None:
+        state.spend(2 * size_of(w) * windows)
+
+
+def slide(x: Any, w: Any, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
+    """The correlation of x with w, `out` windows along each dim."""
+    spend(w.shape, len(x) * size_of(out))
+    dtype, x, w = x.dtype, wide(x), wide(w)
+    result = np.empty((x.shape[0], w.shape[0], *out), x.dtype)
+    if not result.size or not w.size:
+        return np.zeros(result.shape, dtype)
+    kernel = w.shape[2:]
+    view = patches(padded(x, padding), kernel, stride, dilation, out)
+    rows = w.reshape(groups, w.shape[0] // groups, -1)
+    for part in blocks(len(x), x.shape[1] * size_of(kernel) * size_of(out)):
+        columns = grouped_columns(view[part], groups)
+        n = part.stop - part.start
+        if n == 1:
+            np.matmul(rows, columns, out=result[part].reshape(groups, rows.shape[1], -1))
+        else:
+            np.moveaxis(result[part], 0, 1)[...] = np.matmul(rows, columns).reshape(w.shape[0], n, *out)
+    return result.astype(dtype, copy=False)
+
+
+def spread_back(g: Any, w: Any, sizes: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
+    """Each number of g times the weights, added where its window lies among `sizes`."""
+    spend(w.shape, len(g) * size_of(g.shape[2:]))
+    dtype, g, w = g.dtype, wide(g), wide(w)
+    channels, kernel, out = w.shape[1] * groups, w.shape[2:], g.shape[2:]
+    result = np.zeros((g.shape[0], channels, *padded_sizes(sizes, padding)), g.dtype)
+    if g.size and w.size:
+        columns = w.reshape(groups, w.shape[0] // groups, -1).swapaxes(1, 2)
+        for part in blocks(len(g), channels * size_of(kernel) * size_of(out)):
+            rows = grouped_rows(g[part], groups)
+            spread = np.matmul(columns, rows).reshape(channels, *kernel, part.stop - part.start, *out)
+            add_patches(np.moveaxis(spread, 1 + len(kernel), 0), result[part], stride, dilation)
+    return np.ascontiguousarray(inside(result, padding)).astype(dtype, copy=False)
+
+
+def weigh(g: Any, x: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
+    """For each weight, the sum of what it met in x times the number of g it went to."""
+    spend((g.shape[1], x.shape[1] // groups, *kernel), len(x) * size_of(g.shape[2:]))
+    dtype, g, x = g.dtype, wide(g), wide(x)
+    channels, out = x.shape[1] // groups, g.shape[2:]
+    result = np.zeros((groups, g.shape[1] // groups, channels * size_of(kernel)), g.dtype)
+    if g.size and x.size:
+        view = patches(padded(x, padding), kernel, stride, dilation, out)
+        for part in blocks(len(x), x.shape[1] * size_of(kernel) * size_of(out)):
+            columns = grouped_columns(view[part], groups).swapaxes(1, 2)
+            result += np.matmul(grouped_rows(g[part], groups), columns)
+    return result.reshape(g.shape[1], channels, *kernel).astype(dtype, copy=False)

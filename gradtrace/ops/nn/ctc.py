@@ -1,0 +1,184 @@
+"""Connectionist temporal classification: the loss of a sequence of labels without alignment.
+
+Graves et al., "Connectionist Temporal Classification", 2006: the labels with blanks between them are the states of a
+chain, and the likelihood is the sum over all paths, by the forward and backward recurrences in logarithms. The gradient
+is PyTorch's: exp(log_probs) minus the states' shares, right for log_probs that are a log_softmax.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import functional, public
+from gradtrace.ops.nn.loss import reduction_named
+from gradtrace.ops.pointwise.arithmetic import where
+
+REDUCTIONS = ("none", "mean", "sum")
+PLACE = "(while checking arguments for ctc_loss_allocate_outputs)"
+Rows = tuple[tuple[int, ...], ...]
+
+
+def chain(labels: Any, blank: int) -> tuple[Any, Any]:
+    """The states: labels with blanks around each; and where a path may come from two states before."""
+    states = np.full(2 * len(labels) + 1, blank)
+    states[1::2] = labels
+    skips = np.zeros(len(states), bool)
+    skips[2:] = states[2:] != states[:-2]
+    return states, skips
+
+
+def step(paths: Any, skips: Any) -> Any:
+    """The log of what arrives at each state from itself, from the one before and from the second before."""
+    moved = np.full_like(paths, -np.inf)
+    moved[1:] = paths[:-1]
+    jumped = np.full_like(paths, -np.inf)
+    jumped[2:] = paths[:-2]
+    return np.logaddexp(np.logaddexp(paths, moved), np.where(skips, jumped, -np.inf))
+
+
+def forward(emitted: Any, skips: Any) -> Any:
+    """The log of all paths' weights up to each time and state; `emitted` (T, states) holds their log probabilities."""
+    found = np.full_like(emitted, -np.inf)
+    found[0, :2] = emitted[0, :2]
+    for t in range(1, len(emitted)):
+        found[t] = step(found[t - 1], skips) + emitted[t]
+    return found
+
+
+def likelihood(paths: Any) -> float:
+    return float(np.logaddexp.reduce(paths[-1, -2:]))
+
+
+def negative_logs(log_probs: Any, labels: Rows, lengths: tuple[int, ...], blank: int) -> Any:
+    found = np.full(len(lengths), np.inf)
+    for n, (row, length) in enumerate(zip(labels, lengths, strict=True)):
+        states, skips = chain(row, blank)
+        if length:
+            found[n] = -likelihood(forward(log_probs[:length, n, states].astype(np.float64), skips))
+        elif not row:
+            found[n] = -0.0
+    return found.astype(log_probs.dtype)
+
+
+def slopes(g: Any, log_probs: Any, labels: Rows, lengths: tuple[int, ...], blank: int, zero_infinity: bool) -> Any:
+    out = np.zeros_like(log_probs)
+    for n, (row, length) in enumerate(zip(labels, lengths, strict=True)):
+        if not length:
+            continue
+        states, skips = chain(row, blank)
+        logs = log_probs[:length, n].astype(np.float64)
+        emitted = logs[:, states]
+        paths = forward(emitted, skips)
+        total = likelihood(paths)
+        if zero_infinity and total == -np.inf:
+            continue
+        # Backwards the chain is the same read from its end, where a skip enters at its other end.
+        later = forward(emitted[::-1, ::-1], np.concatenate([skips, [False, False]])[:1:-1])[::-1, ::-1]
+        shares = np.full_like(logs, -np.inf)
+        for s, state in enumerate(states):
+            shares[:, state] = np.logaddexp(shares[:, state], paths[:, s] + later[:, s])
+        out[:length, n] = (np.exp(logs) - np.exp(shares - total - logs)) * float(g[n])
+    return out
+
+
+ctc_backward = op("_ctc_loss_backward(g, log_probs; labels, lengths, blank, zero_infinity)", slopes, undefined=True)
+ctc = op(
+    "_ctc_loss(log_probs; labels, lengths, blank, zero_infinity)",
+    lambda x, labels, lengths, blank, zero_infinity: negative_logs(x, labels, lengths, blank),
+    node="CtcLossBackward0",
+    lacks=("bi", "ctc_loss_cpu"),
+    log_probs=d("log_probs", lambda xp, g, out, log_probs, *how: xp._ctc_loss_backward(g, log_probs, *how)),
+)
+
+
+def as_lengths(name: str, value: Any, batch: int) -> tuple[int, ...]:
+    if isinstance(value, Tensor):
+        if value.dtype.is_floating_point or value.dtype.name == "bool":
+            raise RuntimeError(f"{name} must be integral")
+        value = value.array.reshape(-1).tolist()
+    found = tuple(int(v) for v in ((value,) if isinstance(value, int) else value))
+    if len(found) != batch:
+        raise RuntimeError(f"{name} must be of size batch_size")
+    for one in found:
+        if one < 0:
+            raise RuntimeError(f"Expected {name} to have value at least 0, but got value {one} {PLACE}")
+    return found
+
+
+def as_labels(targets: Any, lengths: tuple[int, ...], classes: int) -> Rows:
+    """Each sample's labels, from rows (N, S) or all behind each other."""
+    if targets.ndim == 1:
+        if len(targets) != sum(lengths):
+            raise RuntimeError(
+                f"Expected tensor to have size {sum(lengths)} at dimension 0, but got size "
+                f"{len(targets)} for argument #2 'targets' {PLACE}"
+            )
+        ends = np.cumsum(lengths)
+        rows = [targets[end - n : end] for end, n in zip(ends, lengths, strict=True)]
+    else:
+        if targets.shape[1] < max(lengths, default=0):
+            raise RuntimeError(
+                f"Expected tensor to have size at least {max(lengths)} at dimension 1, but got size "
+                f"{targets.shape[1]} for argument #2 'targets' {PLACE}"
+            )
+        rows = [targets[i, :n] for i, n in enumerate(lengths)]
+    labels = tuple(tuple(int(v) for v in row) for row in rows)
+    for one in (v for row in labels for v in row):
+        if not 0 <= one < classes:
+            raise RuntimeError(f"ctc_loss: a target is {one}, but log_probs has classes 0 to {classes - 1}")
+    return labels
+
+
+@public("ctc_loss", forms="f")
+def ctc_of_torch(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = 0,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """As nn.functional.ctc_loss, the reduction being 0 for none, 1 for the mean, 2 for the sum (torch.ctc_loss)."""
+    return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, REDUCTIONS[reduction], zero_infinity)
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """The negative log likelihood of label sequences (torch.nn.functional.ctc_loss).
+
+    log_probs (T, N, C) or (T, C), a log_softmax; targets (N, S), (S), or all samples' labels in one row; the mean
+    divides each loss by its target's length first. RuntimeError for lengths and labels that do not fit.
+    """
+    reduction = reduction_named(reduction)
+    batched = log_probs.ndim == 3
+    logs = log_probs if batched else log_probs.unsqueeze(1)
+    steps, batch, classes = logs.shape
+    if not 0 <= blank < classes:
+        raise RuntimeError("blank must be in label range")
+    lengths = as_lengths("input_lengths", input_lengths, batch)
+    sizes = as_lengths("target_lengths", target_lengths, batch)
+    for one in lengths:
+        if one > steps:
+            raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {one} {PLACE}")
+    labels = as_labels(targets.array if batched else targets.array.reshape(1, -1), sizes, classes)
+    found = ctc(logs, labels, lengths, blank, zero_infinity)
+    if zero_infinity:
+        found = where(found == np.inf, Tensor._wrap(np.zeros((), found.dtype.np)), found)
+    if reduction == "mean":
+        return (found / Tensor._wrap(np.maximum(sizes, 1).astype(found.dtype.np))).mean()
+    if reduction == "sum":
+        return found.sum()
+    return found if batched else found.squeeze(0)
+
+
+functional["ctc_loss"] = ctc_loss

@@ -1,0 +1,204 @@
+"""Distances and similarities of vectors, and the losses made of them."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.engine import dtypes
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.fused import not_differentiable
+from gradtrace.ops.linalg.vector_norm import distance_grad, norm_grad, norm_kernel
+from gradtrace.ops.nn.loss import reduced, reduction_named
+from gradtrace.ops.numbers import add_number
+from gradtrace.ops.pointwise.arithmetic import number_minus
+from gradtrace.ops.shape.expansion import broadcast_tensors
+
+norm_of = op(
+    "norm_of(self; p, dims, keepdim)",
+    norm_kernel,
+    node="NormBackward1",
+    promote="float",
+    self=d("self out", lambda xp, g, out, self, p, dims, keepdim: norm_grad(xp, g, self, out, p, dims, keepdim)),
+)
+trilinear = op(
+    "trilinear(a, weight, b)",
+    lambda a, w, b: np.einsum("ni,oij,nj->no", a, w, b, optimize=True),
+    node="TrilinearBackward0",
+    a=d("weight b", lambda xp, g, out, a, weight, b: xp.bilinear_rows(g, weight, b)),
+    weight=d("a b", lambda xp, g, out, a, weight, b: xp.outer_sum(g, a, b)),
+    b=d("a weight", lambda xp, g, out, a, weight, b: xp.bilinear_rows(g, xp.transpose(weight, 1, 2), a)),
+)
+# sum_oj g[n,o] w[o,i,j] b[n,j], and sum_n g[n,o] a[n,i] b[n,j]: the derivatives of trilinear, and of each other.
+bilinear_rows = op(
+    "bilinear_rows(g, weight, b)",
+    lambda g, w, b: np.einsum("no,oij,nj->ni", g, w, b, optimize=True),
+    node="TrilinearBackward0",
+    g=d("weight b", lambda xp, h, out, g, weight, b: xp.trilinear(h, weight, b)),
+    weight=d("g b", lambda xp, h, out, g, weight, b: xp.outer_sum(g, h, b)),
+    b=d("g weight", lambda xp, h, out, g, weight, b: xp.bilinear_rows(g, xp.transpose(weight, 1, 2), h)),
+)
+outer_sum = op(
+    "outer_sum(g, a, b)",
+    lambda g, a, b: np.einsum("no,ni,nj->oij", g, a, b, optimize=True),
+    node="TrilinearBackward0",
+    g=d("a b", lambda xp, h, out, g, a, b: xp.trilinear(a, h, b)),
+    a=d("g b", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, h, b)),
+    b=d("g a", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, xp.transpose(h, 1, 2), a)),
+)
+
+
+@public("normalize", forms="n")
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
+    """input / max(norm(input, p, dim), eps) (torch.nn.functional.normalize)."""
+    return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+
+
+@public("cosine_similarity", forms="fn")
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along dim, norms at least eps (torch.nn.functional.cosine_similarity)."""
+    common = dtypes.result_type((x1._data, True), (x2._data, True))
+    if not common.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}")
+    x1, x2 = x1.to(common), x2.to(common)
+    if tuple(x1.shape) != tuple(x2.shape):
+        x1, x2 = broadcast_tensors(x1, x2)
+    dim = check_dim(dim, x1.ndim)
+
+    def length(x: Any) -> Any:
+        norm = x.norm(2, dim, keepdim=True).clone()
+        # The lower bound changes the value, not the derivative: PyTorch sets it on the data.
+        if state.planner is not None:
+            return norm + (norm.clamp(min=eps) - norm).detach()
+        norm.data.clamp_(min=eps)
+        return norm
+
+    first, second = length(x1), length(x2)
+    return (x1 / first * (x2 / second)).sum(dim)
+
+
+@public("pairwise_distance", forms="fn")
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """norm(x1 - x2 + eps, p) over the last dim (torch.nn.functional.pairwise_distance)."""
+    difference = add_number(x1 - x2, eps)
+    return norm_of(difference, float(p), (max(x1.ndim, x2.ndim) - 1,), keepdim)
+
+
+@public("pdist", forms="fn")
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The distances of all pairs of rows (N, M): shape (N (N - 1) / 2) (torch.nn.functional.pdist)."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    first, second = np.triu_indices(input.shape[0], 1)
+    return pdist_record(input, float(p), first, second)
+
+
+def pdist_grad(xp: Any, g: Any, x: Any, out: Any, p: float, first: Any, second: Any) -> Any:
+    difference = xp.index(x, (first,)) - xp.index(x, (second,))
+    share = distance_grad(xp, g, difference, out, p)
+    shape = tuple(x.shape)
+    return xp.index_place(None, share, shape, (first,)) - xp.index_place(None, share, shape, (second,))
+
+
+pdist_record = op(
+    "pdist(self; p, first, second)",
+    lambda x, p, i, j: norm_kernel(x[i] - x[j], p, (1,), False),
+    node="PdistBackward0",
+    self=d("self out", lambda xp, g, out, self, p, first, second: xp.pdist_backward(g, self, out, p, first, second)),
+)
+not_differentiable(
+    "pdist_backward(g, self, pdist; p, first, second)", pdist_grad, "PdistBackwardBackward0", "_pdist_backward"
+)
+
+
+@public("bilinear", forms="fn")
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input1^T weight[o] input2 + bias for each output o (torch.nn.functional.bilinear)."""
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    if input1.shape[-1] != weight.shape[1]:
+        raise RuntimeError(
+            f"bilinear(): input1 size does not match weight size: got {input1.shape[-1]} but expected {weight.shape[1]}"
+        )
+    if input2.shape[-1] != weight.shape[2]:
+        raise RuntimeError(
+            f"bilinear(): input2 size does not match weight size: got {input2.shape[-1]} but expected {weight.shape[2]}"
+        )
+    given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
+    if len({t.dtype for t in given.values()}) > 1:
+        kinds = ", ".join(f"{name}: {t.dtype.cpp_name}" for name, t in given.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {kinds}")
+    flat = trilinear(input1.reshape(-1, weight.shape[1]), weight, input2.reshape(-1, weight.shape[2]))
+    out = flat.view(*input1.shape[:-1], weight.shape[0])
+    return out if bias is None else out + bias
+
+
+@public("cosine_embedding_loss", forms="fn")
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """1 - cos where target is 1, max(0, cos - margin) where it is -1 (torch.nn.functional.cosine_embedding_loss)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    dim = target.ndim
+    tiny = 9.999999960041972e-13  # 1e-12 as PyTorch has it, a float32
+    across = (input1 * input2).sum(dim)
+    sizes = ((input1 * input1).sum(dim) + tiny) * ((input2 * input2).sum(dim) + tiny)
+    cosine = across / sizes.sqrt()
+    zeros = cosine.new_zeros(tuple(cosine.shape))
+    near = number_minus(1, cosine).where(target.eq(1), zeros)
+    far = (cosine - margin).clamp_min(0).where(target.eq(-1), zeros)
+    return reduced(near + far, reduction)
+
+
+@public("triplet_margin_loss", forms="fn")
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, margin + d(anchor, positive) - d(anchor, negative)) (torch.nn.functional.triplet_margin_loss)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    near = pairwise_distance(anchor, positive, p, eps)
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = far.minimum(pairwise_distance(positive, negative, p, eps))
+    return reduced((add_number(near, margin) - far).clamp_min(0), reduction)
+
+
+@public("triplet_margin_with_distance_loss", forms="n")
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[..., Any] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """triplet_margin_loss with any distance (torch.nn.functional.triplet_margin_with_distance_loss)."""
+    reduction = reduction_named(reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = distance_function or pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    return reduced((near + margin - far).clamp_min(0), reduction)

@@ -1,0 +1,123 @@
+"""Dropout: elements, whole channels, and the alpha form that keeps mean and variance.
+
+The random numbers are the library's own, see `ops.random`; what is kept is scaled by 1 / (1 - p) during training.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import public
+from gradtrace.ops.random.generator import draw
+
+# selu's limit at -inf, -scale * alpha: the value that alpha dropout puts in.
+ALPHA = -1.7580993408473766
+
+
+def checked(p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def mask(input: Tensor, p: float, channels: bool) -> Any:
+    """1 with probability 1 - p, else 0: for each element, or for each of the first two dims."""
+    shape = tuple(input.shape)
+    if channels:
+        shape = shape[:2] + (1,) * (len(shape) - 2)
+    return (draw(None).random(shape) >= p).astype(input.dtype.np)
+
+
+def times(input: Tensor, factor: Any, inplace: bool) -> Tensor:
+    scale = Tensor._wrap(factor)
+    return input.mul_(scale) if inplace else input * scale
+
+
+def drop(input: Tensor, p: float, training: bool, inplace: bool, channels: bool = False) -> Tensor:
+    checked(p)
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    if not input.is_floating_point():
+        kind = input.dtype.scalar_type
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
+    if p == 1:
+        return times(input, np.zeros((), input.dtype.np), inplace)
+    kept = mask(input, p, channels)
+    kept /= kept.dtype.type(1 - p)
+    return times(input, kept, inplace)
+
+
+def alpha_drop(input: Tensor, p: float, training: bool, inplace: bool, channels: bool = False) -> Tensor:
+    """a (x * mask + ALPHA (1 - mask)) + b (https://arxiv.org/abs/1706.02515)."""
+    checked(p)
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    if p == 1:
+        return times(input, np.zeros((), input.dtype.np), inplace)
+    kept = mask(input, p, channels)
+    a = 1.0 / ((ALPHA * ALPHA * p + 1) * (1 - p)) ** 0.5
+    added = (kept - 1) * (-ALPHA * a) + (-ALPHA * a * p)
+    scaled = times(input, kept * kept.dtype.type(a), inplace)
+    shift = Tensor._wrap(added.astype(input.dtype.np))
+    return scaled.add_(shift) if inplace else scaled + shift
+
+
+@public("dropout", forms="n")
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zeroes elements with probability p, scales the others by 1 / (1 - p) (torch.nn.functional.dropout)."""
+    return drop(input, p, training, inplace)
+
+
+def dropout_function(input: Tensor, p: float, train: bool) -> Tensor:
+    """torch.dropout: the same with every argument required."""
+    return drop(input, p, train, False)
+
+
+public("dropout", forms="f")(dropout_function)
+
+
+def _channels(name: str, low: int, high: int) -> Any:
+    def function(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        if not low <= input.ndim <= high and name == "dropout1d":
+            raise RuntimeError(
+                f"{name}: Expected 2D or 3D input, but received a {input.ndim}D input. Note that {name} "
+                "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
+                "dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
+            )
+        checked(p)
+        alone = input.ndim == low  # no batch: dim 0 holds the channels
+        batch = input.unsqueeze(0) if alone and name != "dropout2d" else input
+        out = drop(batch, p, training, inplace, channels=True)
+        return out.squeeze(0) if batch is not input else out
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Zeroes whole channels with probability p (torch.nn.functional.{name})."
+    return public(name, forms="n")(function)
+
+
+for _name, _low, _high in (("dropout1d", 2, 3), ("dropout2d", 3, 4), ("dropout3d", 4, 5)):
+    _channels(_name, _low, _high)
+
+
+@public("alpha_dropout", forms="n")
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean and variance of what selu gives (torch.nn.functional.alpha_dropout)."""
+    return alpha_drop(input, p, training, inplace)
+
+
+@public("feature_alpha_dropout", forms="n")
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Alpha dropout of whole channels (torch.nn.functional.feature_alpha_dropout)."""
+    return alpha_drop(input, p, training, inplace, channels=True)
+
+
+@public("gumbel_softmax", forms="n")
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of the Gumbel-softmax distribution (https://arxiv.org/abs/1611.01144); one-hot if `hard`."""
+    noise = -np.log(draw(None).exponential(size=tuple(logits.shape)))
+    soft: Any = ((logits + Tensor._wrap(noise.astype(logits.dtype.np))) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    one_hot = soft.new_zeros(tuple(logits.shape)).scatter_(dim, index, 1.0)
+    return one_hot - soft.detach() + soft

@@ -1,0 +1,143 @@
+"""unfold (im2col) and fold (col2im): the patches of an image as columns, and images summed from patches."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import expose
+from gradtrace.ops.nn.conv_arguments import lengths
+from gradtrace.ops.nn.patches import Ints, add_patches, inside, output_sizes, padded, padded_sizes, patches, size_of
+from gradtrace.ops.nn.pool_arguments import check_tensor
+
+
+def columns_kernel(a: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
+    batch = a if a.ndim == 4 else a[None]
+    out = output_sizes(batch.shape[2:], kernel, stride, padding, dilation)
+    view = patches(padded(batch, padding), kernel, stride, dilation, out)
+    columns = np.array(view, order="C").reshape(len(batch), batch.shape[1] * size_of(kernel), size_of(out))
+    return columns if a.ndim == 4 else columns[0]
+
+
+def image_kernel(columns: Any, sizes: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
+    batch = columns if columns.ndim == 3 else columns[None]
+    out = output_sizes(sizes, kernel, stride, padding, dilation)
+    channels = batch.shape[1] // size_of(kernel)
+    image = np.zeros((len(batch), channels, *padded_sizes(sizes, padding)), columns.dtype)
+    add_patches(batch.reshape(len(batch), channels, *kernel, *out), image, stride, dilation)
+    image = np.ascontiguousarray(inside(image, padding))
+    return image if columns.ndim == 3 else image[0]
+
+
+im2col = op(
+    "im2col(self; kernel, dilation, padding, stride)",
+    columns_kernel,
+    node="Im2ColBackward0",
+    self=d("~self", lambda xp, g, out, self, *window: xp.col2im(g, tuple(self.shape[-2:]), *window)),
+)
+col2im = op(
+    "col2im(self; sizes, kernel, dilation, padding, stride)",
+    image_kernel,
+    node="Col2ImBackward0",
+    self=d("", lambda xp, g, out, self, sizes, *window: xp.im2col(g, *window)),
+)
+
+
+def window(name: str, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Ints, ...]:
+    """Pairs (kernel, dilation, padding, stride); RuntimeError for those that make no window."""
+    given = (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))
+    found = [pair(name, argument, value) for argument, value in given]
+    for what, short, values in (
+        ("kernel size", "kernel", found[0]),
+        ("dilation", "dilation", found[1]),
+        ("stride", "stride", found[3]),
+    ):
+        if min(values) <= 0:
+            raise RuntimeError(
+                f"{what} should be greater than zero, but got {short}_height: {values[0]} {short}_width: {values[1]}"
+            )
+    if min(found[2]) < 0:
+        height, width = found[2]
+        raise RuntimeError(f"padding should be non-negative, but got pad_height: {height} pad_width: {width}")
+    return tuple(found)
+
+
+def pair(name: str, argument: str, value: Any) -> Ints:
+    if isinstance(value, float):
+        raise TypeError(
+            f"{name}(): argument '{argument}' (position 2) must be tuple of ints, but found element of type float at "
+            "pos 0"
+        )
+    items = lengths(name, argument, value, 2)
+    if len(items) not in (1, 2):
+        raise RuntimeError(f"It is expected {argument} equals to 2, but got size {len(items)}")
+    return items * 2 if len(items) == 1 else items
+
+
+def check_kind(name: str, input: Tensor) -> None:
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for '{input.dtype.scalar_type}'")
+
+
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """The patches of an image as columns, (N, C k k, blocks) from (N, C, H, W) (torch.nn.functional.unfold).
+
+    RuntimeError where no patch fits.
+    """
+    check_tensor("unfold", input)
+    where = window("im2col", kernel_size, dilation, padding, stride)
+    kernel, dilation, padding, stride = where
+    if input.ndim < 3:
+        limit = max(input.ndim, 1)
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got 2)")
+    if input.ndim > 4 or not all(input.shape[input.ndim - 3 :]):
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
+            f"but got: {list(input.shape)}"
+        )
+    out = output_sizes(input.shape[-2:], kernel, stride, padding, dilation)
+    if min(out) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size {tuple(input.shape[-2:])}, kernel_size={kernel}, dilation={dilation}, "
+            f"padding={padding}, calculated shape of the array of sliding blocks as {out}, but its components must be "
+            "at least one."
+        )
+    check_kind("im2col", input)
+    return im2col(input, *where)
+
+
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """Images of output_size, (N, C, H, W), in which patches (N, C k k, blocks) are summed (torch.nn.functional.fold).
+
+    RuntimeError where the number of patches is another.
+    """
+    check_tensor("fold", input)
+    sizes = pair("col2im", "output_size", output_size)
+    where = window("col2im", kernel_size, dilation, padding, stride)
+    kernel, dilation, padding, stride = where
+    if input.ndim not in (2, 3) or not all(input.shape[input.ndim - 2 :]):
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            f"input, but got: {list(input.shape)}"
+        )
+    if input.shape[-2] % size_of(kernel):
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={input.shape[-2]} and kernel_size={kernel}."
+        )
+    out = output_sizes(sizes, kernel, stride, padding, dilation)
+    if size_of(out) != input.shape[-1]:
+        raise RuntimeError(
+            f"Given output_size={sizes}, kernel_size={kernel}, dilation={dilation}, padding={padding}, "
+            f"stride={stride}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{out[0]} * {out[1]} = {size_of(out)}, but got input.size(2)={input.shape[-1]}."
+        )
+    check_kind("col2im", input)
+    return col2im(input, sizes, *where)
+
+
+expose(unfold, forms="n", record=im2col)
+expose(fold, forms="n", record=col2im)

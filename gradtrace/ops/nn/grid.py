@@ -1,0 +1,247 @@
+"""grid_sample: images sampled at given points.
+
+A sample is a sum over taps: along each spatial dim one, two or four inputs with weights that depend on the point. The
+derivative is written over `xp`, so that it can be differentiated again; where points are cut, reflected or rounded,
+the derivative of that is a constant for each point.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from gradtrace.annotations import Any, NamedTuple
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import expose
+from gradtrace.ops.nn.correlate import wide
+from gradtrace.ops.nn.grid_arguments import check_grid, corners_or_warn, modes
+from gradtrace.ops.nn.patches import Ints, size_of
+from gradtrace.ops.nn.pool import planes_put, planes_take
+from gradtrace.ops.nn.resample_tables import cubic_weights
+
+BILINEAR, NEAREST, BICUBIC = 0, 1, 2
+ZEROS, BORDER, REFLECTION = 0, 1, 2
+
+
+class Tap(NamedTuple):
+    """For each point one input along a dim: its index, whether it is there, its weight and the weight's derivative."""
+
+    index: Any
+    there: Any
+    weight: Any
+    slope: Any
+
+
+# ---- points
+
+
+def reflect(x: Any, size: int, corners: bool) -> tuple[Any, Any]:
+    """Points mirrored at the borders until they lie within, and the sign that this gives their derivative."""
+    low, span = (0.0, size - 1.0) if corners else (-0.5, float(size))
+    if span == 0:
+        return np.zeros_like(x), np.zeros_like(x)
+    away = np.abs(x - low)
+    rest, turns = np.fmod(away, span), np.floor(away / span)
+    even = np.fmod(turns, 2) == 0
+    sign = np.where(x < low, -1, 1) * np.where(even, 1, -1)
+    return np.where(even, rest, span - rest) + low, sign.astype(x.dtype)
+
+
+def within(x: Any, size: int, padding: int, corners: bool) -> tuple[Any, Any]:
+    """Points brought inside as the padding says, and their derivative."""
+    slope = np.ones_like(x)
+    if padding == REFLECTION:
+        x, slope = reflect(x, size, corners)
+    if padding != ZEROS:
+        slope = np.where((x > 0) & (x < size - 1), slope, np.zeros_like(x))
+        x = np.minimum(np.maximum(np.where(np.isnan(x), np.zeros_like(x), x), 0), x.dtype.type(size - 1))
+    return x, slope
+
+
+def raw(value: Any) -> Any:
+    return value.array if isinstance(value, Tensor) else value
+
+
+def coordinate(xp: Any, grid: Any, size: int, mode: int, padding: int, corners: bool) -> tuple[Any, Any, Any]:
+    """Where the points -1 .. 1 lie among `size` inputs: the number, the same as xp sees it, its derivative."""
+    at = raw(grid)
+    half = at.dtype.type((size - 1 if corners else size) / 2)
+    place = (at + 1) * half if corners else ((at + 1) * at.dtype.type(size) - 1) / 2
+    slope = np.ones_like(place)
+    if mode != BICUBIC:
+        place, slope = within(place, size, padding, corners)
+    slope = slope * half
+    if not isinstance(grid, Tensor):
+        return place, place, slope
+    constant, factor = Tensor._wrap(place), Tensor._wrap(slope)
+    return place, (grid - grid.detach()) * factor + constant, factor
+
+
+def taps(xp: Any, grid: Any, size: int, mode: int, padding: int, corners: bool) -> list[Tap]:
+    """The inputs along one dim that each point is made of."""
+    with np.errstate(invalid="ignore"):
+        place, seen, slope = coordinate(xp, grid, size, mode, padding, corners)
+        low = np.rint(place) if mode == NEAREST else np.floor(place)
+        part = seen - low if not isinstance(seen, Tensor) else seen - Tensor._wrap(low)
+        if mode == NEAREST:
+            one = xp.ones_like(part)
+            return [tap(low, size, mode, padding, corners, one, xp.zeros_like(part))]
+        if mode == BILINEAR:
+            pairs = [(1 - part, -slope), (part, slope)]
+        else:
+            pairs = list(zip(cubic_weights(part), [s * slope for s in cubic_slopes(part)], strict=True))
+        first = -1 if mode == BICUBIC else 0
+        return [tap(low + (first + j), size, mode, padding, corners, w, s) for j, (w, s) in enumerate(pairs)]
+
+
+def tap(index: Any, size: int, mode: int, padding: int, corners: bool, weight: Any, slope: Any) -> Tap:
+    if mode == BICUBIC:
+        index, _ = within(index, size, padding, corners)
+    there = (index >= 0) & (index <= size - 1)
+    place = np.where(there, index, 0).astype(np.int64)
+    return Tap(place, None if bool(there.all()) else there, weight, slope)
+
+
+def cubic_slopes(t: Any, a: float = -0.75) -> list[Any]:
+    """The derivatives of `cubic_weights`."""
+    u, v, w = t + 1, 1 - t, 2 - t
+    return [
+        (3 * a * u - 10 * a) * u + 8 * a,
+        (3 * (a + 2) * t - 2 * (a + 3)) * t,
+        -((3 * (a + 2) * v - 2 * (a + 3)) * v),
+        -((3 * a * w - 10 * a) * w + 8 * a),
+    ]
+
+
+def cells(xp: Any, grid: Any, sizes: Ints, mode: int, padding: int, corners: bool) -> list[tuple[Any, Any, Any]]:
+    """All combinations of taps: (flat index, whether it is there, the taps), grid being (N, points, dims)."""
+    n = len(sizes)
+    along = [taps(xp, xp.select(grid, 2, n - 1 - i), sizes[i], mode, padding, corners) for i in range(n)]
+    found = []
+    for chosen in product(*along):
+        index, there = 0, None
+        for size, one in zip(sizes, chosen, strict=True):
+            index = index * size + one.index
+            if one.there is not None:
+                there = one.there if there is None else there & one.there
+        found.append((index, there, chosen))
+    return found
+
+
+def weight_of(chosen: Any, but: int = -1) -> Any:
+    """The product of the taps' weights, the one of dim `but` replaced by its slope."""
+    total = None
+    for i, one in enumerate(chosen):
+        factor = one.slope if i == but else one.weight
+        total = factor if total is None else total * factor
+    return total
+
+
+def kept(xp: Any, values: Any, there: Any) -> Any:
+    """Zeros where the input is not there; values are (N, C, points)."""
+    return values if there is None else xp.where(there[:, None], values, xp.zeros_like(values))
+
+
+# ---- kernels and rules
+
+
+def pick(a: Any, index: Any) -> Any:
+    """a (N, C, size) at index (N, points): (N, C, points)."""
+    return planes_take(a, np.broadcast_to(index[:, None], (*a.shape[:2], index.shape[1])), 1)
+
+
+def pick_back(g: Any, index: Any, size: int) -> Any:
+    return planes_put(g, np.broadcast_to(index[:, None], g.shape), (size,))
+
+
+op(
+    "grid_pick(self; index)",
+    pick,
+    node="GatherBackward0",
+    self=d("~self", lambda xp, g, out, self, index: xp.grid_pick_back(g, index, self.shape[2])),
+)
+op(
+    "grid_pick_back(g; index, size)",
+    pick_back,
+    node="ScatterAddBackward0",
+    g=d("", lambda xp, gg, out, g, index, size: xp.grid_pick(gg, index)),
+)
+
+
+def points(xp: Any, grid: Any) -> Any:
+    return xp.reshape(grid, (grid.shape[0], size_of(tuple(grid.shape[1:-1])), grid.shape[-1]))
+
+
+def sample_kernel(a: Any, grid: Any, mode: int, padding: int, corners: bool) -> Any:
+    from gradtrace.engine.namespace import ARRAY as xp
+
+    flat, at = wide(a).reshape(*a.shape[:2], size_of(a.shape[2:])), points(xp, wide(grid))
+    out = np.zeros((*a.shape[:2], at.shape[1]), flat.dtype)
+    if not out.size:
+        return np.zeros((*a.shape[:2], *grid.shape[1:-1]), a.dtype)
+    for index, there, chosen in cells(xp, at, a.shape[2:], mode, padding, corners):
+        out += kept(xp, pick(flat, index), there) * weight_of(chosen)[:, None]
+    return out.reshape(*a.shape[:2], *grid.shape[1:-1]).astype(a.dtype, copy=False)
+
+
+def sample_grads(
+    xp: Any, wanted: Any, g: Any, out: Any, input: Any, grid: Any, mode: int, padding: int, corners: bool
+) -> list[Any]:
+    if not size_of(tuple(g.shape)):
+        return [xp.zeros_like(input) if wanted[0] else None, xp.zeros_like(grid) if wanted[1] else None]
+    sizes, n = tuple(input.shape[2:]), len(input.shape) - 2
+    lead, size = tuple(input.shape[:2]), size_of(sizes)
+    at, flat = points(xp, grid), xp.reshape(input, (*lead, size))
+    g = xp.reshape(g, (*lead, at.shape[1]))
+    of_input: Any = None
+    of_points: list[Any] = [None] * n
+    for index, there, chosen in cells(xp, at, sizes, mode, padding, corners):
+        if wanted[0]:
+            part = xp.grid_pick_back(kept(xp, g * xp.unsqueeze(weight_of(chosen), 1), there), index, size)
+            of_input = part if of_input is None else of_input + part
+        if wanted[1]:
+            seen = xp.sum_dim(g * kept(xp, xp.grid_pick(flat, index), there), (1,))
+            for i in range(n):
+                part = seen * weight_of(chosen, i)
+                of_points[i] = part if of_points[i] is None else of_points[i] + part
+    return [
+        xp.reshape(of_input, tuple(input.shape)) if wanted[0] else None,
+        xp.reshape(xp.stack(tuple(reversed(of_points)), 2), tuple(grid.shape)) if wanted[1] else None,
+    ]
+
+
+def sample_record(n: int) -> Op:
+    return op(
+        f"grid_sampler_{n}d(input, grid; mode, padding, corners)",
+        sample_kernel,
+        node=f"GridSampler{n}DBackward0",
+        joint=d("input grid", sample_grads),
+    )
+
+
+samplers = {n: sample_record(n) for n in (2, 3)}
+
+
+# ---- the public names
+
+
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Tensor:
+    """input (N, C, H, W) at the points of grid (N, h, w, 2), x before y, in -1 .. 1 (F.grid_sample); 3 dims likewise.
+
+    mode "bilinear", "nearest" or "bicubic"; padding_mode "zeros", "border" or "reflection". RuntimeError where the
+    shapes do not fit, ValueError for another mode.
+    """
+    return sampled(input, grid, *modes(mode, padding_mode), corners_or_warn(align_corners))
+
+
+def sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+    """torch.grid_sampler: grid_sample with numbers for the modes."""
+    check_grid(input, grid, interpolation_mode)
+    return samplers[input.ndim - 2](input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+expose(grid_sample, forms="n")
+expose(sampled, "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", forms="f")

@@ -1,0 +1,458 @@
+"""Normalisation to mean 0 and variance 1: over the batch, a layer, groups of channels, instances; by root mean square.
+
+Batch, layer and group normalisation are one computation: the input seen in some shape (`seen`), the variance over some
+of its dims (`over`), and one weight for each index of the dims of the input that are not in `others`.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.inplace import write
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import functions
+from gradtrace.ops.arguments import count, kept_shape, torch_function
+from gradtrace.ops.create.factories import cast, clone
+from gradtrace.ops.fused import fused
+from gradtrace.ops.nn.correlate import wide
+from gradtrace.ops.nn.layer_norm_arguments import (
+    check_batch,
+    check_batch_sizes,
+    check_group,
+    check_kind,
+    check_layer,
+    check_more_than_one,
+    check_same_dtype,
+)
+from gradtrace.ops.nn.layer_norm_backward import batch_input_grad, is_short, layer_input_grad, moments
+from gradtrace.ops.nn.pad import pad
+from gradtrace.ops.nn.pool import average_pools
+from gradtrace.ops.nn.pool_arguments import check_tensor
+from gradtrace.ops.reduce.sums import average
+
+Ints = tuple[int, ...]
+
+
+# ---- kernels
+
+
+def affine(a: Any, weight: Any, bias: Any, others: Ints) -> None:
+    """Multiplies and adds in place, one weight and bias for each index of the dims not in `others`."""
+    if weight is not None:
+        a *= weight.reshape(kept_shape(a.shape, others))
+    if bias is not None:
+        a += bias.reshape(kept_shape(a.shape, others))
+
+
+def normal_kernel(a: Any, weight: Any, bias: Any, seen: Ints, over: Ints, others: Ints, eps: float) -> Any:
+    """The result, and mean and variance of what it was made from."""
+    x = wide(a).reshape(seen)
+    if is_short(x, over):
+        mean, var = moments(x, over)
+        away = x - mean
+    else:
+        mean = average(x, over, True)
+        away = x - mean
+        var = average(away * away, over, True)
+    away *= 1 / np.sqrt(var + x.dtype.type(eps))
+    out = away.reshape(a.shape)
+    affine(out, weight, bias, others)
+    return out.astype(a.dtype, copy=False), mean, var
+
+
+def fixed_kernel(a: Any, weight: Any, bias: Any, mean: Any, var: Any, eps: float) -> Any:
+    others = (0, *range(2, a.ndim))
+    shape = kept_shape(a.shape, others)
+    x = wide(a)
+    out = (x - mean.reshape(shape)) * (1 / np.sqrt(var + var.dtype.type(eps))).reshape(shape)
+    affine(out, weight, bias, others)
+    return out.astype(a.dtype, copy=False)
+
+
+# ---- rules
+
+
+def normal_grads(
+    xp: Any, wanted: Any, g: Any, input: Any, weight: Any, stats: Any, seen: Ints, over: Ints, others: Ints, eps: float
+) -> list[Any]:
+    """Mean and variance are those saved, or without `stats` computed again, so that they are differentiated."""
+    x = xp.reshape(input, seen)
+    if stats is None:
+        away = x - xp.mean_dim(x, over, True)
+        inverse = xp.rsqrt(xp.mean_dim(away * away, over, True) + eps)
+    else:
+        away, inverse = x - stats[0], xp.rsqrt(stats[1] + stats[1].dtype.type(eps))
+    normal = away * inverse
+    grads: list[Any] = [None, None, None]
+    if wanted[0]:
+        share = g if weight is None else g * xp.reshape(weight, kept_shape(g.shape, others))
+        share = xp.reshape(share, seen)
+        slope = xp.mean_dim(share * normal, over, True)
+        grads[0] = xp.reshape((share - xp.mean_dim(share, over, True) - normal * slope) * inverse, tuple(g.shape))
+    affine_grads(xp, wanted, g, lambda: xp.reshape(normal, tuple(g.shape)), others, grads)
+    return grads
+
+
+def affine_grads(xp: Any, wanted: Any, g: Any, normal: Any, others: Ints, grads: list[Any]) -> None:
+    if wanted[1]:
+        grads[1] = xp.sum_dim(g * normal(), others) if others else g * normal()
+    if wanted[2]:
+        grads[2] = xp.sum_dim(g, others) if others else g
+
+
+def fixed_grads(xp: Any, wanted: Any, g: Any, input: Any, weight: Any, mean: Any, var: Any, eps: float) -> list[Any]:
+    others = (0, *range(2, g.ndim))
+    shape = kept_shape(g.shape, others)
+    inverse = xp.reshape(xp.rsqrt(var + eps), shape)
+    grads: list[Any] = [None, None, None]
+    if wanted[0]:
+        grads[0] = g * inverse if weight is None else g * (inverse * xp.reshape(weight, shape))
+    affine_grads(xp, wanted, g, lambda: (input - xp.reshape(mean, shape)) * inverse, others, grads)
+    return grads
+
+
+def those(wanted: Any, grads: Any) -> list[Any]:
+    return [g if asked else None for g, asked in zip(grads, wanted, strict=False)]
+
+
+def normal_record(name: str, node: str, needs: str, traced: Any = None, exact: Any = None) -> Op:
+    """`exact` works out the input's gradient in float32."""
+
+    def rule(xp: Any, wanted: Any, g: Any, out: Any, input: Any, weight: Any, bias: Any, *rest: Any) -> list[Any]:
+        if exact is None or input.dtype != np.float32 or not wanted[0]:
+            return normal_grads(xp, wanted, g[0], input, weight, out[1:], *rest)
+        found = normal_grads(xp, (False, *wanted[1:]), g[0], input, weight, out[1:], *rest)
+        found[0] = exact(g[0], input, weight, out[1], out[2], *rest)
+        return found
+
+    return op(
+        f"{name}(input, weight, bias; seen, over, others, eps)",
+        normal_kernel,
+        node=node,
+        outputs=3,
+        differentiable=(0,),
+        missing="none",
+        joint=d(needs, rule, traced),
+    )
+
+
+def exactly(input_grad: Any, of_layer: bool) -> Any:
+    """The function of norm_backward on a record's arguments."""
+
+    def exact(
+        g: Any, input: Any, weight: Any, mean: Any, var: Any, seen: Ints, over: Ints, others: Ints, eps: float
+    ) -> Any:
+        inverse = 1 / np.sqrt(var + var.dtype.type(eps))
+        wide_weight = None if weight is None else weight.reshape(kept_shape(input.shape, others))
+        return input_grad(g, input, wide_weight, mean, inverse, over if of_layer else others)
+
+    return exact
+
+
+# In a graph of a gradient; mean and inverse deviation have a place there, but are computed again from the input.
+batch_backward = fused(
+    "native_batch_norm_backward(g, input, weight, mean, inverse; wanted, seen, over, others, eps)",
+    lambda xp, g, input, weight, _, __, wanted, *rest: normal_grads(xp, wanted, g, input, weight, None, *rest),
+    "NativeBatchNormBackwardBackward0",
+    outputs=3,
+)
+fixed_backward = fused(
+    "batch_norm_fixed_backward(g, input, weight, _, __; mean, var, wanted, eps)",
+    lambda xp, g, input, weight, _, __, mean, var, wanted, eps: fixed_grads(
+        xp, wanted, g, input, weight, mean, var, eps
+    ),
+    "NativeBatchNormBackwardBackward0",
+    outputs=3,
+)
+layer_backward = fused(
+    "native_layer_norm_backward(g, input, mean, inverse, weight, bias; wanted, seen, over, others, eps)",
+    lambda xp, g, input, _, __, weight, bias, wanted, *rest: normal_grads(xp, wanted, g, input, weight, None, *rest),
+    "NativeLayerNormBackwardBackward0",
+    outputs=3,
+)
+batch_normal = normal_record(
+    "native_batch_norm",
+    "NativeBatchNormBackward0",
+    "input weight out1 out2",
+    lambda xp, wanted, g, out, input, weight, bias, *rest: those(
+        wanted, batch_backward(g[0], input, weight, None, None, wanted, *rest)
+    ),
+    exactly(batch_input_grad, of_layer=False),
+)
+layer_normal = normal_record(
+    "native_layer_norm",
+    "NativeLayerNormBackward0",
+    "input weight bias out1 out2",
+    lambda xp, wanted, g, out, input, weight, bias, *rest: those(
+        wanted, layer_backward(g[0], input, None, None, weight, bias, wanted, *rest)
+    ),
+    exactly(layer_input_grad, of_layer=True),
+)
+group_normal = normal_record(
+    "native_group_norm",
+    "NativeGroupNormBackward0",
+    "input weight out1 out2",
+    lambda xp, wanted, g, out, input, weight, bias, *rest: normal_grads(xp, wanted, g[0], input, weight, None, *rest),
+)
+batch_fixed = op(
+    "batch_norm_fixed(input, weight, bias, mean, var; eps)",
+    fixed_kernel,
+    node="NativeBatchNormBackward0",
+    no_gradient=("mean", "var"),
+    joint=d(
+        "input weight mean var",
+        lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [
+            *fixed_grads(xp, wanted, g, input, weight, mean, var, eps),
+            None,
+            None,
+        ],
+        lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [
+            *those(wanted, fixed_backward(g, input, weight, None, None, mean, var, wanted, eps)),
+            None,
+            None,
+        ],
+    ),
+)
+
+
+# ---- over the batch
+
+
+@torch_function("batch_norm", forms="n")
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel to mean 0 and variance 1 over the batch, or by the running statistics (F.batch_norm).
+
+    input (N, C, ...). In training the running statistics, if given, are updated in place, with the unbiased variance.
+    ValueError for one value per channel in training, RuntimeError for statistics or weights of another size.
+    """
+    if training:
+        check_batch_sizes(input)
+        if eps <= 0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    elif eps < 0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
+    return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def normalise_batch(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Any, Any, Any]:
+    """The result and, in training, mean and variance of each channel."""
+    check_tensor("batch_norm", input)
+    check_batch(input, weight, bias, running_mean, running_var, training)
+    if not input.numel():
+        return empty_batch(input, weight, bias), None, None
+    if not training:
+        return batch_fixed(input, weight, bias, running_mean, running_var, eps), None, None
+    others = (0, *range(2, input.ndim))
+    out, mean, var = batch_normal(input, weight, bias, tuple(input.shape), others, others, eps)
+    n = count(input.shape, others)
+    for running, new in ((running_mean, mean.array), (running_var, var.array * (n / max(n - 1, 1)))):
+        if running is not None:
+            old = running.shared()
+            write(running, (momentum * new.reshape(-1) + (1 - momentum) * old).astype(old.dtype))
+    return out, mean, var
+
+
+def empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Any:
+    out: Any = clone(input)
+    if weight is not None:
+        out = out * weight[0]
+    return out if bias is None else out + bias[0]
+
+
+@torch_function("batch_norm", forms="f")
+def torch_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = False,
+) -> Tensor:
+    """torch.batch_norm: as functional.batch_norm, its arguments in another order."""
+    return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+@torch_function("native_batch_norm", forms="f")
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Any, Any, Any]:
+    """batch_norm with the mean and inverse deviation of each channel (torch.native_batch_norm)."""
+    out, mean, var = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    if mean is None:
+        return out, functions["empty"](0), functions["empty"](0)
+    return out, mean.reshape(-1), (var + eps).rsqrt().reshape(-1)
+
+
+@torch_function("instance_norm", forms="n")
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """batch_norm of each channel of each sample by itself (torch.nn.functional.instance_norm).
+
+    ValueError for one value per channel, RuntimeError without statistics to use.
+    """
+    if use_input_stats:
+        check_more_than_one(input)
+    return torch_instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False)
+
+
+@torch_function("instance_norm", forms="f")
+def torch_instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = False,
+) -> Tensor:
+    """torch.instance_norm: as functional.instance_norm, its arguments in another order."""
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    samples, channels = input.shape[0], input.shape[1]
+    w, b, mean, var = (None if t is None else t.repeat(samples) for t in (weight, bias, running_mean, running_var))
+    flat = input.contiguous().view(1, samples * channels, *input.shape[2:])
+    out, _, _ = normalise_batch(flat, w, b, mean, var, use_input_stats, momentum, eps)
+    for running, new in ((running_mean, mean), (running_var, var)):
+        if running is not None and new is not None:
+            running.detach().copy_(new.view(samples, channels).mean(0))
+    return out.view(*input.shape)
+
+
+# ---- over a layer and over groups
+
+
+def normalise_layer(input: Tensor, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
+    shape = check_layer("layer_norm", input, normalized_shape, weight, bias)
+    check_same_dtype(input, weight, bias)
+    check_kind(input, "LayerNormKernelImpl")
+    lead = input.ndim - len(shape)
+    over = tuple(range(lead, input.ndim))
+    return layer_normal(input, weight, bias, tuple(input.shape), over, tuple(range(lead)), eps)
+
+
+@torch_function("layer_norm", forms="fn")
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """The last dims, of normalized_shape, to mean 0 and variance 1, then * weight + bias (F.layer_norm).
+
+    RuntimeError where the shapes do not fit.
+    """
+    return normalise_layer(input, normalized_shape, weight, bias, eps)[0]
+
+
+@torch_function("native_layer_norm", forms="f")
+def native_layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Any, Any, Any]:
+    """layer_norm with means and inverse deviations (torch.native_layer_norm)."""
+    out, mean, var = normalise_layer(input, normalized_shape, weight, bias, eps)
+    return out, mean, (var + eps).rsqrt()
+
+
+@torch_function("group_norm", forms="fn")
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """Groups of channels of each sample to mean 0 and variance 1 (F.group_norm).
+
+    input (N, C, ...), weight and bias (C). RuntimeError where num_groups does not divide C.
+    """
+    check_group(input, num_groups, weight, bias)
+    check_same_dtype(input, weight, bias)
+    check_kind(input, "GroupNormKernelImpl")
+    each = count(input.shape[1:]) // num_groups
+    seen = (input.shape[0], num_groups, each)
+    return group_normal(input, weight, bias, seen, (2,), (0, *range(2, input.ndim)), eps)[0]
+
+
+# ---- composed
+
+
+@torch_function("rms_norm", forms="fn")
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """input divided by the root of the mean of its squares over the last dims, then * weight (F.rms_norm).
+
+    eps is the machine epsilon of the dtype unless given. RuntimeError where the shapes do not fit.
+    """
+    shape = check_layer("rms_norm", input, normalized_shape, weight, None)
+    check_kind(input, "rms_norm")
+    dtype = input.dtype
+    x: Any = cast(input, np.dtype(np.float32)) if dtype.np.itemsize == 2 else input
+    if eps is None:
+        eps = float(np.finfo(x.dtype.np).eps)
+    square = x.pow(2).mean(tuple(range(x.ndim - len(shape), x.ndim)), keepdim=True)
+    out = x * square.add_(eps).rsqrt()
+    if weight is not None:
+        out = out * weight
+    return out if out.dtype is dtype else cast(out, dtype.np)
+
+
+@torch_function("local_response_norm", forms="n")
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """input over a power of the mean square of `size` neighbouring channels (F.local_response_norm)."""
+    if input.ndim < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"
+        )
+    if not input.numel():
+        return input
+    around = (size // 2, (size - 1) // 2)
+    square: Any = input.mul(input)
+    if input.ndim == 3:
+        square = pad(square.unsqueeze(1), (0, 0, *around))
+        square = average_pools[2](square, (size, 1), stride=1).squeeze(1)
+    else:
+        square = square.view(input.shape[0], 1, input.shape[1], input.shape[2], -1)
+        square = pad(square, (0, 0, 0, 0, *around))
+        square = average_pools[3](square, (size, 1, 1), stride=1).squeeze(1).view(*input.shape)
+    return input / square.mul(alpha).add(k).pow(beta)

@@ -1,0 +1,350 @@
+"""Losses of torch.nn.functional that compare an input with a target element by element.
+
+PyTorch computes each of them in one kernel, reduction included, and so shows one grad_fn; `loss_op` makes such a
+record of a kernel for the single elements and of rules `rule(xp, g, n, *operands)`, n being what the mean divides by.
+Most have a backward operator of their own too, which a graph of the gradient shows (`again`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import public
+from gradtrace.ops.create.factories import cast
+from gradtrace.ops.fused import fused
+from gradtrace.ops.nn.loss_arguments import check_castable, check_has_size, check_tensors
+from gradtrace.ops.shape.expansion import broadcast_tensors
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def reduction_named(reduction: str, size_average: Any = None, reduce: Any = None) -> str:
+    """The reduction, also as the two older arguments give it; ValueError for another name."""
+    if size_average is not None or reduce is not None:
+        if reduce is False:
+            return "none"
+        return "sum" if size_average is False else "mean"
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def reduce_array(each: Any, weight: Any, reduction: str) -> Any:
+    if weight is not None:
+        each = each * weight
+    if reduction == "none":
+        return each
+    if reduction == "sum":
+        return each.sum(dtype=each.dtype)
+    return each.mean() if each.size else np.asarray(np.nan, each.dtype)  # mean() warns of no elements
+
+
+def loss_op(
+    signature: str,
+    each: Callable[..., Any],
+    node: str,
+    needs: str,
+    kernel_name: str,
+    again: str | None = None,
+    **rules: Callable[..., Any],
+) -> Op:
+    """A record "NAME(operands; weight, reduction)": the losses `each(*operands)`, weighted and reduced.
+
+    `again` names the node of the gradient with respect to the first operand.
+    """
+    name, _, operands = signature.rstrip(")").partition("(")
+    n = len(operands.split(","))
+
+    def kernel(*args: Any) -> Any:
+        return reduce_array(each(*args[:n]), *args[n:])
+
+    def of_reduced(rule: Callable[..., Any]) -> Callable[..., Any]:
+        def reduced_rule(xp: Any, g: Any, *args: Any) -> Any:
+            weight, reduction = args[n:]
+            count = max(math.prod(args[0].shape), 1) if reduction == "mean" else 1
+            found = rule(xp, g, count, *args[:n])
+            return found if weight is None else xp.times_array(found, weight)
+
+        return reduced_rule
+
+    made = {argument: of_reduced(rule) for argument, rule in rules.items()}
+    traced: dict[str, Any] = {}
+    if again is not None:
+        first = next(iter(made))
+        backward_record = fused(f"{name}_backward(g, {operands}; weight, reduction)", made[first], again)
+        traced[first] = lambda xp, g, out, *args: backward_record(g, *args)
+    derivatives = {argument: d(needs, without_result(rule), traced.get(argument)) for argument, rule in made.items()}
+    return op(
+        f"{name}({operands}; weight, reduction)",
+        kernel,
+        node=node,
+        promote="arith",
+        lacks=("bi", kernel_name),
+        **derivatives,
+    )
+
+
+def without_result(rule: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda xp, g, out, *args: rule(xp, g, *args)
+
+
+def huber_slope(xp: Any, x: Any, bound: Any) -> Any:
+    """x between -bound and bound, the bound with x's sign outside."""
+    return xp.where(xp.abs(x) >= bound, xp.sign(x) * bound, x)  # nan stays
+
+
+def soft_margin_slope(xp: Any, g: Any, x: Any, y: Any, n: float) -> Any:
+    z = xp.exp(-y * x)
+    return -y * (z / (1 + z)) * g / n
+
+
+def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], slope: Callable[..., Any]) -> Op:
+    """A record "NAME(self, target; bound, reduction)" of a loss that depends on |self - target| and on a bound."""
+
+    def rule(xp: Any, g: Any, a: Any, b: Any, bound: float, reduction: str) -> Any:
+        norm = 1 / max(math.prod(a.shape), 1) if reduction == "mean" else 1
+        return slope(xp, a - b, bound) * norm * g
+
+    again = fused(f"{name}_backward(g, self, target; bound, reduction)", rule, f"{node[:-1]}Backward0")
+    return op(
+        f"{name}(self, target; bound, reduction)",
+        lambda a, b, bound, reduction: reduce_array(kernel(np.abs(a - b), bound).astype(a.dtype), None, reduction),
+        node=node,
+        promote="arith",
+        lacks=("bi", kernel_name),
+        self=d(
+            "self target",
+            lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest),
+            lambda xp, g, out, self, target, *rest: again(g, self, target, *rest),
+        ),
+        target=d(
+            "self target",
+            lambda xp, g, out, self, target, *rest: rule(xp, g, target, self, *rest),
+            lambda xp, g, out, self, target, *rest: again(g, target, self, *rest),
+        ),
+    )
+
+
+mse = bounded("mse_loss", "MseLossBackward0", "mse_cpu", lambda z, _: z * z, lambda xp, x, _: 2 * x)
+soft_margin = op(
+    "soft_margin_loss(self, target; reduction)",
+    lambda a, y, reduction: reduce_array(np.log(1 + np.exp(-y * a)), None, reduction),
+    node="SoftMarginLossBackward0",
+    promote="arith",
+    lacks=("bi", "log_vml_cpu"),
+    self=d(
+        "self target",
+        lambda xp, g, out, self, target, reduction: xp.soft_margin_loss_backward(
+            g, self, target, math.prod(self.shape) if reduction == "mean" else 1
+        ),
+    ),
+)
+fused(
+    "soft_margin_loss_backward(g, self, target; n)",
+    soft_margin_slope,
+    "SoftMarginLossBackwardBackward0",
+    no_gradient=("target",),
+)
+smooth_l1 = bounded(
+    "smooth_l1_loss",
+    "SmoothL1LossBackward0",
+    "smooth_l1_cpu",
+    lambda z, beta: np.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta),
+    lambda xp, x, beta: xp.where(xp.abs(x) >= beta, xp.sign(x), x / beta),
+)
+huber = bounded(
+    "huber_loss",
+    "HuberLossBackward0",
+    "huber_cpu",
+    lambda z, delta: np.where(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta)),
+    huber_slope,
+)
+
+
+def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Both broadcast to one shape, with PyTorch's warning when they differ."""
+    check_has_size(target, input)
+    if tuple(input.shape) == tuple(target.shape):
+        return input, target
+    import warnings
+
+    warnings.warn(
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+        "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+        UserWarning,
+        stacklevel=3,
+    )
+    input, target = broadcast_tensors(input, target)
+    return input, target
+
+
+def reduced(each: Tensor, reduction: str) -> Tensor:
+    """What a composed loss ends with."""
+    return each.mean() if reduction == "mean" else each.sum() if reduction == "sum" else each
+
+
+@public("mse_loss", forms="n")
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The mean (or sum, or each) of (input - target)^2 (torch.nn.functional.mse_loss)."""
+    input, target = same_shape(input, target)
+    reduction = reduction_named(reduction, size_average, reduce)
+    if weight is None:
+        return mse(input, target, 0.0, reduction)
+    total = mse(input, target, 0.0, "none") * weight
+    return total.sum() / weight.sum() if reduction == "mean" else reduced(total, reduction)
+
+
+@public("l1_loss", forms="n")
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The mean (or sum, or each) of |input - target| (torch.nn.functional.l1_loss)."""
+    input, target = same_shape(input, target)
+    reduction = reduction_named(reduction, size_average, reduce)
+    each = (input - target).abs()
+    if weight is None:
+        return reduced(each, reduction)
+    each = each * weight
+    return each.sum() / weight.sum() if reduction == "mean" else reduced(each, reduction)
+
+
+@public("smooth_l1_loss", forms="n")
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """Quadratic below beta, absolute above (torch.nn.functional.smooth_l1_loss)."""
+    input, target = same_shape(input, target)
+    reduction = reduction_named(reduction, size_average, reduce)
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    return smooth_l1(input, target, float(beta), reduction)
+
+
+@public("huber_loss", forms="n")
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    """Quadratic below delta, delta times the absolute value above (torch.nn.functional.huber_loss)."""
+    input, target = same_shape(input, target)
+    reduction = reduction_named(reduction)
+    check_castable(input, target)
+    if target.dtype is not input.dtype:
+        target = cast(target, input.dtype.np)  # the result takes the input's dtype
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if weight is None:
+        return huber(input, target, float(delta), reduction)
+    each = huber(input, target, float(delta), "none") * weight
+    return each.sum() / weight.sum() if reduction == "mean" else reduced(each, reduction)
+
+
+@public("soft_margin_loss", forms="n")
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
+    """log(1 + exp(-target * input)) (torch.nn.functional.soft_margin_loss)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    check_tensors("soft_margin_loss", input=input, target=target)
+    if target.requires_grad and state.grad_enabled:
+        raise RuntimeError(
+            "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input "
+            "cannot have requires_grad True."
+        )
+    check_castable(input, target)
+    if target.dtype is not input.dtype:
+        target = cast(target, input.dtype.np)  # the result takes the input's dtype
+    return soft_margin(input, target, reduction)
+
+
+@public("kl_div", forms="n")
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """target * (log target - input) (torch.nn.functional.kl_div); `input` holds log-probabilities."""
+    check_tensors("kl_div", input=input, target=target)
+    if not (input.is_floating_point() and target.is_floating_point()):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
+    if reduction == "batchmean":
+        return kl_div(input, target, reduction="sum", log_target=log_target) / input.shape[0]
+    reduction = reduction_named(reduction, size_average, reduce)
+    if log_target:
+        return reduced(target.exp() * (target - input), reduction)
+    product = target * input  # made first: the order in which gradients are added shows in their graph
+    return reduced(target.xlogy(target) - product, reduction)
+
+
+@public("poisson_nll_loss", forms="fn")
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log likelihood of a Poisson distribution (torch.nn.functional.poisson_nll_loss)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    check_tensors("poisson_nll_loss", input=input, target=target)
+    if log_input:
+        product = target * input
+        loss = input.exp() - product
+    else:
+        loss = input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduced(loss, reduction)
+
+
+@public("gaussian_nll_loss", forms="n")
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """The negative log likelihood of a Gaussian of variance `var` >= eps (torch.nn.functional.gaussian_nll_loss)."""
+    reduction = reduction_named(reduction)
+    if isinstance(var, (int, float)):
+        var = input.new_full(tuple(input.shape), float(var)) if var >= 0 else var
+    if isinstance(var, (int, float)) or bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    if tuple(var.shape) != tuple(input.shape):
+        if tuple(input.shape[:-1]) == tuple(var.shape):
+            var = var.unsqueeze(-1)
+        elif not (tuple(input.shape[:-1]) == tuple(var.shape[:-1]) and var.shape[-1] == 1):
+            raise ValueError("var is of incorrect size")
+    var = var.clone()
+    var.data.clamp_(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, reduction)

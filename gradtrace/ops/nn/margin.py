@@ -1,0 +1,187 @@
+"""Margin losses: of rankings, and over classes and labels."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import public
+from gradtrace.ops.nn.loss import reduce_array, reduced, reduction_named
+from gradtrace.ops.nn.loss_arguments import check_tensors
+from gradtrace.ops.numbers import add_number
+from gradtrace.ops.pointwise.arithmetic import number_minus
+
+
+@public("margin_ranking_loss", forms="fn")
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, -target (input1 - input2) + margin) (torch.nn.functional.margin_ranking_loss)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        )
+    return reduced(add_number(-target * (input1 - input2), margin).clamp_min(0), reduction)
+
+
+@public("hinge_embedding_loss", forms="fn")
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """input where target is 1, max(0, margin - input) where it is -1 (torch.nn.functional.hinge_embedding_loss)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    check_tensors("hinge_embedding_loss", input=input, target=target)
+    zeros = input.new_zeros(tuple(input.shape))
+    far = number_minus(margin, input).clamp_min(0).where(target.ne(1), zeros)
+    near = input.where(target.ne(-1), zeros)
+    return reduced(far + near, reduction)
+
+
+@public("multilabel_soft_margin_loss", forms="n")
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over classes of binary cross entropy of logits (torch.nn.functional.multilabel_soft_margin_loss)."""
+    from gradtrace.ops.nn.activation import logsigmoid
+
+    reduction = reduction_named(reduction, size_average, reduce)
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    dim = input.ndim - 1
+    return reduced(loss.sum(dim) / input.shape[dim], reduction)
+
+
+# ---- over classes: values and slopes in one go, for PyTorch's kernels have no second derivative either
+
+
+def multi_margin_parts(x: Any, target: Any, p: int, margin: float, weight: Any) -> tuple[Any, Any]:
+    """The loss of each row of x (N, C), and its derivative."""
+    rows = np.arange(x.shape[0])
+    z = margin - x[rows, target][:, None] + x
+    z[rows, target] = 0
+    active = z > 0
+    factor = 1 if weight is None else weight[target][:, None]
+    each = np.where(active, z if p == 1 else z * z, 0) * factor / x.shape[1]
+    slope = np.where(active, 1 if p == 1 else 2 * z, 0) * factor / x.shape[1]
+    slope[rows, target] = 0 - slope.sum(1)
+    return each.sum(1).astype(x.dtype), slope.astype(x.dtype)
+
+
+def multilabel_parts(x: Any, target: Any) -> tuple[Any, Any]:
+    """The same for several labels in each row: those before the first -1."""
+    losses, slopes = np.zeros(x.shape[0], x.dtype), np.zeros_like(x)
+    for n, row in enumerate(target):
+        end = np.flatnonzero(row < 0)
+        labels = row[: end[0]] if end.size else row
+        others = np.setdiff1d(np.arange(x.shape[1]), labels)
+        z = 1 - x[n, labels][:, None] + x[n, others][None]
+        active = z > 0
+        losses[n] = z[active].sum() / x.shape[1]
+        np.add.at(slopes[n], labels, -active.sum(1) / x.shape[1])
+        slopes[n, others] += active.sum(0) / x.shape[1]
+    return losses, slopes
+
+
+def rows_grad(g: Any, slope: Any, reduction: str) -> Any:
+    if reduction == "none":
+        return g[:, None] * slope
+    return g * (slope if reduction != "mean" else slope / slope.dtype.type(len(slope)))
+
+
+multi_margin = op(
+    "multi_margin_loss(self; target, p, margin, weight, reduction)",
+    lambda x, target, p, margin, weight, reduction: reduce_array(
+        multi_margin_parts(x, target, p, margin, weight)[0], None, reduction
+    ),
+    node="MultiMarginLossBackward0",
+    lacks=("bi", "multi_margin_loss_cpu_kernel"),
+    self=d("self", lambda xp, g, out, self, *rest: xp.multi_margin_loss_backward(g, self, *rest)),
+)
+op(
+    "multi_margin_loss_backward(g, self; target, p, margin, weight, reduction)",
+    lambda g, x, target, p, margin, weight, reduction: rows_grad(
+        g, multi_margin_parts(x, target, p, margin, weight)[1], reduction
+    ),
+    undefined=True,
+)
+multilabel_margin = op(
+    "multilabel_margin_loss(self; target, reduction)",
+    lambda x, target, reduction: reduce_array(multilabel_parts(x, target)[0], None, reduction),
+    node="MultilabelMarginLossBackward0",
+    self=d(
+        "self",
+        lambda xp, g, out, self, target, reduction: xp.multilabel_margin_loss_backward(g, self, target, reduction),
+    ),
+)
+op(
+    "multilabel_margin_loss_backward(g, self; target, reduction)",
+    lambda g, x, target, reduction: rows_grad(g, multilabel_parts(x, target)[1], reduction),
+    undefined=True,
+)
+
+
+@public("multi_margin_loss", forms="n")
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over classes of max(0, margin - x[y] + x[i])^p (torch.nn.functional.multi_margin_loss)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    single = input.ndim < 2
+    rows = input.reshape(1, -1) if single else input
+    labels = target.array.reshape(-1)
+    if labels.size and (labels.min() < 0 or labels.max() >= rows.shape[1]):
+        raise RuntimeError("target out of range")
+    found = multi_margin(rows, labels, p, margin, None if weight is None else weight.array, reduction)
+    return found.squeeze(0) if single and reduction == "none" else found
+
+
+@public("multilabel_margin_loss", forms="n")
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
+    """Margins between each label of a row and each other class (torch.nn.functional.multilabel_margin_loss)."""
+    reduction = reduction_named(reduction, size_average, reduce)
+    check_tensors("multilabel_margin_loss", input=input, target=target)
+    single = input.ndim < 2
+    rows = input.reshape(1, -1) if single else input
+    if tuple(target.shape) != tuple(input.shape):
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    if not input.is_floating_point():
+        kind = input.dtype.scalar_type
+        raise NotImplementedError(f"\"multilabel_margin_loss_forward_out_frame\" not implemented for '{kind}'")
+    if target.dtype.name != "int64":
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_type}")
+    labels = target.array.reshape(rows.shape)
+    if labels.size and (labels.min() < -1 or labels.max() >= rows.shape[1]):
+        raise RuntimeError("Expected target value to be in range [-1, nclasses)")
+    found = multilabel_margin(rows, labels, reduction)
+    return found.squeeze(0) if single and reduction == "none" else found

@@ -1,0 +1,371 @@
+"""Max and average pooling over 1, 2 and 3 dims.
+
+The records are those of 2 and 3 dims; over one dim the input is an image of height 1, as PyTorch has it. Of equal
+numbers the first in a window is its maximum, and nan is greater than all. Padding counts as -inf, or as 0.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import expose, named
+from gradtrace.ops.nn.correlate import wide
+from gradtrace.ops.nn.patches import size_of
+from gradtrace.ops.nn.pool_arguments import (
+    Ints,
+    check_filled,
+    check_max_pool1d,
+    check_pool,
+    check_room,
+    check_tensor,
+    count_windows,
+    window,
+)
+from gradtrace.ops.nn.pool_windows import Taps, add_windows, find_maxima, regular
+from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
+
+# ---- kernels
+
+
+def planes_take(a: Any, index: Any, n: int) -> Any:
+    """For each place of `index`, the number of the same plane (the last n dims, flat) that it names."""
+    flat = a.reshape(*a.shape[:-n], size_of(a.shape[-n:]))
+    places = index.reshape(*index.shape[:-n], size_of(index.shape[-n:]))
+    return np.take_along_axis(flat, places, -1).reshape(index.shape)
+
+
+def planes_put(g: Any, index: Any, sizes: Ints) -> Any:
+    """The transpose: planes of `sizes` with each number of g added at its place."""
+    lead, plane = g.shape[: g.ndim - len(sizes)], size_of(sizes)
+    count = size_of(lead)
+    places = index.reshape(count, size_of(index.shape[-len(sizes) :])) + (np.arange(count) * plane)[:, None]
+    out = np.bincount(places.reshape(-1), g.reshape(-1), count * plane)
+    return out.astype(g.dtype, copy=False).reshape(*lead, *sizes)
+
+
+def max_kernel(a: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Any:
+    n, sizes, best = len(kernel), a.shape, a
+    index: Any = 0
+    for i in reversed(range(n)):
+        dim = a.ndim - n + i
+        one = (kernel[i], stride[i], padding[i], dilation[i])
+        out = count_windows(a.shape[dim], one, ceil_mode)
+        starts = np.arange(out) * one[1] - one[2]
+        first = np.where(starts < 0, starts % one[3], starts)
+        taps = regular(a.shape[dim], out, *one)
+        best, index = find_maxima(best, index, dim, size_of(sizes[dim + 1 :]), taps, first)
+    return best, index
+
+
+def divisors(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool) -> Any:
+    """What the sum of each window is divided by: its cells inside the input, or inside input and padding."""
+    total = np.ones((), np.int64)
+    for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True):
+        starts = np.arange(count_windows(n, (k, s, p, 1), ceil_mode)) * s - p
+        ends = np.minimum(starts + k, n + p)
+        cells = ends - starts if include_pad else np.minimum(ends, n) - np.maximum(starts, 0)
+        total = total[..., None] * cells
+    return total
+
+
+def divided(total: Any, by: Any) -> Any:
+    if total.dtype.kind == "f":
+        return total / np.asarray(by).astype(total.dtype)
+    return np.trunc(total / by).astype(total.dtype)
+
+
+def plane_taps(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool) -> list[tuple[int, Taps]]:
+    """For each dim the number of windows and their taps."""
+    found = []
+    for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True):
+        out = count_windows(n, (k, s, p, 1), ceil_mode)
+        found.append((out, regular(n, out, k, s, p)))
+    return found
+
+
+def average_kernel(
+    a: Any, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool, divisor: int | None
+) -> Any:
+    sizes = a.shape[-len(kernel) :]
+    total = wide(a)
+    for i, (out, taps) in enumerate(plane_taps(sizes, kernel, stride, padding, ceil_mode)):
+        total = add_windows(total, a.ndim - len(kernel) + i, out, taps)
+    by = divisor or divisors(sizes, kernel, stride, padding, ceil_mode, include_pad)
+    return divided(total, by).astype(a.dtype, copy=False)
+
+
+def average_back(
+    g: Any,
+    sizes: Ints,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    ceil_mode: bool,
+    include_pad: bool,
+    divisor: int | None,
+) -> Any:
+    by = divisor or divisors(sizes, kernel, stride, padding, ceil_mode, include_pad)
+    total = divided(wide(g), by)
+    for i, (_, taps) in enumerate(plane_taps(sizes, kernel, stride, padding, ceil_mode)):
+        back = [(inputs, outputs) for outputs, inputs in taps]
+        total = add_windows(total, g.ndim - len(kernel) + i, sizes[i], back)
+    return total.astype(g.dtype, copy=False)
+
+
+# ---- records
+
+planes_take_ = op(
+    "planes_take(self; index, n)",
+    planes_take,
+    node="GatherBackward0",
+    self=d("~self", lambda xp, g, out, self, index, n: xp.planes_put(g, index, tuple(self.shape[-n:]))),
+)
+planes_put_ = op(
+    "planes_put(g; index, sizes)",
+    planes_put,
+    node="ScatterAddBackward0",
+    g=d("", lambda xp, gg, out, g, index, sizes: xp.planes_take(gg, index, len(sizes))),
+)
+
+
+def flat(xp: Any, gg: Any, out: Any, g: Any, self: Any, *_: Any) -> Any:
+    """PyTorch's backward operators know the input too, which they do not vary with."""
+    return xp.zeros_like(self)
+
+
+def index_record(signature: str, kernel: Any, node: str, n: int) -> Op:
+    """An operator with results (values, indices) whose gradient goes to the places of the indices."""
+    back = signature.partition("(")[0] + "_back"
+    op(
+        f"{back}(g, self; index, sizes)",
+        lambda g, _, *places: planes_put(g, *places),
+        node=node + "Backward0",
+        g=d("", lambda xp, gg, out, g, self, index, sizes: xp.planes_take(gg, index, n)),
+        self=d("self", flat),
+    )
+    return op(
+        signature,
+        kernel,
+        node=node + "0",
+        outputs=2,
+        differentiable=(0,),
+        self=d("self out1", lambda xp, g, out, self, *_: getattr(xp, back)(g[0], self, out[1], tuple(self.shape[-n:]))),
+    )
+
+
+def average_record(n: int) -> Op:
+    node, name = f"AvgPool{n}DBackward", f"avg_pool{n}d"
+    op(
+        f"{name}_back(g, self; sizes, kernel, stride, padding, ceil_mode, include_pad, divisor)",
+        lambda g, _, *rest: average_back(g, *rest),
+        node=node + "Backward0",
+        g=d("", lambda xp, gg, out, g, self, sizes, *rest: getattr(xp, name)(gg, *rest)),
+        self=d("self", flat),
+    )
+    return op(
+        f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)",
+        average_kernel,
+        node=node + "0",
+        self=d(
+            "self", lambda xp, g, out, self, *rest: getattr(xp, name + "_back")(g, self, tuple(self.shape[-n:]), *rest)
+        ),
+    )
+
+
+maxima = {
+    n: index_record(
+        f"max_pool{n}d(self; kernel, stride, padding, dilation, ceil_mode)",
+        max_kernel,
+        f"MaxPool{n}DWithIndicesBackward",
+        n,
+    )
+    for n in (2, 3)
+}
+averages = {n: average_record(n) for n in (2, 3)}
+
+
+# ---- the public names
+
+
+def _max_pool(n: int) -> tuple[Any, Any]:
+    name = f"max_pool{n}d"
+
+    def with_indices(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        check_tensor(name, input)
+        where = window(name, n, kernel_size, stride, padding, dilation)
+        out = check_pool(input, n, where, ceil_mode)
+        check_filled(input, n)
+        check_room(input, n, out)
+        check_bool(input, name)
+        return maxima[n](input, *where, ceil_mode)
+
+    return with_indices, first_unless(with_indices)
+
+
+def check_bool(input: Tensor, name: str) -> None:
+    if input.dtype.scalar_type == "Bool":
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+
+
+def first_unless(with_indices: Any) -> Any:
+    """The function whose `return_indices` says whether the indices come too."""
+
+    def function(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return found if return_indices else found[0]
+
+    return function
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    if return_indices:
+        return found
+    if found[0].requires_grad or state.batching is not None:
+        return found[0]
+    # Without a gradient PyTorch has another kernel, whose result is no view.
+    out = Tensor._wrap(found[0].own_array())
+    out.counter().n = 1 if input.ndim == 2 else 0  # squeezed in place
+    return out
+
+
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    check_tensor("max_pool1d", input)
+    check_max_pool1d(input, kernel_size, stride, padding, dilation)
+    (k,), (s,), (p,), (e,) = window("max_pool1d", 1, kernel_size, stride, padding, dilation)
+    out = count_windows(input.shape[-1], (k, s, p, e), ceil_mode)
+    if out < 1:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
+    dim = input.ndim - 1
+    values, index = maxima[2](unsqueeze(input, dim), (1, k), (1, s), (0, p), (1, e), ceil_mode)
+    return squeeze_dim(values, dim), squeeze_dim(index, dim)
+
+
+def _expose_max() -> dict[int, Any]:
+    pairs = {1: (max_pool1d_with_indices, max_pool1d), 2: _max_pool(2), 3: _max_pool(3)}
+    for n, (with_indices, function) in pairs.items():
+        name = f"max_pool{n}d"
+        doc = (
+            f"The maximum of each window over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
+            f"input (N, C, *sizes) or (C, *sizes). With return_indices also where they are, flat within the plane."
+        )
+        expose(named(function, name, doc), forms="fn", record=maxima[max(n, 2)])
+        expose(
+            named(with_indices, name + "_with_indices", doc), forms="fn" if n == 1 else "n", record=maxima[max(n, 2)]
+        )
+    return {n: function for n, (_, function) in pairs.items()}
+
+
+max_pools = _expose_max()
+
+
+def _average(n: int) -> Any:
+    name = f"avg_pool{n}d"
+
+    def function(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        check_tensor(name, input)
+        where = window(name, n, kernel_size, stride, padding)
+        if n == 2 and input.ndim < 3:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-max(input.ndim, 1)}, "
+                f"{max(input.ndim, 1) - 1}], but got -3)"
+            )
+        out = check_pool(input, n, where, ceil_mode)
+        check_average(input, n, where[0], out, divisor_override)
+        check_bool(input, name)
+        return averages[n](input, *where[:3], ceil_mode, count_include_pad, divisor_override)
+
+    return named(
+        function,
+        name,
+        (
+            f"The mean of each window over the last {n} dims (torch.nn.functional.{name}).\n\n"
+            "input (N, C, *sizes) or (C, *sizes). Padding counts as zeros unless count_include_pad is False; "
+            "divisor_override divides instead of the number of cells."
+        ),
+    )
+
+
+def check_average(input: Tensor, n: int, kernel: Ints, out: Ints, divisor: int | None) -> None:
+    if divisor == 0:
+        raise RuntimeError("divisor must be not zero")
+    if n == 2:
+        check_filled(input, n)
+        check_room(input, n, out)
+    elif any(size < 1 for size in out):
+        sizes = " ".join(f"{a}: {size}" for a, size in zip("THW", input.shape[-3:], strict=True))
+        small = " ".join(f"k{a}: {k}" for a, k in zip("THW", kernel, strict=True))
+        raise RuntimeError(f"input image ({sizes}) smaller than kernel size ({small})")
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window over the last dim (torch.nn.functional.avg_pool1d); input (N, C, L) or (C, L)."""
+    check_tensor("avg_pool1d", input)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
+            "checking arguments for avg_pool1d)"
+        )
+    for argument, value in (("kernel_size", kernel_size), ("stride", stride or ()), ("padding", padding)):
+        if isinstance(value, (tuple, list)) and len(value) > 1:
+            raise RuntimeError(f"avg_pool1d() argument '{argument}' should contain one int (got {len(value)})")
+    (k,), (s,), (p,), _ = window("avg_pool1d", 1, kernel_size, stride, padding)
+    dim = input.ndim - 1
+    image = unsqueeze(input, dim)
+    where = ((1, k), (1, s), (0, p), (1, 1))
+    check_room(image, 2, check_pool(image, 2, where, ceil_mode))
+    return squeeze_dim(averages[2](image, *where[:3], ceil_mode, count_include_pad, None), dim)
+
+
+expose(avg_pool1d, forms="fn", record=averages[2])
+average_pools = {1: avg_pool1d} | {n: expose(_average(n), forms="n", record=averages[n]) for n in (2, 3)}

@@ -1,0 +1,234 @@
+"""Resampling to another size: nearest, linear, cubic, area, with and without antialiasing (F.interpolate).
+
+Every mode is a weighted sum of a few inputs along each dim in turn (`resample_tables`); the gradient is its transpose.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import expose
+from gradtrace.ops.nn.adaptive import adaptive_avg_pools
+from gradtrace.ops.nn.correlate import wide
+from gradtrace.ops.nn.patches import Ints
+from gradtrace.ops.nn.pool_arguments import check_tensor
+from gradtrace.ops.nn.pool_windows import take_back, weigh_back, weigh_windows
+from gradtrace.ops.nn.resample_tables import TABLES, Table
+
+Scales = tuple[float | None, ...]
+MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
+# mode: the table, the number of spatial dims (0: any), the name in PyTorch's nodes
+LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3}
+NAMES = {
+    ("nearest", 1): "Nearest1D",
+    ("nearest", 2): "Nearest2D",
+    ("nearest", 3): "Nearest3D",
+    ("nearest_exact", 1): "NearestExact1D",
+    ("nearest_exact", 2): "NearestExact2D",
+    ("nearest_exact", 3): "NearestExact3D",
+    ("linear", 1): "Linear1D",
+    ("linear", 2): "Bilinear2D",
+    ("linear", 3): "Trilinear3D",
+    ("cubic", 2): "Bicubic2D",
+    ("linear_aa", 2): "Bilinear2DAa",
+    ("cubic_aa", 2): "Bicubic2DAa",
+    ("lanczos_aa", 2): "Lanczos2DAa",
+}
+
+
+def tables(kind: str, sizes: Ints, outs: Ints, corners: bool, scales: Scales, dtype: Any) -> list[Table]:
+    return [TABLES[kind](n, out, corners, scale, dtype) for n, out, scale in zip(sizes, outs, scales, strict=True)]
+
+
+def resample_kernel(kind: str) -> Any:
+    def kernel(a: Any, outs: Ints, corners: bool, scales: Scales) -> Any:
+        n, x = len(outs), wide(a)
+        found = tables(kind, a.shape[-n:], outs, corners, scales, np.dtype(x.dtype))
+        for i in reversed(range(n)):
+            index, weights = found[i]
+            dim = a.ndim - n + i
+            x = np.take(x, index[0], dim) if len(index) == 1 else weigh_windows(x, dim, index, weights)
+        return x.astype(a.dtype, copy=False)
+
+    return kernel
+
+
+def resample_back(kind: str) -> Any:
+    def kernel(g: Any, sizes: Ints, corners: bool, scales: Scales) -> Any:
+        n, x = len(sizes), wide(g)
+        found = tables(kind, sizes, g.shape[-n:], corners, scales, np.dtype(x.dtype))
+        for i in range(n):
+            index, weights = found[i]
+            dim = g.ndim - n + i
+            where = (x, dim, sizes[i])
+            x = take_back(*where, index[0]) if len(index) == 1 else weigh_back(*where, index, weights)
+        return x.astype(g.dtype, copy=False)
+
+    return kernel
+
+
+def resample_record(kind: str, n: int, shown: str) -> Op:
+    name, node = f"upsample_{shown.lower()}", f"Upsample{shown}Backward"
+    op(
+        f"{name}_back(g; sizes, corners, scales)",
+        resample_back(kind),
+        node=node + "Backward0",
+        g=d("~g", lambda xp, gg, out, g, sizes, *rest: getattr(xp, name)(gg, tuple(g.shape[-n:]), *rest)),
+    )
+    return op(
+        f"{name}(self; sizes, corners, scales)",
+        resample_kernel(kind),
+        node=node + "0",
+        self=d(
+            "~self",
+            lambda xp, g, out, self, sizes, *rest: getattr(xp, name + "_back")(g, tuple(self.shape[-n:]), *rest),
+        ),
+    )
+
+
+records = {(kind, n): resample_record(kind, n, shown) for (kind, n), shown in NAMES.items()}
+
+
+# ---- the public names
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """input (N, C, *sizes) resampled to `size`, or by `scale_factor` (torch.nn.functional.interpolate).
+
+    mode "nearest", "nearest-exact", "area" for 1 to 3 spatial dims, "linear", "bilinear", "bicubic", "lanczos",
+    "trilinear" for as many as they say. ValueError or NotImplementedError for what does not go together.
+    """
+    check_tensor("interpolate", input)
+    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    n = input.ndim - 2
+    outs, scales = wanted_sizes(input, size, scale_factor, n)
+    if recompute_scale_factor and size is not None:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    if recompute_scale_factor or mode == "area":
+        scales = (None,) * n
+    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.ndim == 4):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
+    if mode == "area" and n in (1, 2, 3):
+        return adaptive_avg_pools[n](input, outs)
+    kind = kind_of(mode, n, input.ndim, align_corners, antialias)
+    check_sizes(input, outs, kind)
+    return records[kind, n](input, outs, bool(align_corners), scales)
+
+
+def wanted_sizes(input: Tensor, size: Any, scale_factor: Any, n: int) -> tuple[Ints, Scales]:
+    """The output's sizes, and the scales where they are given."""
+    given = list(input.shape[2:])
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        several = isinstance(size, (list, tuple))
+        outs = tuple(size) if several else (size,) * n
+        if len(outs) != n:
+            raise ValueError(
+                "Input and output must have the same number of spatial dimensions, but got input with spatial "
+                f"dimensions of {given} and output size of {size}. Please provide input tensor in "
+                "(N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
+            )
+        if not all(isinstance(o, int) for o in outs):
+            got = f"size with types {[type(o) for o in outs]}" if several else f"a size of type {type(size).__name__}"
+            raise TypeError(
+                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got "
+                + got
+            )
+        return outs, (None,) * n
+    if scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    scales = tuple(scale_factor) if isinstance(scale_factor, (list, tuple)) else (scale_factor,) * n
+    if len(scales) != n:
+        raise ValueError(
+            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+            f"dimensions of {given} and scale_factor of shape {scale_factor}. Please provide input tensor in "
+            "(N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
+        )
+    return tuple(int(size * float(s)) for size, s in zip(given, scales, strict=True)), tuple(map(float, scales))
+
+
+def kind_of(mode: str, n: int, ndim: int, corners: bool | None, antialias: bool) -> str:
+    """The name of the table; NotImplementedError for a mode that does not suit the number of dims."""
+    if mode == "lanczos" and n == 2:
+        if corners:
+            raise ValueError("Lanczos mode does not support align_corners=True")
+        if not antialias:
+            raise ValueError("Lanczos mode requires antialias=True")
+    kind = {"nearest-exact": "nearest_exact", "bicubic": "cubic", **dict.fromkeys(LINEAR, "linear")}.get(mode, mode)
+    kind += "_aa" if antialias else ""
+    if mode in LINEAR and LINEAR[mode] != n and n in (1, 2, 3):
+        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {LINEAR[mode] + 2}D input")
+    if (kind, n) not in records:
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: {MODES} (got {mode})"
+        )
+    return kind
+
+
+def check_sizes(input: Tensor, outs: Ints, kind: str) -> None:
+    n = len(outs)
+    sizes = tuple(input.shape[2:])
+    if min(*sizes, *outs) < 1:
+        axes = "DHW"[3 - n :]
+        shown = [", ".join(f"{axis}: {o}" for axis, o in zip(axes, values, strict=True)) for values in (sizes, outs)]
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input ({shown[0]}) and output ({shown[1]})"
+        )
+    if not math.prod(input.shape[1:]):
+        raise RuntimeError(f"Non-empty {n + 2}D data tensor expected but got a tensor with sizes {list(input.shape)}")
+    byte = input.dtype.scalar_type == "Byte" and kind.startswith("nearest")
+    if not input.is_floating_point() and not byte:
+        kernel = "nearest" if kind.startswith("nearest") else "linear" if kind.startswith("linear") else "cubic"
+        raise NotImplementedError(
+            f"\"compute_indices_weights_{kernel}\" not implemented for '{input.dtype.scalar_type}'"
+        )
+
+
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
+    """interpolate under its old name (torch.nn.functional.upsample)."""
+    warn("upsample")
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """interpolate with mode "nearest" (torch.nn.functional.upsample_nearest)."""
+    warn("upsample_nearest")
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """interpolate with mode "bilinear" and aligned corners (torch.nn.functional.upsample_bilinear)."""
+    warn("upsample_bilinear")
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+def warn(name: str) -> None:
+    import warnings
+
+    warnings.warn(
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=3
+    )
+
+
+for _function in (interpolate, upsample, upsample_nearest, upsample_bilinear):
+    expose(_function, forms="n")

@@ -1,0 +1,120 @@
+"""Channels to pixels and back, and channels shuffled between groups."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import expose
+from gradtrace.ops.nn.pool_arguments import check_tensor
+
+
+def to_pixels(a: Any, r: int) -> Any:
+    *lead, c, h, w = a.shape
+    n = len(lead)
+    split = a.reshape(*lead, c // (r * r), r, r, h, w)
+    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return np.array(split.transpose(order), order="C").reshape(*lead, c // (r * r), h * r, w * r)
+
+
+def to_channels(a: Any, r: int) -> Any:
+    *lead, c, h, w = a.shape
+    n = len(lead)
+    split = a.reshape(*lead, c, h // r, r, w // r, r)
+    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return np.array(split.transpose(order), order="C").reshape(*lead, c * r * r, h // r, w // r)
+
+
+def between_groups(a: Any, groups: int) -> Any:
+    """Channel j of group i becomes channel i of group j."""
+    split = a.reshape(a.shape[0], groups, a.shape[1] // groups, *a.shape[2:])
+    return np.array(split.swapaxes(1, 2), order="C").reshape(a.shape)
+
+
+pixel_shuffle_ = op(
+    "pixel_shuffle(self; factor)",
+    to_pixels,
+    node="PixelShuffleBackward0",
+    self=d("", lambda xp, g, out, self, factor: xp.pixel_unshuffle(g, factor)),
+)
+pixel_unshuffle_ = op(
+    "pixel_unshuffle(self; factor)",
+    to_channels,
+    node="PixelUnshuffleBackward0",
+    self=d("", lambda xp, g, out, self, factor: xp.pixel_shuffle(g, factor)),
+)
+
+
+channel_shuffle_ = op(
+    "channel_shuffle(self; groups)",
+    between_groups,
+    node="ChannelShuffleBackward0",
+    self=d("~self", lambda xp, g, out, self, groups: xp.channel_shuffle(g, self.shape[1] // groups)),
+)
+native_channel_shuffle_ = op("native_channel_shuffle(self; groups)", between_groups, undefined=True)
+
+
+def check_factor(name: str, which: str, input: Tensor, factor: int) -> None:
+    check_tensor(name, input)
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
+        )
+    if factor <= 0:
+        raise RuntimeError(f"{name} expects a positive {which}, but got {factor}")
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(*, C r^2, H, W) to (*, C, H r, W r) (torch.pixel_shuffle).
+
+    RuntimeError where r^2 does not divide the number of channels.
+    """
+    check_factor("pixel_shuffle", "upscale_factor", input, upscale_factor)
+    square = upscale_factor * upscale_factor
+    if input.shape[-3] % square:
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={input.shape[-3]} is not divisible by {square}"
+        )
+    return pixel_shuffle_(input, upscale_factor)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(*, C, H r, W r) to (*, C r^2, H, W) (torch.pixel_unshuffle). RuntimeError where r does not divide H and W."""
+    check_factor("pixel_unshuffle", "downscale_factor", input, downscale_factor)
+    for dim, what in ((-2, "height"), (-1, "width")):
+        if input.shape[dim] % downscale_factor:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but input.size({dim})="
+                f"{input.shape[dim]} is not divisible by {downscale_factor}"
+            )
+    return pixel_unshuffle_(input, downscale_factor)
+
+
+def check_groups(input: Tensor, groups: int) -> None:
+    check_tensor("channel_shuffle", input)
+    if input.ndim <= 2:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    if input.shape[1] % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {input.shape[1]} channels and {groups} groups."
+        )
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels of (N, C, ...), seen as (groups, C / groups), transposed (torch.channel_shuffle)."""
+    check_groups(input, groups)
+    return channel_shuffle_(input, groups)
+
+
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """As channel_shuffle, without a derivative, as in PyTorch (torch.native_channel_shuffle)."""
+    check_groups(input, groups)
+    return native_channel_shuffle_(input, groups)
+
+
+for _function in (pixel_shuffle, pixel_unshuffle, channel_shuffle, native_channel_shuffle):
+    expose(_function, forms="fn")

@@ -1,0 +1,152 @@
+"""softmax, log_softmax, softmin and logsumexp, shifted by the maximum so that nothing overflows."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.rounding import once
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import expose
+from gradtrace.ops.arguments import one_dim, some_dims, torch_function
+from gradtrace.ops.create.factories import cast
+from gradtrace.ops.reduce.sums import add_up, fold, spread
+
+exp, log = once("exp"), once("log")
+
+
+def log_sum_exp(a: Any, dims: Any, keepdim: bool) -> Any:
+    a = np.asarray(a)
+    if not a.size:
+        return np.log(fold("add", a, dims, keepdim))
+    top = fold("maximum", a, dims, True)
+    top = np.where(np.isinf(top), np.zeros_like(top), top)
+    out = np.log(add_up(np.exp(a - top), dims, True)) + top
+    return out if keepdim else out.reshape([n for i, n in enumerate(a.shape) if i not in dims])
+
+
+def softmax_kernel(a: Any, dims: Any) -> Any:
+    if not a.size:
+        return a.copy()
+    out = np.asarray(a - fold("maximum", a, dims, True))
+    np.exp(out, out=out)
+    out /= fold("add", out, dims, True)
+    return out
+
+
+def log_softmax_kernel(a: Any, dims: Any) -> Any:
+    if not a.size:
+        return a.copy()
+    out = a - np.maximum.reduce(a, dims, keepdims=True)
+    out -= log(np.add.reduce(exp(np.asarray(out)), dims, keepdims=True))
+    return out
+
+
+def softmax_grad(g: Any, result: Any, dims: Any) -> Any:
+    product = np.asarray(g * result)
+    return result * (g - add_up(product, dims, True))
+
+
+def log_softmax_grad(g: Any, result: Any, dims: Any) -> Any:
+    return g - np.exp(result) * add_up(np.asarray(g), dims, True)
+
+
+logsumexp = op(
+    "logsumexp(self; dim, keepdim)",
+    log_sum_exp,
+    node="LogsumexpBackward0",
+    promote="float",
+    self=d(
+        "self out",
+        lambda xp, g, out, self, dim, keepdim: (
+            spread(xp, g, self.shape, dim, keepdim) * xp.exp(self - spread(xp, out, self.shape, dim, keepdim))
+        ),
+    ),
+)
+softmax = op(
+    "softmax(self; dim)",
+    softmax_kernel,
+    c_order=True,
+    node="SoftmaxBackward0",
+    self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, dim)),
+)
+softmax_backward = op(
+    "softmax_backward(g, result; dim)",
+    softmax_grad,
+    node="SoftmaxBackwardDataBackward0",
+    g=d("result", lambda xp, gg, out, g, result, dim: xp.softmax_backward(gg, result, dim)),
+    result=d(
+        "g result",
+        lambda xp, gg, out, g, result, dim: (
+            g * gg - xp.sum_dim(result * g, dim, True) * gg - g * xp.sum_dim(result * gg, dim, True)
+        ),
+    ),
+)
+log_softmax = op(
+    "log_softmax(self; dim)",
+    log_softmax_kernel,
+    c_order=True,
+    node="LogSoftmaxBackward0",
+    self=d("out", lambda xp, g, out, self, dim: xp.log_softmax_backward(g, out, dim)),
+)
+log_softmax_backward = op(
+    "log_softmax_backward(g, result; dim)",
+    log_softmax_grad,
+    node="LogSoftmaxBackwardDataBackward0",
+    g=d("result", lambda xp, gg, out, g, result, dim: gg - xp.sum_dim(gg * xp.exp(result), dim, True)),
+    result=d("g result", lambda xp, gg, out, g, result, dim: -xp.sum_dim(g, dim, True) * xp.exp(result) * gg),
+)
+
+
+# ---- the public names
+
+
+@torch_function("logsumexp", forms="fms")
+def log_of_sum(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """log(sum(exp(input))) over `dim`, without overflow (torch.logsumexp)."""
+    return logsumexp(input, some_dims("logsumexp", dim, input.ndim), keepdim)
+
+
+def _normalised(name: str, record: Any) -> Any:
+    def function(input: Tensor, dim: Any, dtype: Any = None) -> Tensor:
+        found = one_dim(name, dim, input.ndim)
+        if dtype is not None and dtype is not input.dtype:
+            input = cast(input, dtype.np)
+        if not input.is_floating_point():
+            last = "lastdim_" if found == max(input.ndim - 1, 0) else ""
+            raise NotImplementedError(f"\"{name}_{last}kernel_impl\" not implemented for '{input.dtype.scalar_type}'")
+        return record(input, (found,) if input.ndim else ())
+
+    function.__doc__ = f"{name} over `dim`, after a cast to `dtype` (torch.{name})."
+    return torch_function(name, forms="fms")(function)
+
+
+soft, log_soft = _normalised("softmax", softmax), _normalised("log_softmax", log_softmax)
+
+
+def implicit_dim(name: str, ndim: int) -> int:
+    """The dim that `functional.softmax` and its kin take when none is given, with PyTorch's warning."""
+    import warnings
+
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def _functional(name: str, base: Any, sign: int) -> None:
+    def function(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+        if dim is None:
+            dim = implicit_dim(name, input.ndim)
+        one_dim(base.__name__, dim, input.ndim, 1)
+        return base(input if sign > 0 else -input, dim, dtype=dtype)
+
+    function.__name__, function.__doc__ = name, f"torch.nn.functional.{name}; without `dim` the old implicit choice."
+    expose(function, name, forms="n")
+
+
+_functional("softmax", soft, 1)
+_functional("log_softmax", log_soft, 1)
+_functional("softmin", soft, -1)

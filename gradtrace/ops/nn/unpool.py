@@ -1,0 +1,141 @@
+"""Max unpooling, and power-average pooling, which is composed of average pooling."""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import expose, named
+from gradtrace.ops.nn.conv_arguments import lengths
+from gradtrace.ops.nn.patches import Ints, size_of
+from gradtrace.ops.nn.pool import average_pools, max_pools
+from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
+
+# ---- unpooling
+
+
+def place_kernel(a: Any, index: Any, sizes: Ints) -> Any:
+    """Zeros with each number at its place in the plane; of several at one place the last stays."""
+    lead, count = a.shape[: a.ndim - len(sizes)], size_of(a.shape[-len(sizes) :])
+    out = np.zeros((*lead, size_of(sizes)), a.dtype)
+    np.put_along_axis(out, index.reshape(*lead, count), a.reshape(*lead, count), -1)
+    return out.reshape(*lead, *sizes)
+
+
+def unpool_record(n: int) -> Op:
+    return op(
+        f"max_unpool{n}d(self; index, sizes)",
+        place_kernel,
+        node=f"MaxUnpool{n}DBackward0",
+        lacks=("bi", f"max_unpool{n}d"),
+        self=d("", lambda xp, g, out, self, index, sizes: xp.planes_take(g, index, n)),
+    )
+
+
+records = {n: unpool_record(n) for n in (2, 3)}
+
+
+def unpooled_sizes(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, output_size: Any) -> Ints:
+    """What pooling with these windows came from; `output_size` may say it more exactly."""
+    n = len(kernel)
+    usual = tuple(
+        (size - 1) * s + k - 2 * p for size, k, s, p in zip(input.shape[-n:], kernel, stride, padding, strict=True)
+    )
+    if output_size is None:
+        return usual
+    wanted = output_size[2:] if len(output_size) == n + 2 else output_size
+    if len(wanted) != n:
+        raise ValueError(
+            f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of "
+            f"'{len(wanted)}'"
+        )
+    for i, (size, s) in enumerate(zip(usual, stride, strict=True)):
+        if not size - s < wanted[i] < size + s:
+            raise ValueError(f'invalid output_size "{wanted}" (dim {i} must be between {size - s} and {size + s})')
+    return tuple(wanted)
+
+
+def check_places(input: Tensor, indices: Tensor, sizes: Ints) -> None:
+    n = len(sizes)
+    if indices.dtype.scalar_type != "Long":
+        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.scalar_type}")
+    if input.ndim not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"Input to max_unpooling{n}d should be a {n + 1}d or {n + 2}d Tensor, but got a tensor with {input.ndim} "
+            "dimensions."
+        )
+    if input.shape != indices.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices "
+            f"tensor with shape: {list(indices.shape)}"
+        )
+    places = indices.array
+    wrong = places[(places < 0) | (places >= size_of(sizes))]
+    if wrong.size:
+        raise RuntimeError(
+            f"Found an invalid max index: {wrong.flat[0]} (output volumes are of size {'x'.join(map(str, sizes))})"
+        )
+
+
+def _unpool(n: int) -> Any:
+    name = f"max_unpool{n}d"
+
+    def function(
+        input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    ) -> Tensor:
+        kernel = lengths(name, "kernel_size", kernel_size, n)
+        step = kernel if stride is None else lengths(name, "stride", stride, n)
+        sizes = unpooled_sizes(input, kernel, step, lengths(name, "padding", padding, n), output_size)
+        if n > 1:
+            check_places(input, indices, sizes)
+            return records[n](input, indices, sizes)
+        line, places = unsqueeze(input, input.ndim), unsqueeze(indices, indices.ndim)
+        check_places(line, places, (*sizes, 1))
+        return squeeze_dim(records[2](line, places, (*sizes, 1)), input.ndim)
+
+    return named(
+        function,
+        name,
+        (
+            f"Zeros with the numbers of input at the indices that max_pool{n}d gave (torch.nn.functional.{name}).\n\n"
+            "ValueError for an output_size that the pooling cannot have come from, RuntimeError for other indices."
+        ),
+    )
+
+
+for _n in (1, 2, 3):
+    expose(_unpool(_n), forms="n", record=records[max(_n, 2)])
+
+
+# ---- power-average pooling
+
+
+def _power_average(n: int) -> Any:
+    name = f"lp_pool{n}d"
+
+    def function(
+        input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> Tensor:
+        if math.isinf(norm_type):
+            pool, size = max_pools[n], input.abs()
+            rest = (kernel_size, stride, 0, 1, ceil_mode)
+            return pool(size, *rest) if norm_type > 0 else -pool(-size, *rest)
+        cells = size_of(lengths(name, "kernel_size", kernel_size, n))
+        mean = average_pools[n](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+        return (mean.sign() * mean.abs().relu()).mul(cells).pow(1.0 / norm_type)
+
+    return named(
+        function,
+        name,
+        (
+            f"The norm_type-norm of each window over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
+            "Its gradient is 0 where the window's sum of powers is 0."
+        ),
+    )
+
+
+for _n in (1, 2, 3):
+    expose(_power_average(_n), forms="n")

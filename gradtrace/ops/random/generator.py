@@ -1,0 +1,112 @@
+"""The source of random numbers: torch.Generator, the default generator, its seed and its state."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import public
+
+STATE_SIZES = (16, 16, 1, 4, 9)  # bytes of each part of a generator's state
+
+
+class Generator:
+    """A source of random numbers of its own (torch.Generator)."""
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self._seed = 67280421310721
+        self._source: Any = None
+
+    @property
+    def source(self) -> Any:
+        if self._source is None:
+            self._source = np.random.Generator(np.random.PCG64(self._seed % 2**64))
+        return self._source
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Starts the stream of a seed."""
+        self._seed, self._source = int(seed), None
+        return self
+
+    def initial_seed(self) -> int:
+        return self._seed
+
+    def seed(self) -> int:
+        """Starts from a seed of the system's and returns it."""
+        import secrets
+
+        self.manual_seed(secrets.randbits(63))
+        return self._seed
+
+    def get_state(self) -> Tensor:
+        """Where the stream is: a tensor of bytes for `set_state`."""
+        state = self.source.bit_generator.state
+        counted = (state["state"]["state"], state["state"]["inc"], state["has_uint32"], state["uinteger"], self._seed)
+        raw = b"".join(int(n).to_bytes(size, "little") for n, size in zip(counted, STATE_SIZES, strict=True))
+        return Tensor._wrap(np.frombuffer(raw, np.uint8).copy())
+
+    def set_state(self, new_state: Tensor) -> None:
+        """Goes on where `get_state` was called. TypeError for what is no tensor of bytes, RuntimeError for its size."""
+        if not isinstance(new_state, Tensor) or new_state.own_array().dtype != np.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        raw = new_state.own_array().tobytes()
+        if len(raw) != sum(STATE_SIZES):
+            raise RuntimeError("RNG state is wrong size")
+        numbers = []
+        for size in STATE_SIZES:
+            numbers.append(int.from_bytes(raw[:size], "little"))
+            raw = raw[size:]
+        value, inc, has_uint32, uinteger, self._seed = numbers
+        source = np.random.Generator(np.random.PCG64(0))
+        source.bit_generator.state = {
+            "bit_generator": "PCG64",
+            "state": {"state": value, "inc": inc},
+            "has_uint32": has_uint32 & 1,
+            "uinteger": uinteger,
+        }
+        self._source = source
+
+
+default_generator = Generator()
+default_generator.seed()
+
+
+def draw(generator: Generator | None) -> Any:
+    """The source of random numbers; RuntimeError inside a vmap whose `randomness` is "error"."""
+    if state.batching is not None:
+        state.batching.allow_random()
+    return (generator or default_generator).source
+
+
+@public("manual_seed", forms="f")
+def manual_seed(seed: int) -> Generator:
+    """Seeds the default generator and returns it (torch.manual_seed)."""
+    return default_generator.manual_seed(seed)
+
+
+@public("seed", forms="f")
+def seed() -> int:
+    """Seeds the default generator from the system (torch.seed)."""
+    return default_generator.seed()
+
+
+@public("initial_seed", forms="f")
+def initial_seed() -> int:
+    """The seed of the default generator (torch.initial_seed)."""
+    return default_generator.initial_seed()
+
+
+@public("get_rng_state", forms="f")
+def get_rng_state() -> Tensor:
+    """Where the stream of random numbers is, as bytes for `set_rng_state` (torch.get_rng_state)."""
+    return default_generator.get_state()
+
+
+@public("set_rng_state", forms="f")
+def set_rng_state(new_state: Tensor) -> None:
+    """Goes on with the random numbers where `get_rng_state` was called (torch.set_rng_state)."""
+    default_generator.set_state(new_state)
+
+
+public("Generator", forms="f")(Generator)

@@ -1,0 +1,149 @@
+"""Random tensors. numpy's PCG64 seeded by `manual_seed`: the distributions are PyTorch's, the stream is not."""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import public, sizes
+from gradtrace.ops.create.factories import finish, np_of
+from gradtrace.ops.random.generator import Generator, draw
+
+# An in-place random fill cuts the history: what was there gets a zero gradient.
+redraw = op(
+    "redraw(self; values)",
+    lambda a, values: values,
+    node="NormalBackward0",
+    self=d("", lambda xp, g, out, self, values: xp.zeros_like(g)),
+)
+
+
+def shape_of(size: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:
+    return sizes((named["size"],) if "size" in named else size)
+
+
+@public("rand", forms="f")
+def rand(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **named: Any,
+) -> Tensor:
+    """Uniform on [0, 1) (torch.rand)."""
+    return finish(draw(generator).random(shape_of(size, named)).astype(np_of(dtype)), requires_grad, device)
+
+
+@public("randn", forms="f")
+def randn(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **named: Any,
+) -> Tensor:
+    """Standard normal (torch.randn)."""
+    values = np.asarray(draw(generator).standard_normal(shape_of(size, named)))
+    return finish(values.astype(np_of(dtype)), requires_grad, device)
+
+
+@public("rand_like", forms="f")
+def rand_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """rand with the shape and dtype of `input`."""
+    return rand(*input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+
+
+@public("randn_like", forms="f")
+def randn_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """randn with the shape and dtype of `input`."""
+    return randn(*input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+
+
+@public("randint", forms="f")
+def randint(
+    low: int,
+    high: Any = None,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Integers from low (0 if one bound is given) to high, exclusive (torch.randint)."""
+    if size is None:
+        low, high, size = 0, low, high
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    values = draw(generator).integers(low, high, tuple(size))
+    return finish(values if dtype is None else values.astype(np_of(dtype)), requires_grad, device)
+
+
+@public("randperm", forms="f")
+def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None) -> Tensor:
+    """A permutation of 0 .. n-1 (torch.randperm)."""
+    values = draw(generator).permutation(n)
+    return finish(values if dtype is None else values.astype(np_of(dtype)), False, device)
+
+
+@public("normal", forms="f")
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None) -> Tensor:
+    """Normal with the given means and standard deviations (torch.normal)."""
+    m, s = (v.shared() if isinstance(v, Tensor) else v for v in (mean, std))
+    shape = tuple(size) if size is not None else np.broadcast_shapes(np.shape(m), np.shape(s))
+    kind = next((v.dtype.np for v in (mean, std) if isinstance(v, Tensor)), np_of(None))
+    return finish(np.asarray(draw(generator).normal(m, s, shape)).astype(kind))
+
+
+@public("bernoulli")
+def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probability that each element gives, else 0 (torch.bernoulli)."""
+    p = input.shared()
+    return Tensor._wrap(np.asarray((draw(generator).random(p.shape) < p).astype(p.dtype)))
+
+
+@public("multinomial")
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+) -> Tensor:
+    """Indices drawn with the rows of `input` as weights (torch.multinomial)."""
+    rows = np.atleast_2d(input.shared()).astype(np.float64)
+    drawn = np.stack([draw(generator).choice(r.size, num_samples, replacement, r / r.sum()) for r in rows])
+    return Tensor._wrap(drawn if input.ndim > 1 else drawn[0])
+
+
+def _fill_method(name: str, values: Any) -> None:
+    def method(self: Tensor, *args: Any, generator: Generator | None = None, **named: Any) -> Tensor:
+        drawn = np.asarray(values(draw(generator), tuple(self.shape), *args, **named))
+        return inplace(redraw, self, drawn.astype(self.dtype.np))
+
+    method.__name__, method.__doc__ = name, f"Fills this tensor with random numbers in place (Tensor.{name})."
+    public(name, forms="m")(method)
+
+
+def _uniform(source: Any, shape: Any, a: float = 0.0, b: float = 1.0, **named: Any) -> Any:
+    low, high = named.get("from", a), named.get("to", b)
+    return low + (high - low) * source.random(shape)
+
+
+def _integers(source: Any, shape: Any, a: int | None = None, b: int | None = None) -> Any:
+    low, high = (0, 2**24) if a is None else (0, a) if b is None else (a, b)
+    return source.integers(low, high, shape)
+
+
+_fill_method("uniform_", _uniform)
+_fill_method("normal_", lambda source, shape, mean=0.0, std=1.0: source.normal(mean, std, shape))
+_fill_method("bernoulli_", lambda source, shape, p=0.5: source.random(shape) < p)
+_fill_method("random_", _integers)
+_fill_method("exponential_", lambda source, shape, lambd=1.0: source.exponential(1 / lambd, shape))
+_fill_method("log_normal_", lambda source, shape, mean=1.0, std=2.0: source.lognormal(mean, std, shape))
+_fill_method(
+    "cauchy_",
+    lambda source, shape, median=0.0, sigma=1.0: median + sigma * np.tan(math.pi * (source.random(shape) - 0.5)),
+)

@@ -1,0 +1,284 @@
+"""Sets, counts and places: unique, histograms, searching in sorted values, index tables, the k-th value."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine import dtypes
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.index.records import taken
+from gradtrace.ops.reduce.sorting import order_of
+from gradtrace.ops.results import result_type, values_and_indices
+
+kth = op(
+    "kthvalue(self; dim, index)",
+    lambda a, dim, index: taken(a, index, dim).squeeze(dim if a.ndim else ()),
+    node="KthvalueBackward0",
+    self=d(
+        "~self index",
+        lambda xp, g, out, self, dim, index: xp.gather_place(
+            None, xp.unsqueeze(g, dim) if index.ndim else g, tuple(self.shape), dim, index
+        ),
+    ),
+)
+
+
+def wrap(array: Any) -> Tensor:
+    return Tensor._wrap(np.asarray(array))
+
+
+def raw_of(value: Any) -> Any:
+    return value.array if isinstance(value, Tensor) else value
+
+
+@public("kthvalue")
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The k-th smallest value of a dim and its index (torch.kthvalue)."""
+    dim = check_dim(dim, input.ndim)
+    n = input.shape[dim] if input.ndim else 1
+    if input.dtype is dtypes.bool_:
+        raise NotImplementedError("\"kthvalue_cpu\" not implemented for 'Bool'")
+    if not 1 <= k <= n:
+        raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
+    if not input.ndim:
+        place = np.zeros((), np.int64)
+        return values_and_indices("kthvalue", (kth(input, dim, place), wrap(place)))
+    index = np.take(order_of(input.array, dim, False), [k - 1], dim)
+    values, found = kth(input, dim, index), wrap(index.squeeze(dim))
+    pair = (values.unsqueeze(dim), found.unsqueeze(dim)) if keepdim else (values, found)
+    return values_and_indices("kthvalue", pair)
+
+
+def no_derivative(name: str) -> Any:
+    def refuse(*args: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return refuse
+
+
+unique_record = op(
+    "unique2(self; values)", lambda a, values: values, node="Unique2Backward0", self=d("", no_derivative("_unique2"))
+)
+
+
+@public("unique")
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The distinct elements (or slices of a dim) in order, with inverse indices and counts if asked (torch.unique)."""
+    axis = None if dim is None else check_dim(dim, input.ndim)
+    values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True, axis=axis)
+    shape = input.shape if dim is None else (input.shape[axis],)
+    found = [unique_record(input, values)]
+    found += [wrap(inverse.reshape(tuple(shape)).astype(np.int64))] if return_inverse else []
+    found += [wrap(counts.astype(np.int64))] if return_counts else []
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@public("unique_consecutive")
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The first of each run of equal elements (or slices of a dim) (torch.unique_consecutive)."""
+    axis = 0 if dim is None else check_dim(dim, input.ndim)
+    array = input.array.reshape(-1) if dim is None else np.moveaxis(input.array, axis, 0)
+    rows = array.reshape(len(array), -1)
+    starts = np.ones(len(array), bool)
+    starts[1:] = (rows[1:] != rows[:-1]).any(1)
+    values = np.moveaxis(array[starts], 0, axis) if dim is not None else array[starts]
+    inverse = np.cumsum(starts) - 1
+    found = [wrap(np.ascontiguousarray(values))]
+    found += [wrap(inverse.reshape(tuple(input.shape)) if dim is None else inverse)] if return_inverse else []
+    found += [wrap(np.diff(np.append(np.flatnonzero(starts), len(array))))] if return_counts else []
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@public("bincount")
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each non-negative integer occurs (torch.bincount)."""
+    if input.dtype.category != dtypes.INTEGER:
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_type}'")
+    if input.ndim != 1 or (input.numel() and int(input.array.min()) < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    counts = np.bincount(input.array, None if weights is None else weights.array, minlength)
+    return wrap(counts if weights is None else counts.astype(weights.dtype.np))
+
+
+def bounds_of(array: Any, low: float, high: float) -> tuple[float, float]:
+    if low == high == 0 and array.size:
+        low, high = float(array.min()), float(array.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    return low, high
+
+
+@public("histc")
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """Counts in equal bins between min and max, by default the data's own (torch.histc)."""
+    if bins <= 0:
+        raise RuntimeError("bins must be > 0")
+    counts, _ = np.histogram(input.array, bins, bounds_of(input.array, min, max))
+    return wrap(counts.astype(input.dtype.np))
+
+
+@public("histogram")
+def histogram(
+    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    """Counts (or densities) and the edges of the bins (torch.histogram)."""
+    float_elements(input)
+    edges = raw_of(bins) if isinstance(bins, Tensor) else np.linspace(*limits_of(input.array, range, 0), bins + 1)
+    counts, _ = np.histogram(input.array, edges.astype(input.dtype.np), weights=raw_of(weight), density=density)
+    kind = input.dtype.np
+    return result_type("histogram", "hist", "bin_edges")((wrap(counts.astype(kind)), wrap(edges.astype(kind))))
+
+
+@public("histogramdd", forms="f")
+def histogramdd(
+    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    """Counts (or densities) of rows (..., D) in D-dimensional bins, and the bins' edges (torch.histogramdd)."""
+    if input.ndim < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    float_elements(input)
+    points = input.array.reshape(-1, input.shape[-1])
+    edges = edges_of(points, bins, range)
+    if weight is not None and tuple(weight.shape) != tuple(input.shape[:-1]):
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+            f"excluding its innermost dimension, but got input with shape {list(input.shape)} and weight with shape "
+            f"{list(weight.shape)}"
+        )
+    weights = None if weight is None else weight.array.reshape(-1)
+    counts, _ = np.histogramdd(points, edges, weights=weights, density=density)
+    kind = input.dtype.np
+    return result_type("histogramdd", "hist", "bin_edges")(
+        (wrap(counts.astype(kind)), tuple(wrap(e.astype(kind)) for e in edges))
+    )
+
+
+def edges_of(points: Any, bins: Any, limits: Any) -> list[Any]:
+    """The edges in each dim, from a number of bins, one for each dim, or the edges themselves."""
+    count = points.shape[1]
+    several = [bins] * count if isinstance(bins, int) else list(bins)
+    if len(several) != count:
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    if any(isinstance(edges, Tensor) for edges in several):
+        return [raw_of(edges) for edges in several]
+    if limits is not None and len(limits) != 2 * count:
+        raise RuntimeError(
+            f"torch.histogramdd: for a {count}-dimensional histogram range should have {2 * count} elements, but got "
+            f"{len(limits)}"
+        )
+    for dim, n in enumerate(several):
+        if n <= 0:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {n} for dimension {dim}")
+    pairs = [None] * count if limits is None else list(zip(limits[::2], limits[1::2], strict=True))
+    return [
+        np.linspace(*limits_of(points[:, i], pair, i), n + 1).astype(points.dtype)
+        for i, (n, pair) in enumerate(zip(several, pairs, strict=True))
+    ]
+
+
+def float_elements(input: Tensor) -> None:
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype.scalar_type}'")
+
+
+def limits_of(values: Any, given: Any, dim: int) -> tuple[float, float]:
+    """The outer edges: those given, or the least and the greatest value; 1 apart if they are equal."""
+    if given is not None:
+        low, high = (float(v) for v in given)
+    else:
+        low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {dim}"
+        )
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
+def search(boundaries: Any, values: Any, right: bool, out_int32: bool) -> Tensor:
+    side: Any = "right" if right else "left"
+    sorted_, at = raw_of(boundaries), np.asarray(raw_of(values))
+    if sorted_.ndim == 1:
+        found = np.searchsorted(sorted_, at, side)
+    else:
+        rows = sorted_.reshape(-1, sorted_.shape[-1])
+        parts = [np.searchsorted(r, v, side) for r, v in zip(rows, at.reshape(len(rows), -1), strict=True)]
+        found = np.stack(parts).reshape(at.shape)
+    return wrap(np.asarray(found).astype(np.int32 if out_int32 else np.int64))
+
+
+@public("searchsorted", forms="f")
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where each value would be put into the sorted last dim (torch.searchsorted)."""
+    if sorter is not None:
+        sorted_sequence = wrap(np.take_along_axis(sorted_sequence.array, sorter.array, -1))
+    return search(sorted_sequence, input, right or side == "right", out_int32)
+
+
+@public("bucketize", forms="f")
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The index of the bucket of each value, between sorted boundaries (torch.bucketize)."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return search(boundaries, input, right, out_int32)
+
+
+@public("isin", forms="f")
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Which elements are among the test elements (torch.isin)."""
+    return wrap(np.isin(raw_of(elements), raw_of(test_elements), assume_unique, invert))
+
+
+def _triangle(name: str, indices: Any) -> None:
+    def function(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+        found = np.stack(indices(row, offset, col))
+        return wrap(found.astype(np.int64 if dtype is None else dtype.np))
+
+    function.__doc__ = f"The row and column indices of the triangle, as a 2 x N tensor (torch.{name})."
+    public(name, forms="f")(function)
+
+
+_triangle("tril_indices", lambda n, k, m: np.tril_indices(n, k, m))
+_triangle("triu_indices", lambda n, k, m: np.triu_indices(n, k, m))
+
+
+@public("unravel_index", forms="f")
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Flat positions as one index tensor a dim (torch.unravel_index)."""
+    return tuple(wrap(i) for i in np.unravel_index(indices.array, (shape,) if isinstance(shape, int) else tuple(shape)))
+
+
+@public("argwhere")
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the non-zero elements, a row for each (torch.argwhere)."""
+    return wrap(np.argwhere(input.array))
+
+
+@public("nonzero_static")
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """argwhere cut or filled up to `size` rows (torch.nonzero_static)."""
+    found = np.full((size, input.ndim), fill_value, np.int64)
+    rows = np.argwhere(input.array)[:size]
+    found[: len(rows)] = rows
+    return wrap(found)

@@ -1,0 +1,296 @@
+"""Running sums and products along a dim, and what is computed from neighbours: diff, trapezoid, gradient.
+
+The gradients of cumprod and logcumsumexp are recurrences B[k] = g[k] + a[k] B[k+1]. They are run as scans by doubling:
+log n steps of shifts, products and sums, no division, and so right at zeros and differentiable to any order.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import functions
+from gradtrace.ops.arguments import one_dim, torch_function
+from gradtrace.ops.create.factories import assign
+from gradtrace.ops.numbers import div_number, mul_number
+from gradtrace.ops.reduce.sums import numpy_dtype
+
+# ---- kernels
+
+
+def shift_kernel(a: Any, dim: int, steps: int, fill: float) -> Any:
+    """Moves the elements by `steps` towards higher indices along `dim`; what comes in is `fill`."""
+    out = np.full_like(a, fill)
+    n = a.shape[dim]
+    if abs(steps) >= n:
+        return out
+    ahead, behind = slice(max(steps, 0), n + min(steps, 0)), slice(max(-steps, 0), n - max(steps, 0))
+    lead = (slice(None),) * dim
+    out[(*lead, ahead)] = a[(*lead, behind)]
+    return out
+
+
+def running(ufunc: str) -> Any:
+    def kernel(a: Any, dim: int, dtype: Any = None) -> Any:
+        wanted = dtype or (a.dtype if a.dtype.kind == "f" else np.dtype(np.int64))
+        if not a.ndim:
+            return a.astype(wanted)
+        return getattr(np, ufunc).accumulate(a, axis=dim, dtype=wanted)
+
+    return kernel
+
+
+def running_log_sum(a: Any, dim: int) -> Any:
+    if not a.ndim:
+        return a.copy()
+    # In float32 numpy's logaddexp is off by an ulp where PyTorch's is not.
+    return np.logaddexp.accumulate(a.astype(np.float64), axis=dim).astype(a.dtype)
+
+
+# ---- rules
+
+
+def backwards(xp: Any, record: str, x: Any, dim: int) -> Any:
+    """A running record from the end to the start."""
+    if not x.ndim:
+        return x
+    return xp.flip(getattr(xp, record)(xp.flip(x, (dim,)), dim), (dim,))
+
+
+def recurrence(xp: Any, start: Any, factor: Any, dim: int) -> Any:
+    """B[k] = start[k] + factor[k] * B[k+1], by doubling."""
+    total, step = start, 1
+    while step < total.shape[dim]:
+        total = total + factor * xp.shift(total, dim, -step, 0)
+        factor = factor * xp.shift(factor, dim, -step, 0)
+        step *= 2
+    return total
+
+
+def cumprod_grad(xp: Any, g: Any, self: Any, out: Any, dim: int) -> Any:
+    if not self.ndim:
+        return g
+    if state.planner is None and not bool((self == 0).any()):
+        return backwards(xp, "cumsum", g * out, dim) / self
+    before = xp.cumprod(xp.shift(self, dim, 1, 1), dim)
+    return before * recurrence(xp, g, xp.shift(self, dim, -1, 0), dim)
+
+
+def logcumsumexp_grad(xp: Any, g: Any, self: Any, out: Any, dim: int) -> Any:
+    """sum over j >= k of g[j] exp(self[k] - out[j]): through factors exp(out[k] - out[k+1]), which are at most 1."""
+    if not self.ndim:
+        return g
+    if not isinstance(g, Tensor):  # PyTorch's way, digit for digit; it cannot be differentiated where g is 0
+        return part(xp, g, self, out, dim) - part(xp, -g, self, out, dim)
+    before = xp.shift(out, dim, 1, -math.inf)
+    fade = xp.where(before == out, xp.ones_like(out), xp.exp(before - out))  # also between equal infinities
+    return xp.exp(self - out) * recurrence(xp, g, xp.shift(fade, dim, -1, 0), dim)
+
+
+def part(xp: Any, g: Any, self: Any, out: Any, dim: int) -> Any:
+    """The share of the positive entries of g."""
+    logs = xp.where(g > 0, xp.log(g), np.asarray(-math.inf, g.dtype)) - out
+    return xp.exp(xp.flip(xp.logcumsumexp(xp.flip(logs, (dim,)), dim), (dim,)) + self)
+
+
+shift = op(
+    "shift(self; dim, steps, fill)",
+    shift_kernel,
+    node="ConstantPadNdBackward0",
+    self=d("", lambda xp, g, out, self, dim, steps, fill: xp.shift(g, dim, -steps, 0)),
+)
+cumsum = op(
+    "cumsum(self; dim, dtype)",
+    running("add"),
+    c_order=True,
+    node="CumsumBackward0",
+    self=d("", lambda xp, g, out, self, dim, dtype=None: backwards(xp, "cumsum", g, dim)),
+)
+cumprod = op(
+    "cumprod(self; dim, dtype)",
+    running("multiply"),
+    c_order=True,
+    node="CumprodBackward0",
+    self=d("self out", lambda xp, g, out, self, dim, dtype=None: cumprod_grad(xp, g, self, out, dim)),
+)
+logcumsumexp = op(
+    "logcumsumexp(self; dim)",
+    running_log_sum,
+    c_order=True,
+    node="LogcumsumexpBackward0",
+    self=d("self out", lambda xp, g, out, self, dim: logcumsumexp_grad(xp, g, self, out, dim)),
+)
+
+
+# ---- the public names
+
+
+def _running(name: str, record: Any) -> None:
+    def function(input: Tensor, dim: Any, *, dtype: Any = None) -> Tensor:
+        return record(input, one_dim(name, dim, input.ndim), numpy_dtype(input, dtype))
+
+    function.__doc__ = f"The running {name[3:]} along `dim`; integers give int64 (torch.{name})."
+    torch_function(name)(function)
+
+    def method(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+        if self.dtype.category == 0 and self.ndim:
+            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+        return inplace(record, self, one_dim(name, dim, self.ndim), numpy_dtype(self, dtype) or self.dtype.np)
+
+    method.__name__, method.__doc__ = name + "_", f"In-place form of {name}."
+    setattr(Tensor, name + "_", method)
+
+
+_running("cumsum", cumsum)
+_running("cumprod", cumprod)
+
+
+@torch_function("logcumsumexp")
+def running_logsumexp(input: Tensor, dim: Any) -> Tensor:
+    """log of the running sum of exp(input) along `dim`, without overflow (torch.logcumsumexp)."""
+    found = one_dim("logcumsumexp", dim, input.ndim)
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{input.dtype.scalar_type}'")
+    return logcumsumexp(input, found)
+
+
+# ---- differences
+
+
+def neighbours(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """All but the first and all but the last along `dim`."""
+    n = x.shape[dim]
+    return x.narrow(dim, 1, max(n - 1, 0)), x.narrow(dim, 0, max(n - 1, 0))
+
+
+@torch_function("diff")
+def difference(input: Tensor, n: int = 1, dim: Any = -1, prepend: Any = None, append: Any = None) -> Tensor:
+    """The n-th difference of neighbours along `dim` (torch.diff)."""
+    if input.ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    found = one_dim("diff", dim, input.ndim)
+    if prepend is not None or append is not None:
+        input = functions["cat"]([t for t in (prepend, input, append) if t is not None], found)
+    if n == 0:
+        return assign(functions["zeros_like"](input), input)
+    for _ in range(min(n, max(input.shape[found], 1))):
+        later, earlier = neighbours(input, found) if input.shape[found] else (input, input)
+        input = later.logical_xor(earlier) if input.dtype.name == "bool" else later - earlier
+    return input
+
+
+def dim_of_samples(input: Tensor, dim: int) -> int:
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return one_dim("trapezoid", dim, input.ndim)
+
+
+def spacing_of(name: str, x: Tensor, y: Tensor, dim: int) -> Tensor:
+    """The widths between sample points, ready to multiply y's neighbours along `dim`."""
+    if x.ndim == 1 and y.ndim != 1:
+        if x.shape[0] != y.shape[dim]:
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        widths = difference(x)
+        return widths.reshape([-1 if i == dim else 1 for i in range(y.ndim)])
+    return difference(x, dim=dim - y.ndim)
+
+
+@torch_function("trapezoid", "trapz", forms="f")
+def trapezoid(input: Tensor, x: Any = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    """The integral by the trapezoidal rule along `dim`, over points `x` or `dx` apart (torch.trapezoid)."""
+    found = dim_of_samples(input, dim)
+    n = input.shape[found]
+    if x is None:
+        if n == 0:
+            return functions["zeros_like"](input.sum(found))
+        ends = mul_number(input.select(found, 0) + input.select(found, n - 1), 0.5)
+        return mul_number(input.sum(found) - ends, dx)
+    widths = spacing_of("trapezoid", x, input, found)
+    later, earlier = neighbours(input, found)
+    return div_number(((later + earlier) * widths).sum(found), 2.0)
+
+
+@torch_function("cumulative_trapezoid", forms="f")
+def cumulative_trapezoid(input: Tensor, x: Any = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    """The running integral by the trapezoidal rule (torch.cumulative_trapezoid)."""
+    found = dim_of_samples(input, dim)
+    later, earlier = neighbours(input, found)
+    if x is None:
+        return mul_number(later + earlier, dx / 2.0).cumsum(found)
+    return div_number(((later + earlier) * spacing_of("cumulative_trapezoid", x, input, found)).cumsum(found), 2.0)
+
+
+@torch_function("gradient", forms="f")
+def numerical_gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """Central differences along each `dim`, one-sided at the edges (torch.gradient); a tuple, one for each dim."""
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    dims = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    found = [one_dim("gradient", one, input.ndim) for one in dims]
+    steps = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(found)
+    if len(steps) != len(found):
+        if dim is None:
+            raise RuntimeError(
+                "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() "
+                f"= {input.ndim}', since dim argument was not given, but got a list of length {len(steps)}"
+            )
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the "
+            f"same length, but got a spacing argument of length {len(steps)} and a dim argument of length "
+            f"{len(found)}."
+        )
+    for one in found:
+        if input.shape[one] < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    return tuple(slope(input, one, step, edge_order) for one, step in zip(found, steps, strict=True))
+
+
+def slope(x: Tensor, dim: int, step: Any, edge_order: int) -> Tensor:
+    """One dim of `gradient`; `step` is a number or the points themselves."""
+    n = x.shape[dim]
+    if isinstance(step, Tensor):
+        return slope_at_points(x, dim, step, edge_order)
+
+    def at(i: int) -> Tensor:
+        return x.narrow(dim, i % n, 1)
+
+    inner = div_number(div_number(x.narrow(dim, 2, n - 2) - x.narrow(dim, 0, n - 2), 2), step)
+    if edge_order == 1:
+        first, last = div_number(at(1) - at(0), step), div_number(at(-1) - at(-2), step)
+    else:
+        first = div_number(mul_number(at(0), -1.5) + mul_number(at(1), 2) - mul_number(at(2), 0.5), step)
+        last = div_number(mul_number(at(-3), 0.5) - mul_number(at(-2), 2) + mul_number(at(-1), 1.5), step)
+    return functions["cat"]([first, inner, last], dim)
+
+
+def slope_at_points(x: Tensor, dim: int, points: Tensor, edge_order: int) -> Tensor:
+    """The same on uneven points, by the parabola through three neighbours."""
+    n = x.shape[dim]
+    widths = difference(points).reshape([-1 if i == dim else 1 for i in range(x.ndim)])
+
+    def at(i: int) -> Tensor:
+        return x.narrow(dim, i % n, 1)
+
+    def width(i: int) -> Tensor:
+        return widths.narrow(dim, i % (n - 1), 1)
+
+    left, right = widths.narrow(dim, 0, n - 2), widths.narrow(dim, 1, n - 2)
+    inner = (
+        x.narrow(dim, 0, n - 2) * (-right / (left * (left + right)))
+        + x.narrow(dim, 1, n - 2) * ((right - left) / (left * right))
+        + x.narrow(dim, 2, n - 2) * (left / (right * (left + right)))
+    )
+    if edge_order == 1:
+        first, last = (at(1) - at(0)) / width(0), (at(-1) - at(-2)) / width(-1)
+    else:
+        a, b, c, e = width(0), width(1), width(-2), width(-1)
+        first = at(0) * (-(2 * a + b) / (a * (a + b))) + at(1) * ((a + b) / (a * b)) + at(2) * (-a / (b * (a + b)))
+        last = at(-3) * (e / (c * (c + e))) + at(-2) * (-(e + c) / (c * e)) + at(-1) * ((2 * e + c) / (e * (c + e)))
+    return functions["cat"]([first, inner, last], dim)

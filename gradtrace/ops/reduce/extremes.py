@@ -1,0 +1,378 @@
+"""Reductions that choose among their elements: max, min, median, mode, and the cumulative extremes.
+
+Without `dim` equal extremes share the gradient evenly; with `dim` the element whose index is returned takes it all.
+amax, amin and aminmax share it in each reduced group.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import functions
+from gradtrace.ops.arguments import kept_shape, one_dim, some_dims, torch_function
+from gradtrace.ops.index.records import nothing
+from gradtrace.ops.reduce.sums import fold, spread
+from gradtrace.ops.results import result_type, values_and_indices
+
+Pair = tuple[Any, Any]
+
+
+# ---- kernels
+
+
+def pick_kernel(a: Any, index: Any, dim: int) -> Any:
+    return np.take_along_axis(a, index, axis=dim) if a.ndim else a.copy()
+
+
+def place_kernel(a: Any, index: Any, dim: int, size: int) -> Any:
+    if not a.ndim:
+        return a.copy()
+    shape = (*a.shape[:dim], size, *a.shape[dim + 1 :])
+    out = np.zeros(shape, a.dtype)
+    if a.shape[dim] == 1:
+        np.put_along_axis(out, index, a, axis=dim)
+        return out
+    where = list(np.ogrid[tuple(slice(n) for n in a.shape)])
+    where[dim] = index
+    np.add.at(out, tuple(where), a)
+    return out
+
+
+def chosen(a: Any, index: Any, dim: int, keepdim: bool) -> Pair:
+    """The values at `index` (kept dims) along `dim`, and the index, as a reduction returns them."""
+    if not a.ndim:
+        return a.copy(), index
+    values = np.take_along_axis(a, index, axis=dim)
+    return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
+
+
+def extreme_along(search: str) -> Any:
+    def kernel(a: Any, dim: int, keepdim: bool) -> Pair:
+        return chosen(a, getattr(np, search)(a, axis=dim if a.ndim else None, keepdims=a.ndim > 0), dim, keepdim)
+
+    return kernel
+
+
+def middle_order(a: Any, ignore_nan: bool) -> Any:
+    """Along the last axis, kept: where the lower of the two middle values is; nan sorts last, and wins if it counts."""
+    n = a.shape[-1]
+    order = np.argsort(a, axis=-1, kind="stable")
+    if a.dtype.kind != "f":
+        return order[..., (n - 1) // 2][..., None]
+    nans = np.count_nonzero(np.isnan(a), axis=-1, keepdims=True)
+    if ignore_nan:
+        return np.take_along_axis(order, (np.maximum(n - nans, 1) - 1) // 2, axis=-1)
+    middle = np.full_like(nans, (n - 1) // 2)
+    return np.take_along_axis(order, np.where(nans > 0, n - nans, middle), axis=-1)
+
+
+def median_along(ignore_nan: bool) -> Any:
+    def kernel(a: Any, dim: int, keepdim: bool) -> Pair:
+        if not a.ndim:
+            return a.copy(), np.zeros((), np.int64)
+        index = np.moveaxis(middle_order(np.moveaxis(a, dim, -1), ignore_nan), -1, dim)
+        return chosen(a, index, dim, keepdim)
+
+    return kernel
+
+
+def median_of_all(ignore_nan: bool) -> Any:
+    def kernel(a: Any) -> Any:
+        flat = a.reshape(-1)
+        if not flat.size:
+            return np.asarray(math.nan).astype(a.dtype)
+        return flat[middle_order(flat, ignore_nan)][0]
+
+    return kernel
+
+
+def mode_along(a: Any, dim: int, keepdim: bool) -> Pair:
+    if not a.ndim:
+        return a.copy(), np.zeros((), np.int64)
+    moved = np.moveaxis(a, dim, -1)
+    order = np.argsort(moved, axis=-1, kind="stable")
+    ordered = np.take_along_axis(moved, order, axis=-1)
+    place = np.arange(moved.shape[-1])
+    starts = np.ones(ordered.shape, bool)
+    starts[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    run = place - np.maximum.accumulate(np.where(starts, place, 0), axis=-1)
+    index = np.take_along_axis(order, np.argmax(run, axis=-1, keepdims=True), axis=-1)
+    return chosen(a, np.moveaxis(index, -1, dim), dim, keepdim)
+
+
+def running_extreme(ufunc: str) -> Any:
+    def kernel(a: Any, dim: int) -> Pair:
+        if not a.ndim:
+            return a.copy(), np.zeros((), np.int64)
+        values = getattr(np, ufunc).accumulate(a, axis=dim)
+        here = np.arange(a.shape[dim]).reshape([-1 if i == dim else 1 for i in range(a.ndim)])
+        # A later equal value, or a later nan, takes over.
+        taken = (a == values) | (a != a)
+        return values, np.maximum.accumulate(np.where(taken, here, 0), axis=dim)
+
+    return kernel
+
+
+def lowest_and_highest(a: Any, dims: Any, keepdim: bool) -> Pair:
+    return fold("minimum", a, dims, keepdim), fold("maximum", a, dims, keepdim)
+
+
+# ---- rules
+
+
+def even_grad(xp: Any, g: Any, self: Any, out: Any) -> Any:
+    """The gradient shared by all elements that equal the result, or by the nans where that is one."""
+    if state.planner is None:
+        hit = self != self if bool(out != out) else self == out
+    else:  # a plan must not depend on the numbers
+        hit = xp.where(out != out, self != self, self == out)
+    weights = xp.where(hit, xp.ones_like(self), xp.zeros_like(self))
+    return xp.fill_where(None, g / xp.sum(weights), hit)
+
+
+def group_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any, keepdim: bool) -> Any:
+    """The same in each reduced group. A nan result makes the count 0, and so the whole group's gradient nan."""
+    hit = self == spread(xp, out, self.shape, dims, keepdim)
+    weights = xp.where(hit, xp.ones_like(self), xp.zeros_like(self))
+    if dims is not None and not keepdim:
+        g = xp.reshape(g, kept_shape(self.shape, dims))
+    return g / xp.sum_dim(weights, dims, True) * weights
+
+
+def index_grad(xp: Any, g: Any, index: Any, self: Any, dim: int, keepdim: bool = True, placing: str = "place") -> Any:
+    """The gradient goes to the elements that were picked."""
+    if not self.ndim:
+        return g
+    if not keepdim:
+        g, index = xp.unsqueeze(g, dim), xp.unsqueeze(index, dim)
+    return getattr(xp, placing)(None, g, index, dim, self.shape[dim])
+
+
+def aminmax_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any, keepdim: bool) -> Any:
+    parts = [group_grad(xp, gi, self, oi, dims, keepdim) for gi, oi in zip(g, out, strict=True) if gi is not None]
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+fill_where = op(
+    "fill_where(onto, value; mask)",
+    lambda onto, value, mask: np.where(mask, value, 0).astype(value.dtype),
+    node="MaskedFillBackward1",
+    onto=d("", nothing),
+    value=d("", lambda xp, g, out, onto, value, mask: xp.sum(xp.where(mask, g, xp.zeros_like(g)))),
+)
+pick = op(
+    "pick(self, index; dim)",
+    pick_kernel,
+    node="GatherBackward0",
+    self=d("~self index", lambda xp, g, out, self, index, dim: index_grad(xp, g, index, self, dim)),
+)
+
+
+def _place(name: str, node: str) -> None:
+    op(
+        f"{name}(onto, src; index, dim, size)",
+        lambda onto, g, *rest: place_kernel(g, *rest),
+        node=node,
+        onto=d("", nothing),
+        src=d("", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)),
+    )
+
+
+_place("place", "ScatterAddBackward0")
+_place("place_chosen", "ScatterBackward0")
+
+
+def _of_all(name: str, kernel: Any, node: str) -> Any:
+    return op(
+        f"{name}(self)", kernel, node=node, self=d("self out", lambda xp, g, out, self: even_grad(xp, g, self, out))
+    )
+
+
+def _along(name: str, kernel: Any, node: str) -> Any:
+    return op(
+        f"{name}(self; dim, keepdim)",
+        kernel,
+        node=node,
+        outputs=2,
+        differentiable=(0,),
+        missing="none",
+        self=d(
+            "~self out1",
+            lambda xp, g, out, self, dim, keepdim: index_grad(xp, g[0], out[1], self, dim, keepdim, "place_chosen"),
+        ),
+    )
+
+
+def _in_groups(name: str, ufunc: str, node: str) -> Any:
+    return op(
+        f"{name}(self; dim, keepdim)",
+        lambda a, dims, keepdim: fold(ufunc, a, dims, keepdim),
+        node=node,
+        self=d("self out", lambda xp, g, out, self, dim, keepdim: group_grad(xp, g, self, out, dim, keepdim)),
+    )
+
+
+def _running(name: str, ufunc: str, node: str) -> Any:
+    return op(
+        f"{name}(self; dim)",
+        running_extreme(ufunc),
+        node=node,
+        outputs=2,
+        c_order=True,
+        differentiable=(0,),
+        missing="none",
+        self=d("~self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out[1], self, dim)),
+    )
+
+
+max_all = _of_all("max", lambda a: fold("maximum", a, None), "MaxBackward1")
+min_all = _of_all("min", lambda a: fold("minimum", a, None), "MinBackward1")
+median_all = _of_all("median", median_of_all(False), "MedianBackward0")
+nanmedian_all = _of_all("nanmedian", median_of_all(True), "NanmedianBackward0")
+max_dim = _along("max_dim", extreme_along("argmax"), "MaxBackward0")
+min_dim = _along("min_dim", extreme_along("argmin"), "MinBackward0")
+median_dim = _along("median_dim", median_along(False), "MedianBackward1")
+nanmedian_dim = _along("nanmedian_dim", median_along(True), "NanmedianBackward1")
+mode = _along("mode", mode_along, "ModeBackward0")
+amax = _in_groups("amax", "maximum", "AmaxBackward0")
+amin = _in_groups("amin", "minimum", "AminBackward0")
+aminmax = op(
+    "aminmax(self; dim, keepdim)",
+    lowest_and_highest,
+    node="AminmaxBackward0",
+    outputs=2,
+    missing="none",
+    self=d("self out", lambda xp, g, out, self, dim, keepdim: aminmax_grad(xp, g, self, out, dim, keepdim)),
+)
+cummax = _running("cummax", "maximum", "CummaxBackward0")
+cummin = _running("cummin", "minimum", "CumminBackward0")
+argmax = op("argmax(self; dim, keepdim)", lambda a, dim, keepdim: np.argmax(a, axis=dim, keepdims=keepdim))
+argmin = op("argmin(self; dim, keepdim)", lambda a, dim, keepdim: np.argmin(a, axis=dim, keepdims=keepdim))
+
+
+# ---- the public names
+
+
+def need_elements(name: str, input: Tensor, dims: Any = None, kind: type[Exception] = RuntimeError) -> None:
+    """Refuses a reduction over nothing that has no value for it."""
+    for dim in () if dims is None else dims:
+        if input.ndim and input.shape[dim] == 0:
+            raise IndexError(f"{name}: Expected reduction dim {dim} to have non-zero size.")
+    if dims is None and not input.numel():
+        hint = "" if kind is IndexError else " Specify the reduction dim with the 'dim' argument."
+        raise kind(f"{name}: Expected reduction dim to be specified for input.numel() == 0.{hint}")
+
+
+def _max_or_min(name: str, of_all: Any, along: Any, pairwise: str) -> None:
+    def function(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+        other = dim if isinstance(dim, Tensor) else other
+        if other is not None:
+            return functions[pairwise](input, other)
+        if dim is None:
+            need_elements(f"{name}()", input)
+            return of_all(input)
+        if isinstance(dim, (tuple, list, float, str)):
+            mismatch = (
+                f"      didn't match because some of the arguments have invalid types: (!{type(dim).__name__}!)\n"
+            )
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got ({type(dim).__name__}), but expected one "
+                f"of:\n * ()\n{mismatch} * (Tensor other)\n{mismatch} * (int dim, bool keepdim = False)\n"
+            )
+        found = one_dim(name, dim, input.ndim)
+        need_elements(f"{name}()", input, (found,))
+        return values_and_indices(name, along(input, found, keepdim))
+
+    function.__doc__ = f"""torch.{name}: of all elements; with `dim` (values, indices); with a tensor, {pairwise}."""
+    torch_function(name)(function)
+
+
+_max_or_min("max", max_all, max_dim, "maximum")
+_max_or_min("min", min_all, min_dim, "minimum")
+
+
+def _median(name: str, of_all: Any, along: Any) -> None:
+    def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+        if input.dtype.name == "bool":
+            kernel = "median_cpu" if dim is None else "median_out"
+            raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+        if dim is None:
+            return of_all(input)
+        found = one_dim(name, dim, input.ndim)
+        need_elements("median()", input, (found,))
+        return values_and_indices(name, along(input, found, keepdim))
+
+    function.__doc__ = f"The lower of the two middle values; with `dim` (values, indices) (torch.{name})."
+    torch_function(name)(function)
+
+
+_median("median", median_all, median_dim)
+_median("nanmedian", nanmedian_all, nanmedian_dim)
+
+
+@torch_function("mode")
+def most_frequent(input: Tensor, dim: Any = -1, keepdim: bool = False) -> Any:
+    """The most frequent value along `dim`, the smallest of several, with an index of it (torch.mode)."""
+    found = one_dim("mode", dim, input.ndim)
+    need_elements("mode()", input, (found,))
+    return values_and_indices("mode", mode(input, found, keepdim))
+
+
+def _group_extreme(name: str, record: Any) -> None:
+    def function(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+        dims = some_dims(name, dim, input.ndim)
+        need_elements(f"{name}()", input, None if dim is None or dim == () else dims)
+        return record(input, dims, keepdim)
+
+    function.__doc__ = f"The extreme over `dim` (all by default); ties share the gradient (torch.{name})."
+    torch_function(name)(function)
+
+
+_group_extreme("amax", amax)
+_group_extreme("amin", amin)
+
+
+@torch_function("aminmax")
+def both_extremes(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
+    """(min, max) of all elements or along one `dim`; ties share the gradient (torch.aminmax)."""
+    if dim is None and not input.numel():
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
+    found = None if dim is None else one_dim("aminmax", dim, input.ndim)
+    need_elements("aminmax", input, () if found is None else (found,))
+    dims = tuple(range(input.ndim)) if found is None else (found,) if input.ndim else ()
+    return result_type("aminmax", "min", "max")(aminmax(input, dims, keepdim))
+
+
+def _arg_extreme(name: str, record: Any) -> None:
+    def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+        if input.dtype.name == "bool":
+            raise RuntimeError(f"{name}(): does not support bool input")
+        found = None if dim is None else one_dim(name, dim, input.ndim)
+        need_elements(f"{name}()", input, None if found is None else (found,), IndexError)
+        return record(input, found if input.ndim else None, keepdim)
+
+    function.__doc__ = f"The index of the first extreme, int64; nan counts as the extreme (torch.{name})."
+    torch_function(name)(function)
+
+
+_arg_extreme("argmax", argmax)
+_arg_extreme("argmin", argmin)
+
+
+def _cumulative(name: str, record: Any) -> None:
+    def function(input: Tensor, dim: Any) -> Any:
+        return values_and_indices(name, record(input, one_dim(name, dim, input.ndim)))
+
+    function.__doc__ = f"(values, indices) of the running extreme along `dim`, the latest of ties (torch.{name})."
+    torch_function(name)(function)
+
+
+_cumulative("cummax", cummax)
+_cumulative("cummin", cummin)

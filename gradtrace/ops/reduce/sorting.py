@@ -1,0 +1,143 @@
+"""Comparing whole tensors, and ordering: allclose, equal, sort, topk."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.index.records import taken
+from gradtrace.ops.results import values_and_indices
+
+
+def like(a: Any, values: Any) -> Any:
+    """The values in an array of their own, laid out in memory as `a` is."""
+    out = np.empty_like(a, values.dtype)
+    out[...] = values
+    return out
+
+
+def in_order(a: Any, dim: int, order: Any) -> Any:
+    return like(a, taken(a, order, dim))
+
+
+sort_by = op(
+    "sort(self; dim, order)",
+    in_order,
+    node="SortBackward0",
+    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)),
+)
+sort_stable = op(
+    "sort_stable(self; dim, order)",
+    in_order,
+    node="SortBackward1",
+    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)),
+)
+topk_by = op(
+    "topk(self; dim, order)",
+    lambda a, dim, order: taken(a, order, dim),
+    node="TopkBackward0",
+    self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)),
+)
+
+
+@public("allclose")
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether |input - other| <= atol + rtol * |other| everywhere (torch.allclose)."""
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.scalar_type} did not match {other.dtype.scalar_type}")
+    return bool(np.allclose(input.shared(), other.shared(), rtol, atol, equal_nan))
+
+
+@public("isclose")
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Element by element, whether |input - other| <= atol + rtol * |other| (torch.isclose)."""
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.scalar_type} did not match {other.dtype.scalar_type}")
+    return Tensor._wrap(np.isclose(input.shared(), other.shared(), rtol, atol, equal_nan))
+
+
+@public("equal")
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether shapes and all elements agree (torch.equal)."""
+    return input.shape == other.shape and bool((input.shared() == other.shared()).all())
+
+
+@public("is_tensor", forms="f")
+def is_tensor(obj: Any) -> bool:
+    """Whether obj is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+@public("is_floating_point", forms="f")
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating-point one."""
+    return input.is_floating_point()
+
+
+@public("is_nonzero")
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the only element is not zero; RuntimeError for any other count (torch.is_nonzero)."""
+    return bool(input)
+
+
+@public("numel", forms="f")
+def numel(input: Tensor) -> int:
+    """How many elements there are."""
+    return input.numel()
+
+
+def order_of(a: Any, dim: int, descending: bool) -> Any:
+    """Stable positions in order; nan counts as the largest."""
+    if not a.ndim:
+        return np.zeros((), np.int64)
+    if not descending:
+        return np.argsort(a, axis=dim, kind="stable")
+    reversed_ = np.flip(a, dim)
+    return np.flip(a.shape[dim] - 1 - np.argsort(reversed_, axis=dim, kind="stable"), dim)
+
+
+def named_only(args: tuple[Any, ...], options: dict[str, Any]) -> None:
+    if args and "stable" in options:
+        raise TypeError("with stable, all arguments are given by name")
+
+
+@public("argsort")
+def argsort(input: Tensor, *args: Any, **options: Any) -> Tensor:
+    """The positions that sort a dim; arguments as those of sort (torch.argsort)."""
+    named_only(args, options)
+    return positions(input, *args, **options)
+
+
+def positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
+    return Tensor._wrap(like(input.laid_out(), order_of(input.shared(), check_dim(dim, input.ndim), descending)))
+
+
+@public("sort")
+def sort(input: Tensor, *args: Any, **options: Any) -> Any:
+    """A dim in order: (values, indices); arguments dim=-1, descending=False, or by name with stable= (torch.sort)."""
+    named_only(args, options)
+    return values_and_positions(input, *args, **options)
+
+
+def values_and_positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
+    dim = check_dim(dim, input.ndim)
+    order = like(input.laid_out(), order_of(input.shared(), dim, descending))
+    values = (sort_stable if stable else sort_by)(input, dim, order)
+    return values_and_indices("sort", (values, Tensor._wrap(order)))
+
+
+@public("topk")
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The k largest (or smallest) of a dim: (values, indices) (torch.topk)."""
+    if input.dtype.name == "bool":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
+    dim = check_dim(dim, input.ndim)
+    if not input.ndim and k <= 1:
+        place = np.zeros((), np.int64)
+        return values_and_indices("topk", (topk_by(input, dim, place), Tensor._wrap(place)))
+    if not input.ndim or k > input.shape[dim]:
+        raise RuntimeError("selected index k out of range")
+    order = np.take(order_of(input.shared(), dim, largest), np.arange(k), dim)
+    return values_and_indices("topk", (topk_by(input, dim, order), Tensor._wrap(order)))

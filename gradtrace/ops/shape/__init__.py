@@ -1,0 +1,1 @@
+"""Views, and tensors joined, split and rearranged."""

@@ -1,0 +1,176 @@
+"""Tensors taken apart and put together in composed ways: products of sets, columns, splits by sections, windows."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations_with_replacement
+from itertools import combinations as choose
+from math import comb
+from operator import index
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.shape.join import concatenated, meshgrid, stack
+from gradtrace.ops.shape.views import unsqueezed
+
+
+def windows_kernel(a: Any, dim: int, size: int, step: int) -> Any:
+    if a.ndim == 0:
+        return np.lib.stride_tricks.as_strided(a, (size,), (0,))
+    views = np.lib.stride_tricks.sliding_window_view(a, size, dim, writeable=a.flags.writeable)
+    return views[(slice(None),) * dim + (slice(None, None, step),)]
+
+
+def windows_back(g: Any, shape: Any, dim: int, size: int, step: int) -> Any:
+    out = np.zeros(shape, g.dtype)
+    if not shape:
+        return g.reshape(-1)[0] if g.size else out
+    for k in range(size):
+        # The k-th elements of all windows lie `step` apart: they never meet.
+        where = slice(k, k + step * (g.shape[dim] - 1) + 1, step)
+        out[(slice(None),) * dim + (where,)] += g[..., k]
+    return out
+
+
+unfold_record = op(
+    "unfold(self; dim, size, step)",
+    windows_kernel,
+    node="UnfoldBackward0",
+    view=True,
+    self=d("~self", lambda xp, g, out, self, *rest: xp.unfold_place(g, tuple(self.shape), *rest)),
+)
+unfold_place = op(
+    "unfold_place(self; shape, dim, size, step)",
+    windows_back,
+    node="UnfoldBackwardBackward0",
+    self=d("", lambda xp, g, out, self, shape, *rest: xp.unfold(g, *rest)),
+)
+
+
+@public("unfold", forms="m")
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of `size` along a dim, `step` apart, as a view with a new last dim (torch.Tensor.unfold)."""
+    dim, size, step = check_dim(dimension, self.ndim), index(size), index(step)
+    n = self.shape[dim] if self.ndim else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > n:
+        raise RuntimeError(f"maximum size for tensor at dimension {dimension} is {n} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    return unfold_record(self, dim, size, step)
+
+
+@public("cartesian_prod", forms="f")
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All tuples of one element from each vector, as rows (torch.cartesian_prod)."""
+    for t in tensors:
+        if t.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack(tuple(grid.reshape(-1) for grid in meshgrid(*tensors, indexing="ij")), 1)
+
+
+@public("combinations", forms="f")
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All combinations of r elements of a vector, as rows (torch.combinations)."""
+    if input.ndim != 1:
+        raise RuntimeError("Expect a 1D vector, but got shape " + str(list(input.shape)))
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty((0,))
+    pick = combinations_with_replacement if with_replacement else choose
+    n = input.shape[0] + (r - 1 if with_replacement and input.shape[0] else 0)
+    size = r * comb(n, r)  # known, so that numpy refuses what is too much before a list of it is made
+    if size >= 1 << 48:  # nor can it be asked for more than an index holds
+        raise MemoryError
+    rows = np.fromiter(chain.from_iterable(pick(range(input.shape[0]), r)), np.int64, size).reshape(-1, r)
+    return stack(tuple(input.index_select(0, Tensor._wrap(np.ascontiguousarray(column))) for column in rows.T), 1)
+
+
+@public("column_stack", forms="f")
+def column_stack(tensors: Any) -> Tensor:
+    """Vectors as columns, matrices as they are, side by side (torch.column_stack)."""
+    return concatenated([t.reshape(t.numel(), 1) if t.ndim <= 1 else t for t in tensors], 1)
+
+
+@public("atleast_3d", forms="f")
+def atleast_3d(*tensors: Any) -> Any:
+    """Views with at least three dims (torch.atleast_3d)."""
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        t = tensors[0]
+        if t.ndim == 0:
+            return t.reshape(1, 1, 1)
+        if t.ndim == 1:
+            return unsqueezed(unsqueezed(t, 0), 2)
+        return unsqueezed(t, 2) if t.ndim == 2 else t
+    several = tensors[0] if len(tensors) == 1 else tensors
+    return tuple(atleast_3d(t) for t in several)
+
+
+@public("tensor_split")
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> Any:
+    """Parts along a dim: a number of nearly equal ones, or cut at indices (torch.tensor_split)."""
+    dim = check_dim(dim, input.ndim)
+    n = input.shape[dim]
+    cuts = indices_or_sections.tolist() if isinstance(indices_or_sections, Tensor) else indices_or_sections
+    if isinstance(cuts, int):
+        if cuts <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
+        small, extra = divmod(n, cuts)
+        ends = [(i + 1) * small + min(i + 1, extra) for i in range(cuts - 1)]
+    else:
+        ends = list(cuts)
+    parts, start = [], 0
+    for end in [*ends, n]:
+        begin, stop, _ = slice(start, end).indices(n)
+        parts.append(input.narrow(dim, begin, max(stop - begin, 0)))
+        start = end
+    return tuple(parts)
+
+
+def _split_along(name: str, least: int, dim: int) -> None:
+    def function(input: Tensor, indices_or_sections: Any) -> Any:
+        if input.ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} "
+                "dimensions!"
+            )
+        along = 0 if name == "hsplit" and input.ndim == 1 else dim
+        if isinstance(indices_or_sections, int) and input.shape[along] % indices_or_sections:
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {along}, but the size of the dimension "
+                f"{input.shape[along]} is not divisible by the split_size {indices_or_sections}!"
+            )
+        return tensor_split(input, indices_or_sections, along)
+
+    function.__doc__ = f"tensor_split along one dim (torch.{name})."
+    public(name)(function)
+
+
+for _name, _least, _dim in (("hsplit", 1, 1), ("vsplit", 2, 0), ("dsplit", 3, 2)):
+    _split_along(_name, _least, _dim)
+
+
+@public("positive")
+def positive(input: Tensor) -> Tensor:
+    """The input itself (torch.positive)."""
+    if input.dtype.name == "bool":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+@public("msort")
+def msort(input: Tensor) -> Tensor:
+    """Sorted along the first dim (torch.msort)."""
+    return input.sort(0)[0]
+
+
+@public("zero_", forms="f")
+def zero_(input: Tensor) -> Tensor:
+    """The input, zeroed in place (torch.zero_)."""
+    return input.zero_()

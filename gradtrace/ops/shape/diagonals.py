@@ -1,0 +1,183 @@
+"""Diagonals taken out, put in, and written over; and the scatters that write a part of a tensor out of place."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.index.records import along
+from gradtrace.ops.shape.join import writable
+
+
+def embed_kernel(a: Any, offset: int, dim1: int, dim2: int) -> Any:
+    n = a.shape[-1] + abs(offset)
+    shape = list(a.shape[:-1])
+    for dim in sorted((dim1, dim2)):
+        shape.insert(dim, n)
+    out = np.zeros(shape, a.dtype)
+    view = np.diagonal(out, offset, dim1, dim2)
+    view.flags.writeable = True
+    view[...] = a
+    return out
+
+
+def overwritten(a: Any, part: Any, src: Any) -> Any:
+    """A copy of a in which `part`, a function that gives a view, is src."""
+    out = np.array(a)
+    part(out)[...] = src
+    return out
+
+
+diagonal_copy = op(
+    "diagonal_copy(self; offset, dim1, dim2)",
+    lambda a, *rest: np.array(np.diagonal(a, *rest)),
+    node="DiagonalBackward0_copy",
+    self=d("~self", lambda xp, g, out, self, *rest: xp.diagonal_place(g, tuple(self.shape), *rest)),
+)
+diag_embed_record = op(
+    "diag_embed(self; offset, dim1, dim2)",
+    embed_kernel,
+    node="DiagEmbedBackward0",
+    self=d("", lambda xp, g, out, self, *rest: xp.diagonal(g, *rest)),
+)
+diagonal_scatter_record = op(
+    "diagonal_scatter(self, src; offset, dim1, dim2)",
+    lambda a, src, *rest: overwritten(a, lambda x: writable(x, *rest), src),
+    node="DiagonalScatterBackward0",
+    self=d(
+        "~src", lambda xp, g, out, self, src, *rest: xp.diagonal_scatter(g, xp.zeros_like(xp.diagonal(g, *rest)), *rest)
+    ),
+    src=d("", lambda xp, g, out, self, src, *rest: xp.diagonal(g, *rest)),
+)
+select_scatter_record = op(
+    "select_scatter(self, src; dim, index)",
+    lambda a, src, dim, index: overwritten(a, lambda x: x[along(dim, index)], src),
+    node="SelectScatterBackward0",
+    self=d(
+        "",
+        lambda xp, g, out, self, src, dim, index: xp.select_scatter(
+            g, xp.zeros_like(xp.select(g, dim, index)), dim, index
+        ),
+    ),
+    src=d("", lambda xp, g, out, self, src, dim, index: xp.select(g, dim, index)),
+)
+slice_scatter_record = op(
+    "slice_scatter(self, src; dim, start, stop, step)",
+    lambda a, src, dim, *ends: overwritten(a, lambda x: x[along(dim, slice(*ends))], src),
+    node="SliceScatterBackward0",
+    self=d(
+        "",
+        lambda xp, g, out, self, src, dim, *ends: xp.slice_scatter(
+            g, xp.zeros_like(xp.slice(g, dim, *ends)), dim, *ends
+        ),
+    ),
+    src=d("", lambda xp, g, out, self, src, dim, *ends: xp.slice(g, dim, *ends)),
+)
+block_diag_record = op(
+    "block_diag(*tensors)",
+    lambda arrays: blocks(arrays),
+    node="BlockDiagBackward0",
+    joint=d("~tensors", lambda xp, wanted, g, out, tensors: block_grads(xp, wanted, g, tensors)),
+)
+
+
+def blocks(arrays: Any) -> Any:
+    rows, columns = (sum(a.shape[i] for a in arrays) for i in (0, 1))
+    out = np.zeros((rows, columns), np.result_type(*arrays) if arrays else np.float32)
+    i = j = 0
+    for a in arrays:
+        out[i : i + a.shape[0], j : j + a.shape[1]] = a
+        i, j = i + a.shape[0], j + a.shape[1]
+    return out
+
+
+def block_grads(xp: Any, wanted: Any, g: Any, tensors: Any) -> Any:
+    found, i, j = [], 0, 0
+    for t, want in zip(tensors, wanted, strict=True):
+        m, n = t.shape
+        found.append(xp.slice(xp.slice(g, 0, i, i + m, 1), 1, j, j + n, 1) if want else None)
+        i, j = i + m, j + n
+    return found
+
+
+@public("diag")
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The matrix with a vector on its diagonal, or a matrix's diagonal (torch.diag)."""
+    if input.ndim == 1:
+        return diag_embed_record(input, diagonal, 0, 1)
+    if input.ndim != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    return diagonal_copy(input, diagonal, 0, 1)
+
+
+@public("diag_embed")
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices with the last dim of the input on their diagonals (torch.diag_embed)."""
+    n = input.ndim + 1
+    first, second = check_dim(dim1, n), check_dim(dim2, n)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return diag_embed_record(input, offset, first, second)
+
+
+@public("diagflat")
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """The matrix with all elements of the input on its diagonal (torch.diagflat)."""
+    flat = input if input.ndim == 1 else input.contiguous().view(-1)
+    return diag_embed_record(flat, offset, 0, 1)
+
+
+@public("diagonal_scatter")
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The input with src on a diagonal (torch.diagonal_scatter)."""
+    rest = (offset, check_dim(dim1, input.ndim), check_dim(dim2, input.ndim))
+    check_part("src", src, np.diagonal(input.array, *rest).shape)
+    return diagonal_scatter_record(input, src, *rest)
+
+
+@public("select_scatter")
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """The input with src at one index of a dim (torch.select_scatter)."""
+    dim = check_dim(dim, input.ndim)
+    n = input.shape[dim]
+    if not -n <= index < n:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
+        )
+    check_part("src", src, tuple(s for i, s in enumerate(input.shape) if i != dim))
+    return select_scatter_record(input, src, dim, index % n)
+
+
+@public("slice_scatter")
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """The input with src at a slice of a dim (torch.slice_scatter)."""
+    dim = check_dim(dim, input.ndim)
+    bounds = slice(start, end, step).indices(input.shape[dim])
+    shape = tuple(len(range(*bounds)) if i == dim else n for i, n in enumerate(input.shape))
+    check_part("src", src, shape)
+    return slice_scatter_record(input, src, dim, *bounds)
+
+
+def check_part(name: str, src: Tensor, shape: tuple[int, ...]) -> None:
+    if tuple(src.shape) != tuple(shape):
+        raise RuntimeError(
+            f"expected {name} to have a size equal to the slice of self. {name} size = {list(src.shape)}, slice size = "
+            f"{list(shape)}"
+        )
+
+
+@public("block_diag", forms="f")
+def block_diag(*tensors: Tensor) -> Tensor:
+    """The matrix with the given matrices along its diagonal (torch.block_diag)."""
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
+    for i, t in enumerate(tensors):
+        if t.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.ndim} dimensions"
+            )
+    return block_diag_record(tuple(t if t.ndim == 2 else t.reshape(1, -1) for t in tensors))

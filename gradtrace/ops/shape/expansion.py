@@ -1,0 +1,101 @@
+"""Shapes made to agree: expand, broadcast_to, broadcast_tensors, atleast_1d and kin."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.broadcast import broadcast
+from gradtrace.engine.describe import Size
+from gradtrace.engine.node import tensor_type_name
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import given, public, sizes
+from gradtrace.ops.shape.views import expand, unsqueeze, view
+
+
+@public("expand", forms="m")
+def expanded(self: Tensor, *size: Any, **named: Any) -> Tensor:
+    """A view with dims of size 1 repeated, -1 keeping a size (Tensor.expand)."""
+    shape = sizes(given(size, {k: v for k, v in named.items() if k != "implicit"}, "size"))
+    lead = len(shape) - self.ndim
+    if lead < 0:
+        kind = tensor_type_name(self.dtype.np)
+        raise RuntimeError(
+            f"expand({kind}{{{list(self.shape)}}}, size={list(shape)}): the number of sizes provided ({len(shape)}) "
+            f"must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
+        )
+    full = []
+    for i, n in enumerate(shape):
+        have = self.shape[i - lead] if i >= lead else 1
+        if n == -1 and i < lead:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {i}"
+            )
+        if n != -1 and have not in (1, n):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton "
+                f"dimension {i}.  Target sizes: {list(shape)}.  Tensor sizes: {list(self.shape)}"
+            )
+        full.append(have if n == -1 else n)
+    return expand(self, tuple(full))
+
+
+@public("broadcast_to")
+def broadcast_to(input: Tensor, *size: Any, **named: Any) -> Tensor:
+    """As expand (torch.broadcast_to)."""
+    return expanded(input, *given(size, named, "size"))
+
+
+@public("expand_as", forms="m")
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """expand to the shape of `other`."""
+    return expanded(self, tuple(other.shape))
+
+
+@public("broadcast_shapes", forms="f")
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The common shape of several under broadcasting; RuntimeError if there is none."""
+    found: tuple[int, ...] = ()
+    for k, shape in enumerate(shapes):
+        one = (shape,) if isinstance(shape, int) else tuple(shape)
+        for i in range(1, min(len(one), len(found)) + 1):
+            if one[-i] != found[-i] and 1 not in (one[-i], found[-i]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {one[-i]} at -{i}! Mismatching argument at index "
+                    f"{k} had {one}; but expected shape should be broadcastable to {list(found)}"
+                )
+        found = broadcast(found, one)
+    return Size(found)
+
+
+def only_tensors(values: Any) -> None:
+    for i, value in enumerate(values):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(value).__name__}")
+
+
+@public("broadcast_tensors", forms="f")
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """Each tensor expanded to the common shape (torch.broadcast_tensors)."""
+    only_tensors(tensors)
+    shape: tuple[int, ...] = ()
+    for t in tensors:
+        shape = broadcast(shape, tuple(t.shape))
+    return tuple(expand(t, shape) for t in tensors)
+
+
+@public("atleast_1d", forms="f")
+def atleast_1d(*tensors: Any) -> Any:
+    """0-d tensors made (1,)."""
+    return each(lambda t: view(t, (1,)) if t.ndim == 0 else t, tensors)
+
+
+def each(change: Any, tensors: tuple[Any, ...]) -> Any:
+    """One tensor changed, or a tuple of all given, one by one or as a sequence."""
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        return change(tensors[0])
+    return tuple(change(t) for t in (tensors[0] if len(tensors) == 1 else tensors))
+
+
+@public("atleast_2d", forms="f")
+def atleast_2d(*tensors: Any) -> Any:
+    """Fewer than two dims made (1, n)."""
+    return each(lambda t: view(t, (1, 1)) if t.ndim == 0 else unsqueeze(t, 0) if t.ndim == 1 else t, tensors)

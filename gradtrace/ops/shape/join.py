@@ -1,0 +1,458 @@
+"""Taking apart and putting together: cat, stack, split, unbind, repeat, flip, roll, the triangles."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine import dtypes
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, given, public, sizes
+from gradtrace.ops.create.factories import cast, checked_sizes, in_c_order
+from gradtrace.ops.index.records import index_select, select, slice_
+from gradtrace.ops.shape.expansion import atleast_2d, only_tensors
+from gradtrace.ops.shape.views import expand, reshaped, unsqueeze, view
+
+
+def cat_back(xp: Any, wanted: Any, g: Any, out: Any, tensors: Any, dim: int) -> list[Any]:
+    grads, start = [], 0
+    for want, meta in zip(wanted, tensors, strict=True):
+        n = meta.shape[dim] if len(meta.shape) > dim else 0
+        empty = meta.shape == (0,) and len(g.shape) != 1
+        grads.append(None if not want else xp.slice(g, dim, start, start + n, 1) if not empty else None)
+        start += 0 if empty else n
+    return grads
+
+
+def joined(arrays: Any, dim: int) -> Any:
+    """Joined; empty (0,) arrays count for nothing, as of old."""
+    return np.concatenate([a for a in arrays if a.shape != (0,)] or list(arrays), axis=dim)
+
+
+def turned(a: Any, k: int, dims: tuple[int, int]) -> Any:
+    """Turned k times, laid out in memory as PyTorch does it: a copy flipped, then transposed."""
+    k %= 4
+    if k == 0:
+        return np.array(a, order="C")
+    flipped_ = np.flip(a, dims if k == 2 else dims[1] if k == 1 else dims[0]).copy("K")
+    return flipped_ if k == 2 else flipped_.swapaxes(*dims)
+
+
+cat = op("cat(*tensors; dim)", joined, c_order=True, node="CatBackward0", joint=d("~tensors", cat_back))
+stack = op(
+    "stack(*tensors; dim)",
+    lambda arrays, dim: np.stack(arrays, axis=dim),
+    c_order=True,
+    node="StackBackward0",
+    joint=d(
+        "",
+        lambda xp, wanted, g, out, tensors, dim: [
+            xp.select(g, dim, i) if want else None for i, want in enumerate(wanted)
+        ],
+    ),
+)
+unbind = op(
+    "unbind(self; dim)",
+    lambda a, dim: tuple(a[(*(slice(None),) * dim, i, ...)] for i in range(a.shape[dim])),
+    node="UnbindBackward0",
+    view=True,
+    outputs=0,
+    self=d("", lambda xp, g, out, self, dim: xp.stack(tuple(g), dim)),
+)
+split = op(
+    "split(self; dim, sizes)",
+    lambda a, dim, parts: pieces(a, dim, parts),
+    node="SplitBackward0",
+    view=True,
+    outputs=0,
+    self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)),
+)
+split_sizes = op(
+    "split_with_sizes(self; dim, sizes)",
+    lambda a, dim, parts: pieces(a, dim, parts),
+    node="SplitWithSizesBackward0",
+    view=True,
+    outputs=0,
+    self=d("", lambda xp, g, out, self, dim, sizes: xp.cat(tuple(g), dim)),
+)
+repeat = op(
+    "repeat(self; repeats)",
+    lambda a, repeats: np.tile(a, repeats),
+    c_order=True,
+    node="RepeatBackward0",
+    self=d("~self", lambda xp, g, out, self, repeats: repeat_back(xp, g, self.shape, repeats)),
+)
+flip = op(
+    "flip(self; dims)",
+    lambda a, dims: np.flip(a, dims if a.ndim else ()).copy("K"),
+    node="FlipBackward0",
+    self=d("", lambda xp, g, out, self, dims: xp.flip(g, dims)),
+)
+roll = op(
+    "roll(self; shifts, dims)",
+    lambda a, shifts, dims: np.roll(a, shifts, dims),
+    c_order=True,
+    node="RollBackward0",
+    self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)),
+)
+tril = op(
+    "tril(self; diagonal)",
+    lambda a, diagonal: np.tril(a, diagonal),
+    node="TrilBackward0",
+    self=d("", lambda xp, g, out, self, diagonal: xp.tril(g, diagonal)),
+)
+triu = op(
+    "triu(self; diagonal)",
+    lambda a, diagonal: np.triu(a, diagonal),
+    node="TriuBackward0",
+    self=d("", lambda xp, g, out, self, diagonal: xp.triu(g, diagonal)),
+)
+rot90 = op(
+    "rot90(self; k, dims)",
+    turned,
+    node="Rot90Backward0",
+    self=d("", lambda xp, g, out, self, k, dims: xp.rot90(g, -k, dims)),
+)
+diagonal = op(
+    "diagonal(self; offset, dim1, dim2)",
+    lambda a, offset, dim1, dim2: writable(a, offset, dim1, dim2),
+    node="DiagonalBackward0",
+    view=True,
+    self=d(
+        "~self",
+        lambda xp, g, out, self, offset, dim1, dim2: xp.diagonal_place(g, tuple(self.shape), offset, dim1, dim2),
+    ),
+)
+diagonal_place = op(
+    "diagonal_place(self; shape, offset, dim1, dim2)",
+    lambda g, shape, offset, dim1, dim2: on_diagonal(g, shape, offset, dim1, dim2),
+    node="DiagonalBackwardBackward0",
+    self=d("", lambda xp, g, out, self, shape, offset, dim1, dim2: xp.diagonal(g, offset, dim1, dim2)),
+)
+
+
+def writable(a: Any, offset: int, dim1: int, dim2: int) -> Any:
+    out = np.diagonal(a, offset, dim1, dim2)
+    if a.flags.writeable:
+        out.flags.writeable = True
+    return out
+
+
+def on_diagonal(g: Any, shape: Any, offset: int, dim1: int, dim2: int) -> Any:
+    out = np.zeros(shape, g.dtype)
+    writable(out, offset, dim1, dim2)[...] = g
+    return out
+
+
+def pieces(a: Any, dim: int, parts: Any) -> tuple[Any, ...]:
+    found, start = [], 0
+    for n in parts:
+        found.append(a[(slice(None),) * dim + (slice(start, start + n),)])
+        start += n
+    return tuple(found)
+
+
+def repeat_back(xp: Any, g: Any, shape: Any, repeats: Any) -> Any:
+    """The dims that repeating added summed one by one; each other read as (repeats, size), the repeats summed."""
+    lead = len(repeats) - len(shape)
+    for _ in range(lead):
+        g = xp.sum_dim(g, (0,), False)
+    if all(times == 1 for times in repeats[lead:]):
+        return g
+    split_: list[int] = []
+    summed: list[int] = []
+    for times, size in zip(repeats[lead:], shape, strict=True):
+        if times != 1:
+            summed.append(len(split_))
+            split_.append(times)
+        split_.append(size)
+    return xp.sum_dim(xp.reshape(g, tuple(split_)), tuple(summed), False)
+
+
+def common_dtype(tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors cast to the dtype that promotion gives them."""
+    kinds = {t.dtype for t in tensors}
+    if len(kinds) == 1:
+        return tuple(tensors)
+    wanted = dtypes.result_type(*((t._data, True) for t in tensors))
+    # The kernel itself brings floats together, as PyTorch's does: no cast shows in the graph.
+    done = [t.dtype is wanted or (t.is_floating_point() and wanted.category == dtypes.FLOAT) for t in tensors]
+    return tuple(t if fine else cast(t, wanted.np) for t, fine in zip(tensors, done, strict=True))
+
+
+@public("cat", "concat", "concatenate", forms="f")
+def concatenated(tensors: Any, dim: int = 0, *, axis: int | None = None, out: Any = None) -> Tensor:
+    """Tensors joined along an existing dim (torch.cat)."""
+    if isinstance(tensors, Tensor):
+        raise TypeError("cat(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
+    tensors = tuple(tensors)
+    only_tensors(tensors)
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    for i, t in enumerate(tensors):
+        if t.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    ndim = next((t.ndim for t in tensors if tuple(t.shape) != (0,)), 1)
+    dim = check_dim(dim if axis is None else axis, ndim)
+    check_joinable([t for t in tensors if tuple(t.shape) != (0,)], dim)
+    return cat(common_dtype(tensors), dim)
+
+
+def check_joinable(tensors: Any, dim: int) -> None:
+    for number, t in enumerate(tensors[1:], 1):
+        first = tensors[0]
+        if t.ndim != first.ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {t.ndim}")
+        for i in range(t.ndim):
+            if i != dim and t.shape[i] != first.shape[i]:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {first.shape[i]} but got "
+                    f"size {t.shape[i]} for tensor number {number} in the list."
+                )
+
+
+@public("stack", forms="f")
+def stacked(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
+    """Tensors of one shape joined along a new dim (torch.stack)."""
+    tensors = tuple(tensors)
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    for i, t in enumerate(tensors):
+        if t.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+                f"{list(t.shape)} at entry {i}"
+            )
+    return stack(common_dtype(tensors), check_dim(dim, tensors[0].ndim + 1))
+
+
+@public("hstack", forms="f")
+def hstack(tensors: Any) -> Tensor:
+    """Side by side (torch.hstack)."""
+    tensors = [t if t.ndim else view(t, (1,)) for t in tensors]
+    return concatenated(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+@public("vstack", "row_stack", forms="f")
+def vstack(tensors: Any) -> Tensor:
+    """One below the other (torch.vstack)."""
+    return concatenated([atleast_2d(t) for t in tensors], 0)
+
+
+@public("dstack", forms="f")
+def dstack(tensors: Any) -> Tensor:
+    """Along the third dim (torch.dstack)."""
+    from gradtrace.ops.shape.combine import atleast_3d
+
+    return concatenated([atleast_3d(t) for t in tensors], 2)
+
+
+@public("unbind")
+def unbound(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The slices along a dim, as views that share one node (torch.unbind)."""
+    if input.ndim == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    return unbind(input, check_dim(dim, input.ndim))
+
+
+@public("split")
+def splitted(
+    tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None
+) -> tuple[Tensor, ...]:
+    """Pieces of one size, or of the sizes listed, as views (torch.split)."""
+    if split_size_or_sections is None:
+        if split_size is None:
+            raise TypeError("split() missing 1 required positional argument: 'split_size_or_sections'")
+        split_size_or_sections = split_size
+    if not tensor.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    dim = check_dim(dim, tensor.ndim)
+    n = tensor.shape[dim]
+    if isinstance(split_size_or_sections, int):
+        size = split_size_or_sections
+        if size < 0:
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+        if size == 0 and n:
+            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
+        return split(tensor, dim, tuple(min(size, n - i) for i in range(0, n, size)) or (0,))
+    if isinstance(split_size_or_sections, (str, float)):
+        kind = type(split_size_or_sections).__name__
+        raise TypeError(f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {kind}")
+    parts = tuple(int(s) for s in split_size_or_sections)
+    if min(parts, default=0) < 0:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(parts)}"
+        )
+    if sum(parts) != n:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but "
+            f"got split_sizes={list(parts)}"
+        )
+    return split_sizes(tensor, dim, parts)
+
+
+@public("split_with_sizes")
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of the sizes listed (torch.split_with_sizes)."""
+    return splitted(input, list(split_sizes), dim)
+
+
+@public("chunk")
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces of equal size (torch.chunk)."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    if not input.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    n = input.shape[check_dim(dim, input.ndim)]
+    if not n:
+        return splitted(input, (0,) * chunks, dim)
+    return splitted(input, -(-n // chunks), dim)
+
+
+@public("select")
+def selected(input: Tensor, dim: int, index: int) -> Tensor:
+    """The slice at `index` of a dim, as a view (torch.select)."""
+    if not input.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = check_dim(dim, input.ndim)
+    n = input.shape[dim]
+    if not -n <= index < n:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
+        )
+    return select(input, dim, index % n)
+
+
+@public("narrow")
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """`length` entries of a dim from `start`, as a view (torch.narrow)."""
+    if not input.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    dim = check_dim(dim, input.ndim)
+    n = input.shape[dim]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -n <= start <= n:
+        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
+    start = start + n if start < 0 else start
+    if start + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return slice_(input, dim, start, start + length, 1)
+
+
+@public("repeat", forms="m")
+def repeated(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
+    """Copies laid side by side, so many along each dim (Tensor.repeat)."""
+    times = sizes(given(repeats, named, "repeats"))
+    if len(times) < self.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    full = (1,) * (len(times) - self.ndim) + tuple(self.shape)
+    checked_sizes(tuple(n * t for n, t in zip(full, times, strict=True)))
+    return repeat(self, times)
+
+
+@public("tile")
+def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+    """As repeat, missing dims counting 1 (torch.tile)."""
+    times = sizes(given(dims, named, "dims"))
+    return repeat(input, (1,) * (input.ndim - len(times)) + times)
+
+
+def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
+    if not input.ndim and dim is not None:
+        check_dim(1, 0)  # as PyTorch, which looks at the dim after the one that is repeated
+    counts = repeats.shared() if isinstance(repeats, Tensor) else np.asarray(repeats)
+    if counts.size and int(counts.min()) < 0:
+        raise RuntimeError("Repeats must be non-negative" if counts.ndim == 0 else "repeats can not be negative")
+    n = input.numel() if dim is None else input.shape[check_dim(dim, input.ndim)]
+    if counts.ndim == 1 and counts.size not in (1, n):
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and "
+            f"input.size({0 if dim is None else dim}) = {n}"
+        )
+
+
+@public("repeat_interleave")
+def repeat_interleave(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each entry repeated in place; of the repeats alone, the positions (torch.repeat_interleave)."""
+    if repeats is None:
+        return Tensor._wrap(np.repeat(np.arange(input.numel()), input.shared()))
+    check_repeats(input, repeats, dim)
+    if dim is None:
+        input, dim = reshaped(input, -1), 0
+    dim = check_dim(dim, input.ndim)
+    if isinstance(repeats, int):
+        wide = unsqueeze(input, check_dim(dim + 1, input.ndim + 1 if input.ndim else 0))
+        shape = tuple(input.shape)
+        grown = expand(wide, (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
+        return view(in_c_order(grown), (*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
+    return index_select(input, dim, np.repeat(np.arange(input.shape[dim]), repeats.shared()))
+
+
+def check_triangle(name: str, record: Any, input: Tensor) -> Any:
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    return record
+
+
+@public("tril")
+def lower(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The lower triangle, zeros above (torch.tril)."""
+    return check_triangle("tril", tril, input)(input, diagonal)
+
+
+@public("triu")
+def upper(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The upper triangle, zeros below (torch.triu)."""
+    return check_triangle("triu", triu, input)(input, diagonal)
+
+
+@public("diagonal")
+def diagonals(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A diagonal of two dims, as a view (torch.diagonal)."""
+    first, second = check_dim(dim1, input.ndim), check_dim(dim2, input.ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return diagonal(input, offset, first, second)
+
+
+def listing(t: Tensor) -> str:
+    """A tensor as PyTorch's C++ side writes it: its numbers, then its kind and sizes."""
+    kind = f"torch.{t.dtype.scalar_type}Tensor"
+    sizes_ = ",".join(map(str, t.shape))
+    return f"{t.detach().numpy()}\n[ {kind}{{{sizes_}}} ]"
+
+
+@public("meshgrid", forms="f")
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """Each 1-d tensor expanded over the grid of all (torch.meshgrid)."""
+    parts = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    only_tensors(parts)
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    if any(t.dtype is not parts[0].dtype for t in parts):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    for t in parts:
+        if t.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t!r}")
+    shape = tuple(t.numel() for t in parts)
+    grids = tuple(
+        expand(view(t, (1,) * i + (t.numel(),) + (1,) * (len(parts) - i - 1)), shape) for i, t in enumerate(parts)
+    )
+    return grids if indexing == "ij" else tuple(g.transpose(0, 1) for g in grids)
+
+
+@public("tril_", forms="m")
+def _tril_inplace(self: Tensor, diagonal: int = 0) -> Tensor:
+    """tril in place."""
+    return inplace(check_triangle("tril", tril, self), self, diagonal)
+
+
+@public("triu_", forms="m")
+def _triu_inplace(self: Tensor, diagonal: int = 0) -> Tensor:
+    """triu in place."""
+    return inplace(check_triangle("triu", triu, self), self, diagonal)

@@ -1,0 +1,325 @@
+"""What a tensor tells of its memory, and views and changes stated in terms of it: as_strided, resize_, set_.
+
+The storage of a tensor is the array that owns its memory. Offsets and strides count elements, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+from operator import index
+
+from gradtrace.annotations import Any, Iterator
+from gradtrace.engine.call import renamed
+from gradtrace.engine.inplace import refuse_untrackable, repoint
+from gradtrace.engine.lazy import is_array, np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.state import state
+from gradtrace.engine.strided_view import extent, window
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import public, sizes
+
+RESIZE_MESSAGE = (
+    "requested resize to {} ({} elements in total), but the given tensor has a size of {} ({} elements). autograd's "
+    "resize can only change the shape of a given tensor, while preserving the number of elements. "
+)
+
+
+def owner(raw: Any) -> Any:
+    """The array that owns the memory of `raw`."""
+    while raw.base is not None:
+        # numpy's as_strided puts an object of its own between the view and the array.
+        below = raw.base if is_array(raw.base) else getattr(raw.base, "base", None)
+        if not is_array(below):
+            break
+        raw = below
+    return raw
+
+
+def address(raw: Any) -> int:
+    return int(raw.__array_interface__["data"][0])
+
+
+def start_of(whole: Any) -> int:
+    return int(np.lib.array_utils.byte_bounds(whole)[0])
+
+
+def storage_of(raw: Any) -> Any:
+    """The whole storage as a 1-d array of the tensor's dtype, on the same memory."""
+    whole = owner(raw)
+    if whole.dtype == raw.dtype and whole.flags.c_contiguous:
+        return whole.reshape(-1)
+    if whole.flags.f_contiguous or whole.flags.c_contiguous:
+        return whole.ravel(order="K").view(raw.dtype)
+    return np.ascontiguousarray(raw).reshape(-1)
+
+
+def offset_of(raw: Any) -> int:
+    return (address(raw) - start_of(owner(raw))) // raw.itemsize
+
+
+def steps_of(raw: Any) -> tuple[int, ...]:
+    return tuple(s // raw.itemsize for s in raw.strides)
+
+
+def strided_kernel(a: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
+    return window(storage_of(a), size, stride, offset)
+
+
+def positions(size: Any, stride: Any, offset: int, layout: Any) -> Any:
+    """For each element of the view its flat position in the input; one past the end where the input has none."""
+    n = int(np.prod(layout[0], dtype=np.int64))
+    cells = np.full(layout[3], n, np.int64)
+    if n:
+        window(cells, *layout[:3])[...] = np.arange(n).reshape(layout[0])
+    return window(cells, size, stride, offset).copy()
+
+
+def put_back(g: Any, where: Any, shape: Any) -> Any:
+    n = int(np.prod(shape, dtype=np.int64))
+    out = np.zeros(n + 1, g.dtype)
+    np.add.at(out, where, g)
+    return out[:n].reshape(shape)
+
+
+def taken(a: Any, where: Any) -> Any:
+    return np.append(a.reshape(-1), np.zeros(1, a.dtype))[where]
+
+
+as_strided_record = op(
+    "as_strided(self; size, stride, offset, layout)",
+    strided_kernel,
+    node="AsStridedBackward0",
+    view=True,
+    self=d("~self", lambda xp, g, out, self, *rest: xp.as_strided_place(g, positions(*rest), tuple(self.shape))),
+)
+as_strided_place = op(
+    "as_strided_place(self; where, shape)",
+    put_back,
+    node="AsStridedBackwardBackward0",
+    self=d("", lambda xp, g, out, self, where, shape: xp.as_strided_take(g, where)),
+)
+as_strided_take = op(
+    "as_strided_take(self; where)",
+    taken,
+    node="AsStridedBackward0",
+    self=d("~self", lambda xp, g, out, self, where: xp.as_strided_place(g, where, tuple(self.shape))),
+)
+
+
+@public("as_strided")
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view of the storage by sizes and strides in elements; RuntimeError outside of it (torch.as_strided).
+
+    `storage_offset` is the input's own where it is not given.
+    """
+    size, stride = tuple(map(index, size)), tuple(map(index, stride))
+    offset = None if storage_offset is None else index(storage_offset)
+    raw = input.shared()
+    offset = offset_of(raw) if offset is None else offset
+    check_window(raw, size, stride, offset)
+    layout = (raw.shape, steps_of(raw), offset_of(raw), storage_of(raw).size)
+    return as_strided_record(input, size, stride, offset, layout)
+
+
+def check_window(raw: Any, size: Any, stride: Any, offset: int) -> None:
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if min(stride, default=0) < 0:
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    window(storage_of(raw), size, stride, offset)
+
+
+@public("as_strided_")
+def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """as_strided in place: the tensor itself takes the new sizes and strides."""
+    if input.requires_grad and state.grad_enabled:
+        refuse_untrackable(input)
+    out = as_strided(input, size, stride, storage_offset)
+    input._data = out._data
+    input.counter().n += 1
+    if out._fn is not None:
+        repoint(input, renamed(out._fn, "AsStridedBackward1"))
+    return input
+
+
+@public("as_strided_copy", forms="f")
+def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """as_strided with memory of its own (torch.as_strided_copy)."""
+    return as_strided(input, size, stride, storage_offset).clone()
+
+
+# ---- what it tells
+
+
+@public("data_ptr", forms="m")
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element, 0 where there is none (Tensor.data_ptr)."""
+    raw = self.shared()
+    return address(raw) if raw.size else 0
+
+
+@public("storage_offset", forms="m")
+def storage_offset(self: Tensor) -> int:
+    """Where in the storage the first element lies, in elements (Tensor.storage_offset)."""
+    raw = self.shared()
+    return offset_of(raw) if raw.size else 0
+
+
+class Storage:
+    """The memory under a tensor, as far as scripts look at it: its address, its size, its elements."""
+
+    __slots__ = ("_cells",)
+
+    def __init__(self, cells: Any) -> None:
+        self._cells = cells
+
+    def data_ptr(self) -> int:
+        return address(self._cells) if self._cells.size else 0
+
+    def nbytes(self) -> int:
+        return int(self._cells.nbytes)
+
+    def size(self) -> int:
+        return int(self._cells.size)
+
+    def tolist(self) -> list[Any]:
+        found: list[Any] = self._cells.tolist()
+        return found
+
+    def __len__(self) -> int:
+        return int(self._cells.size)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._cells[index].item()
+
+
+@public("untyped_storage", forms="m")
+def untyped_storage(self: Tensor) -> Storage:
+    """The storage as bytes (Tensor.untyped_storage)."""
+    return Storage(storage_of(self.shared()).view(np.uint8))
+
+
+@public("storage", forms="m")
+def storage(self: Tensor) -> Storage:
+    """The storage as elements of the tensor's dtype (Tensor.storage)."""
+    return Storage(storage_of(self.shared()))
+
+
+@public("is_set_to", forms="m")
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both show the same memory in the same way (Tensor.is_set_to)."""
+    a, b = self.shared(), tensor.shared()
+    return (address(a), a.shape, a.strides, a.dtype) == (address(b), b.shape, b.strides, b.dtype)
+
+
+@public("is_same_size", forms="fm")
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether the shapes agree."""
+    return input.shape == other.shape
+
+
+# ---- other sizes, other memory
+
+
+@public("resize_", forms="fm")
+def resize_(input: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+    """Other sizes over the same storage, contiguous; a larger one when it does not suffice (Tensor.resize_)."""
+    if input.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    shape = sizes(size)
+    if min(shape, default=0) < 0:
+        raise RuntimeError(f"Trying to resize to negative size {list(shape)}")
+    raw = input.shared()
+    n, offset, cells = int(np.prod(shape, dtype=np.int64)), offset_of(raw), storage_of(raw)
+    if offset + n > cells.size:
+        cells = np.append(cells, np.zeros(offset + n - cells.size, raw.dtype))
+    input._data = cells[offset : offset + n].reshape(shape)
+    input.counter().n += 1
+    return input
+
+
+@public("resize_as_", forms="fm")
+def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """resize_ to the shape of another tensor (Tensor.resize_as_)."""
+    return resize_(input, *the_template.shape)
+
+
+@public("resize", forms="m")
+def resize(self: Tensor, *size: Any) -> Tensor:
+    """A view of as many elements under other sizes (Tensor.resize)."""
+    shape = sizes(size)
+    n = int(np.prod(shape, dtype=np.int64))
+    if n != self.numel():
+        wanted, have = ("x".join(map(str, s)) for s in (shape, self.shape))
+        raise RuntimeError(RESIZE_MESSAGE.format(wanted, n, have, self.numel()))
+    return self.contiguous().view(shape)
+
+
+@public("set_", forms="m")
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Takes the memory of `source`, or empty memory (Tensor.set_)."""
+    if state.grad_enabled and self.requires_grad:
+        refuse_untrackable(self)
+    if source is None:
+        raw = np.zeros(0, self.dtype.np)
+    elif not isinstance(source, (Tensor, Storage)):
+        raise TypeError(f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}")
+    else:
+        raw = source.shared() if isinstance(source, Tensor) else source._cells
+        if raw.dtype != self.dtype.np:
+            other = Tensor._wrap(raw).dtype
+            raise RuntimeError(f"Could not set tensor of type {other.c_name} to a tensor of type {self.dtype.c_name}")
+    if size is not None:
+        raw = placed(storage_of(raw), tuple(map(index, size)), stride, index(storage_offset))
+    self._data = raw
+    self.counter().n += 1
+    return self
+
+
+def placed(cells: Any, size: tuple[int, ...], stride: Any, offset: int) -> Any:
+    """A view of the cells, or of as many more as it needs: where PyTorch makes it larger, it is another here."""
+    steps = contiguous_steps(size) if stride is None else tuple(map(index, stride))
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    if len(size) != len(steps):
+        raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(steps)})")
+    if min((*size, *steps), default=0) < 0:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(steps)}")
+    missing = extent(size, steps, offset) - cells.size
+    if missing > 0:
+        cells = np.append(cells, np.zeros(missing, cells.dtype))
+    return window(cells, size, steps, offset)
+
+
+def contiguous_steps(size: tuple[int, ...]) -> tuple[int, ...]:
+    steps, step = [], 1
+    for n in reversed(size):
+        steps.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(steps))
+
+
+@public("fill_diagonal_", forms="m")
+def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """The main diagonal filled with one value, in a tall matrix again and again with `wrap` (Tensor.fill_diagonal_)."""
+    if not isinstance(fill_value, (int, float, Tensor)):
+        raise TypeError(
+            f"fill_diagonal_(): argument 'fill_value' (position 1) must be Number, not {type(fill_value).__name__}"
+        )
+    if self.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    rows, columns = self.shape[:2]
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    stride = sum(self.stride())
+    as_strided(self, (min(rows, columns),), (stride,)).fill_(fill_value)
+    if wrap and self.ndim == 2 and rows > columns + 1:
+        step = self.stride(0) * (columns + 1)
+        start = self.storage_offset() + step
+        count = (self.numel() + columns) // (columns + 1) - columns
+        as_strided(self, (count,), (stride,), start).fill_(fill_value)
+    return self

@@ -1,0 +1,463 @@
+"""Shapes as views: reshape, permute, squeeze, expand and kin. Their results share memory with what they show."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.engine.backward import sum_tensor_to
+from gradtrace.engine.call import renamed
+from gradtrace.engine.describe import Size
+from gradtrace.engine.inplace import INFERENCE_MESSAGE, refuse_unless_tracked, refuse_untrackable, repoint
+from gradtrace.engine.lazy import np
+from gradtrace.engine.namespace import TRACED
+from gradtrace.engine.op import d, op
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import check_dim, check_dims, given, public, sizes
+from gradtrace.ops.create.factories import clone, in_c_order
+
+INCOMPATIBLE = (
+    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+    "contiguous subspaces). Use .reshape(...) instead."
+)
+
+
+def view_kernel(a: Any, shape: Any) -> Any:
+    try:
+        return np.reshape(a, shape, copy=False)
+    except ValueError:
+        raise RuntimeError(INCOMPATIBLE) from None
+
+
+def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(dims)), key=dims.__getitem__))
+
+
+def expand_kernel(a: Any, shape: Any) -> Any:
+    if a.shape == tuple(shape):
+        return a.view()
+    out = np.broadcast_to(a, shape, subok=False)
+    if a.flags.writeable:
+        out.flags.writeable = True
+    return out
+
+
+def swapped(a: Any, dim0: int, dim1: int) -> Any:
+    return a.swapaxes(dim0, dim1) if a.ndim else a.view()
+
+
+def sum_to_kernel(a: Any, shape: Any) -> Any:
+    lead = a.ndim - len(shape)
+    dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and a.shape[i + lead] != 1)
+    return a.sum(axis=dims, keepdims=True).reshape(shape)
+
+
+def reshape_back(xp: Any, g: Any, out: Any, self: Any, *_: Any) -> Any:
+    if xp is TRACED:
+        return reshaped(g, tuple(self.shape))
+    return xp.reshape(g, tuple(self.shape))
+
+
+def dims_back(xp: Any, g: Any, self: Any, dims: Any) -> Any:
+    """The dims that squeezing took from `self` put back one by one."""
+    for dim in dims:
+        if self.ndim and self.shape[dim] == 1:
+            g = xp.unsqueeze(g, dim)
+    return g
+
+
+RESHAPES: Any = {"view": True, "self": d("~self", reshape_back)}
+view = op("view(self; shape)", view_kernel, node="ViewBackward0", **RESHAPES)
+reshape = op(
+    "reshape(self; shape)", lambda a, shape: a.reshape(shape), node="ViewBackward0", self=d("~self", reshape_back)
+)
+# What reshape gives where the tensor is not contiguous and yet can be viewed.
+reshape_alias = op("reshape_alias(self; shape)", view_kernel, node="ReshapeAliasBackward0", **RESHAPES)
+unsafe_view = op(
+    "unsafe_view(self; shape)",
+    lambda a, shape: a.reshape(shape),
+    node="UnsafeViewBackward0",
+    self=d("~self", reshape_back),
+)
+alias = op("alias(self)", lambda a: a.view(), node="AliasBackward0", view=True, self=d("", lambda xp, g, out, self: g))
+unsqueeze = op(
+    "unsqueeze(self; dim)",
+    lambda a, dim: np.expand_dims(a, dim),
+    node="UnsqueezeBackward0",
+    inplace_node="UnsqueezeBackward1",
+    view=True,
+    self=d("~self", reshape_back, lambda xp, g, out, self, dim: xp.squeeze_dim(g, dim)),
+)
+squeeze_all = op(
+    "squeeze_all(self)",
+    lambda a: np.squeeze(a),
+    node="SqueezeBackward0",
+    view=True,
+    self=d("~self", reshape_back, lambda xp, g, out, self: dims_back(xp, g, self, range(self.ndim))),
+)
+squeeze_dim = op(
+    "squeeze_dim(self; dim)",
+    lambda a, dim: squeeze_dims_kernel(a, (dim,)),
+    node="SqueezeBackward1",
+    view=True,
+    self=d("~self", reshape_back, lambda xp, g, out, self, dim: dims_back(xp, g, self, (dim,))),
+)
+squeeze_dims = op(
+    "squeeze_dims(self; dims)",
+    lambda a, dims: squeeze_dims_kernel(a, dims),
+    node="SqueezeBackward2",
+    view=True,
+    self=d("~self", reshape_back, lambda xp, g, out, self, dims: dims_back(xp, g, self, sorted(dims))),
+)
+permute = op(
+    "permute(self; dims)",
+    lambda a, dims: a.transpose(dims),
+    node="PermuteBackward0",
+    view=True,
+    self=d("", lambda xp, g, out, self, dims: xp.permute(g, inverse(dims))),
+)
+transpose = op(
+    "transpose(self; dim0, dim1)",
+    lambda a, dim0, dim1: swapped(a, dim0, dim1),
+    node="TransposeBackward0",
+    view=True,
+    self=d("", lambda xp, g, out, self, dim0, dim1: xp.transpose(g, dim0, dim1)),
+)
+t_ = op("t(self)", lambda a: a.transpose(), node="TBackward0", view=True, self=d("", lambda xp, g, out, self: xp.t(g)))
+expand = op(
+    "expand(self; shape)",
+    expand_kernel,
+    node="ExpandBackward0",
+    view=True,
+    self=d(
+        "~self",
+        lambda xp, g, out, self, shape: xp.sum_to(g, tuple(self.shape)),
+        lambda xp, g, out, self, shape: sum_tensor_to(g, tuple(self.shape)),
+    ),
+)
+sum_to = op("sum_to(self; shape)", sum_to_kernel)  # for plain numbers alone: a recorded pass shows its steps
+
+
+def squeeze_dims_kernel(a: Any, dims: Any) -> Any:
+    return a.reshape(tuple(n for i, n in enumerate(a.shape) if n != 1 or i not in dims)) if dims else a.view()
+
+
+def infer_size(shape: tuple[int, ...], numel: int) -> tuple[int, ...]:
+    """The shape with its one -1 filled in; RuntimeError where it does not fit `numel`."""
+    unknown = [i for i, n in enumerate(shape) if n == -1]
+    if len(unknown) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    known = 1
+    for n in shape:
+        if n < -1:
+            raise RuntimeError(f"invalid shape dimension {n} at index {shape.index(n)} of shape {list(shape)}")
+        known *= 1 if n == -1 else n
+    if unknown:
+        if known == 0 and numel:
+            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+        if known == 0:
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size "
+                "-1 can be any value and is ambiguous"
+            )
+        if numel % known == 0:
+            return tuple(numel // known if n == -1 else n for n in shape)
+    elif known == numel:
+        return shape
+    raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+
+
+def can_view(a: Any, shape: tuple[int, ...]) -> bool:
+    try:
+        view_kernel(a, shape)
+    except RuntimeError:
+        return False
+    return True
+
+
+@public("view", forms="m")
+def as_view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
+    """The same storage under another shape; RuntimeError where the strides do not allow it (Tensor.view)."""
+    if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list, Tensor)):
+        return seen_as(self, shape[0])
+    if "dtype" in named:
+        return seen_as(self, named["dtype"])
+    return view(self, infer_size(sizes(given(shape, named, "size")), self.numel()))
+
+
+def seen_as(self: Tensor, dtype: Any) -> Tensor:
+    """The same bytes as elements of another dtype."""
+    if dtype is self.dtype:
+        return self.alias()
+    raw, new = self.shared(), dtype.np
+    ratio = new.itemsize // raw.itemsize
+    if ratio > 1 and (not raw.ndim or raw.shape[-1] % ratio):
+        last = raw.shape[-1] if raw.ndim else 0
+        raise RuntimeError(
+            f"self.size(-1) must be divisible by {ratio} to view {self.dtype.scalar_type} as {dtype.scalar_type} "
+            f"(different element sizes), but got {last}"
+        )
+    return Tensor._wrap(raw.view(new))
+
+
+@public("reshape")
+def reshaped(input: Tensor, *shape: Any, **named: Any) -> Tensor:
+    """Another shape: a view where the strides allow one, else a copy (torch.reshape)."""
+    wanted = infer_size(sizes(given(shape, named, "shape")), input.numel())
+    if input.is_contiguous():
+        return view(input, wanted)
+    if can_view(input.laid_out(), wanted):
+        return reshape_alias(input, wanted)
+    return unsafe_view(contiguous_clone(input), wanted)
+
+
+def contiguous_clone(input: Tensor) -> Tensor:
+    return in_c_order(input)
+
+
+@public("view_as", forms="m")
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """view with the shape of `other`."""
+    return view(self, infer_size(tuple(other.shape), self.numel()))
+
+
+@public("reshape_as", forms="m")
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """reshape with the shape of `other`."""
+    return reshaped(self, tuple(other.shape))
+
+
+@public("flatten")
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Dims start_dim to end_dim made one (torch.flatten)."""
+    start, end = check_dim(start_dim, input.ndim), check_dim(end_dim, input.ndim)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if input.ndim == 0:
+        return reshaped(input, 1)
+    if start == end:
+        return input
+    shape = tuple(input.shape)
+    return reshaped(input, (*shape[:start], Size(shape[start : end + 1]).numel(), *shape[end + 1 :]))
+
+
+@public("ravel")
+def ravel(input: Tensor) -> Tensor:
+    """All dims made one (torch.ravel)."""
+    return view(contiguous(input), (input.numel(),))
+
+
+@public("unflatten")
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dim split into several (torch.unflatten)."""
+    dim = check_dim(dim, input.ndim)
+    shape = tuple(input.shape)
+    parts = split_size(tuple(sizes), dim, shape[dim])
+    return view(input, (*shape[:dim], *parts, *shape[dim + 1 :]))
+
+
+def split_size(parts: tuple[int, ...], dim: int, n: int) -> tuple[int, ...]:
+    """The sizes that one dim is split into, a -1 filled in."""
+    if not parts:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    if parts.count(-1) > 1:
+        raise RuntimeError("unflatten got an unexpected error:\nonly one dimension can be inferred")
+    try:
+        return infer_size(parts, n)
+    except RuntimeError:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(parts)} don't multiply up to the size of dim {dim} ({n}) in the input "
+            "tensor"
+        ) from None
+
+
+@public("unsqueeze")
+def unsqueezed(input: Tensor, dim: int) -> Tensor:
+    """A dim of size 1 inserted at `dim` (torch.unsqueeze)."""
+    return unsqueeze(input, check_dim(dim, input.ndim + 1))
+
+
+@public("squeeze")
+def squeezed(input: Tensor, dim: Any = None) -> Tensor:
+    """Without its dims of size 1, all or those named (torch.squeeze)."""
+    if dim is None:
+        return squeeze_all(input)
+    if isinstance(dim, int):
+        return squeeze_dim(input, check_dim(dim, input.ndim))
+    return squeeze_dims(input, check_dims(dim, input.ndim) if dim else ())
+
+
+@public("permute")
+def permuted(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+    """The dims in another order (torch.permute)."""
+    order = sizes(given(dims, named, "dims"))
+    if len(order) != input.ndim:
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(order)}"
+        )
+    found = tuple(check_dim(dim, input.ndim) for dim in order)
+    if len(set(found)) != len(found):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return permute(input, found)
+
+
+@public("transpose", "swapdims", "swapaxes")
+def transposed(input: Tensor, dim0: Any = None, dim1: Any = None, *, axis0: Any = None, axis1: Any = None) -> Tensor:
+    """Two dims exchanged (torch.transpose; of swapaxes the arguments are called axis0 and axis1)."""
+    dim0, dim1 = axis0 if dim0 is None else dim0, axis1 if dim1 is None else dim1
+    if dim0 is None or dim1 is None:
+        raise TypeError('transpose() missing 2 required positional argument: "dim0", "dim1"')
+    return transpose(input, check_dim(dim0, input.ndim), check_dim(dim1, input.ndim))
+
+
+@public("t")
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix; fewer dims stay as they are (torch.t)."""
+    need_matrix_or_less("t", input)
+    return t_(input)
+
+
+def need_matrix_or_less(name: str, input: Tensor) -> None:
+    if input.ndim > 2:
+        raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+
+
+@public("movedim", "moveaxis")
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Dims moved to other places, the rest keeping their order (torch.movedim)."""
+    one = isinstance(source, int)
+    if not one and len(source) != len(destination):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number "
+            f"of dims as destination ({list(destination)} dims)"
+        )
+    come = [check_dim(s, input.ndim) for s in ((source,) if one else source)]
+    go = [check_dim(s, input.ndim) for s in ((destination,) if one else destination)]
+    for name, dims, asked in (("source", come, source), ("destination", go, destination)):
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(asked)})")
+    if not input.ndim:
+        return alias(input)
+    order = [i for i in range(input.ndim) if i not in come]
+    for target, moved in sorted(zip(go, come, strict=True)):
+        order.insert(target, moved)
+    return permute(input, tuple(order))
+
+
+@public("contiguous", forms="m")
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """Itself where it lies in C order, else a copy that does."""
+    return self if self.is_contiguous() else in_c_order(self)
+
+
+@public("clone")
+def cloned(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy with a storage of its own, differentiable (torch.clone)."""
+    return in_c_order(input) if memory_format == "torch.contiguous_format" else clone(input)
+
+
+@public("detach")
+def detach(input: Tensor) -> Tensor:
+    """The same storage outside the graph, under the same version counter (Tensor.detach)."""
+    out = input.alias()
+    if state.recorder is not None:
+        state.recorder("detach", (input,), out, state.origin)
+    return out
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Cuts this tensor from its history: it becomes a leaf (Tensor.detach_)."""
+    if self._is_view():
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+            "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+            "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+            "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+        )
+    if self._fn is not None and self._fn.out is not None:
+        self.counter()
+    if state.watcher is not None:
+        state.watcher.escapes("detach_", self, self)
+    if self._fn is not None:
+        self.extra().detached = state.seq
+        self.disable_fast_path()
+    self._fn, self._nr, self._req = None, 0, False
+    return self
+
+
+def reversed_dims(self: Tensor) -> Tensor:
+    return permute(self, tuple(reversed(range(self.ndim))))
+
+
+def matrix_transpose(name: str) -> Any:
+    """The properties mT, mH and H; a 0-d tensor is its own transpose."""
+
+    def get(self: Tensor) -> Tensor:
+        n = self.ndim
+        if not n:
+            return self
+        if n == 1 or (n > 2 and name == "H"):
+            of = "matrices (2-D tensors)" if name == "H" else "matrices or batches of matrices"
+            raise RuntimeError(f"tensor.{name} is only supported on {of}. Got {n}-D tensor.")
+        return transpose(self, n - 2, n - 1)
+
+    return property(get)
+
+
+def t_inplace(self: Tensor) -> Tensor:
+    """t in place."""
+    refuse_unless_tracked(self)
+    need_matrix_or_less("t_", self)
+    return t_in_place(self)
+
+
+def _inplace_view(function: Any, node: str) -> Any:
+    """In-place forms of views: the tensor itself takes the new shape."""
+
+    def method(self: Tensor, *args: Any) -> Tensor:
+        if state.levels:
+            state.guard(function.__name__, self)
+        if self.requires_grad and state.grad_enabled:
+            refuse_untrackable(self)
+        out = function(self, *args)
+        if state.batching is not None and state.batching.reshape(self, out):
+            return self
+        self._data = out._data
+        if state.forward is not None:
+            state.forward.take(self, out)
+        if self.is_inference() and not state.inference:
+            raise RuntimeError(INFERENCE_MESSAGE)
+        self.counter().n += 1
+        if out._fn is not None:
+            repoint(self, renamed(out._fn, node))
+            if self._x is not None and self._x.view is not None:
+                self._x.view.version = self._version  # the data did not change: its own history still holds
+        return self
+
+    return method
+
+
+t_in_place = _inplace_view(t, "TBackward1")
+_METHODS: dict[str, Any] = {
+    "detach_": detach_,
+    "T": property(reversed_dims),
+    "mT": matrix_transpose("mT"),
+    "H": matrix_transpose("H"),
+    "mH": matrix_transpose("mH"),
+    "t_": t_inplace,
+    "transpose_": _inplace_view(transposed, "TransposeBackward1"),
+    "swapaxes_": _inplace_view(transposed, "TransposeBackward1"),
+    "swapdims_": _inplace_view(transposed, "TransposeBackward1"),
+    "unsqueeze_": _inplace_view(unsqueezed, "UnsqueezeBackward1"),
+}
+for _name, _method in _METHODS.items():
+    setattr(Tensor, _name, _method)
+
+
+def _squeeze_inplace(self: Tensor, dim: Any = None) -> Tensor:
+    if dim is None:
+        return _inplace_view(squeezed, "SqueezeBackward3")(self)
+    return _inplace_view(squeezed, "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5")(self, dim)
+
+
+Tensor.squeeze_ = _squeeze_inplace  # type: ignore[attr-defined]

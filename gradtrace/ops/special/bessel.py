@@ -1,0 +1,85 @@
+"""Bessel functions of orders 0 and 1: torch.i0 and torch.special's names. Kernels are in `bessel_kernels`.
+
+PyTorch has derivatives for i0, i0e, i1 and i1e only. Its own J and Y are good to seven digits between 2 and 10; these
+are good to all of them.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.ops.api import unary
+from gradtrace.ops.special import bessel_kernels as kernels
+
+FLOAT: Any = {"promote": "float"}
+EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10}
+
+
+def on_arrays(kernel: Any, *rest: Any) -> Any:
+    """The kernel of a flat float64 array, on any; the result has the input's dtype."""
+
+    def run(x: Any) -> Any:
+        x = np.asarray(x)
+        return kernel(np.ascontiguousarray(x, np.float64).reshape(-1), *rest).reshape(x.shape).astype(x.dtype)
+
+    return run
+
+
+def quotient(xp: Any, x: Any, slope: Callable[[Any], Any]) -> Any:
+    """A slope with x in a denominator, and its limit 1/2 where x is below the dtype's last digit, or nan (PyTorch's
+    i1_backward)."""
+    plain = xp.abs(x) > EPSILON.get(str(getattr(x, "dtype", "")).rpartition(".")[2], EPSILON["float64"])
+    return xp.where(plain, slope(xp.where(plain, x, xp.ones_like(x))), xp.ones_like(x) * 0.5)
+
+
+i0 = op(
+    "i0(self)",
+    on_arrays(kernels.i_plain, 0),
+    node="I0Backward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g * xp.i1(self)),
+)
+i0e = op(
+    "i0e(self)",
+    on_arrays(kernels.i_scaled, 0),
+    node="SpecialI0EBackward0",
+    **FLOAT,
+    self=d("self out", lambda xp, g, out, self: g * (xp.i1e(self) - xp.sgn(self) * out)),
+)
+i1 = op(
+    "i1(self)",
+    on_arrays(kernels.i_plain, 1),
+    node="SpecialI1Backward0",
+    **FLOAT,
+    self=d("self out", lambda xp, g, out, self: g * quotient(xp, self, lambda x: xp.i0(x) - out / x)),
+)
+i1e = op(
+    "i1e(self)",
+    on_arrays(kernels.i_scaled, 1),
+    node="SpecialI1EBackward0",
+    **FLOAT,
+    self=d(
+        "self out",
+        lambda xp, g, out, self: g * quotient(xp, self, lambda x: xp.i0e(x) - out * (xp.sgn(x) + xp.reciprocal(x))),
+    ),
+)
+
+unary(i0)
+for _record in (i0, i0e, i1, i1e):
+    unary(_record, forms="s")
+
+for _name, _kernel, *_rest in (
+    ("bessel_j0", kernels.j, 0),
+    ("bessel_j1", kernels.j, 1),
+    ("bessel_y0", kernels.y, 0),
+    ("bessel_y1", kernels.y, 1),
+    ("modified_bessel_i0", kernels.i_plain, 0),
+    ("modified_bessel_i1", kernels.i_plain, 1),
+    ("modified_bessel_k0", kernels.k_any, 0, False),
+    ("modified_bessel_k1", kernels.k_any, 1, False),
+    ("scaled_modified_bessel_k0", kernels.k_any, 0, True),
+    ("scaled_modified_bessel_k1", kernels.k_any, 1, True),
+    ("spherical_bessel_j0", kernels.spherical_j0),
+):
+    unary(op(f"{_name}(self)", on_arrays(_kernel, *_rest), **FLOAT), forms="s")

@@ -1,0 +1,172 @@
+"""Special functions: records and public names; kernels that numpy lacks are in `erf_kernels`."""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import binary, expose, public, unary
+from gradtrace.ops.pointwise.elementary import round_to
+from gradtrace.ops.special import erf_kernels
+
+FLOAT: Any = {"promote": "float"}
+TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+
+
+erf = op(
+    "erf(self)",
+    erf_kernels.erf,
+    scalar=math.erf,
+    node="ErfBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: xp.exp(-(self * self)) * TWO_OVER_ROOT_PI * g),
+)
+erfc = op(
+    "erfc(self)",
+    erf_kernels.erfc,
+    scalar=math.erfc,
+    node="ErfcBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: xp.exp(-(self * self)) * -TWO_OVER_ROOT_PI * g),
+)
+logaddexp = op(
+    "logaddexp(self, other)",
+    "logaddexp",
+    node="LogaddexpBackward0",
+    **FLOAT,
+    lacks=("bi", "logaddexp_cpu"),
+    self=d("self other", lambda xp, g, out, self, other: g / (xp.exp(other - self) + 1)),
+    other=d("self other", lambda xp, g, out, self, other: g / (xp.exp(self - other) + 1)),
+)
+hypot = op(
+    "hypot(self, other)",
+    "hypot",
+    lacks=("bi", "hypot_cpu"),
+    scalar=math.hypot,
+    node="HypotBackward0",
+    **FLOAT,
+    self=d("self out", lambda xp, g, out, self, other: g * self / out),
+    other=d("other out", lambda xp, g, out, self, other: g * other / out),
+)
+
+
+def x_log(logarithm: str) -> Any:
+    """a * log(b) with 0 * log = 0; nan where b is; either may be a number, in the other's dtype."""
+
+    def kernel(a: Any, b: Any) -> Any:
+        kind = (b if isinstance(a, (int, float)) else a).dtype
+        a, b = np.asarray(a, kind), np.asarray(b, kind)
+        return np.where(np.isnan(b), b, np.where(a == 0, np.zeros_like(a), a * getattr(np, logarithm)(b)))
+
+    return kernel
+
+
+def xlogy_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
+    times_log = xp.xlogy_number(g, other) if isinstance(other, (int, float)) else xp.xlogy(g, other)
+    return xp.zeroed(times_log, xp.logical_and(self == 0, other <= 0))
+
+
+xlogy = op(
+    "xlogy(self, other)",
+    x_log("log"),
+    node="XlogyBackward0",
+    **FLOAT,
+    self=d("self other", lambda xp, g, out, self, other: xlogy_grad(xp, g, self, other)),
+    other=d("self other", lambda xp, g, out, self, other: g * self / other),
+)
+xlogy_of_number = op(
+    "xlogy_of_number(other; number)",
+    lambda b, number: x_log("log")(number, b),
+    node="XlogyBackward1",
+    **FLOAT,
+    other=d("other", lambda xp, g, out, other, number: g * number / other),
+)
+xlogy_number = op(
+    "xlogy_number(self; number)",
+    lambda a, number: x_log("log")(a, number),
+    node="XlogyBackward2",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self, number: xlogy_grad(xp, g, self, number)),
+)
+deg2rad = op(
+    "deg2rad(self)",
+    "deg2rad",
+    scalar=math.radians,
+    node="Deg2RadBackward0",
+    **FLOAT,
+    self=d("", lambda xp, g, out, self: g * (math.pi / 180)),
+)
+rad2deg = op(
+    "rad2deg(self)",
+    "rad2deg",
+    scalar=math.degrees,
+    node="Rad2DegBackward0",
+    **FLOAT,
+    self=d("", lambda xp, g, out, self: g * (180 / math.pi)),
+)
+
+for _record in (erf, erfc, deg2rad, rad2deg):
+    unary(_record)
+for _record in (erf, erfc):
+    unary(_record, forms="s")
+for _record in (logaddexp, hypot):
+    binary(_record, forms="fmi" if _record is not logaddexp else "fm", numbers=False)
+
+
+@public("xlogy", forms="fms")
+def xlogy_public(input: Any, other: Any) -> Tensor:
+    """input * log(other), 0 where input is 0; one of them may be a number (torch.xlogy)."""
+    if not isinstance(input, Tensor):
+        return xlogy_of_number(other, input)
+    return xlogy(input, other) if isinstance(other, Tensor) else xlogy_number(input, other)
+
+
+@public("xlogy_", forms="m")
+def xlogy_inplace(self: Tensor, other: Any) -> Tensor:
+    """xlogy in place."""
+    return inplace(xlogy, self, other) if isinstance(other, Tensor) else inplace(xlogy_number, self, other)
+
+
+@public("float_power")
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """input ** exponent in float64 (torch.float_power)."""
+    base = input.double() if isinstance(input, Tensor) else float(input)
+    power = exponent.double() if isinstance(exponent, Tensor) else float(exponent)
+    return base**power
+
+
+@public("float_power_", forms="m")
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place form of float_power; RuntimeError unless this tensor is float64."""
+    if self.dtype.name != "float64":
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype.scalar_type} but the operation's result requires "
+            "dtype Double"
+        )
+    return self.pow_(exponent.double() if isinstance(exponent, Tensor) else float(exponent))
+
+
+def _from_elsewhere(name: str, own: str) -> None:
+    """torch.special.NAME: a function that PyTorch also has under its own name."""
+
+    def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
+        from gradtrace import ops
+
+        return ops.find(ops.api.functions, own)(input, *args, **options)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"torch.{own}."
+    expose(function, name, forms="s")
+
+
+_from_elsewhere("expit", "sigmoid")
+
+
+@public("round", forms="s")
+def special_round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """As torch.round, though always the form with decimals (torch.special.round)."""
+    return round_to(input, decimals)

@@ -1,0 +1,229 @@
+"""The regularised incomplete gamma functions igamma and igammac, and Hurwitz' zeta function.
+
+P(a, x) by its power series, Q(a, x) by Legendre's continued fraction (Abramowitz and Stegun, 6.5.29 and 6.5.31), each
+where it converges; where both are near 1, the other is subtracted from 1. The common factor x^a exp(-x) / Gamma(a + 1)
+is formed of the distance of x from a, so that large a keep their digits.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import expose, expose_inplace, not_a_tensor, public
+from gradtrace.ops.special.gamma import BERNOULLI, lgamma_kernel, polygamma_kernel, zeta_kernel
+
+EULER = 0.5772156649015329
+LARGE = 16.0  # from here on Stirling's series is exact to double precision
+MOST = 200_000  # terms; x near a needs some 9 sqrt(a)
+EPS = 1e-17
+
+
+def stirling_rest(a: Any) -> Any:
+    """log Gamma(a + 1) minus (a + 1/2) log a - a + log(2 pi) / 2."""
+    total, power = np.zeros_like(a), 1 / a
+    for k, b in enumerate(BERNOULLI, 1):
+        total += b / (2 * k * (2 * k - 1)) * power
+        power = power / (a * a)
+    return total
+
+
+def fall(x: Any, a: Any) -> Any:
+    """m - log(1 + m) for m = x / a - 1, also next to 0."""
+    m = (x - a) / a
+    series = np.zeros_like(m)
+    for k in range(24, 1, -1):
+        series = (series + (1 if k % 2 == 0 else -1) / k) * m
+    return np.where(np.abs(m) < 0.15, series * m, m - np.log(x / a))
+
+
+def factor(a: Any, x: Any) -> Any:
+    """x^a exp(-x) / Gamma(a + 1)."""
+    big = np.maximum(a, LARGE)
+    far = np.exp(-big * fall(x, big) - stirling_rest(big)) / np.sqrt(2 * math.pi * big)
+    return np.where(a >= LARGE, far, np.exp(a * np.log(x) - x - lgamma_kernel(a + 1)))
+
+
+def lower_series(a: Any, x: Any) -> Any:
+    """P(a, x), best for x < a + 1."""
+    total, term = np.ones_like(x), np.ones_like(x)
+    for k in range(1, MOST):
+        term = term * (x / (a + k))
+        total += term
+        if (term <= EPS * total).all():
+            break
+    return factor(a, x) * total
+
+
+def upper_fraction(a: Any, x: Any) -> Any:
+    """Q(a, x), best for x > a + 1: by Lentz' method."""
+    b = x + 1 - a
+    c, d_ = np.full_like(x, 1e300), 1 / b
+    total = d_
+    for k in range(1, MOST):
+        numerator = -k * (k - a)
+        b = b + 2
+        d_ = numerator * d_ + b
+        d_ = 1 / np.where(d_ == 0, 1e-300, d_)
+        c = b + numerator / c
+        c = np.where(c == 0, 1e-300, c)
+        total = total * (d_ * c)
+        if (np.abs(d_ * c - 1) <= 2e-16).all():
+            break
+    return factor(a, x) * a * total
+
+
+def log_gamma_of_one_more(a: Any) -> Any:
+    """log Gamma(1 + a) for a in [0, 1], also next to 0."""
+    z = np.where(a > 0.5, a - 1, a)  # Gamma(1 + a) = a Gamma(a) on the upper half
+    total = np.zeros_like(a)
+    for k in range(30, 1, -1):
+        total = (total + (-1) ** k * (float(zeta_kernel(k, np.asarray(2.0)))) / k) * z
+    total = (total + (1 - EULER)) * z - np.log1p(z)
+    return np.where(a > 0.5, np.log(np.where(a > 0.5, a, 1.0)) + total, total)
+
+
+def upper_series(a: Any, x: Any) -> Any:
+    """Q(a, x) for small a and x, where it is no difference from 1."""
+    total, term = np.zeros_like(x), np.ones_like(x)
+    for k in range(1, 40):
+        term = term * (-x / k)
+        total += term / (a + k)
+    logs = a * np.log(x) - log_gamma_of_one_more(a)
+    return -np.expm1(logs) - a * np.exp(logs) * total
+
+
+def regularised(a: Any, x: Any, upper: bool) -> Any:
+    """P or Q for finite positive a and x."""
+    out = np.empty_like(x)
+    # Where 1 - P would lose Q's digits.
+    tiny = upper & (x <= 1.1) & (a <= np.where(x <= 0.5, -0.4 / np.log(np.minimum(x, 0.5)), x * 1.1))
+    fraction = ~tiny & (x > a + 1)
+    series = ~tiny & ~fraction
+    for chosen, function, gives_upper in (
+        (tiny, upper_series, True),
+        (fraction, upper_fraction, True),
+        (series, lower_series, False),
+    ):
+        if chosen.any():
+            found = function(a[chosen], x[chosen])
+            out[chosen] = found if gives_upper == upper else 1 - found
+    return out
+
+
+def incomplete(upper: bool) -> Any:
+    """The kernel, with PyTorch's values at 0 and infinity and nan for what is negative."""
+    at_zero, at_infinity = (1.0, 0.0) if upper else (0.0, 1.0)
+
+    def kernel(a: Any, x: Any) -> Any:
+        dtype = np.result_type(a, x)
+        shape = np.broadcast_shapes(np.shape(a), np.shape(x))
+        a, x = (np.array(np.broadcast_to(v, shape), np.float64).reshape(-1) for v in (a, x))
+        out = np.where(x == 0, at_zero, np.where(x == np.inf, at_infinity, np.nan))
+        out = np.where(a == 0, np.where(x > 0, at_infinity, np.nan), out)
+        out = np.where(a == np.inf, np.where(x == np.inf, np.nan, at_zero), out)
+        inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+        out[inside] = regularised(a[inside], x[inside], upper)
+        out[(a < 0) | (x < 0)] = np.nan
+        return out.reshape(shape).astype(dtype)
+
+    return kernel
+
+
+def no_derivative(name: str) -> Any:
+    def rule(*_: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return d("", rule)
+
+
+def slope(xp: Any, g: Any, a: Any, x: Any) -> Any:
+    return g * xp.exp(xp.log(x) * (a - 1) - x - xp.lgamma(a))
+
+
+igamma = op(
+    "igamma(self, other)",
+    incomplete(False),
+    node="IgammaBackward0",
+    promote="arith",
+    lacks=("bi", "igamma_cpu"),
+    self=no_derivative("igamma: input"),
+    other=d("self other", lambda xp, g, out, self, other: slope(xp, g, self, other)),
+)
+igammac = op(
+    "igammac(self, other)",
+    incomplete(True),
+    node="IgammacBackward0",
+    promote="arith",
+    lacks=("bi", "igammac_cpu"),
+    self=no_derivative("igammac: input"),
+    other=d("self other", lambda xp, g, out, self, other: -slope(xp, g, self, other)),
+)
+
+
+def _of_two(record: Any, alias: str) -> None:
+    name = record.name
+
+    def function(input: Tensor, other: Tensor) -> Tensor:
+        for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
+            if not isinstance(value, Tensor):
+                raise not_a_tensor(name, argument, position, value)
+        return record(input, other)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"The regularised {'upper' if name[-1] == 'c' else 'lower'} incomplete gamma function of input "
+        f"(a) at other (x) (torch.{name})."
+    )
+    expose(function, name, forms="fm", record=record)
+    expose(function, alias, forms="s", record=record)
+    expose_inplace(record, name)
+
+
+_of_two(igamma, "gammainc")
+_of_two(igammac, "gammaincc")
+
+
+# ---- zeta
+
+
+def hurwitz(s: Any, q: Any) -> Any:
+    """sum over k >= 0 of (q + k)^-s for s > 1; inf at s = 1 and at q = 0, -1, ..., nan where it is not real."""
+    dtype = np.result_type(s, q)
+    s, q = (np.array(v, np.float64) for v in np.broadcast_arrays(s, q))
+    out = np.full(s.shape, np.nan)
+    whole = s == np.floor(s)
+    plain = (s > 1) & (s < np.inf) & (q > 0)
+    if plain.any():
+        out[plain] = zeta_kernel(s[plain], q[plain])
+    for one in np.unique(s[(s > 1) & (q < 0) & whole & (s <= 170)]):
+        n = int(one) - 1
+        here = (s == one) & (q < 0)
+        out[here] = polygamma_kernel(q[here], n) / ((-1.0) ** (n + 1) * math.factorial(n))
+    out[(s == np.inf) & (q < 1)] = np.inf
+    out[(s == np.inf) & (q == 1)] = 1.0
+    out[~(s < 1) & (q <= 0) & (q == np.floor(q))] = np.inf
+    out[(s > 1) & (q == np.inf)] = np.nan  # as in PyTorch
+    out[s == 1] = np.inf
+    return out.astype(dtype)
+
+
+zeta_record = op(
+    "zeta(self, other)",
+    hurwitz,
+    node="SpecialZetaBackward0",
+    promote="float",
+    self=no_derivative("zeta"),
+    other=d("self other", lambda xp, g, out, self, other: g * -self * xp.zeta(self + 1, other)),
+)
+
+
+@public("zeta", forms="s")
+def zeta(input: Tensor | float, other: Tensor | float) -> Tensor:
+    """Hurwitz' zeta function: the sum of (other + k)^-input over k = 0, 1, ... (torch.special.zeta)."""
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        raise not_a_tensor("special_zeta", "input", 1, input)
+    return zeta_record(input, other)

@@ -1,0 +1,164 @@
+"""Special functions of probability and information: logit, erfinv, entropies; sinc."""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any
+from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import d, op
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import binary, public, unary
+from gradtrace.ops.special import erf_kernels
+from gradtrace.ops.special.error_functions import x_log
+
+FLOAT: Any = {"promote": "float"}
+
+
+def erfinv_kernel(x: Any) -> Any:
+    """An initial guess (Winitzki's), then Newton's steps of third order on erf; inf at the ends, nan beyond."""
+    y = np.asarray(x, np.float64)
+    inner = np.where(np.abs(y) < 1, y, 0.0)
+    a = 0.147
+    log = np.log1p(-inner * inner)
+    b = 2 / (math.pi * a) + log / 2
+    z = np.copysign(np.sqrt(np.sqrt(b * b - log / a) - b), inner)
+    for _ in range(4):
+        # Near 1 the difference is formed of the complements, which keep their digits.
+        above = np.where(
+            np.abs(inner) < 0.5,
+            erf_kernels.erf(z) - inner,
+            np.sign(inner) * ((1 - np.abs(inner)) - erf_kernels.erfc(np.abs(z))),
+        )
+        step = above * (math.sqrt(math.pi) / 2) * np.exp(z * z)
+        z = z - step / (1 + z * step)
+    ends = np.where(np.abs(y) == 1, np.copysign(np.inf, y), np.nan)
+    return np.where(np.abs(y) < 1, z, ends).astype(np.asarray(x).dtype)
+
+
+def sinc_grad(xp: Any, g: Any, x: Any) -> Any:
+    # Where the square is 0 the quotient below would be 0 / 0; its limit is 0.
+    flat = x * x * math.pi == 0
+    x = xp.where(flat, xp.ones_like(x), x)
+    y = x * math.pi
+    slope = (y * xp.cos(y) - xp.sin(y)) / (x * x * math.pi)
+    return xp.where(flat, xp.zeros_like(g), g * slope)
+
+
+def entr_kernel(x: Any) -> Any:
+    logs = np.log(np.where(x > 0, x, 1.0))
+    return np.where(np.isnan(x), x, np.where(x > 0, -x * logs, np.where(x == 0, 0.0, -np.inf))).astype(x.dtype)
+
+
+def logit_kernel(x: Any, eps: Any) -> Any:
+    z = x if eps is None else np.clip(x, eps, 1 - eps)
+    return np.log(z / (1 - z)).astype(x.dtype)
+
+
+def logit_grad(xp: Any, g: Any, x: Any, eps: Any) -> Any:
+    if eps is None and isinstance(g, Tensor):
+        return xp.where(xp.logical_and(x >= 0, x <= 1), g / (x * (1 - x)), xp.ones_like(x) * math.nan)
+    if eps is None:
+        slope = g / xp.where(x == 0, xp.zeros_like(x), x * (1 - x))  # +inf also at -0.0
+        return xp.where(xp.logical_and(x >= 0, x <= 1), slope, xp.ones_like(slope) * math.nan)
+    outside = xp.logical_or(x < eps, x > 1 - eps)
+    return xp.where(outside, xp.zeros_like(g), g / (x * (1 - x)))
+
+
+logit_record = op(
+    "logit(self; eps)",
+    logit_kernel,
+    node="LogitBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self, eps: logit_grad(xp, g, self, eps)),
+)
+erfinv = op(
+    "erfinv(self)",
+    erfinv_kernel,
+    node="ErfinvBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: xp.exp(xp.pow_scalar(xp.erfinv(self), 2)) * (0.5 * math.sqrt(math.pi)) * g),
+)
+sinc = op(
+    "sinc(self)", "sinc", node="SincBackward0", **FLOAT, self=d("self", lambda xp, g, out, self: sinc_grad(xp, g, self))
+)
+logaddexp2 = op(
+    "logaddexp2(self, other)",
+    "logaddexp2",
+    node="Logaddexp2Backward0",
+    **FLOAT,
+    lacks=("bi", "logaddexp2_cpu"),
+    self=d(
+        "self other",
+        lambda xp, g, out, self, other: g / (xp.exp2(other - self) + 1),
+        lambda xp, g, out, self, other: g / (xp.pow_of_scalar(other - self, 2.0) + 1),
+    ),
+    other=d(
+        "self other",
+        lambda xp, g, out, self, other: g / (xp.exp2(self - other) + 1),
+        lambda xp, g, out, self, other: g / (xp.pow_of_scalar(self - other, 2.0) + 1),
+    ),
+)
+entr = op(
+    "entr(self)",
+    entr_kernel,
+    node="SpecialEntrBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: g * (-xp.log(self) - 1)),
+)
+
+
+def xlog1py_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
+    flat = xp.logical_and(self == 0, other <= -1)
+    return xp.where(flat, xp.zeros_like(g), g * xp.log1p(other))
+
+
+xlog1py = op(
+    "xlog1py(self, other)",
+    x_log("log1p"),
+    node="SpecialXlog1PyBackward0",
+    **FLOAT,
+    self=d("self other", lambda xp, g, out, self, other: xlog1py_grad(xp, g, self, other)),
+    other=d("self other", lambda xp, g, out, self, other: g * self / (other + 1)),
+)
+xlog1py_of_number = op(
+    "xlog1py_of_number(other; number)",
+    lambda b, number: x_log("log1p")(number, b),
+    node="SpecialXlog1PyBackward1",
+    **FLOAT,
+    other=d("other", lambda xp, g, out, other, number: g * number / (other + 1)),
+)
+xlog1py_number = op(
+    "xlog1py_number(self; number)",
+    lambda a, number: x_log("log1p")(a, number),
+    node="SpecialXlog1PyBackward2",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self, number: xlog1py_grad(xp, g, self, xp.zeros_like(self) + number)),
+)
+
+for _record in (erfinv, sinc):
+    unary(_record)
+    unary(_record, forms="s")
+binary(logaddexp2, forms="fm", numbers=False)
+unary(entr, forms="s")
+
+
+@public("xlog1py", forms="s")
+def xlog1py_public(input: Any, other: Any) -> Tensor:
+    """input * log1p(other), 0 where input is 0; one of them may be a number (torch.special.xlog1py)."""
+    if not isinstance(input, Tensor):
+        return xlog1py_of_number(other, input)
+    return xlog1py(input, other) if isinstance(other, Tensor) else xlog1py_number(input, other)
+
+
+@public("logit", forms="fms")
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """log(x / (1 - x)), x kept within eps of 0 and 1 if given (torch.logit)."""
+    return logit_record(input, eps)
+
+
+@public("logit_", forms="m")
+def logit_inplace(self: Tensor, eps: float | None = None) -> Tensor:
+    """In-place form of logit."""
+    return inplace(logit_record, self, eps)

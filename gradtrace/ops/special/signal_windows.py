@@ -1,0 +1,77 @@
+"""torch.hann_window and its kin: windows of a length, periodic unless told otherwise. See also `signal.windows`."""
+
+from __future__ import annotations
+
+import math
+
+from gradtrace.annotations import Any, Callable
+from gradtrace.engine import dtypes
+from gradtrace.engine.lazy import np
+from gradtrace.engine.tensor import Tensor
+from gradtrace.ops.api import expose
+from gradtrace.ops.special.bessel_kernels import i_plain
+
+
+def hann(steps: Any, n: int) -> Any:
+    return hamming(steps, n, 0.5, 0.5)
+
+
+def hamming(steps: Any, n: int, alpha: float = 0.54, beta: float = 0.46) -> Any:
+    return np.cos(steps * steps.dtype.type(2 * math.pi / (n - 1))) * -beta + alpha
+
+
+def blackman(steps: Any, n: int) -> Any:
+    t = steps * steps.dtype.type(math.pi / (n - 1))
+    return np.cos(t * 4) * 0.08 - np.cos(t * 2) * 0.5 + 0.42
+
+
+def bartlett(steps: Any, n: int) -> Any:
+    rise = steps * steps.dtype.type(2 / (n - 1))
+    return np.where(np.arange(n) > (n - 1) // 2, 2 - rise, rise)
+
+
+def kaiser(steps: Any, n: int, beta: float = 12.0) -> Any:
+    middle = (n - 1) / 2
+    height = beta * np.sqrt(np.maximum(1 - ((steps - middle) / middle) ** 2, 0))
+    return i_plain(height.astype(np.float64), 0) / i_plain(np.array([float(beta)]), 0)
+
+
+def _expose(name: str, shape: Callable[..., Any]) -> None:
+    def window(
+        window_length: int,
+        periodic: bool | None = None,
+        *numbers: float,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        **named: float,
+    ) -> Tensor:
+        if not isinstance(window_length, int):
+            raise TypeError(
+                f"{name}(): argument 'window_length' (position 1) must be int, not {type(window_length).__name__}"
+            )
+        if window_length < 0:
+            raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
+        if named and periodic is None:
+            given = ", ".join(named)
+            raise TypeError(f"{name}() received an invalid combination of arguments: {given} without periodic")
+        dtype = dtypes.get_default_dtype() if dtype is None else dtype
+        if not dtype.is_floating_point:
+            raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
+        n = window_length if periodic is False else window_length + 1
+        points = (
+            np.ones(window_length)
+            if window_length < 2
+            else shape(np.arange(n, dtype=dtype.np), n, *numbers, **named)[:window_length]
+        )
+        return Tensor._wrap(points.astype(dtype.np)).requires_grad_(requires_grad)
+
+    window.__name__ = window.__qualname__ = name
+    window.__doc__ = f"torch.{name}: `window_length` points, of a period or, if not `periodic`, symmetric."
+    expose(window, name, forms="f")
+
+
+for _shape in (hann, hamming, blackman, bartlett, kaiser):
+    _expose(f"{_shape.__name__}_window", _shape)

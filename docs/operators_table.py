@@ -130,8 +130,7 @@ class Watch:
         self.taken: dict[FrameType, str] = {}  # the dtype that a call now running was given
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> None:
-        own = has_own_names(frame.f_globals)
-        if not own and frame.f_code not in self.codes:
+        if frame.f_code not in self.codes:
             return
         known = frame.f_locals
         if event == "call":
@@ -140,8 +139,6 @@ class Watch:
             return
         taken = self.taken.pop(frame)
         key: Key = (frame.f_code, *identities(known.get(name) for name in frame.f_code.co_freevars))
-        if own:
-            key = ("names", id(frame.f_globals))
         if key in self.public and value is not None:
             self.note(self.seen.setdefault(key, {"nodes": set(), "dtypes": {}, "orders": set()}), taken, value)
 

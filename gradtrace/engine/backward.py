@@ -119,7 +119,7 @@ class Pass:
                 if target in pending:
                     pending[target] = self.add(target, pending[target], value)
                 elif target is node:
-                    gradient = self.add(target, gradient, value)
+                    gradient = self.add(node, gradient, value)
                 elif node is None and not target.is_accumulator:
                     node, gradient = target, value
                 else:
@@ -182,6 +182,8 @@ class Pass:
         """Add what arrived at leaves to their `.grad`."""
         for node, gradient in self.pending.items():
             if isinstance(node, AccumulateGrad):
+                # `.data` may have got another dtype since a compiled derivative was recorded
+                gradient = unbroadcast_and_cast(gradient, node, 0, None, 0)
                 accumulate_grad(node.variable, gradient, self.taken)
 
     def drop_incomplete(self, roots: list[Node]) -> None:
@@ -379,7 +381,7 @@ def conformed(node: Node, results: Any) -> list[Pair]:
         edges: Any = (node.edge_a, node.edge_b)
     else:
         edges = (node.edge_a,) if layout else node.edge_a
-    ndarray, numbers = np.ndarray, node.output_nrs
+    numbers = node.output_nrs
     pairs = []
     for i, target in enumerate(edges):
         value = results[i]
@@ -389,7 +391,7 @@ def conformed(node: Node, results: Any) -> list[Pair]:
         if type(value) is float:
             if spec is not SCALAR_SPEC:
                 value = delivered(node, i, target, value, 0 if numbers is None else numbers[i])
-        elif type(value) is not ndarray or value.dtype is not spec.dtype or value.shape != spec.shape:
+        elif type(value) is not np.ndarray or value.dtype is not spec.dtype or value.shape != spec.shape:
             value = delivered(node, i, target, value, 0 if numbers is None else numbers[i])
         pairs.append((target, value))
     return pairs

@@ -206,7 +206,8 @@ def record_call(record: Op, args: tuple[Any, ...], mask: int, raw: Any, name: st
 def make_fixed_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -> Node:
     """The node of an operator with one result, whose operands are each one tensor or a number."""
     arity, saved_mask, actions = record.arity, plan.saved_mask, plan.actions
-    kept, edges = list(args), [None] * arity
+    kept = list(args)
+    edges: list[Node | None] = [None] * arity
     versioned, numbers = len(args) > arity, 0
     for i in range(arity):
         a = args[i]
@@ -256,7 +257,7 @@ def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -
     if plan.layout == TUPLES:
         node.fill(kept, None, edges, None, plan, spec, out)
     elif plan.layout == TWO:
-        node.fill(*kept, *edges, plan, spec, out)
+        node.fill(kept[0], kept[1], edges[0], edges[1], plan, spec, out)
     else:
         node.fill(kept[0], None if plan.layout == ONE else kept[1:], edges[0], None, plan, spec, out)
     if any(a._nr for a in sources if isinstance(a, Tensor)):
@@ -300,11 +301,8 @@ def unary(record: Op, otherwise: Call) -> Call:
     if not has_fast_path(record):
         return otherwise
     scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
-    kernel: Any = None
-    wide: Any = None
 
     def call(input: Any) -> Any:
-        nonlocal kernel, wide
         now = state
         try:
             spec = input._fast_spec
@@ -321,9 +319,8 @@ def unary(record: Op, otherwise: Call) -> Call:
             if type(z) is not float:
                 return otherwise(input)
         else:
-            if kernel is None:
-                kernel, wide = record.kernel, record.wide
-            z = wide(x) if spec.data == WIDE else kernel(x)
+            kernel = plans.kernel or plans.load_kernels()
+            z = plans.wide(x) if spec.data == WIDE else kernel(x)
             if own and not fits(z, spec):
                 return otherwise(input)
         out = blank()
@@ -364,7 +361,7 @@ def with_number(record: Op) -> Call:
             return otherwise(input, p)
         x = input._data
         try:
-            z = scalar(x, p) if spec is SCALAR_SPEC else record.kernel(x, p)
+            z = scalar(x, p) if spec is SCALAR_SPEC else (plans.kernel or plans.load_kernels())(x, p)
         except FLOAT_TRAPS:
             return otherwise(input, p)
         if type(z) is not float and (spec is SCALAR_SPEC or (own and not fits(z, spec))):
@@ -409,10 +406,7 @@ def binary(record: Op) -> Call:
         return otherwise
     scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
 
-    kernel: Any = None
-
     def call(a: Any, b: Any) -> Any:
-        nonlocal kernel
         now = state
         spec = a._fast_spec
         if now.closely or (spec is None and (spec := enable_fast_path(a)) is None):
@@ -435,8 +429,7 @@ def binary(record: Op) -> Call:
             if spec is SCALAR_SPEC:
                 z, made = scalar(x, y), spec
             else:
-                if kernel is None:
-                    kernel = record.kernel
+                kernel = plans.kernel or plans.load_kernels()
                 z = kernel(x, y if kind is Tensor else spec.number(y))
                 made = spec if other is spec else spec_of(z)
         except FLOAT_TRAPS:  # also shapes that do not broadcast, which the record refuses in PyTorch's words
@@ -492,14 +485,20 @@ class FastPlans(list[Any]):
     """The plans of a record's fast path, made when needed: four for each set of operands that require grad.
 
     The sets are 4 (the first operand), 8, 12 (both) and NUMBER; `spec.data` or BROADCAST is added. Empty if the record
-    has no derivative.
+    has no derivative. The kernels stand here too: their first use loads numpy.
     """
 
-    __slots__ = ("record",)
+    __slots__ = ("kernel", "record", "wide")
 
     def __init__(self, record: Op) -> None:
         super().__init__([None] * (NUMBER + 4) if record.derivatives else [])
         self.record = record
+        self.kernel: Any = None
+        self.wide: Any = None
+
+    def load_kernels(self) -> Any:
+        self.kernel, self.wide = self.record.kernel, self.record.wide
+        return self.kernel
 
     def make(self, index: int) -> BackwardPlan:
         operands, data = index & ~3, index & 3

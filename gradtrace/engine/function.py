@@ -224,7 +224,7 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
-        fields = {"function": cls, "__module__": "torch.autograd.function", "op": None}
+        fields = {"function": cls, "__module__": "torch.autograd.function"}
         cls._backward_cls = type(name + "Backward", (BackwardCFunction,), fields)
 
 

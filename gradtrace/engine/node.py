@@ -143,7 +143,7 @@ class RemovableHandle:
         self.remove()
 
 
-def add_hook(hooks: HookTable, hook: Callable[..., Any]) -> RemovableHandle:
+def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
     """Register `hook` in a table of hooks."""
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook

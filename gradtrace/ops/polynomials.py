@@ -55,7 +55,7 @@ def kernel_of(first: Callable[[Any], Any], step: Step, shifted: bool) -> Callabl
 
 
 def _expose(name: str, first: Callable[[Any], Any], step: Step, shifted: bool) -> None:
-    record = op(f"{name}(self, other)", kernel_of(first, step, shifted), promote="float")
+    record = op(f"{name}(self, other)", kernel_of(first, step, shifted), kind="elementwise", promote="float")
 
     def function(input: Tensor | float, n: Tensor | float) -> Tensor:
         if not isinstance(input, Tensor) and not isinstance(n, Tensor):

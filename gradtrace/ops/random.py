@@ -17,6 +17,8 @@ from gradtrace.ops.create import finish, np_of
 redraw = op(
     "redraw(self; values)",
     lambda a, values: values,
+    kind="random",
+    aten="normal_",
     node="NormalBackward0",
     self=d("", lambda xp, g, out, self, values: xp.zeros_like(g)),
 )

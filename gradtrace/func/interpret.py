@@ -12,6 +12,7 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.op import Op
 from gradtrace.engine.state import state
+from gradtrace.engine.tables import function_table
 from gradtrace.func.batched import Batched
 from gradtrace.func.by_sample import each, each_in_place, highest, sample, spread_like, stacked
 from gradtrace.func.function_rules import FUNCTION_RULES
@@ -49,24 +50,29 @@ NO_VMAP = (
     "or set generate_vmap_rule=True. For more details, please see "
     "https://pytorch.org/docs/main/notes/extending.func.html"
 )
-REFUSALS = {
-    "nonzero": DYNAMIC_SHAPE.format("nonzero"),
-    "argwhere": DYNAMIC_SHAPE.format("nonzero"),
-    "where": DYNAMIC_SHAPE.format("where"),
-    "unique": DYNAMIC_SHAPE.format("_unique2"),
-    "unique_consecutive": DYNAMIC_SHAPE.format("unique_consecutive"),
-    "masked_select": (
-        "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
-        "each batch this would return a differently shaped Tensor. Please file an issue at "
-        "https://github.com/pytorch/pytorch/issues if you need this feature."
-    ),
-    "allclose": (
-        "vmap over torch.allclose isn't supported yet. Please file an issue at "
-        "https://github.com/pytorch/pytorch/issues if you need this feature."
-    ),
-    "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
-    "one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
-}
+REFUSALS = function_table(
+    "func.interpret.REFUSALS",
+    {
+        "nonzero": DYNAMIC_SHAPE.format("nonzero"),
+        "argwhere": DYNAMIC_SHAPE.format("nonzero"),
+        "where": DYNAMIC_SHAPE.format("where"),
+        "unique": DYNAMIC_SHAPE.format("_unique2"),
+        "unique_consecutive": DYNAMIC_SHAPE.format("unique_consecutive"),
+        "masked_select": (
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+            "each batch this would return a differently shaped Tensor. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues if you need this feature."
+        ),
+        "allclose": (
+            "vmap over torch.allclose isn't supported yet. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues if you need this feature."
+        ),
+        "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
+        "one_hot": (
+            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."
+        ),
+    },
+)
 BY_ELEMENT = ("elementwise", "fill")  # kinds
 
 

@@ -7,29 +7,11 @@ from gradtrace.analysis.answer import Evidence, Facts
 from gradtrace.analysis.flow import Cut
 from gradtrace.annotations import NamedTuple
 from gradtrace.lang import syntax as ast
+from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, TensorRecord
 
 NUMBERS = {"item": "a Python number", "tolist": "Python numbers", "numpy": "a numpy array"}
 WRAPPERS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "Parameter")
-COMPARISONS = frozenset(
-    {
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "logical_and",
-        "logical_or",
-        "logical_not",
-        "logical_xor",
-        "any",
-        "all",
-    }
-)
 
 
 class Reason(NamedTuple):
@@ -39,6 +21,11 @@ class Reason(NamedTuple):
     because: str
     evidence: list[Evidence]
     advice: tuple[str, ...] = ()
+
+
+def is_comparison(name: str) -> bool:
+    record = record_of(name)
+    return record is not None and record.promote == "compare"
 
 
 # ---- what cuts
@@ -103,7 +90,7 @@ def without_derivative(facts: Facts, cut: Cut, operation: Operation) -> Reason:
             (f"let {name} require grad before it is used",),
         )
     dtype = result.value.dtype if result.value is not None else ""
-    if operation.name in COMPARISONS or dtype == "bool":
+    if dtype == "bool" or is_comparison(operation.name):
         return Reason(
             "comparison",
             f"a comparison ({operation.name}){where}",

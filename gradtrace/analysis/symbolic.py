@@ -16,7 +16,9 @@ import re
 
 from gradtrace.analysis import paths as ways
 from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
+from gradtrace.engine.tables import function_table
 from gradtrace.errors import UsageError
+from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, TensorRecord, Trace
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -159,7 +161,7 @@ class Book:
 
     def formula(self, operation: Operation, of: Callable[[int], Any], place: int | None = None) -> Any:
         """The operation over its operands; with `place` the operand of that place is the symbol `_`."""
-        rule = FORMULAS.get(operation.name.rstrip("_"))
+        rule = formula_of(operation.name.rstrip("_"))
         if rule is None:
             raise UsageError(
                 f"--symbolic has no formula for {operation.name}", "leave it out: the paths have the numbers"
@@ -282,45 +284,22 @@ def with_numbers(expression: str, point: list[tuple[str, float]]) -> str | None:
     return re.sub(r"\((\([^()]*\))\)", r"\1", shown)  # sin((-1))
 
 
-def same(sympy: Any, x: Any, *_: Any) -> Any:
-    return x
+# Public functions that stand on the record of another, or on several.
+FUNCTIONS: dict[str, Callable[..., Any]] = function_table(
+    "analysis.symbolic.FUNCTIONS", {"square": lambda s, a: a**2, "squeeze": lambda s, a: a}
+)
 
 
-FORMULAS: dict[str, Callable[..., Any]] = {
-    "add": lambda s, a, b, alpha=1: a + alpha * b,
-    "sub": lambda s, a, b, alpha=1: a - alpha * b,
-    "mul": lambda s, a, b: a * b,
-    "div": lambda s, a, b: a / b,
-    "neg": lambda s, a: -a,
-    "pow": lambda s, a, b: a**b,
-    "square": lambda s, a: a**2,
-    "reciprocal": lambda s, a: 1 / a,
-    "sqrt": lambda s, a: s.sqrt(a),
-    "rsqrt": lambda s, a: 1 / s.sqrt(a),
-    "exp": lambda s, a: s.exp(a),
-    "exp2": lambda s, a: 2**a,
-    "expm1": lambda s, a: s.exp(a) - 1,
-    "log": lambda s, a: s.log(a),
-    "log2": lambda s, a: s.log(a) / s.log(2),
-    "log10": lambda s, a: s.log(a) / s.log(10),
-    "log1p": lambda s, a: s.log(1 + a),
-    "sin": lambda s, a: s.sin(a),
-    "cos": lambda s, a: s.cos(a),
-    "tan": lambda s, a: s.tan(a),
-    "asin": lambda s, a: s.asin(a),
-    "acos": lambda s, a: s.acos(a),
-    "atan": lambda s, a: s.atan(a),
-    "sinh": lambda s, a: s.sinh(a),
-    "cosh": lambda s, a: s.cosh(a),
-    "tanh": lambda s, a: s.tanh(a),
-    "sigmoid": lambda s, a: 1 / (1 + s.exp(-a)),
-    "softplus": lambda s, a: s.log(1 + s.exp(a)),
-    "abs": lambda s, a: s.sqrt(a**2),
-    "erf": lambda s, a: s.erf(a),
-    "sum": same,
-    "mean": same,
-    "clone": same,
-    "reshape": same,
-    "view": same,
-    "squeeze": same,
-}
+def formula_of(name: str) -> Callable[..., Any] | None:
+    """What an operator is over the expressions of its operands, as a function of sympy and of these."""
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    record = record_of(name)
+    if record is None:
+        return None
+    if record.identity or record.kind == "view":  # of single numbers
+        return lambda s, *operands: operands[record.tensor_names.index(record.identity or record.tensor_names[0])]
+    written = record.symbolic
+    if isinstance(written, str):
+        return lambda s, *operands: getattr(s, written)(*operands)
+    return written

@@ -4,55 +4,33 @@ from __future__ import annotations
 
 from gradtrace.analysis.answer import Answer, Evidence, Facts, is_zero, last_change
 from gradtrace.analysis.words import brief
+from gradtrace.engine.tables import function_table
+from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import BackwardStep, Change, Operation, TensorRecord
 
-FLAT = frozenset({"sign", "round", "floor", "ceil", "trunc", "heaviside", "floor_divide"})
-CLAMPS = frozenset({"clamp", "clamp_min", "clamp_max", "clip", "hardtanh", "relu6", "hardsigmoid"})
-CHOOSERS = frozenset(
+# Why the gradient of a public function of several operators can be 0, in the words of the records' `zero`.
+FUNCTIONS = function_table(
+    "analysis.zeros.FUNCTIONS",
     {
-        "max",
-        "min",
-        "amax",
-        "amin",
-        "maximum",
-        "minimum",
-        "select",
-        "slice",
-        "index",
-        "gather",
-        "topk",
-        "max_pool2d",
-        "index_select",
-        "fmax",
-        "fmin",
-        "median",
-        "kthvalue",
-        "sort",
-        "masked_select",
-    }
+        "clip": "clamp",
+        "relu6": "clamp",
+        "dropout": "mask",
+        "linear": "product",
+        "outer": "product",
+        "einsum": "product",
+        "bilinear": "product",
+        "conv1d": "product",
+        "conv2d": "product",
+        "conv3d": "product",
+        "embedding_bag": "padding",
+    },
 )
-SATURATING = frozenset({"sigmoid", "tanh", "softmax", "log_softmax", "erf", "hardswish", "softplus", "exp", "gelu"})
-MASKING = frozenset({"mul", "masked_fill", "dropout"})
-PRODUCTS = frozenset(
-    {
-        "mm",
-        "mv",
-        "dot",
-        "bmm",
-        "matmul",
-        "addmm",
-        "addmv",
-        "baddbmm",
-        "linear",
-        "outer",
-        "einsum",
-        "bilinear",
-        "conv1d",
-        "conv2d",
-        "conv3d",
-        "convolution",
-    }
-)
+
+
+def reason_of(name: str) -> str:
+    """Why an operator's derivative can be 0 everywhere: its record's `zero`; "" if that says nothing."""
+    record = None if name in FUNCTIONS else record_of(name)
+    return FUNCTIONS.get(name, "") if record is None else record.zero
 
 
 def zero(facts: Facts, record: TensorRecord) -> Answer:
@@ -157,45 +135,46 @@ def zero_reason(
     facts: Facts, name: str, operation: Operation | None, operand: int | None, shown: str, where: str
 ) -> tuple[str, str, tuple[str, ...]]:
     base = name.rstrip("_")
-    if base in ("relu", "leaky_relu", "threshold", "hardshrink", "softshrink", "elu"):
+    reason = reason_of(base)
+    if reason == "rectifier":
         return (
             "dead relu",
             f"{name}{where} lets nothing back where its input is not positive{shown}",
             ("change the inputs or the bias so that some are positive", "leaky_relu or softplus never die"),
         )
-    if base in CLAMPS:
+    if reason == "clamp":
         return (
             "clamp",
             f"{name}{where} lets nothing back outside of its bounds{shown}",
             ("widen the bounds, or use a smooth bound (tanh, sigmoid)",),
         )
-    if base == "where":
+    if reason == "branch":
         return (
             "untaken where",
             f"torch.where{where} took the other branch everywhere",
             ("the branch that is not taken has gradient 0; look at the condition",),
         )
-    if base in FLAT:
+    if reason == "flat":
         return (
             "flat",
             f"{name}{where} is flat: its derivative is 0 everywhere",
             ("leave it out of what is differentiated, or use a straight-through estimate (a Function)",),
         )
-    if base in MASKING or base in PRODUCTS:
-        return product(facts, base, operation, operand, where)
-    if base in ("embedding", "embedding_bag"):
+    if reason in ("mask", "product"):
+        return product(facts, base, reason, operation, operand, where)
+    if reason == "padding":
         return (
             "padding",
             f"{name}{where} looked up nothing but rows at padding_idx, which get no gradient",
             ("look at the indices",),
         )
-    if base in CHOOSERS:
+    if reason == "choice":
         return (
             "not chosen",
             f"{name}{where} chose other elements",
             ("only the chosen elements get a gradient; a soft maximum (logsumexp) gives one to all",),
         )
-    if base in SATURATING:
+    if reason == "saturated":
         return (
             "saturated",
             f"{name}{where} is saturated{shown}: its derivative is too small for the dtype",
@@ -205,7 +184,7 @@ def zero_reason(
 
 
 def product(
-    facts: Facts, base: str, operation: Operation | None, operand: int | None, where: str
+    facts: Facts, base: str, reason: str, operation: Operation | None, operand: int | None, where: str
 ) -> tuple[str, str, tuple[str, ...]]:
     """The other factor is zero."""
     others = factors(operation, operand)
@@ -213,7 +192,7 @@ def product(
         return "dropout", f"dropout{where} dropped every element", ("lower p, or call eval() to switch it off",)
     zeros = [i for i in others if is_zero(facts.trace.tensors[i].value)]
     factor = next((facts.label(i) for i in zeros or others), "the other factor")
-    cause = "mask" if base in MASKING else "zero factor"
+    cause = "mask" if reason == "mask" else "zero factor"
     remedy = f"look at {factor}"
     if zeros and facts.trace.tensors[zeros[0]].is_leaf and facts.trace.tensors[zeros[0]].requires_grad:
         remedy = f"start {factor} from other values than zeros: two layers of zeros get no gradient"

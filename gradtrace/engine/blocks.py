@@ -113,7 +113,7 @@ def operands(node: Node, first: Node) -> Kept | None:
     record = node.op
     if node.spec is not first.spec or node.freed or record is None or not node.plan.rules:
         return None
-    if record.scalar is None or record.joint is not None or node.outputs != 1:
+    if record.kind != "elementwise" or record.joint is not None or node.outputs != 1:
         return None
     try:
         args, out = saved_data(node)

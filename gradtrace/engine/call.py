@@ -143,7 +143,7 @@ def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
                 if type(raws[i]) is float or type(raws[i]) is bool:
                     raws[i] = np.asarray(raws[i])
         if state.spend is not None and not view:
-            charge(record.name, raws)
+            charge(record, raws)
         try:
             return record.kernel(*raws)
         except (ValueError, TypeError) as error:

@@ -54,12 +54,14 @@ def replace_kernel(a: Any, values: Any, index: Any) -> Any:
 take_flat = op(
     "take_flat(self; index)",
     take_kernel,
+    kind="gather",
     node="AsStridedBackward0",
     self=d("~self", lambda xp, g, out, self, index: xp.place_flat(g, index, self.shape)),
 )
 place_flat = op(
     "place_flat(self; index, shape)",
     place_kernel,
+    kind="gather",
     node="AsStridedBackward0",
     self=d("", lambda xp, g, out, self, index, shape: xp.take_flat(g, index)),
 )

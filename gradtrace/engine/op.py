@@ -2,7 +2,7 @@
 
 A record says everything about one operator, on one or a few lines:
 
-    op("mul(self, other)", "multiply", scalar=operator.mul, node="MulBackward0", promote="arith",
+    op("mul(self, other)", "multiply", kind="elementwise", scalar=operator.mul, node="MulBackward0", promote="arith",
        self=d("other", lambda xp, g, out, self, other: g * other),
        other=d("self", lambda xp, g, out, self, other: g * self))
 
@@ -19,6 +19,49 @@ A record says everything about one operator, on one or a few lines:
   function that looks at the raw operands and raises.
 - `missing="none"`: a rule of an operator with several results gets None, not zeros, for those without a gradient.
 - Broadcasting and casts are undone by the engine, never in a rule.
+
+What the other packages need to know about an operator is on its record too. They keep no tables of operator names; a
+table of code for single operators is registered (`engine/tables.py`) and checked by tests/ops/test_records.py.
+
+- `kind`, required, is one of KINDS, and decides how vmap, local derivatives, static plans and `map` treat the operator:
+
+      elementwise    each element of the result depends on the broadcast operands' elements at its place, and on the
+                     plain arguments, alone; a plain argument that is an array broadcasts with the operands
+      fill           new numbers in the shape and dtype of the first operand: constants, or a broadcast second operand
+      random         random numbers in the shape of the first operand
+      reduction      one result for each group of elements: all of them, or those along some dims
+      scan           running results along a dim
+      normalization  each element depends on all of its group: softmax, layer_norm
+      view           the first operand's elements in another shape, sharing its memory where that is possible
+      structural     elements moved, repeated, joined, padded or summed by their position alone
+      gather         elements taken from, or put at, the places that an index or a mask gives
+      contraction    sums of products over shared dims, or a function of all pairs: mm, convolution, cdist
+      linalg         a function of the matrices in the last two dims; the dims before them are a batch
+      window         each result depends on a neighbourhood: pooling, resampling, sampling at points
+      loss           a loss of its operands, or its gradient
+
+- `dims="dim1 dim2"`: the plain arguments that count dims of the only operand; nothing else in the call depends on how
+  many dims that has, so a dim can be put before them.
+- `identity="self"`: the result is this operand, unchanged, whenever it has the result's shape and dtype.
+- `constant`: the number that all elements of the result are, whatever the operands.
+- `commutative`: True where exchanging the operands gives the same bits, False where their order is worth showing.
+- `sign`: the Python operator that stands for it.
+- `public`: the name that a trace shows, where it is not the record's; `reversed_operands` where the first operand
+  stands to the right of the sign (`2 - x` is rsub_scalar(x, 2)); `aten`: PyTorch's name of the in-place form in errors.
+- `zero`, one of ZEROS: why its derivative can be 0 everywhere, for `why`:
+
+      flat       it is piecewise constant                clamp       the input is outside of its bounds
+      rectifier  the input is not positive               saturated   the slope is smaller than the dtype can hold
+      choice     other elements were chosen              branch      the other branch was taken
+      mask       the other factor, a mask, is 0          product     the other factor is 0
+      padding    only padding was looked up
+
+- `symbolic`: what `paths --symbolic` writes for it: the name of a function of sympy, or a function of the sympy module
+  and the operands.
+- `cost=("length", 9)`: floating-point operations for each element of the first operand and each of the longest last
+  dim; `("pairs", 3)`: for each element of the first operand and each row of the last.
+- `overlap`, words about the in-place form: "idempotent" (writing an element twice does no harm), "reads" (it reads its
+  operands while it writes), "number" (its operand is one number).
 
 Calling a record runs it on Tensors and records a node when a gradient can be asked for (`call.py`).
 """
@@ -47,6 +90,23 @@ from gradtrace.engine.tensor import Tensor
 Rule = Callable[..., Any]
 # What Python's float arithmetic raises where IEEE arithmetic gives inf or nan.
 FLOAT_TRAPS = (ZeroDivisionError, OverflowError, ValueError)
+
+KINDS = (
+    "elementwise",
+    "fill",
+    "random",
+    "reduction",
+    "scan",
+    "normalization",
+    "view",
+    "structural",
+    "gather",
+    "contraction",
+    "linalg",
+    "window",
+    "loss",
+)
+ZEROS = ("", "flat", "clamp", "rectifier", "saturated", "choice", "branch", "mask", "product", "padding")
 
 records: dict[str, Op] = {}
 
@@ -139,6 +199,7 @@ class Op:
         kernel: str | Callable[..., Any],
         /,  # an operator's argument may be called self
         *,
+        kind: str,
         scalar: Callable[..., Any] | None = None,
         node: str | None = None,
         inplace_node: str | None = None,
@@ -153,6 +214,18 @@ class Op:
         no_gradient: tuple[str, ...] = (),
         number: str | None = None,
         c_order: bool = False,
+        dims: str = "",
+        identity: str = "",
+        constant: float | None = None,
+        commutative: bool | None = None,
+        sign: str = "",
+        public: str = "",
+        reversed_operands: bool = False,
+        aten: str = "",
+        zero: str = "",
+        symbolic: str | Callable[..., Any] | None = None,
+        cost: tuple[str, int] | None = None,
+        overlap: str = "",
         **derivatives: Derivative,
     ) -> None:
         self.name, _, rest = signature.partition("(")
@@ -163,6 +236,19 @@ class Op:
         self.plain_names = tuple(n.strip() for n in plain.split(",") if n.strip())
         self.arity = len(self.tensor_names)
         self._kernel = kernel
+        self.kind = kind
+        self.dims = tuple(dims.split())
+        self.identity = identity
+        self.constant = constant
+        self.commutative = commutative
+        self.sign = sign
+        self.public = public
+        self.reversed_operands = reversed_operands
+        self.aten = aten
+        self.zero = zero
+        self.symbolic = symbolic
+        self.overlap = overlap
+        self.cost = cost
         self.scalar = scalar
         self.promote = promote
         self.view = view
@@ -182,6 +268,8 @@ class Op:
         self.edges = with_rule if with_rule and len(with_rule) < self.arity else None  # None: all arguments
         self._node_types: dict[str, type[Node]] = {}
         self._plans: dict[Any, BackwardPlan] = {}
+        assert kind in KINDS, f"{self.name}: kind {kind!r} is not one of {', '.join(KINDS)}"
+        assert zero in ZEROS, f"{self.name}: zero {zero!r} is not one of {', '.join(ZEROS)}"
         assert self.name not in records, self.name
         records[self.name] = self
 

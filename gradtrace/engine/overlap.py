@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
+from gradtrace.engine.op import records
 from gradtrace.engine.tensor import Tensor
 
 INTERNAL = (
@@ -18,13 +19,6 @@ PARTIAL = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
     "location. Please clone() the tensor before performing the operation."
 )
-# Writing one value everywhere, or whole rows, does not depend on the order of writing; PyTorch lets these pass.
-IDEMPOTENT = frozenset({"fill", "zero", "masked_fill", "masked_fill_tensor", "index_fill", "index_put", "tril", "triu"})
-# These read their operand while they write: it must not be the target either.
-READS_WHILE_WRITING = frozenset(
-    {"scatter", "scatter_add", "scatter_reduce", "index_copy", "index_add", "index_put", "put"}
-)
-ONE_VALUE = frozenset({"fill_tensor", "masked_fill_tensor"})  # their operand is one number
 
 
 def refuse_overlap(name: str, target: Tensor, rest: tuple[Any, ...]) -> None:
@@ -32,13 +26,16 @@ def refuse_overlap(name: str, target: Tensor, rest: tuple[Any, ...]) -> None:
     raw = target._data
     if type(raw) is not np.ndarray or (name == "assign" and rest[0] is target):
         return
-    if name not in IDEMPOTENT and not raw.flags.c_contiguous and repeats(raw):
+    about = records[name].overlap
+    # Writing one value everywhere, or whole rows, does not depend on the order of writing; PyTorch lets these pass.
+    if "idempotent" not in about and not raw.flags.c_contiguous and repeats(raw):
         raise RuntimeError(INTERNAL)
-    for operand in () if name in ONE_VALUE else rest:
+    reads = "reads" in about  # its operand must not be the target either
+    for operand in () if "number" in about else rest:
         if isinstance(operand, Tensor) and type(operand._data) is np.ndarray:
-            if operand._data is raw and name not in READS_WHILE_WRITING:
+            if operand._data is raw and not reads:
                 continue
-            if on_each_other(raw, operand._data, name in READS_WHILE_WRITING):
+            if on_each_other(raw, operand._data, reads):
                 raise RuntimeError(PARTIAL)
 
 

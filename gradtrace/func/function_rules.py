@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine import Tensor
+from gradtrace.engine.tables import function_table
 from gradtrace.func.batched import Batched
 from gradtrace.func.pytree import apply, torch_function
 from gradtrace.func.rules import front, insert_ones
@@ -25,7 +26,7 @@ SHARED_STATISTICS = (
     "resources on how to patch your module to work with vmap"
 )
 
-FUNCTION_RULES: dict[str, FunctionRule] = {}
+FUNCTION_RULES: dict[str, FunctionRule] = function_table("func.function_rules.FUNCTION_RULES", {})
 
 
 def rule(*names: str) -> Callable[[FunctionRule], FunctionRule]:

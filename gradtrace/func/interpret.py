@@ -12,11 +12,12 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.op import Op
 from gradtrace.engine.state import state
+from gradtrace.engine.tables import function_table
 from gradtrace.func.batched import Batched
 from gradtrace.func.by_sample import each, each_in_place, highest, sample, spread_like, stacked
 from gradtrace.func.function_rules import FUNCTION_RULES
 from gradtrace.func.pytree import flatten
-from gradtrace.func.rules import POINTWISE, RULES, UNARY, aligned, front, loss_rule
+from gradtrace.func.rules import aligned, front, plain_are_shared, rule_of
 from gradtrace.ops.sample_wise import DYNAMIC, LIKES, RANDOM
 
 RANDOM_MESSAGE = (
@@ -49,25 +50,30 @@ NO_VMAP = (
     "or set generate_vmap_rule=True. For more details, please see "
     "https://pytorch.org/docs/main/notes/extending.func.html"
 )
-REFUSALS = {
-    "nonzero": DYNAMIC_SHAPE.format("nonzero"),
-    "argwhere": DYNAMIC_SHAPE.format("nonzero"),
-    "where": DYNAMIC_SHAPE.format("where"),
-    "unique": DYNAMIC_SHAPE.format("_unique2"),
-    "unique_consecutive": DYNAMIC_SHAPE.format("unique_consecutive"),
-    "masked_select": (
-        "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
-        "each batch this would return a differently shaped Tensor. Please file an issue at "
-        "https://github.com/pytorch/pytorch/issues if you need this feature."
-    ),
-    "allclose": (
-        "vmap over torch.allclose isn't supported yet. Please file an issue at "
-        "https://github.com/pytorch/pytorch/issues if you need this feature."
-    ),
-    "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
-    "one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
-}
-ELEMENTWISE = frozenset((*UNARY.split(), *POINTWISE.split(), "assign", "fill_tensor"))
+REFUSALS = function_table(
+    "func.interpret.REFUSALS",
+    {
+        "nonzero": DYNAMIC_SHAPE.format("nonzero"),
+        "argwhere": DYNAMIC_SHAPE.format("nonzero"),
+        "where": DYNAMIC_SHAPE.format("where"),
+        "unique": DYNAMIC_SHAPE.format("_unique2"),
+        "unique_consecutive": DYNAMIC_SHAPE.format("unique_consecutive"),
+        "masked_select": (
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+            "each batch this would return a differently shaped Tensor. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues if you need this feature."
+        ),
+        "allclose": (
+            "vmap over torch.allclose isn't supported yet. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues if you need this feature."
+        ),
+        "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
+        "one_hot": (
+            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."
+        ),
+    },
+)
+BY_ELEMENT = ("elementwise", "fill")  # kinds
 
 
 class VmapInfo(NamedTuple):
@@ -87,7 +93,7 @@ class Interpreter:
         level = highest(args)
         if level is None:
             return NotImplemented
-        rule = RULES.get(record.name) or loss_rule(record)
+        rule = rule_of(record)
         if rule is not None:
             pairs = [_whole(a, level) for a in args]
             if record.variadic or not any(type(d) is tuple for _, d in pairs):
@@ -104,18 +110,19 @@ class Interpreter:
         target = args[0]
         if not isinstance(target, Batched) or target.level is not level:
             self._refuse_target(record, target, level)
-        if record.name not in ELEMENTWISE:
-            return each_in_place(lambda *own: inplace(record, *own), target, args[1:], {})
         pairs = [_whole(a, level) for a in args]
-        first, *rest = aligned(record, [x for x, _ in pairs], [d for _, d in pairs])
+        dims = [d for _, d in pairs]
+        if record.kind not in BY_ELEMENT or not plain_are_shared(record, dims):
+            return each_in_place(lambda *own: inplace(record, *own), target, args[1:], {})
+        first, *rest = aligned(record, [x for x, _ in pairs], dims)
         inplace(record, first if first.dtype is target.dtype else front(target.value, target.bdim, level.size), *rest)
         return target
 
     def _refuse_target(self, record: Op, target: Tensor, level: Any) -> None:
-        if record.name in ("add", "add_scaled", "sub", "sub_scaled"):
+        if record.aten in ("add_.Tensor", "sub_.Tensor"):
             shape = list(target.shape)
             raise RuntimeError(f"output with shape {shape} doesn't match the broadcast shape {[level.size, *shape]}")
-        name = "inplace arithmetic" if record.name in ELEMENTWISE else record.name + "_"
+        name = "inplace arithmetic" if record.kind in BY_ELEMENT else record.name + "_"
         raise RuntimeError(UNBATCHED_TARGET.format(name))
 
     def reshape(self, target: Tensor, view: Any) -> bool:

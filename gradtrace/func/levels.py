@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from gradtrace.engine import AccumulateGrad, Node, Tensor, state
 from gradtrace.engine.gradients import one_pass
+from gradtrace.engine.op import records
 from gradtrace.func.batched import Batched, whole
 from gradtrace.func.pytree import apply, flatten, torch_function
 from gradtrace.func.rules import front
@@ -21,24 +22,6 @@ CAPTURED = (
     "(aten::{}) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
     "transformed to explicitly accept the mutated Tensor(s) as inputs."
 )
-# PyTorch's names of in-place operators, where they are not the record's with an underscore.
-ATEN = {
-    "add": "add_.Tensor",
-    "add_scaled": "add_.Tensor",
-    "assign": "copy_",
-    "div": "div_.Tensor",
-    "div_mode": "div_.Tensor_mode",
-    "fill": "fill_.Scalar",
-    "fill_tensor": "fill_.Scalar",
-    "masked_fill": "masked_fill_.Scalar",
-    "masked_fill_tensor": "masked_fill_.Tensor",
-    "mul": "mul_.Tensor",
-    "pow": "pow_.Tensor",
-    "pow_scalar": "pow_.Scalar",
-    "redraw": "normal_",
-    "sub": "sub_.Tensor",
-    "sub_scaled": "sub_.Tensor",
-}
 
 
 class Running:
@@ -176,7 +159,8 @@ def refuse_captured(name: str, target: Tensor) -> None:
     """RuntimeError where a function under a transform changes a tensor in place that it did not make or get."""
     inner = whole(target)
     if any(isinstance(level, Level) and not level.owns(inner) for level in state.levels):
-        raise RuntimeError(CAPTURED.format(ATEN.get(name, name + "_")))
+        known = records.get(name)
+        raise RuntimeError(CAPTURED.format((known and known.aten) or name + "_"))
 
 
 def spread(x: Tensor) -> Tensor:

@@ -1,5 +1,7 @@
 """Batching rules: an operator's record run once on the tensor that holds all samples.
 
+`rule_of` chooses by the record's `dims` and `kind`; RULES has the operators that need code of their own.
+
 A rule gets the record, the number of samples, the arguments with whole tensors in place of batched ones, and the
 dimension that counts samples in each of these (None: the argument is the same for all). It gives the result and that
 dimension in it, or NotImplemented where only a loop over the samples will do.
@@ -13,13 +15,14 @@ from typing import Any
 from gradtrace.engine import Tensor
 from gradtrace.engine.namespace import TRACED as xp
 from gradtrace.engine.op import Op
+from gradtrace.engine.tables import record_table
 from gradtrace.func.by_sample import result_dtype
 from gradtrace.func.pytree import torch_function
 
 Args = list[Any]
 Rule = Callable[[Op, int, Args, Args], Any]
 
-RULES: dict[str, Rule] = {}
+RULES: dict[str, Rule] = record_table("func.rules.RULES", {})
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -50,30 +53,12 @@ def insert_ones(x: Tensor, count: int) -> Tensor:
     return x
 
 
+def rule_of(record: Op) -> Rule | None:
+    """The batching rule of an operator; None where only a loop over the samples will do."""
+    return RULES.get(record.name) or (along if record.dims else BY_KIND.get(record.kind))
+
+
 # ---- element by element
-
-UNARY = (
-    "alias bitwise_not cast ceil celu clamp clamp_max clamp_min clone copy elu fill floor frac gelu hardshrink "
-    "hardsigmoid hardswish hardtanh isfinite isinf isnan isneginf isposinf leaky_relu log_sigmoid logical_not mish "
-    "nan_to_num once ones_like pow_of_scalar pow_scalar relu round round_to sign signbit silu softplus softshrink "
-    "threshold trunc zero zeros_like abs exp exp2 expm1 log log1p log2 log10 sqrt rsqrt reciprocal sin cos tan asin "
-    "acos atan sinh cosh tanh asinh acosh atanh sigmoid neg erf erfc deg2rad rad2deg digamma lgamma polygamma logit "
-    "erfinv sinc entr ndtr"
-)
-POINTWISE = (
-    "add add_scaled sub sub_scaled rsub_scalar rsub mul div div_mode floor_divide pow remainder remainder_scalar fmod "
-    "fmod_scalar maximum minimum fmax fmin eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor bitwise_left_shift "
-    "bitwise_right_shift atan2 clamp_tensor clamp_min_tensor clamp_max_tensor mul_number div_number add_number "
-    "logaddexp hypot xlogy addcmul addcdiv copysign heaviside gcd lcm logaddexp2 xlog1py where logical_and logical_or "
-    "logical_xor linked relu_grad lerp lerp_scalar"
-)
-
-COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
-
-
-@rule(*UNARY.split())
-def unary(record: Op, size: int, args: Args, dims: Args) -> Any:
-    return record(*args), dims[0]
 
 
 @rule("contiguous")
@@ -81,17 +66,38 @@ def contiguous(record: Op, size: int, args: Args, dims: Args) -> Any:
     return record(front(args[0], dims[0], size)), 0
 
 
-@rule(*POINTWISE.split())
-def pointwise(record: Op, size: int, args: Args, dims: Args) -> Any:
-    if record.name in COMPARISONS and dims[1] is None and not isinstance(args[1], Tensor):
+def elementwise(record: Op, size: int, args: Args, dims: Args) -> Any:
+    if not plain_are_shared(record, dims):
+        return NotImplemented
+    alone = record.arity == 1 or (record.promote == "compare" and not isinstance(args[1], Tensor))
+    if alone and dims[0] is not None and not any(map(rank, args[record.arity :])):
         return record(*args), dims[0]
-    return record(*aligned(record, args, dims)), 0
+    operands = aligned(record, args, dims)
+    out = record(*operands)
+    # A few kernels look at nothing of an operand, such as the empty tensor of a copy: then all samples have one result.
+    whole = type(out) is tuple or rank(out) >= max(map(rank, operands))
+    return (out if whole else front(out, None, size)), 0
+
+
+def fill(record: Op, size: int, args: Args, dims: Args) -> Any:
+    """New numbers for each sample; one tensor that is the same for all cannot take several."""
+    return NotImplemented if dims[0] is None else elementwise(record, size, args, dims)
+
+
+def plain_are_shared(record: Op, dims: Args) -> bool:
+    """Whether the plain arguments are the same for all samples."""
+    return all(d is None for d in dims[record.arity :])
+
+
+def rank(value: Any) -> int:
+    """The number of dims of a plain argument that is an array, else 0."""
+    return getattr(value, "ndim", 0)
 
 
 def aligned(record: Op, args: Args, dims: Args) -> Args:
     """The tensor arguments with samples first and dims of size 1 inserted, so that they broadcast as samples do."""
     tensors = [i for i in range(record.arity) if isinstance(args[i], Tensor)]
-    most = max(logical_ndim(args[i], dims[i]) for i in tensors)
+    most = max(*(logical_ndim(args[i], dims[i]) for i in tensors), *map(rank, args[record.arity :]), 0)
     args = promoted(record, args, dims, tensors)
     for i in tensors:
         if dims[i] is not None:
@@ -123,31 +129,29 @@ def shifted(dim: Any, ndim: int) -> Any:
     return dim % ndim + 1
 
 
-ALONG = (
-    "sum_dim mean_dim var std var_mean std_mean nansum any all count_nonzero softmax log_softmax safe_softmax "
-    "logsumexp amax amin aminmax max_dim min_dim median_dim nanmedian_dim mode cummax cummin cumsum cumprod "
-    "logcumsumexp select slice unbind split split_with_sizes flip diagonal transpose permute unsqueeze squeeze_dim "
-    "squeeze_dims glu prod_dim diagonal_copy unfold shift index_select vector_norm norm_of"
-)
-DIM_NAMES = ("dim", "dims", "dim0", "dim1", "dim2")
-
-
-@rule(*ALONG.split())
 def along(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Operators of one tensor whose arguments named dim.. count the sample's dims."""
+    """Operators of one tensor; the arguments that its record's `dims` names count the sample's dims."""
     x = front(args[0], dims[0], size)
     ndim = x.ndim - 1
-    if record.name == "unsqueeze":
-        return record(x, args[1] % (ndim + 1) + 1), 0
     if ndim == 0:
         return NotImplemented
     plain = [
-        shifted(value, ndim) if name in DIM_NAMES else value
+        shifted(value, ndim) if name in record.dims else value
         for name, value in zip(record.plain_names, args[1:], strict=False)
     ]
-    if record.name == "permute":
-        plain = [(0, *plain[0])]
     return record(x, *plain), 0
+
+
+@rule("unsqueeze")
+def unsqueezed(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = front(args[0], dims[0], size)
+    return record(x, args[1] % x.ndim + 1), 0
+
+
+@rule("permute")
+def permuted(record: Op, size: int, args: Args, dims: Args) -> Any:
+    x = front(args[0], dims[0], size)
+    return (record(x, (0, *shifted(args[1], x.ndim - 1))), 0) if x.ndim > 1 else NotImplemented
 
 
 @rule("sum", "mean", "prod", "max", "min", "median", "nanmedian")
@@ -261,24 +265,17 @@ def padded(record: Op, size: int, args: Args, dims: Args) -> Any:
     return record(x, (*args[1], *(0,) * (2 * x.ndim - len(args[1]))), args[2]), 0
 
 
-STACKS = "det slogdet inv_ex eigh svd qr cholesky_ex matrix_exp pinv matrix_rank"
-
-
-@rule(*STACKS.split())
 def of_matrices(record: Op, size: int, args: Args, dims: Args) -> Any:
+    """Functions of one stack of matrices, to which the samples add a dim."""
+    if record.arity > 1:
+        return NotImplemented
     x = front(args[0], dims[0], size)
     return (record(x, *args[1:]), 0) if x.ndim > 2 else NotImplemented
 
 
-def loss_rule(record: Op) -> Rule | None:
-    """The rule of a loss with its reduction in the kernel; None for any other operator."""
-    return loss if record.plain_names[-1:] == ("reduction",) and record.promote is not None else None
-
-
 def loss(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Each element's loss, reduced after."""
-    plain = args[record.arity : -1]
-    if any(getattr(value, "ndim", 0) for value in plain):
+    """Each element's loss of broadcast operands, reduced after."""
+    if record.promote is None or any(map(rank, args[record.arity : -1])):
         return NotImplemented
     each = record(*aligned(record, args, dims)[:-1], "none")
     if args[-1] == "none":
@@ -299,7 +296,7 @@ def dot(record: Op, size: int, args: Args, dims: Args) -> Any:
     return (matmul(a, b) if dims[1] is None else matmul(a, xp.t(b))), 0
 
 
-RANKS = {"mm": (2, 2), "mv": (2, 1), "bmm": (3, 3)}
+RANKS = record_table("func.rules.RANKS", {"mm": (2, 2), "mv": (2, 1), "bmm": (3, 3)})
 
 
 def check_ranks(name: str, args: Args, dims: Args) -> None:
@@ -350,4 +347,7 @@ def added_product(record: Op, size: int, args: Args, dims: Args) -> Any:
     done = done if alpha == 1 else done * alpha
     start = start if beta == 1 else start * beta
     bdims = [dims[0], None if dims[1:3] == [None, None] else 0]
-    return pointwise(xp.add, size, [start, done], bdims)
+    return elementwise(xp.add, size, [start, done], bdims)
+
+
+BY_KIND: dict[str, Rule] = {"elementwise": elementwise, "fill": fill, "linalg": of_matrices, "loss": loss}

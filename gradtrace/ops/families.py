@@ -23,6 +23,12 @@ def of(name: str) -> list[str]:
     return _known.get(name, [])
 
 
+def load_for(name: str) -> None:
+    """Loads the families that have a name; nothing if none has it."""
+    for family in of(name):
+        import_module(f"gradtrace.ops.{family}")
+
+
 def registered() -> dict[str, list[str]]:
     """What the families register, by loading them all: the names of each. In a fresh process only."""
     import sys

@@ -83,7 +83,12 @@ def point(a: Any, recorded: bool) -> Tensor:
 
 
 point_record = op(
-    "point(self)", lambda a: a, scalar=lambda a: a, node="AliasBackward0", self=d("", lambda xp, g, out, self: g)
+    "point(self)",
+    lambda a: a,
+    kind="elementwise",
+    scalar=lambda a: a,
+    node="AliasBackward0",
+    self=d("", lambda xp, g, out, self: g),
 )
 
 
@@ -91,10 +96,10 @@ def unwrapped(gradient: Tensor | None, recorded: bool) -> Any:
     return gradient if recorded or gradient is None else gradient._data
 
 
-def not_differentiable(signature: str, rule: Rule, node: str, name: str) -> Op:
+def not_differentiable(signature: str, rule: Rule, node: str, name: str, kind: str) -> Op:
     """The record of a backward operator that PyTorch cannot differentiate again: NotImplementedError."""
 
     def refuse(*_: Any) -> Any:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
-    return op(signature, lambda *args: rule(ARRAY, *args), node=node, joint=d("", refuse))
+    return op(signature, lambda *args: rule(ARRAY, *args), kind=kind, node=node, joint=d("", refuse))

@@ -12,6 +12,7 @@ FLOAT: Any = {"promote": "float"}
 add_number = op(
     "add_number(self; other)",
     lambda a, other: a + other,
+    kind="elementwise",
     scalar=py.add,
     node="AddBackward1",
     **FLOAT,
@@ -20,6 +21,7 @@ add_number = op(
 sub_number = op(
     "sub_number(self; other)",
     lambda a, other: a - other,
+    kind="elementwise",
     scalar=py.sub,
     node="SubBackward1",
     **FLOAT,
@@ -28,6 +30,7 @@ sub_number = op(
 mul_number = op(
     "mul_number(self; other)",
     lambda a, other: a * other,
+    kind="elementwise",
     scalar=py.mul,
     node="MulBackward1",
     **FLOAT,
@@ -36,6 +39,7 @@ mul_number = op(
 div_number = op(
     "div_number(self; other)",
     lambda a, other: a / other,
+    kind="elementwise",
     scalar=py.truediv,
     node="DivBackward1",
     **FLOAT,

@@ -29,7 +29,6 @@ RANDOM = frozenset(
         "rand_like",
         "randn_like",
         "randint",
-        "randint_like",
         "randperm",
         "normal",
         "bernoulli",

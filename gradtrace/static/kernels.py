@@ -13,8 +13,8 @@ import math
 from typing import Any
 
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import records
-from gradtrace.lang.words import words
+from gradtrace.engine.op import Op, records
+from gradtrace.engine.tables import record_table
 from gradtrace.static.pairs import ERF_AND_BELL
 from gradtrace.static.plan import Plan, Step, refs
 
@@ -32,47 +32,36 @@ class Out:
 
 
 OUT, SECOND = Out("OUT"), Out("SECOND")
-# Elementwise operators whose own kernel is run, and its result copied: no call here could drift from it.
-KERNELS = words("""
-    add_scaled addcdiv addcmul celu clamp clamp_max clamp_max_tensor clamp_min clamp_min_tensor clamp_tensor digamma
-    div_mode elu elu_backward entr erfc erfinv exp2 floor_divide fmax fmin fmod_scalar frac gelu gelu_backward
-    hardshrink hardshrink_backward hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh
-    hardtanh_backward heaviside isneginf isposinf ldexp leaky_relu leaky_relu_backward lerp lerp_scalar lgamma
-    log_sigmoid log_sigmoid_backward logit masked_fill masked_fill_tensor maximum minimum mish nan_to_num
-    polygamma pow pow_of_scalar pow_scalar prelu prelu_input_backward prelu_weight_backward relu relu_grad remainder
-    remainder_of_number remainder_scalar round round_to rsub sgn sigmoid sigmoid_backward sign silu sinc softplus
-    softplus_backward softshrink softshrink_backward sub_scaled tanh_backward threshold threshold_backward xlog1py
-    xlogy zeroed""")
 
 
 def is_elementwise(step: Step) -> bool:
     """Whether each element of the result depends on the operands' elements at its place alone."""
-    return step.op in TABLE or step.op in KERNELS or ufunc_of(step.op) is not None
+    record = records.get(step.op)
+    return step.op == ERF_AND_BELL if record is None else record.kind == "elementwise"
 
 
-def ufunc_of(name: str) -> Any:
+def ufunc_of(record: Op) -> Any:
     """The numpy ufunc that is an operator's whole kernel, if one is."""
-    record = records.get(name)
-    kernel = None if record is None else getattr(record._kernel, "ufunc", record._kernel)
-    if not isinstance(kernel, str):
-        return None
-    found = getattr(np, kernel)
+    kernel = getattr(record._kernel, "ufunc", record._kernel)
+    found = getattr(np, kernel) if isinstance(kernel, str) else None
     return found if isinstance(found, np.ufunc) else None
 
 
 def instructions(step: Step, plan: Plan) -> list[Call] | None:
     """The calls of an elementwise step; None for one that is not."""
+    if step.op == ERF_AND_BELL:
+        return [(erf_into, (step.args[0], OUT, SECOND))]
+    if not is_elementwise(step) or len(step.out) != 1:
+        return None
     made = TABLE.get(step.op)
     if made is not None:
         return made(plan, *step.args)
-    if len(step.out) != 1:
-        return None
-    ufunc = ufunc_of(step.op)
+    record = records[step.op]
+    ufunc = ufunc_of(record)
     if ufunc is not None:
         return [(ufunc, (*step.args[: ufunc.nin], OUT))]
-    if step.op in KERNELS:
-        return [(copied, (records[step.op].kernel, *step.args, OUT))]
-    return None
+    # The operator's own kernel, its result copied: no call here could drift from it.
+    return [(copied, (record.kernel, *step.args, OUT))]
 
 
 def reads_once(calls: list[Call]) -> bool:
@@ -107,23 +96,24 @@ def power(plan: Plan, a: Any, exponent: Any) -> list[Call]:
     return [(copied, (records["pow_scalar"].kernel, a, exponent, OUT))]
 
 
-TABLE: dict[str, Any] = {
-    "sub": lambda plan, a, b: [(np.subtract, (a, b, OUT))],
-    "rsub_scalar": lambda plan, a, b: [(np.subtract, (b, a, OUT))],
-    "neg": lambda plan, a: [(np.negative, (a, OUT))],
-    "abs": lambda plan, a: [(np.absolute, (a, OUT))],
-    "add_number": lambda plan, a, b: [(np.add, (a, b, OUT))],
-    "sub_number": lambda plan, a, b: [(np.subtract, (a, b, OUT))],
-    "mul_number": lambda plan, a, b: [(np.multiply, (a, b, OUT))],
-    "div_number": lambda plan, a, b: [(np.divide, (a, b, OUT))],
-    "pow_scalar": power,
-    "reciprocal": lambda plan, a: [(np.divide, (1, a, OUT))],
-    "rsqrt": lambda plan, a: [(np.sqrt, (a, OUT)), (np.divide, (1, OUT, OUT))],
-    "where": lambda plan, c, a, b: [(where_into, (c, a, b, OUT))],
-    "erf": lambda plan, a: [(erf_into, (a, OUT))],
-    ERF_AND_BELL: lambda plan, a: [(erf_into, (a, OUT, SECOND))],
-    "cast": lambda plan, a, dtype: [(cast_into, (a, OUT))],
-}
+# Elementwise operators whose own kernel is not a ufunc, in calls that need no array but the result's.
+TABLE: dict[str, Any] = record_table(
+    "static.kernels.TABLE",
+    {
+        "rsub_scalar": lambda plan, a, b: [(np.subtract, (b, a, OUT))],
+        "neg": lambda plan, a: [(np.negative, (a, OUT))],
+        "add_number": lambda plan, a, b: [(np.add, (a, b, OUT))],
+        "sub_number": lambda plan, a, b: [(np.subtract, (a, b, OUT))],
+        "mul_number": lambda plan, a, b: [(np.multiply, (a, b, OUT))],
+        "div_number": lambda plan, a, b: [(np.divide, (a, b, OUT))],
+        "pow_scalar": power,
+        "reciprocal": lambda plan, a: [(np.divide, (1, a, OUT))],
+        "rsqrt": lambda plan, a: [(np.sqrt, (a, OUT)), (np.divide, (1, OUT, OUT))],
+        "where": lambda plan, c, a, b: [(where_into, (c, a, b, OUT))],
+        "erf": lambda plan, a: [(erf_into, (a, OUT))],
+        "cast": lambda plan, a, dtype: [(cast_into, (a, OUT))],
+    },
+)
 
 
 # ---- rows
@@ -277,33 +267,37 @@ def stacked(step: Step, plan: Plan, rowwise: set[int]) -> Any:
     return run
 
 
-BATCHED: dict[str, Any] = {
-    "sum": summed,
-    "mean": averaged,
-    "sum_dim": over_dims("sum"),
-    "mean_dim": over_dims("mean"),
-    "sum_to": summed_to,
-    "expand": expanded,
-    "permute": transposed,
-    "transpose": transposed,
-    "t": transposed,
-    "mm": product,
-    "mv": product,
-    "dot": product,
-    "vdot": product,
-    "select": selected,
-    "slice": selected,
-    "select_place": placed,
-    "slice_place": placed,
-    "stack": stacked,
-    "cat": stacked,
-    "reshape": reshaped,
-    "view": reshaped,
-    "unsafe_view": reshaped,
-    "unsqueeze": reshaped,
-    "squeeze_all": reshaped,
-    "squeeze_dim": reshaped,
-    "squeeze_dims": reshaped,
-}
+# Operators that run once on a block of rows.
+BATCHED: dict[str, Any] = record_table(
+    "static.kernels.BATCHED",
+    {
+        "sum": summed,
+        "mean": averaged,
+        "sum_dim": over_dims("sum"),
+        "mean_dim": over_dims("mean"),
+        "sum_to": summed_to,
+        "expand": expanded,
+        "permute": transposed,
+        "transpose": transposed,
+        "t": transposed,
+        "mm": product,
+        "mv": product,
+        "dot": product,
+        "vdot": product,
+        "select": selected,
+        "slice": selected,
+        "select_place": placed,
+        "slice_place": placed,
+        "stack": stacked,
+        "cat": stacked,
+        "reshape": reshaped,
+        "view": reshaped,
+        "unsafe_view": reshaped,
+        "unsqueeze": reshaped,
+        "squeeze_all": reshaped,
+        "squeeze_dim": reshaped,
+        "squeeze_dims": reshaped,
+    },
+)
 # Steps whose result is, or may be, a view of their operand's memory.
 VIEWS = frozenset(name for name, made in BATCHED.items() if made in (reshaped, expanded, transposed, selected))

@@ -18,20 +18,13 @@ from typing import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state
+from gradtrace.engine.tables import record_table
 from gradtrace.engine.tensor import Tensor
 from gradtrace.static.plan import Plan, Ref, Step, Value, refs, replaced
 
 PASSES = ("constants folded", "identities cleared", "common subexpressions shared", "dead steps dropped")
 LARGEST = 65536  # elements of a constant made by folding
 ROUNDS = 20  # a bound on the repetition of the passes; each round but the last removes or simplifies something
-COMMUTATIVE = frozenset({"add", "mul"})
-ARITHMETIC = frozenset(
-    {"add", "sub", "mul", "div", "rsub_scalar", "mul_number", "div_number", "add_number", "sub_number"}
-)
-# In a plan every value is made once, so a copy is the thing itself.
-COPIES = frozenset({"clone", "contiguous", "copy", "alias", "linked", "once"})
-SHAPERS = frozenset({"reshape", "view", "unsafe_view", "expand", "sum_to"})
-MAKERS = {"zeros_like": 0.0, "ones_like": 1.0}
 Rewrite = Ref | tuple[str, tuple[Any, ...]] | float | None
 
 
@@ -70,8 +63,8 @@ def folded(step: Step, values: list[Value]) -> list[Any] | None:
     record = records.get(step.op)
     if record is None or sum(math.prod(values[n].shape) for n in step.out) > LARGEST:
         return None
-    if step.op in MAKERS:
-        return [filled(values[step.out[0]], MAKERS[step.op])]
+    if record.constant is not None:
+        return [filled(values[step.out[0]], record.constant)]
     if any(not values[n].is_constant for n in refs(step.args)):
         return None
     before = state.recorder, state.planner, state.grad_enabled
@@ -178,12 +171,13 @@ def rewritten(context: Context, step: Step) -> Rewrite:
     if len(step.out) != 1:
         return None
     op, args, out = step.op, step.args, step.out[0]
-    if op in COPIES or (op in SHAPERS and context.fits(args[0], out)):
-        return args[0] if context.fits(args[0], out) else None
+    record = records.get(op)
+    if record is not None and record.identity:  # in a plan every value is made once, so a copy is the thing itself
+        same = args[record.tensor_names.index(record.identity)]
+        if context.fits(same, out):
+            return same
     if op in ("view", "unsafe_view"):
         return "reshape", args  # the same, whatever the strides
-    if op == "cast":
-        return args[0] if context.fits(args[0], out) else None
     rule = RULES.get(op)
     found = None if rule is None or not context.values[out].dtype.startswith("float") else rule(context, out, *args)
     if found is None and context.fast and op in FAST:
@@ -263,19 +257,22 @@ def where_rule(c: Context, out: int, condition: Any, a: Any, b: Any) -> Rewrite:
     return a if a == b and c.fits(a, out) else None
 
 
-RULES: dict[str, Callable[..., Rewrite]] = {
-    "add": add_rule,
-    "sub": sub_rule,
-    "mul": mul_rule,
-    "div": div_rule,
-    "add_number": add_rule,
-    "sub_number": sub_rule,
-    "mul_number": mul_rule,
-    "div_number": div_rule,
-    "neg": neg_rule,
-    "pow_scalar": pow_rule,
-    "where": where_rule,
-}
+RULES: dict[str, Callable[..., Rewrite]] = record_table(
+    "static.passes.RULES",
+    {
+        "add": add_rule,
+        "sub": sub_rule,
+        "mul": mul_rule,
+        "div": div_rule,
+        "add_number": add_rule,
+        "sub_number": sub_rule,
+        "mul_number": mul_rule,
+        "div_number": div_rule,
+        "neg": neg_rule,
+        "pow_scalar": pow_rule,
+        "where": where_rule,
+    },
+)
 
 
 # ---- what changes the last bits
@@ -306,12 +303,15 @@ def fast_div(c: Context, out: int, a: Any, b: Any) -> Rewrite:
     return ("mul", (a, 1 / number)) if number and math.isfinite(1 / number) and c.fits(a, out) else None
 
 
-FAST: dict[str, Callable[..., Rewrite]] = {
-    "add": fast_add,
-    "sub": lambda c, out, a, b: a if c.number(b) == 0 and c.fits(a, out) else None,
-    "mul": fast_mul,
-    "div": fast_div,
-}
+FAST: dict[str, Callable[..., Rewrite]] = record_table(
+    "static.passes.FAST",
+    {
+        "add": fast_add,
+        "sub": lambda c, out, a, b: a if c.number(b) == 0 and c.fits(a, out) else None,
+        "mul": fast_mul,
+        "div": fast_div,
+    },
+)
 
 
 # ---- common subexpressions
@@ -351,11 +351,13 @@ def equal_constants(plan: Plan) -> dict[int, int]:
 
 def key_of(step: Step, values: tuple[Value, ...]) -> Any:
     """What equal steps have in common; None for a step that must not be shared."""
-    if step.op not in records:
+    record = records.get(step.op)
+    if record is None:
         return None
-    numbers_are_floats = step.op in ARITHMETIC and values[step.out[0]].dtype.startswith("float")
+    # Where the operands are promoted to a floating dtype, 1 and 1.0 are the same number.
+    numbers_are_floats = record.promote is not None and values[step.out[0]].dtype.startswith("float")
     parts = [frozen(a, numbers_are_floats) for a in step.args]
-    if step.op in COMMUTATIVE:
+    if record.commutative:
         parts.sort(key=repr)
     return step.op, tuple(parts), tuple(values[n].dtype for n in step.out)
 

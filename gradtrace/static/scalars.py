@@ -13,32 +13,41 @@ step that raises on a 0-d array, as the engine does it. So the results are the e
 from __future__ import annotations
 
 import ast
+import operator
+from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import FLOAT_TRAPS, records
+from gradtrace.engine.tables import record_table
 from gradtrace.engine.tensor import normalise
 from gradtrace.static.emit import compiled
 from gradtrace.static.plan import Plan, Ref, Step, refs, replaced
 
-SIGNS: dict[str, ast.operator] = {
-    "add": ast.Add(),
-    "sub": ast.Sub(),
-    "mul": ast.Mult(),
-    "div": ast.Div(),
-    "mul_number": ast.Mult(),
-    "div_number": ast.Div(),
-    "add_number": ast.Add(),
-    "sub_number": ast.Sub(),
+# By the function that an operator runs on floats: how Python writes it.
+SIGNS: dict[Any, ast.operator] = {
+    operator.add: ast.Add(),
+    operator.sub: ast.Sub(),
+    operator.mul: ast.Mult(),
+    operator.truediv: ast.Div(),
 }
-COMPARISONS: dict[str, ast.cmpop] = {
-    "eq": ast.Eq(),
-    "ne": ast.NotEq(),
-    "lt": ast.Lt(),
-    "le": ast.LtE(),
-    "gt": ast.Gt(),
-    "ge": ast.GtE(),
+COMPARISONS: dict[Any, ast.cmpop] = {
+    operator.eq: ast.Eq(),
+    operator.ne: ast.NotEq(),
+    operator.lt: ast.Lt(),
+    operator.le: ast.LtE(),
+    operator.gt: ast.Gt(),
+    operator.ge: ast.GtE(),
 }
+# Operators that Python writes in another form than a call.
+FORMS: dict[str, Callable[..., ast.expr]] = record_table(
+    "static.scalars.FORMS",
+    {
+        "rsub_scalar": lambda a, b: ast.BinOp(b, ast.Sub(), a),
+        "neg": lambda a: ast.UnaryOp(ast.USub(), a),
+        "where": lambda condition, a, b: ast.IfExp(condition, a, b),
+    },
+)
 
 
 def is_scalar(plan: Plan) -> bool:
@@ -109,17 +118,14 @@ class ScalarProgram:
 
     def expression(self, step: Step) -> ast.expr:
         args = [self.operand(a) for a in step.args]
-        if step.op in SIGNS:
-            return ast.BinOp(args[0], SIGNS[step.op], args[1])
-        if step.op in COMPARISONS:
-            return ast.Compare(args[0], [COMPARISONS[step.op]], [args[1]])
-        if step.op == "rsub_scalar":
-            return ast.BinOp(args[1], ast.Sub(), args[0])
-        if step.op == "neg":
-            return ast.UnaryOp(ast.USub(), args[0])
-        if step.op == "where":
-            return ast.IfExp(args[0], args[1], args[2])
-        return ast.Call(ast.Name(self.keep(records[step.op].scalar), ast.Load()), args, [])
+        scalar: Any = records[step.op].scalar
+        if scalar in SIGNS:
+            return ast.BinOp(args[0], SIGNS[scalar], args[1])
+        if scalar in COMPARISONS:
+            return ast.Compare(args[0], [COMPARISONS[scalar]], [args[1]])
+        if step.op in FORMS:
+            return FORMS[step.op](*args)
+        return ast.Call(ast.Name(self.keep(scalar), ast.Load()), args, [])
 
     def operand(self, a: Any) -> ast.expr:
         if type(a) is not Ref:

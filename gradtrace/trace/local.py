@@ -12,64 +12,10 @@ from gradtrace.engine.node import Node
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace.record import Value
 
-# Records that promote their arguments' dtypes but mix elements, and pointwise ones that do not promote.
-MIXING = frozenset(
-    {
-        "binary_cross_entropy",
-        "binary_cross_entropy_with_logits",
-        "binary_cross_entropy_with_pos_weight",
-        "cdist",
-        "cross",
-        "dist",
-        "huber_loss",
-        "logsumexp",
-        "mse_loss",
-        "norm_of",
-        "prelu",
-        "smooth_l1_loss",
-        "soft_margin_loss",
-    }
-)
-POINTWISE = frozenset(
-    {
-        "alias",
-        "cast",
-        "celu",
-        "clamp",
-        "clamp_max",
-        "clamp_min",
-        "clone",
-        "contiguous",
-        "copy",
-        "elu",
-        "gelu",
-        "hardshrink",
-        "hardsigmoid",
-        "hardswish",
-        "hardtanh",
-        "leaky_relu",
-        "lerp",
-        "lerp_scalar",
-        "log_sigmoid",
-        "masked_fill",
-        "mish",
-        "nan_to_num",
-        "pow_of_scalar",
-        "pow_scalar",
-        "relu",
-        "silu",
-        "softplus",
-        "softshrink",
-        "threshold",
-        "where",
-    }
-)
-
 
 def is_pointwise(node: Node) -> bool:
     """Whether each element of the node's output depends on the inputs' elements at its place alone."""
-    record = node.op
-    return record is not None and (record.name in POINTWISE or bool(record.promote and record.name not in MIXING))
+    return node.op is not None and node.op.kind == "elementwise"
 
 
 def local_derivatives(node: Node) -> list[Value | None]:

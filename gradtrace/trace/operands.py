@@ -8,19 +8,10 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import Tensor
-from gradtrace.engine.op import records
+from gradtrace.engine.op import Op, records
+from gradtrace.ops import families
 
-PUBLIC = {
-    "rsub_scalar": "sub",
-    "pow_of_scalar": "pow",
-    "div_mode": "div",
-    "cast": "to",
-    "assign": "copy",
-    "zeroed": "masked_fill",
-}
 SUFFIXES = ("_scalar", "_scaled", "_tensor", "_dim", "_number", "_ex")
-# Records whose first argument stands right of the sign: `2 - x` is rsub_scalar(x, 2).
-REVERSED = frozenset({"rsub_scalar", "pow_of_scalar"})
 # Options whose names in the records differ from the public ones.
 OPTIONS = {
     "np_dtype": "dtype",
@@ -57,6 +48,7 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
 LONGEST = 24
 # What was found once (functools.cache would do, but functools is slow to import).
 _public_names: dict[str, str] = {}
+_records: dict[str, Op | None] = {}
 _parameters: dict[tuple[str, int], tuple[tuple[str, ...], int]] = {}
 
 
@@ -71,11 +63,28 @@ def public_name(name: str) -> str:
 def _public_name(name: str) -> str:
     inplace = name.endswith("_") and not name.startswith("_")
     base = name[:-1] if inplace else name
-    shown = PUBLIC.get(base, base)
+    record = records.get(base)
+    shown = base if record is None else record.public or base
     for suffix in SUFFIXES:
-        if shown.endswith(suffix) and base in records:
+        if shown.endswith(suffix) and record is not None:
             shown = shown.removesuffix(suffix)
     return shown + "_" if inplace else shown
+
+
+def record_of(name: str) -> Op | None:
+    """The record behind an operator's public name, in place or not; None for a function of several operators.
+
+    Its family is loaded: a trace may come from a file, or from another front end.
+    """
+    base = name.rstrip("_")
+    if base not in _records:
+        if base not in records:
+            families.load_for(base)
+        found = records.get(base)
+        if found is None:  # "squeeze" stands for squeeze_dim and its like
+            found = next((record for record in records.values() if public_name(record.name) == base), None)
+        _records[base] = found
+    return _records[base]
 
 
 def parameters(name: str, count: int) -> tuple[tuple[str, ...], int]:
@@ -97,7 +106,8 @@ def _parameters_of(name: str, count: int) -> tuple[tuple[str, ...], int]:
 
 def reading_order(name: str, args: tuple[Any, ...]) -> Sequence[int]:
     """The arguments' positions as the source shows them."""
-    if name not in REVERSED or len(args) < 2:
+    record = records.get(name)
+    if record is None or not record.reversed_operands or len(args) < 2:
         return range(len(args))
     return [1, 0, *range(2, len(args))]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import TYPE_CHECKING
+from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, TensorRecord, Trace, Value
 from gradtrace.views import dot_extras, dot_groups, flow, numbers
 from gradtrace.views.labels import clip, font, label, pair, plain, text, wide
@@ -16,41 +17,33 @@ if TYPE_CHECKING:
 
     from gradtrace.views.dot import Canvas, Options
 
+# How a picture shows the Python operators that records name; the others are shown by their names.
 SIGNS = {
-    "add": "+",
-    "sub": "−",
-    "mul": "×",
-    "div": "÷",
-    "pow": "^",
-    "matmul": "@",
-    "mm": "@",
-    "mv": "@",
-    "bmm": "@",
-    "lt": "<",
-    "le": "≤",
-    "gt": ">",
-    "ge": "≥",
-    "eq": "=",
-    "ne": "≠",
+    "+": "+",
+    "-": "−",
+    "*": "×",
+    "/": "÷",
+    "**": "^",
+    "@": "@",
+    "<": "<",
+    "<=": "≤",
+    ">": ">",
+    ">=": "≥",
+    "==": "=",
+    "!=": "≠",
 }
-ORDERED = frozenset(
-    {
-        "sub",
-        "div",
-        "pow",
-        "matmul",
-        "mm",
-        "bmm",
-        "mv",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "atan2",
-        "floor_divide",
-        "remainder",
-    }
-)
+
+
+def sign_of(name: str) -> str | None:
+    """The sign that stands for an operator in a picture; None if there is none."""
+    record = record_of(name)
+    return None if record is None else SIGNS.get(record.sign)
+
+
+def is_ordered(name: str) -> bool:
+    """Whether a picture says which operand is the first."""
+    record = record_of(name)
+    return record is not None and record.commutative is False
 
 
 def draw(board: Canvas, drawn: Model, options: Options, flowed: dict[int, Value]) -> list[Look]:
@@ -249,7 +242,7 @@ def accumulate_node(graph: Digraph, tensor: TensorRecord, theme: Theme) -> None:
 
 def caption(operation: Operation) -> str:
     """What stands in the oval: a sign with its constant ("+ 1", "1 −"), or the operation's own label."""
-    sign = SIGNS.get(operation.name)
+    sign = sign_of(operation.name)
     if sign is None or len(operation.inputs) != 2:
         return operation.label
     left, right = (operand.text if operand.tensor is None else "" for operand in operation.inputs)
@@ -295,7 +288,7 @@ def operand_text(drawn: Model, edge: Edge, known: dict[tuple[int, int], Value], 
         written = derivative_text(trace, operation, edge.operand, value)
         return {"label": f"<{font(text(written), size=SMALL_SIZE, color=theme.gradient)}>"}
     operands = [operand for operand in operation.inputs if operand.tensor is not None]
-    if operation.name in ORDERED and len(operands) == 2 and edge.target.startswith("o"):
+    if is_ordered(operation.name) and len(operands) == 2 and edge.target.startswith("o"):
         side = "left" if edge.operand == 0 else "right"
         return {"headlabel": f"<{font(side, size=6.5, color=theme.faint)}>", "labeldistance": "1.6"}
     return {}

@@ -57,7 +57,11 @@ MODES: dict[str, tuple[Step, int]] = {
 
 # One layer of an LSTM in float32: on PyTorch's CPUs one operator, which the result shows.
 mkldnn_layer = op(
-    "mkldnn_rnn_layer(self)", lambda a: a, node="MkldnnRnnLayerBackward0", self=d("", lambda xp, g, out, self: g)
+    "mkldnn_rnn_layer(self)",
+    lambda a: a,
+    kind="elementwise",
+    node="MkldnnRnnLayerBackward0",
+    self=d("", lambda xp, g, out, self: g),
 )
 
 

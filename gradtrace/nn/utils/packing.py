@@ -23,12 +23,14 @@ NOT_SORTED = (
 pack_rows = op(
     "pack_padded(self; indices)",
     lambda a, indices: a[indices],
+    kind="gather",
     node="PackPaddedSequenceBackward0",
     self=d("~self", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)),
 )
 unpack_rows = op(
     "pad_packed(self; shape, indices, padding)",
     lambda a, *rest: unpacked(a, *rest),
+    kind="gather",
     node="CopySlices",
     self=d("", lambda xp, g, out, self, shape, indices, padding: xp.index(g, indices)),
 )

@@ -20,6 +20,8 @@ from gradtrace.ops.api import public, sizes
 copy = op(
     "copy(empty, self)",
     lambda empty, a: np.array(a),
+    kind="elementwise",
+    identity="self",
     node="torch::autograd::CopyBackwards",
     empty=d("", lambda xp, g, out, empty, self: xp.zeros_like(g)),
     self=d("", lambda xp, g, out, empty, self: g),
@@ -27,6 +29,8 @@ copy = op(
 in_c_order = op(
     "contiguous(self)",
     lambda a: np.array(a, order="C"),
+    kind="elementwise",
+    identity="self",
     scalar=lambda a: a,
     node="CloneBackward0",
     self=d("", lambda xp, g, out, self: g),
@@ -34,6 +38,8 @@ in_c_order = op(
 clone = op(
     "clone(self)",
     lambda a: np.array(a, order="C" if 0 in a.strides else "K"),
+    kind="elementwise",
+    identity="self",
     scalar=lambda a: a,
     node="CloneBackward0",
     self=d("", lambda xp, g, out, self: g),
@@ -41,13 +47,26 @@ clone = op(
 cast = op(
     "cast(self; np_dtype)",
     lambda a, np_dtype: np.asarray(a).astype(np_dtype),
+    kind="elementwise",
+    identity="self",
+    public="to",
     node="ToCopyBackward0",
     self=d("", lambda xp, g, out, self, np_dtype: g),
 )
-once = op("once(self)", lambda a: a, node="torch::autograd::DelayedError", self=d("", refuse_twice))
+once = op(
+    "once(self)",
+    lambda a: a,
+    kind="elementwise",
+    identity="self",
+    node="torch::autograd::DelayedError",
+    self=d("", refuse_twice),
+)
 assign = op(
     "assign(self, source)",
     lambda a, b: np.broadcast_to(b, np.shape(a)).astype(np.asarray(a).dtype),
+    kind="fill",
+    public="copy",
+    aten="copy_",
     node="torch::autograd::CopyBackwards",
     self=d("", lambda xp, g, out, self, source: xp.zeros_like(g)),
     source=d("", lambda xp, g, out, self, source: g),
@@ -55,6 +74,9 @@ assign = op(
 fill = op(
     "fill(self; value)",
     lambda a, value: full_of(a.shape, value, a.dtype),
+    kind="fill",
+    overlap="idempotent",
+    aten="fill_.Scalar",
     node="FillBackward0",
     inplace_node="FillBackward2",
     self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)),
@@ -62,6 +84,9 @@ fill = op(
 fill_tensor = op(
     "fill_tensor(self, value)",
     lambda a, value: np.full_like(a, value),
+    kind="fill",
+    overlap="number",
+    aten="fill_.Scalar",
     node="FillBackward1",
     inplace_node="FillBackward3",
     self=d("", lambda xp, g, out, self, value: xp.zeros_like(g)),
@@ -70,6 +95,8 @@ fill_tensor = op(
 zero = op(
     "zero(self)",
     lambda a: np.zeros_like(a),
+    kind="fill",
+    overlap="idempotent",
     node="ZeroBackward0",
     self=d("", lambda xp, g, out, self: xp.zeros_like(g)),
 )

@@ -30,6 +30,10 @@ from gradtrace.ops.pointwise.arithmetic import where
 masked_fill = op(
     "masked_fill(self; mask, value)",
     lambda a, mask, value: np.where(mask, np.asarray(value).astype(a.dtype), a),
+    kind="elementwise",
+    zero="mask",
+    overlap="idempotent",
+    aten="masked_fill_.Scalar",
     c_order=True,
     node="MaskedFillBackward0",
     self=d("mask", lambda xp, g, out, self, mask, value: xp.zeroed(g, mask)),
@@ -37,6 +41,10 @@ masked_fill = op(
 masked_fill_tensor = op(
     "masked_fill_tensor(self, value; mask)",
     lambda a, value, mask: np.where(mask, value.astype(a.dtype), a),
+    kind="elementwise",
+    zero="mask",
+    overlap="idempotent number",
+    aten="masked_fill_.Tensor",
     c_order=True,
     node="MaskedFillBackward1",
     self=d("mask", lambda xp, g, out, self, value, mask: xp.zeroed(g, mask)),
@@ -45,6 +53,8 @@ masked_fill_tensor = op(
 masked_select = op(
     "masked_select(self; mask)",
     lambda a, mask: np.broadcast_arrays(a, mask)[0][np.broadcast_to(mask, np.broadcast_shapes(a.shape, mask.shape))],
+    kind="gather",
+    zero="choice",
     node="MaskedSelectBackward0",
     self=d(
         "~self mask",
@@ -56,6 +66,7 @@ masked_select = op(
 mask_place = op(
     "mask_place(onto, source; mask)",
     lambda onto, source, mask: mask_kernel(source, mask),
+    kind="gather",
     node="MaskedScatterBackward0",
     onto=d("", nothing),
     source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))),
@@ -63,12 +74,14 @@ mask_place = op(
 take_record = op(
     "take(self; index)",
     lambda a, index: a.reshape(-1)[index],
+    kind="gather",
     node="TakeBackward0",
     self=d("~self index", lambda xp, g, out, self, index: xp.put_flat(None, g, index, tuple(self.shape))),
 )
 put_flat = op(
     "put_flat(zeros, source; index, shape)",
     lambda zeros, source, index, shape: place_kernel(source, index, shape),
+    kind="gather",
     node="PutBackward0",
     zeros=d("", lambda xp, g, out, zeros, source, index, shape: xp.zeros_like(g)),
     source=d("", lambda xp, g, out, zeros, source, index, shape: xp.take(g, index)),
@@ -84,6 +97,8 @@ def mask_kernel(source: Any, mask: Any) -> Any:
 index_add = op(
     "index_add(self, source; dim, index, alpha)",
     lambda a, source, dim, i, alpha: index_add_kernel(a, source, dim, i, alpha),
+    kind="gather",
+    overlap="reads",
     c_order=True,
     node="IndexAddBackward0",
     self=d("", lambda xp, g, out, self, source, dim, index, alpha: g),
@@ -99,7 +114,7 @@ def scatter_by_kernel(a: Any, dim: int, index: Any, src: Any, reduce: str) -> An
 
 
 # scatter(reduce=...) has no derivative in PyTorch.
-scatter_by = op("scatter_by(self; dim, index, src, reduce)", scatter_by_kernel, undefined="scatter")
+scatter_by = op("scatter_by(self; dim, index, src, reduce)", scatter_by_kernel, kind="gather", undefined="scatter")
 
 
 def plain(value: Any) -> Any:
@@ -116,6 +131,8 @@ def index_add_kernel(a: Any, source: Any, dim: int, i: Any, alpha: Any) -> Any:
 where_mixed = op(
     "where_mixed(condition, self, other; np_dtype)",
     lambda c, a, b, np_dtype: np.where(c, a.astype(np_dtype), b.astype(np_dtype)),
+    kind="elementwise",
+    zero="branch",
     node="WhereBackward0",
     self=d("condition", lambda xp, g, out, c, self, other, np_dtype: xp.where(c, g, xp.zeros_like(g))),
     other=d("condition", lambda xp, g, out, c, self, other, np_dtype: xp.where(c, xp.zeros_like(g), g)),

@@ -48,6 +48,9 @@ def add_at(shape: Any, indices: Any, g: Any) -> Any:
 select = op(
     "select(self; dim, index)",
     lambda a, dim, index: a[(*along(dim, index), ...)],
+    kind="view",
+    dims="dim",
+    zero="choice",
     node="SelectBackward0",
     view=True,
     self=d("~self", lambda xp, g, out, self, dim, index: xp.select_place(g, tuple(self.shape), dim, index)),
@@ -55,12 +58,16 @@ select = op(
 select_place = op(
     "select_place(self; shape, dim, index)",
     lambda g, shape, dim, index: place(shape, dim, index, g),
+    kind="structural",
     node="SelectBackwardBackward0",
     self=d("", lambda xp, g, out, self, shape, dim, index: xp.select(g, dim, index)),
 )
 slice_ = op(
     "slice(self; dim, start, stop, step)",
     lambda a, dim, start, stop, step: a[along(dim, slice(start, stop, step))],
+    kind="view",
+    dims="dim",
+    zero="choice",
     node="SliceBackward0",
     view=True,
     self=d(
@@ -71,18 +78,22 @@ slice_ = op(
 slice_place = op(
     "slice_place(self; shape, dim, start, stop, step)",
     lambda g, shape, dim, start, stop, step: place(shape, dim, slice(start, stop, step), g),
+    kind="structural",
     node="SliceBackwardBackward0",
     self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(g, dim, start, stop, step)),
 )
 index = op(
     "index(self; indices)",
     lambda a, indices: a[indices],
+    kind="gather",
+    zero="choice",
     node="IndexBackward0",
     self=d("~self indices", lambda xp, g, out, self, indices: xp.index_place(None, g, tuple(self.shape), indices)),
 )
 index_place = op(
     "index_place(onto, values; shape, indices)",
     lambda onto, g, shape, indices: add_at(shape, indices, g),
+    kind="gather",
     node="IndexPutImplBackward0",
     onto=d("", nothing),
     values=d("", lambda xp, g, out, onto, values, shape, indices: xp.index(g, indices)),
@@ -90,6 +101,7 @@ index_place = op(
 index_rows = op(
     "index_rows(onto, source; shape, dim, index)",
     lambda onto, g, shape, dim, index: add_at(shape, along(dim, index) if shape else (...,), g),
+    kind="gather",
     node="IndexAddBackward0",
     onto=d("", nothing),
     source=d("", lambda xp, g, out, onto, source, shape, dim, index: xp.index_select(g, dim, index)),
@@ -97,6 +109,8 @@ index_rows = op(
 index_put = op(
     "index_put(self, values; indices, accumulate)",
     lambda a, v, indices, accumulate: put_kernel(a, v, indices, accumulate),
+    kind="gather",
+    overlap="idempotent reads",
     node="IndexPutBackward0",
     self=d(
         "indices",
@@ -109,6 +123,8 @@ index_put = op(
 gather = op(
     "gather(self; dim, index)",
     lambda a, dim, index: taken(narrowed(a, index, dim), index, dim),
+    kind="gather",
+    zero="choice",
     node="GatherBackward0",
     self=d("self index", lambda xp, g, out, self, dim, index: xp.gather_place(None, g, tuple(self.shape), dim, index)),
 )
@@ -118,6 +134,7 @@ def _place(name: str, node: str) -> None:
     op(
         f"{name}(onto, src; shape, dim, index)",
         lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g),
+        kind="gather",
         node=node,
         onto=d("", nothing),
         src=d("", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)),
@@ -129,6 +146,8 @@ _place("order_place", "ScatterBackward0")  # no place twice
 scatter = op(
     "scatter(self, src; dim, index)",
     lambda a, src, dim, index: scatter_kernel(a, src, dim, index),
+    kind="gather",
+    overlap="reads",
     c_order=True,
     node="ScatterBackward0",
     self=d("index", lambda xp, g, out, self, src, dim, index: xp.scatter_value(g, dim, index, 0.0)),
@@ -137,6 +156,7 @@ scatter = op(
 scatter_value = op(
     "scatter_value(self; dim, index, value)",
     lambda a, dim, index, value: scatter_kernel(a, None, dim, index, value),
+    kind="gather",
     c_order=True,
     node="ScatterBackward1",
     self=d("index", lambda xp, g, out, self, dim, index, value: xp.scatter_value(g, dim, index, 0.0)),
@@ -144,6 +164,8 @@ scatter_value = op(
 scatter_add = op(
     "scatter_add(self, src; dim, index)",
     lambda a, src, dim, index: scatter_kernel(a, src, dim, index, add=True),
+    kind="gather",
+    overlap="reads",
     c_order=True,
     node="ScatterAddBackward0",
     self=d("", lambda xp, g, out, self, src, dim, index: g),
@@ -152,12 +174,16 @@ scatter_add = op(
 fit = op(
     "fit(self; shape)",
     lambda a, shape: fit_kernel(a, shape),
+    kind="structural",
     node="SliceBackward0",
     self=d("~self", lambda xp, g, out, self, shape: xp.fit(g, tuple(self.shape))),
 )
 index_select = op(
     "index_select(self; dim, index)",
     lambda a, dim, index: rows(a, index, dim),
+    kind="gather",
+    dims="dim",
+    zero="choice",
     node="IndexSelectBackward0",
     self=d("~self index", lambda xp, g, out, self, dim, index: xp.index_rows(None, g, tuple(self.shape), dim, index)),
 )

@@ -97,24 +97,31 @@ REDUCED = d(
 scatter_reduce_record = op(
     "scatter_reduce(self, src; dim, index, reduce, include_self)",
     scatter_reduce_kernel,
+    kind="gather",
+    overlap="reads",
     node="ScatterReduceBackward0",
     joint=REDUCED,
 )
 index_reduce_record = op(
     "index_reduce(self, src; dim, index, reduce, include_self)",
     scatter_reduce_kernel,
+    kind="gather",
     node="IndexReduceBackward0",
     joint=REDUCED,
 )
 index_fill_record = op(
     "index_fill(self; dim, index, value)",
     fill_at,
+    kind="gather",
+    overlap="idempotent",
     node="IndexFillBackward0",
     self=d("index", lambda xp, g, out, self, dim, index, value: xp.index_fill(g, dim, index, 0)),
 )
 index_copy_record = op(
     "index_copy(self, source; dim, index)",
     lambda a, source, dim, index: fill_at(a, dim, index, source),
+    kind="gather",
+    overlap="reads",
     node="IndexCopyBackward0",
     self=d("index", lambda xp, g, out, self, source, dim, index: xp.index_fill(g, dim, index, 0)),
     source=d("index", lambda xp, g, out, self, source, dim, index: xp.index_select(g, dim, index)),
@@ -122,6 +129,7 @@ index_copy_record = op(
 masked_scatter_record = op(
     "masked_scatter(self, source; mask)",
     lambda a, source, mask: masked_scatter_kernel(a, source, mask),
+    kind="gather",
     node="MaskedScatterBackward0",
     self=d("mask", lambda xp, g, out, self, source, mask: xp.where(mask, xp.zeros_like(g), g)),
     source=d(
@@ -134,6 +142,8 @@ masked_scatter_record = op(
 put_record = op(
     "put(self, source; index, accumulate)",
     lambda a, source, index, accumulate: put_kernel(a, source, index, accumulate),
+    kind="gather",
+    overlap="reads",
     node="PutBackward0",
     self=d(
         "index",

@@ -202,6 +202,8 @@ def count_of(x: Any) -> int:
 eigh_ = op(
     "eigh(A; lower)",
     eigh_kernel,
+    kind="linalg",
+    cost=("length", 9),
     node="LinalgEighBackward0",
     outputs=2,
     missing="none",
@@ -210,6 +212,8 @@ eigh_ = op(
 svd_ = op(
     "svd(A; full_matrices)",
     svd_kernel,
+    kind="linalg",
+    cost=("length", 22),
     node="LinalgSvdBackward0",
     outputs=3,
     missing="none",
@@ -218,6 +222,8 @@ svd_ = op(
 qr_ = op(
     "qr(A; mode)",
     qr_kernel,
+    kind="linalg",
+    cost=("length", 4),
     node="LinalgQrBackward0",
     outputs=2,
     missing="none",
@@ -226,12 +232,16 @@ qr_ = op(
 pinv_ = op(
     "pinv(A; atol, rtol, hermitian)",
     pinv_kernel,
+    kind="linalg",
+    cost=("length", 24),
     node="LinalgPinvBackward0",
     A=d("A out", lambda xp, g, out, A, atol, rtol, hermitian: pinv_grad(xp, g, A, out)),
 )
 lstsq_ = op(
     "lstsq(A, B; rcond, driver, vector)",
     lstsq_kernel,
+    kind="linalg",
+    cost=("length", 24),
     node="LinalgLstsqBackward0",
     outputs=4,
     differentiable=(0, 1),
@@ -239,7 +249,10 @@ lstsq_ = op(
     joint=d("A B out0 out1", lstsq_grad),
 )
 matrix_rank_ = op(
-    "matrix_rank(A; atol, rtol, hermitian)", lambda a, atol, rtol, hermitian: rank_kernel(a, atol, rtol, hermitian)
+    "matrix_rank(A; atol, rtol, hermitian)",
+    lambda a, atol, rtol, hermitian: rank_kernel(a, atol, rtol, hermitian),
+    kind="linalg",
+    cost=("length", 22),
 )
 
 

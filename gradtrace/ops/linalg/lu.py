@@ -179,6 +179,8 @@ def householder_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, tau: Any) -
 lu_factor_ex_ = op(
     "lu_factor_ex(A)",
     eliminate,
+    kind="linalg",
+    cost=("length", 1),
     node="LinalgLuFactorExBackward0",
     outputs=3,
     differentiable=(0,),
@@ -187,6 +189,8 @@ lu_factor_ex_ = op(
 lu_ = op(
     "lu(A)",
     lu_kernel,
+    kind="linalg",
+    cost=("length", 1),
     node="LinalgLuBackward0",
     outputs=3,
     differentiable=(1, 2),
@@ -196,6 +200,8 @@ lu_ = op(
 lu_unpack_ = op(
     "lu_unpack(LU, pivots; unpack_data, unpack_pivots)",
     lu_unpack_kernel,
+    kind="linalg",
+    cost=("length", 1),
     node="LuUnpackBackward0",
     outputs=3,
     differentiable=(1, 2),
@@ -205,6 +211,8 @@ lu_unpack_ = op(
 lu_solve_ = op(
     "lu_solve(LU, pivots, B; adjoint)",
     lu_solve_kernel,
+    kind="linalg",
+    cost=("length", 2),
     node="LinalgLuSolveBackward0",
     joint=d("LU pivots out", lu_solve_grad),
     no_gradient=("pivots",),
@@ -212,6 +220,8 @@ lu_solve_ = op(
 householder_ = op(
     "householder_product(input, tau)",
     householder_kernel,
+    kind="linalg",
+    cost=("length", 4),
     node="LinalgHouseholderProductBackward0",
     lacks=("bi", "orgqr_cpu"),
     joint=d("input tau", householder_grad),

@@ -214,6 +214,10 @@ def mm_mat2_steps(xp: Any, g: Any, self: Any, mat2: Any) -> Any:
 mm = op(
     "mm(self, mat2)",
     mm_kernel,
+    kind="contraction",
+    commutative=False,
+    sign="@",
+    zero="product",
     node="MmBackward0",
     self=d(
         "mat2 ~self",
@@ -229,6 +233,10 @@ mm = op(
 mv = op(
     "mv(self, vec)",
     mv_kernel,
+    kind="contraction",
+    commutative=False,
+    sign="@",
+    zero="product",
     node="MvBackward0",
     self=d("vec", lambda xp, g, out, self, vec: columns(xp, g, vec)),
     vec=d("self", lambda xp, g, out, self, vec: xp.mv(flipped(xp, self), g)),
@@ -236,6 +244,8 @@ mv = op(
 dot = op(
     "dot(self, tensor)",
     dot_kernel,
+    kind="contraction",
+    zero="product",
     node="DotBackward0",
     self=d("tensor", lambda xp, g, out, self, tensor: g * tensor),
     tensor=d("self", lambda xp, g, out, self, tensor: g * self),
@@ -243,6 +253,8 @@ dot = op(
 vdot = op(
     "vdot(self, other)",
     dot_kernel,
+    kind="contraction",
+    zero="product",
     node="VdotBackward0",
     self=d("other", lambda xp, g, out, self, other: g * other),
     other=d("self", lambda xp, g, out, self, other: g * self),
@@ -250,6 +262,10 @@ vdot = op(
 bmm = op(
     "bmm(self, mat2)",
     bmm_kernel,
+    kind="contraction",
+    commutative=False,
+    sign="@",
+    zero="product",
     node="BmmBackward0",
     self=d("mat2", lambda xp, g, out, self, mat2: xp.bmm(g, flipped(xp, mat2))),
     mat2=d("self", lambda xp, g, out, self, mat2: xp.bmm(flipped(xp, self), g)),
@@ -257,6 +273,8 @@ bmm = op(
 addmm = op(
     "addmm(self, mat1, mat2; beta, alpha)",
     addmm_kernel,
+    kind="contraction",
+    zero="product",
     node="AddmmBackward0",
     self=d("", lambda xp, g, out, self, mat1, mat2, beta, alpha: input_grad(xp, g, beta)),
     mat1=d(
@@ -273,6 +291,8 @@ addmm = op(
 addmv = op(
     "addmv(self, mat, vec; beta, alpha)",
     addmv_kernel,
+    kind="contraction",
+    zero="product",
     node="AddmvBackward0",
     self=d("", lambda xp, g, out, self, mat, vec, beta, alpha: input_grad(xp, g, beta)),
     mat=d("vec", lambda xp, g, out, self, mat, vec, beta, alpha: scaled(columns(xp, g, vec), alpha)),
@@ -281,6 +301,7 @@ addmv = op(
 addr = op(
     "addr(self, vec1, vec2; beta, alpha)",
     addr_kernel,
+    kind="contraction",
     node="AddrBackward0",
     self=d("", lambda xp, g, out, self, vec1, vec2, beta, alpha: input_grad(xp, g, beta)),
     vec1=d("vec2", lambda xp, g, out, self, vec1, vec2, beta, alpha: scaled(xp.mv(g, vec2), alpha)),
@@ -289,6 +310,7 @@ addr = op(
 addbmm = op(
     "addbmm(self, batch1, batch2; beta, alpha)",
     addbmm_kernel,
+    kind="contraction",
     node="AddbmmBackward0",
     self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: input_grad(xp, g, beta)),
     batch1=d(
@@ -307,6 +329,8 @@ addbmm = op(
 baddbmm = op(
     "baddbmm(self, batch1, batch2; beta, alpha)",
     lambda input, a, b, beta, alpha: scaled_sum(input, beta, bmm_kernel(a, b), alpha),
+    kind="contraction",
+    zero="product",
     node="BaddbmmBackward0",
     self=d("", lambda xp, g, out, self, batch1, batch2, beta, alpha: input_grad(xp, g, beta)),
     batch1=d(

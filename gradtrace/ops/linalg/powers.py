@@ -73,6 +73,8 @@ def exp_grad(xp: Any, g: Any, a: Any) -> Any:
 matrix_exp = op(
     "matrix_exp(self)",
     exp_kernel,
+    kind="linalg",
+    cost=("length", 60),
     node="LinalgMatrixExpBackward0",
     self=d("self", lambda xp, g, out, self: exp_grad(xp, g, self)),
 )

@@ -52,6 +52,7 @@ def addcmul_kernel(a: Any, b: Any, c: Any, value: Any) -> Any:
 cross = op(
     "cross(self, other; dim)",
     cross_kernel,
+    kind="contraction",
     node="LinalgCrossBackward0",
     promote="arith",
     lacks=("b", "cross"),
@@ -61,6 +62,8 @@ cross = op(
 cdist = op(
     "cdist(x1, x2; p)",
     cdist_kernel,
+    kind="contraction",
+    cost=("pairs", 3),
     node="CdistBackward0",
     promote="arith",
     x1=d(
@@ -79,10 +82,12 @@ not_differentiable(
     lambda xp, g, x1, x2, out, p, which: cdist_grad(xp, g, out, x1, x2, p, which),
     "CdistBackwardBackward0",
     "_cdist_backward",
+    kind="contraction",
 )
 lerp_scalar = op(
     "lerp_scalar(self, end; weight)",
     lerp_kernel,
+    kind="elementwise",
     node="LerpBackward0",
     self=d("", lambda xp, g, out, self, end, weight: g * (1 - weight)),
     end=d("", lambda xp, g, out, self, end, weight: g * weight),
@@ -90,6 +95,7 @@ lerp_scalar = op(
 lerp = op(
     "lerp(self, end, weight)",
     lerp_kernel,
+    kind="elementwise",
     node="LerpBackward1",
     self=d("weight", lambda xp, g, out, self, end, weight: g * (1 - weight)),
     end=d("weight", lambda xp, g, out, self, end, weight: g * weight),
@@ -98,6 +104,7 @@ lerp = op(
 addcmul = op(
     "addcmul(self, tensor1, tensor2; value)",
     addcmul_kernel,
+    kind="elementwise",
     node="AddcmulBackward0",
     promote="arith",
     lacks=("b", "addcmul_cpu_out"),
@@ -108,6 +115,7 @@ addcmul = op(
 addcdiv = op(
     "addcdiv(self, tensor1, tensor2; value)",
     lambda a, b, c, value: a + value * b / c,
+    kind="elementwise",
     node="AddcdivBackward0",
     promote="arith",
     self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),

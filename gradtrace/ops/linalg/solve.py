@@ -204,6 +204,10 @@ def solve_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, left: boo
 matmul = op(
     "matmul(self, other)",
     "matmul",
+    kind="contraction",
+    commutative=False,
+    sign="@",
+    zero="product",
     node="BmmBackward0",
     self=d("other", lambda xp, g, out, self, other: xp.matmul(g, transposed(xp, other))),
     other=d("self", lambda xp, g, out, self, other: xp.matmul(transposed(xp, self), g)),
@@ -211,6 +215,8 @@ matmul = op(
 inv_ex = op(
     "inv_ex(A)",
     inverse_kernel,
+    kind="linalg",
+    cost=("length", 2),
     node="LinalgInvExBackward0",
     outputs=2,
     differentiable=(0,),
@@ -219,6 +225,8 @@ inv_ex = op(
 solve_ex = op(
     "solve_ex(A, B; left, vector)",
     solve_kernel,
+    kind="linalg",
+    cost=("length", 2),
     node="LinalgSolveExBackward0",
     outputs=2,
     differentiable=(0,),
@@ -227,6 +235,8 @@ solve_ex = op(
 det = op(
     "det(A)",
     det_kernel,
+    kind="linalg",
+    cost=("length", 1),
     node="LinalgDetBackward0",
     A=d(
         "A out",
@@ -237,6 +247,8 @@ det = op(
 slogdet = op(
     "slogdet(A)",
     lambda a: tuple(np.linalg.slogdet(a)),
+    kind="linalg",
+    cost=("length", 1),
     node="LinalgSlogdetBackward0",
     outputs=2,
     A=d("A", lambda xp, g, out, A: xp.reshape(g[1], (*A.shape[:-2], 1, 1)) * transposed(xp, xp.inv_ex(A)[0])),

@@ -118,6 +118,8 @@ def old_triangular_kernel(b: Any, a: Any, upper: bool, transpose: bool, unit: bo
 solve_triangular_ = op(
     "solve_triangular(A, B; upper, left, unitriangular)",
     solve_triangular_kernel,
+    kind="linalg",
+    cost=("length", 1),
     node="LinalgSolveTriangularBackward0",
     lacks=("bi", "triangular_solve_cpu"),
     joint=d("A out", solve_triangular_grad),
@@ -125,6 +127,8 @@ solve_triangular_ = op(
 triangular_solve_ = op(
     "triangular_solve(self, A; upper, transpose, unitriangular)",
     old_triangular_kernel,
+    kind="linalg",
+    cost=("length", 1),
     outputs=2,
     missing="none",
     node="TriangularSolveBackward0",
@@ -134,6 +138,8 @@ triangular_solve_ = op(
 cholesky_ex_ = op(
     "cholesky_ex(A; upper)",
     cholesky_kernel,
+    kind="linalg",
+    cost=("length", 1),
     node="LinalgCholeskyExBackward0",
     outputs=2,
     differentiable=(0,),
@@ -142,12 +148,16 @@ cholesky_ex_ = op(
 old_cholesky_ = op(
     "cholesky(A; upper)",
     lambda a, upper: cholesky_kernel(a, upper)[0],
+    kind="linalg",
+    cost=("length", 1),
     node="CholeskyBackward0",
     A=d("out", lambda xp, g, out, A, upper: cholesky_grad(xp, g, out, upper)),
 )
 cholesky_inverse_ = op(
     "cholesky_inverse(self; upper)",
     cholesky_inverse_kernel,
+    kind="linalg",
+    cost=("length", 2),
     node="CholeskyInverseBackward0",
     lacks=("bi", "cholesky_inverse_out_cpu"),
     self=d("self out", lambda xp, g, out, self, upper: cholesky_inverse_grad(xp, g, out, self, upper)),
@@ -155,6 +165,8 @@ cholesky_inverse_ = op(
 cholesky_solve_ = op(
     "cholesky_solve(self, factor; upper)",
     cholesky_solve_kernel,
+    kind="linalg",
+    cost=("length", 2),
     node="CholeskySolveBackward0",
     lacks=("bi", "cholesky_solve_cpu"),
     joint=d("factor out", cholesky_solve_grad),

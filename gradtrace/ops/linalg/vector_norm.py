@@ -117,6 +117,8 @@ def dist_grad(xp: Any, g: Any, out: Any, self: Any, other: Any, p: float, sign: 
 vector_norm = op(
     "vector_norm(self; ord, dim, keepdim, dtype)",
     norm_kernel,
+    kind="reduction",
+    dims="dim",
     node="LinalgVectorNormBackward0",
     self=d(
         "self out",
@@ -126,6 +128,7 @@ vector_norm = op(
 dist = op(
     "dist(self, other; p)",
     lambda a, b, p: norm_kernel(a - b, p, None, False),
+    kind="reduction",
     node="DistBackward0",
     promote="arith",
     self=d("self other out", lambda xp, g, out, self, other, p: dist_grad(xp, g, out, self, other, p, 1)),
@@ -134,6 +137,7 @@ dist = op(
 renorm = op(
     "renorm(self; p, dim, maxnorm)",
     renorm_kernel,
+    kind="normalization",
     c_order=True,
     node="RenormBackward0",
     self=d("self", lambda xp, g, out, self, p, dim, maxnorm: renorm_grad(xp, g, self, p, dim, maxnorm)),

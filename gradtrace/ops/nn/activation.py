@@ -85,6 +85,8 @@ def back(name: str) -> Any:
 gelu_record = op(
     "gelu(self; approximate)",
     gelu_kernel,
+    kind="elementwise",
+    zero="saturated",
     scalar=gelu_of_float,
     node="GeluBackward0",
     lacks=("bi", "GeluKernelImpl"),
@@ -93,6 +95,7 @@ gelu_record = op(
 silu_record = op(
     "silu(self)",
     silu_kernel,
+    kind="elementwise",
     scalar=scalars.silu,
     node="SiluBackward0",
     lacks=("bi", "silu_cpu"),
@@ -101,6 +104,9 @@ silu_record = op(
 softplus_record = op(
     "softplus(self; beta, threshold)",
     softplus_kernel,
+    kind="elementwise",
+    zero="saturated",
+    symbolic=lambda s, a: s.log(1 + s.exp(a)),
     scalar=scalars.softplus,
     node="SoftplusBackward0",
     lacks=("bi", "softplus_cpu"),
@@ -109,6 +115,7 @@ softplus_record = op(
 mish_record = op(
     "mish(self)",
     lambda x: x * tanh(softplus_kernel(x, 1.0, 20.0)),
+    kind="elementwise",
     node="MishBackward0",
     lacks=("bi", "mish_cpu"),
     self=d(
@@ -120,6 +127,8 @@ mish_record = op(
 leaky_relu_record = op(
     "leaky_relu(self; slope)",
     lambda x, slope: select(x > 0, x, x * slope),
+    kind="elementwise",
+    zero="rectifier",
     scalar=scalars.leaky_relu,
     node="LeakyReluBackward0",
     inplace_node="LeakyReluBackward1",
@@ -129,6 +138,8 @@ leaky_relu_record = op(
 elu_record = op(
     "elu(self; alpha, scale, input_scale)",
     elu_kernel,
+    kind="elementwise",
+    zero="rectifier",
     scalar=scalars.elu,
     node="EluBackward0",
     inplace_node="EluBackward1",
@@ -138,6 +149,7 @@ elu_record = op(
 celu_record = op(
     "celu(self; alpha)",
     lambda x, alpha: elu_kernel(x, alpha, 1.0, 1 / alpha),
+    kind="elementwise",
     node="CeluBackward0",
     inplace_node="CeluBackward1",
     lacks=("bi", "elu_cpu"),
@@ -146,6 +158,8 @@ celu_record = op(
 hardtanh_record = op(
     "hardtanh(self; low, high)",
     lambda x, low, high: np.clip(x, low, high).astype(x.dtype),
+    kind="elementwise",
+    zero="clamp",
     node="HardtanhBackward0",
     inplace_node="HardtanhBackward1",
     lacks=("b", "Bool inputs not supported for hardtanh"),
@@ -154,6 +168,8 @@ hardtanh_record = op(
 hardswish_record = op(
     "hardswish(self)",
     lambda x: (x * np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
+    kind="elementwise",
+    zero="saturated",
     node="HardswishBackward0",
     lacks=("bi", "hardswish_cpu"),
     self=back("hardswish_backward"),
@@ -161,6 +177,8 @@ hardswish_record = op(
 hardsigmoid_record = op(
     "hardsigmoid(self)",
     lambda x: (np.clip(x + 3, 0, 6) / 6).astype(x.dtype),
+    kind="elementwise",
+    zero="clamp",
     node="HardsigmoidBackward0",
     lacks=("bi", "hardsigmoid_cpu"),
     self=back("hardsigmoid_backward"),
@@ -168,6 +186,7 @@ hardsigmoid_record = op(
 logsigmoid_record = op(
     "log_sigmoid(self)",
     lambda x: np.minimum(x, 0) - log1p(exponential(-np.abs(x))),
+    kind="elementwise",
     scalar=scalars.log_sigmoid,
     node="LogSigmoidBackward0",
     lacks=("bi", "log_sigmoid_cpu"),
@@ -176,6 +195,7 @@ logsigmoid_record = op(
 prelu_record = op(
     "prelu(self, weight)",
     lambda x, w: select(x > 0, x, x * w),
+    kind="elementwise",
     node="PreluKernelBackward0",
     lacks=("bi", "prelu_cpu"),
     promote="arith",
@@ -185,6 +205,8 @@ prelu_record = op(
 threshold_record = op(
     "threshold(self; threshold, value)",
     lambda x, threshold, value: np.where(x <= threshold, np.asarray(value, x.dtype), x),
+    kind="elementwise",
+    zero="rectifier",
     node="ThresholdBackward0",
     inplace_node="ThresholdBackward1",
     self=d("self", lambda xp, g, out, self, threshold, value: xp.threshold_backward(g, self, threshold)),
@@ -192,6 +214,8 @@ threshold_record = op(
 softshrink_record = op(
     "softshrink(self; lambd)",
     softshrink_kernel,
+    kind="elementwise",
+    zero="rectifier",
     node="SoftshrinkBackward0",
     lacks=("bi", "softshrink_check"),
     self=back("softshrink_backward"),
@@ -199,11 +223,21 @@ softshrink_record = op(
 hardshrink_record = op(
     "hardshrink(self; lambd)",
     lambda x, lambd: np.where((x >= -lambd) & (x <= lambd), np.zeros_like(x), x),
+    kind="elementwise",
+    zero="rectifier",
     node="HardshrinkBackward0",
     lacks=("bi", "hardshrink_cpu"),
     self=back("hardshrink_backward"),
 )
-glu_record = op("glu(self; dim)", glu_kernel, node="GluBackward0", lacks=("bi", "glu_cpu"), self=back("glu_backward"))
+glu_record = op(
+    "glu(self; dim)",
+    glu_kernel,
+    kind="structural",
+    dims="dim",
+    node="GluBackward0",
+    lacks=("bi", "glu_cpu"),
+    self=back("glu_backward"),
+)
 
 
 # ---- public names
@@ -390,6 +424,7 @@ def rrelu(
 rrelu_record = op(
     "rrelu(self; slopes)",
     lambda x, slopes: x * slopes,
+    kind="elementwise",
     node="RreluWithNoiseBackward0",
     inplace_node="RreluWithNoiseBackward1",
     self=d("self", lambda xp, g, out, self, slopes: xp.rrelu_backward(g, self, slopes)),
@@ -397,6 +432,7 @@ rrelu_record = op(
 rrelu_middle = op(
     "rrelu_middle(self; slope)",
     lambda x, slope: select(x > 0, x, x * slope),
+    kind="elementwise",
     node="RreluWithNoiseBackward0",
     inplace_node="RreluWithNoiseBackward1",
     lacks=("bi", "leaky_relu_cpu"),
@@ -405,6 +441,7 @@ rrelu_middle = op(
 times_array = op(
     "times_array(self; array)",
     lambda x, array: x * array,
+    kind="elementwise",
     node="MulBackward0",
     self=d("", lambda xp, g, out, self, array: xp.times_array(g, array)),
 )

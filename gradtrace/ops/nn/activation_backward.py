@@ -42,6 +42,7 @@ def masked(name: str, numbers: str, kernel: Callable[..., Any], node: str, scala
     op(
         f"{again}(g, self; {numbers})",
         lambda g, x, *more: kernel(g, x, *more).astype(g.dtype),
+        kind="elementwise",
         scalar=scalar,
         node=node,
         self=d("", zeros),
@@ -79,6 +80,7 @@ masked(
 hardsigmoid = op(
     "hardsigmoid_backward(g, self)",
     lambda g, x: np.where((x > -3) & (x < 3), g * SIXTH, 0).astype(g.dtype),
+    kind="elementwise",
     undefined=True,
 )
 
@@ -127,6 +129,7 @@ def log_sigmoid_curve(xp: Any, g: Any, x: Any) -> Any:
 op(
     "elu_backward(g, self; alpha, scale, input_scale)",
     lambda g, x, a, s, i: either(x <= 0, g * i * (a * s) * exponential(np.minimum(x, 0) * i), g * s).astype(g.dtype),
+    kind="elementwise",
     scalar=scalars.elu_backward,
     node="EluBackwardBackward0",
     g=d("self", lambda xp, gg, out, g, self, *more: xp.elu_backward(gg, self, *more)),
@@ -138,6 +141,7 @@ op(
 op(
     "hardswish_backward(g, self)",
     hardswish_grad,
+    kind="elementwise",
     node="HardswishBackwardBackward0",
     g=d("self", lambda xp, gg, out, g, self: xp.hardswish_backward(gg, self)),
     self=d("g self", lambda xp, gg, out, g, self: select(xp, xp.logical_and(self > -3, self < 3), gg * g / 3, gg)),
@@ -145,6 +149,7 @@ op(
 op(
     "softplus_backward(g, self; beta, threshold)",
     softplus_grad,
+    kind="elementwise",
     node="SoftplusBackwardBackward0",
     scalar=lambda g, x, beta, threshold: g if x * beta > threshold else g * scalars.sigmoid(x * beta),
     g=d("self", lambda xp, gg, out, g, self, *more: xp.softplus_backward(gg, self, *more)),
@@ -153,6 +158,7 @@ op(
 op(
     "log_sigmoid_backward(g, self)",
     log_sigmoid_grad,
+    kind="elementwise",
     node="LogSigmoidBackwardBackward0",
     scalar=lambda g, x: g * scalars.sigmoid(-x),
     g=d("self", lambda xp, gg, out, g, self: xp.log_sigmoid_backward(gg, self)),
@@ -162,6 +168,7 @@ fused(
     "gelu_backward(g, self; approximate)",
     gelu_grad,
     "GeluBackwardBackward0",
+    kind="elementwise",
     scalar=lambda g, x, approximate: gelu_grad(SCALAR, g, x, approximate),
 )
 
@@ -184,13 +191,14 @@ def prelu_weight_grad(xp: Any, g: Any, x: Any, weight: Any) -> Any:
     return xp.where(x > 0, xp.zeros_like(g), g * x)
 
 
-fused("glu_backward(g, self; dim)", glu_grad, "GluBackwardBackward0")
+fused("glu_backward(g, self; dim)", glu_grad, "GluBackwardBackward0", kind="structural")
 # PyTorch's has two results.
-fused("prelu_input_backward(g, self, weight)", prelu_input_grad, "PreluKernelBackwardBackward0")
-fused("prelu_weight_backward(g, self, weight)", prelu_weight_grad, "PreluKernelBackwardBackward0")
+fused("prelu_input_backward(g, self, weight)", prelu_input_grad, "PreluKernelBackwardBackward0", kind="elementwise")
+fused("prelu_weight_backward(g, self, weight)", prelu_weight_grad, "PreluKernelBackwardBackward0", kind="elementwise")
 op(
     "rrelu_backward(g, self; slopes)",
     lambda g, x, slopes: g * slopes,
+    kind="elementwise",
     node="RreluWithNoiseBackwardBackward0",
     g=d("self", lambda xp, gg, out, g, self, slopes: xp.rrelu_backward(gg, self, slopes)),
     self=d("", zeros),

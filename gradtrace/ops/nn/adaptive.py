@@ -67,6 +67,7 @@ def average_record(n: int) -> Op:
     op(
         f"{name}_back(g, self)",
         lambda g, x: average_back(g, x.shape[-n:]),
+        kind="window",
         node=node + "Backward0",
         g=d("~g", lambda xp, gg, out, g, self: getattr(xp, name)(gg, tuple(g.shape[-n:]))),
         self=d("self", flat),
@@ -74,6 +75,7 @@ def average_record(n: int) -> Op:
     return op(
         f"{name}(self; sizes)",
         average_kernel,
+        kind="window",
         node=node + "0",
         self=d("self", lambda xp, g, out, self, sizes: getattr(xp, name + "_back")(g, self)),
     )

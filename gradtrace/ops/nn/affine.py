@@ -26,6 +26,7 @@ affine_grid_ = op(
     lambda theta, sizes, corners: np.matmul(base(sizes, corners, theta.dtype), theta.swapaxes(1, 2)).reshape(
         len(theta), *sizes, len(sizes)
     ),
+    kind="contraction",
     node="AffineGridGeneratorBackward0",
     theta=d("", lambda xp, g, out, theta, sizes, corners: xp.affine_grid_back(g, sizes, corners)),
 )
@@ -34,6 +35,7 @@ affine_grid_back = op(
     lambda g, sizes, corners: np.matmul(
         g.reshape(len(g), -1, len(sizes)).swapaxes(1, 2), base(sizes, corners, g.dtype)
     ),
+    kind="contraction",
     node="BmmBackward0",
     g=d("", lambda xp, gg, out, g, sizes, corners: xp.affine_grid(gg, sizes, corners)),
 )

@@ -28,6 +28,8 @@ def safe_softmax_kernel(a: Any, dim: int) -> Any:
 safe_softmax = op(
     "safe_softmax(self; dim)",
     safe_softmax_kernel,
+    kind="normalization",
+    dims="dim",
     node="SafeSoftmaxBackward0",
     self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, (dim,))),
 )
@@ -74,6 +76,7 @@ def attention_traced(xp: Any, wanted: Any, g: Any, out: Any, q: Any, k: Any, v: 
 fused = op(
     "scaled_dot_product_attention(query, key, value; mask, scale)",
     attention_kernel,
+    kind="contraction",
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     joint=d("query key value out", attention_grad, attention_traced),
 )
@@ -81,6 +84,7 @@ fused = op(
 op(
     "_scaled_dot_product_flash_attention_for_cpu_backward(g, query, key, value, out; mask, scale)",
     lambda g, q, k, v, out, *rest: tuple(attention_grad(ARRAY, (True,) * 3, g, None, q, k, v, *rest)),
+    kind="contraction",
     outputs=3,
     undefined=True,
 )

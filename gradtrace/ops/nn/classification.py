@@ -85,6 +85,7 @@ def _nll(name: str, node: str) -> Any:
     op(
         f"{again}(g, self; target, weight, reduction, ignore)",
         nll_grad,
+        kind="loss",
         node=f"{node[:-1]}Backward0",
         g=d("~self", lambda xp, gg, out, g, self, *rest: nll_again(xp, gg, self, *rest)),
         self=d("", zeros),
@@ -92,6 +93,7 @@ def _nll(name: str, node: str) -> Any:
     return op(
         f"{name}(self; target, weight, reduction, ignore)",
         nll_kernel,
+        kind="loss",
         node=node,
         self=d("self", lambda xp, g, out, self, *rest: getattr(xp, again)(g, self, *rest)),
     )

@@ -83,6 +83,8 @@ def bias_grad(xp: Any, g: Any) -> Any:
 convolution = op(
     "convolution(input, weight, bias; stride, padding, dilation, transposed, output_padding, groups)",
     convolve,
+    kind="contraction",
+    zero="product",
     node="ConvolutionBackward0",
     input=d(
         "~input weight",
@@ -102,6 +104,7 @@ AGAIN = "ConvolutionBackwardBackward0"
 slide_ = op(
     "slide(input, weight; sizes, stride, padding, dilation, groups)",
     slide,
+    kind="contraction",
     node=AGAIN,
     input=d(
         "~input weight",
@@ -114,6 +117,7 @@ slide_ = op(
 spread_back_ = op(
     "spread_back(output, weight; sizes, stride, padding, dilation, groups)",
     spread_back,
+    kind="contraction",
     node=AGAIN,
     output=d(
         "~output weight", lambda xp, g, out, output, weight, sizes, *rest: xp.slide(g, weight, spatial(output), *rest)
@@ -125,6 +129,7 @@ spread_back_ = op(
 weigh_ = op(
     "weigh(output, input; kernel, stride, padding, dilation, groups)",
     weigh,
+    kind="contraction",
     node=AGAIN,
     output=d(
         "~output input", lambda xp, g, out, output, input, kernel, *rest: xp.slide(input, g, spatial(output), *rest)

@@ -83,10 +83,13 @@ def slopes(g: Any, log_probs: Any, labels: Rows, lengths: tuple[int, ...], blank
     return out
 
 
-ctc_backward = op("_ctc_loss_backward(g, log_probs; labels, lengths, blank, zero_infinity)", slopes, undefined=True)
+ctc_backward = op(
+    "_ctc_loss_backward(g, log_probs; labels, lengths, blank, zero_infinity)", slopes, kind="loss", undefined=True
+)
 ctc = op(
     "_ctc_loss(log_probs; labels, lengths, blank, zero_infinity)",
     lambda x, labels, lengths, blank, zero_infinity: negative_logs(x, labels, lengths, blank),
+    kind="loss",
     node="CtcLossBackward0",
     lacks=("bi", "ctc_loss_cpu"),
     log_probs=d("log_probs", lambda xp, g, out, log_probs, *how: xp._ctc_loss_backward(g, log_probs, *how)),

@@ -19,6 +19,8 @@ from gradtrace.ops.shape.expansion import broadcast_tensors
 norm_of = op(
     "norm_of(self; p, dims, keepdim)",
     norm_kernel,
+    kind="reduction",
+    dims="dims",
     node="NormBackward1",
     promote="float",
     self=d("self out", lambda xp, g, out, self, p, dims, keepdim: norm_grad(xp, g, self, out, p, dims, keepdim)),
@@ -26,6 +28,8 @@ norm_of = op(
 trilinear = op(
     "trilinear(a, weight, b)",
     lambda a, w, b: np.einsum("ni,oij,nj->no", a, w, b, optimize=True),
+    kind="contraction",
+    zero="product",
     node="TrilinearBackward0",
     a=d("weight b", lambda xp, g, out, a, weight, b: xp.bilinear_rows(g, weight, b)),
     weight=d("a b", lambda xp, g, out, a, weight, b: xp.outer_sum(g, a, b)),
@@ -35,6 +39,7 @@ trilinear = op(
 bilinear_rows = op(
     "bilinear_rows(g, weight, b)",
     lambda g, w, b: np.einsum("no,oij,nj->ni", g, w, b, optimize=True),
+    kind="contraction",
     node="TrilinearBackward0",
     g=d("weight b", lambda xp, h, out, g, weight, b: xp.trilinear(h, weight, b)),
     weight=d("g b", lambda xp, h, out, g, weight, b: xp.outer_sum(g, h, b)),
@@ -43,6 +48,7 @@ bilinear_rows = op(
 outer_sum = op(
     "outer_sum(g, a, b)",
     lambda g, a, b: np.einsum("no,ni,nj->oij", g, a, b, optimize=True),
+    kind="contraction",
     node="TrilinearBackward0",
     g=d("a b", lambda xp, h, out, g, a, b: xp.trilinear(a, h, b)),
     a=d("g b", lambda xp, h, out, g, a, b: xp.bilinear_rows(g, h, b)),
@@ -105,11 +111,17 @@ def pdist_grad(xp: Any, g: Any, x: Any, out: Any, p: float, first: Any, second: 
 pdist_record = op(
     "pdist(self; p, first, second)",
     lambda x, p, i, j: norm_kernel(x[i] - x[j], p, (1,), False),
+    kind="contraction",
+    cost=("pairs", 3),
     node="PdistBackward0",
     self=d("self out", lambda xp, g, out, self, p, first, second: xp.pdist_backward(g, self, out, p, first, second)),
 )
 not_differentiable(
-    "pdist_backward(g, self, pdist; p, first, second)", pdist_grad, "PdistBackwardBackward0", "_pdist_backward"
+    "pdist_backward(g, self, pdist; p, first, second)",
+    pdist_grad,
+    "PdistBackwardBackward0",
+    "_pdist_backward",
+    kind="contraction",
 )
 
 

@@ -35,12 +35,15 @@ def embedding_grad(xp: Any, g: Any, weight: Any, indices: Any, padding: int, by_
 embedding_record = op(
     "embedding(weight; indices, padding, by_frequency)",
     lambda w, indices, *_: w[indices],
+    kind="gather",
+    zero="padding",
     node="EmbeddingBackward0",
     weight=d("~weight indices", lambda xp, g, out, weight, *rest: embedding_grad(xp, g, weight, *rest)),
 )
 scatter_rows_record = op(
     "scatter_rows(g; shape, indices)",
     scatter_rows,
+    kind="gather",
     node="EmbeddingDenseBackwardBackward0",
     g=d("", lambda xp, gg, out, g, shape, indices: xp.index(gg, (indices,))),
 )

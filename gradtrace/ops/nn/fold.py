@@ -33,12 +33,14 @@ def image_kernel(columns: Any, sizes: Ints, kernel: Ints, dilation: Ints, paddin
 im2col = op(
     "im2col(self; kernel, dilation, padding, stride)",
     columns_kernel,
+    kind="window",
     node="Im2ColBackward0",
     self=d("~self", lambda xp, g, out, self, *window: xp.col2im(g, tuple(self.shape[-2:]), *window)),
 )
 col2im = op(
     "col2im(self; sizes, kernel, dilation, padding, stride)",
     image_kernel,
+    kind="window",
     node="Col2ImBackward0",
     self=d("", lambda xp, g, out, self, sizes, *window: xp.im2col(g, *window)),
 )

@@ -158,12 +158,14 @@ def pick_back(g: Any, index: Any, size: int) -> Any:
 op(
     "grid_pick(self; index)",
     pick,
+    kind="gather",
     node="GatherBackward0",
     self=d("~self", lambda xp, g, out, self, index: xp.grid_pick_back(g, index, self.shape[2])),
 )
 op(
     "grid_pick_back(g; index, size)",
     pick_back,
+    kind="gather",
     node="ScatterAddBackward0",
     g=d("", lambda xp, gg, out, g, index, size: xp.grid_pick(gg, index)),
 )
@@ -215,6 +217,7 @@ def sample_record(n: int) -> Op:
     return op(
         f"grid_sampler_{n}d(input, grid; mode, padding, corners)",
         sample_kernel,
+        kind="window",
         node=f"GridSampler{n}DBackward0",
         joint=d("input grid", sample_grads),
     )

@@ -129,6 +129,7 @@ def normal_record(name: str, node: str, needs: str, traced: Any = None, exact: A
     return op(
         f"{name}(input, weight, bias; seen, over, others, eps)",
         normal_kernel,
+        kind="normalization",
         node=node,
         outputs=3,
         differentiable=(0,),
@@ -155,6 +156,7 @@ batch_backward = fused(
     "native_batch_norm_backward(g, input, weight, mean, inverse; wanted, seen, over, others, eps)",
     lambda xp, g, input, weight, _, __, wanted, *rest: normal_grads(xp, wanted, g, input, weight, None, *rest),
     "NativeBatchNormBackwardBackward0",
+    kind="normalization",
     outputs=3,
 )
 fixed_backward = fused(
@@ -163,12 +165,14 @@ fixed_backward = fused(
         xp, wanted, g, input, weight, mean, var, eps
     ),
     "NativeBatchNormBackwardBackward0",
+    kind="normalization",
     outputs=3,
 )
 layer_backward = fused(
     "native_layer_norm_backward(g, input, mean, inverse, weight, bias; wanted, seen, over, others, eps)",
     lambda xp, g, input, _, __, weight, bias, wanted, *rest: normal_grads(xp, wanted, g, input, weight, None, *rest),
     "NativeLayerNormBackwardBackward0",
+    kind="normalization",
     outputs=3,
 )
 batch_normal = normal_record(
@@ -198,6 +202,7 @@ group_normal = normal_record(
 batch_fixed = op(
     "batch_norm_fixed(input, weight, bias, mean, var; eps)",
     fixed_kernel,
+    kind="normalization",
     node="NativeBatchNormBackward0",
     no_gradient=("mean", "var"),
     joint=d(

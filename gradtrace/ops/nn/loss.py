@@ -76,12 +76,13 @@ def loss_op(
     traced: dict[str, Any] = {}
     if again is not None:
         first = next(iter(made))
-        backward_record = fused(f"{name}_backward(g, {operands}; weight, reduction)", made[first], again)
+        backward_record = fused(f"{name}_backward(g, {operands}; weight, reduction)", made[first], again, kind="loss")
         traced[first] = lambda xp, g, out, *args: backward_record(g, *args)
     derivatives = {argument: d(needs, without_result(rule), traced.get(argument)) for argument, rule in made.items()}
     return op(
         f"{name}({operands}; weight, reduction)",
         kernel,
+        kind="loss",
         node=node,
         promote="arith",
         lacks=("bi", kernel_name),
@@ -110,10 +111,11 @@ def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], 
         norm = 1 / max(math.prod(a.shape), 1) if reduction == "mean" else 1
         return slope(xp, a - b, bound) * norm * g
 
-    again = fused(f"{name}_backward(g, self, target; bound, reduction)", rule, f"{node[:-1]}Backward0")
+    again = fused(f"{name}_backward(g, self, target; bound, reduction)", rule, f"{node[:-1]}Backward0", kind="loss")
     return op(
         f"{name}(self, target; bound, reduction)",
         lambda a, b, bound, reduction: reduce_array(kernel(np.abs(a - b), bound).astype(a.dtype), None, reduction),
+        kind="loss",
         node=node,
         promote="arith",
         lacks=("bi", kernel_name),
@@ -134,6 +136,7 @@ mse = bounded("mse_loss", "MseLossBackward0", "mse_cpu", lambda z, _: z * z, lam
 soft_margin = op(
     "soft_margin_loss(self, target; reduction)",
     lambda a, y, reduction: reduce_array(np.log(1 + np.exp(-y * a)), None, reduction),
+    kind="loss",
     node="SoftMarginLossBackward0",
     promote="arith",
     lacks=("bi", "log_vml_cpu"),
@@ -148,6 +151,7 @@ fused(
     "soft_margin_loss_backward(g, self, target; n)",
     soft_margin_slope,
     "SoftMarginLossBackwardBackward0",
+    kind="loss",
     no_gradient=("target",),
 )
 smooth_l1 = bounded(

@@ -113,6 +113,7 @@ multi_margin = op(
     lambda x, target, p, margin, weight, reduction: reduce_array(
         multi_margin_parts(x, target, p, margin, weight)[0], None, reduction
     ),
+    kind="loss",
     node="MultiMarginLossBackward0",
     lacks=("bi", "multi_margin_loss_cpu_kernel"),
     self=d("self", lambda xp, g, out, self, *rest: xp.multi_margin_loss_backward(g, self, *rest)),
@@ -122,11 +123,13 @@ op(
     lambda g, x, target, p, margin, weight, reduction: rows_grad(
         g, multi_margin_parts(x, target, p, margin, weight)[1], reduction
     ),
+    kind="loss",
     undefined=True,
 )
 multilabel_margin = op(
     "multilabel_margin_loss(self; target, reduction)",
     lambda x, target, reduction: reduce_array(multilabel_parts(x, target)[0], None, reduction),
+    kind="loss",
     node="MultilabelMarginLossBackward0",
     self=d(
         "self",
@@ -136,6 +139,7 @@ multilabel_margin = op(
 op(
     "multilabel_margin_loss_backward(g, self; target, reduction)",
     lambda g, x, target, reduction: rows_grad(g, multilabel_parts(x, target)[1], reduction),
+    kind="loss",
     undefined=True,
 )
 

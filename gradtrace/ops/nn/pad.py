@@ -76,6 +76,7 @@ def repeating_back(kind: str) -> Any:
 constant_pad = op(
     "constant_pad(self; pads, value)",
     constant_kernel,
+    kind="structural",
     node="ConstantPadNdBackward0",
     self=d("", lambda xp, g, out, self, pads, value: xp.constant_pad(g, tuple(-p for p in pads), 0)),
 )
@@ -87,6 +88,7 @@ def _repeating(kind: str, name: str, n: int) -> Any:
     op(
         f"{back}(g, self; pads)",
         repeating_back(kind),
+        kind="structural",
         node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, pads: getattr(xp, record)(gg, pads)),
         self=d("self", lambda xp, gg, out, g, self, pads: xp.zeros_like(self)),
@@ -94,6 +96,7 @@ def _repeating(kind: str, name: str, n: int) -> Any:
     return op(
         f"{record}(self; pads)",
         repeating_kernel(kind),
+        kind="structural",
         node=node + "0",
         self=d("self", lambda xp, g, out, self, pads: getattr(xp, back)(g, self, pads)),
     )

@@ -120,12 +120,14 @@ def average_back(
 planes_take_ = op(
     "planes_take(self; index, n)",
     planes_take,
+    kind="gather",
     node="GatherBackward0",
     self=d("~self", lambda xp, g, out, self, index, n: xp.planes_put(g, index, tuple(self.shape[-n:]))),
 )
 planes_put_ = op(
     "planes_put(g; index, sizes)",
     planes_put,
+    kind="gather",
     node="ScatterAddBackward0",
     g=d("", lambda xp, gg, out, g, index, sizes: xp.planes_take(gg, index, len(sizes))),
 )
@@ -142,6 +144,7 @@ def index_record(signature: str, kernel: Any, node: str, n: int) -> Op:
     op(
         f"{back}(g, self; index, sizes)",
         lambda g, _, *places: planes_put(g, *places),
+        kind="window",
         node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, index, sizes: xp.planes_take(gg, index, n)),
         self=d("self", flat),
@@ -149,6 +152,8 @@ def index_record(signature: str, kernel: Any, node: str, n: int) -> Op:
     return op(
         signature,
         kernel,
+        kind="window",
+        zero="choice",
         node=node + "0",
         outputs=2,
         differentiable=(0,),
@@ -161,6 +166,7 @@ def average_record(n: int) -> Op:
     op(
         f"{name}_back(g, self; sizes, kernel, stride, padding, ceil_mode, include_pad, divisor)",
         lambda g, _, *rest: average_back(g, *rest),
+        kind="window",
         node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, sizes, *rest: getattr(xp, name)(gg, *rest)),
         self=d("self", flat),
@@ -168,6 +174,7 @@ def average_record(n: int) -> Op:
     return op(
         f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)",
         average_kernel,
+        kind="window",
         node=node + "0",
         self=d(
             "self", lambda xp, g, out, self, *rest: getattr(xp, name + "_back")(g, self, tuple(self.shape[-n:]), *rest)

@@ -76,12 +76,14 @@ def resample_record(kind: str, n: int, shown: str) -> Op:
     op(
         f"{name}_back(g; sizes, corners, scales)",
         resample_back(kind),
+        kind="window",
         node=node + "Backward0",
         g=d("~g", lambda xp, gg, out, g, sizes, *rest: getattr(xp, name)(gg, tuple(g.shape[-n:]), *rest)),
     )
     return op(
         f"{name}(self; sizes, corners, scales)",
         resample_kernel(kind),
+        kind="window",
         node=node + "0",
         self=d(
             "~self",

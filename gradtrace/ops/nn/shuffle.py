@@ -35,12 +35,14 @@ def between_groups(a: Any, groups: int) -> Any:
 pixel_shuffle_ = op(
     "pixel_shuffle(self; factor)",
     to_pixels,
+    kind="structural",
     node="PixelShuffleBackward0",
     self=d("", lambda xp, g, out, self, factor: xp.pixel_unshuffle(g, factor)),
 )
 pixel_unshuffle_ = op(
     "pixel_unshuffle(self; factor)",
     to_channels,
+    kind="structural",
     node="PixelUnshuffleBackward0",
     self=d("", lambda xp, g, out, self, factor: xp.pixel_shuffle(g, factor)),
 )
@@ -49,10 +51,11 @@ pixel_unshuffle_ = op(
 channel_shuffle_ = op(
     "channel_shuffle(self; groups)",
     between_groups,
+    kind="structural",
     node="ChannelShuffleBackward0",
     self=d("~self", lambda xp, g, out, self, groups: xp.channel_shuffle(g, self.shape[1] // groups)),
 )
-native_channel_shuffle_ = op("native_channel_shuffle(self; groups)", between_groups, undefined=True)
+native_channel_shuffle_ = op("native_channel_shuffle(self; groups)", between_groups, kind="structural", undefined=True)
 
 
 def check_factor(name: str, which: str, input: Tensor, factor: int) -> None:

@@ -54,6 +54,8 @@ def log_softmax_grad(g: Any, result: Any, dims: Any) -> Any:
 logsumexp = op(
     "logsumexp(self; dim, keepdim)",
     log_sum_exp,
+    kind="reduction",
+    dims="dim",
     node="LogsumexpBackward0",
     promote="float",
     self=d(
@@ -66,6 +68,9 @@ logsumexp = op(
 softmax = op(
     "softmax(self; dim)",
     softmax_kernel,
+    kind="normalization",
+    dims="dim",
+    zero="saturated",
     c_order=True,
     node="SoftmaxBackward0",
     self=d("out", lambda xp, g, out, self, dim: xp.softmax_backward(g, out, dim)),
@@ -73,6 +78,7 @@ softmax = op(
 softmax_backward = op(
     "softmax_backward(g, result; dim)",
     softmax_grad,
+    kind="normalization",
     node="SoftmaxBackwardDataBackward0",
     g=d("result", lambda xp, gg, out, g, result, dim: xp.softmax_backward(gg, result, dim)),
     result=d(
@@ -85,6 +91,9 @@ softmax_backward = op(
 log_softmax = op(
     "log_softmax(self; dim)",
     log_softmax_kernel,
+    kind="normalization",
+    dims="dim",
+    zero="saturated",
     c_order=True,
     node="LogSoftmaxBackward0",
     self=d("out", lambda xp, g, out, self, dim: xp.log_softmax_backward(g, out, dim)),
@@ -92,6 +101,7 @@ log_softmax = op(
 log_softmax_backward = op(
     "log_softmax_backward(g, result; dim)",
     log_softmax_grad,
+    kind="normalization",
     node="LogSoftmaxBackwardDataBackward0",
     g=d("result", lambda xp, gg, out, g, result, dim: gg - xp.sum_dim(gg * xp.exp(result), dim, True)),
     result=d("g result", lambda xp, gg, out, g, result, dim: -xp.sum_dim(g, dim, True) * xp.exp(result) * gg),

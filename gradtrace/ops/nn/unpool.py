@@ -29,6 +29,7 @@ def unpool_record(n: int) -> Op:
     return op(
         f"max_unpool{n}d(self; index, sizes)",
         place_kernel,
+        kind="gather",
         node=f"MaxUnpool{n}DBackward0",
         lacks=("bi", f"max_unpool{n}d"),
         self=d("", lambda xp, g, out, self, index, sizes: xp.planes_take(g, index, n)),

@@ -60,6 +60,11 @@ ARITH: Any = {"promote": "arith"}
 add = op(
     "add(self, other)",
     "add",
+    kind="elementwise",
+    commutative=True,
+    sign="+",
+    aten="add_.Tensor",
+    symbolic=lambda s, a, b, alpha=1: a + alpha * b,
     scalar=py.add,
     node="AddBackward0",
     number="add_number",
@@ -70,6 +75,8 @@ add = op(
 add_scaled = op(
     "add_scaled(self, other; alpha)",
     lambda a, b, alpha: plus_scaled(a, b, alpha),
+    kind="elementwise",
+    aten="add_.Tensor",
     scalar=lambda a, b, alpha: a + b * alpha,
     node="AddBackward0",
     **ARITH,
@@ -79,6 +86,11 @@ add_scaled = op(
 sub = op(
     "sub(self, other)",
     "subtract",
+    kind="elementwise",
+    commutative=False,
+    sign="-",
+    aten="sub_.Tensor",
+    symbolic=lambda s, a, b, alpha=1: a - alpha * b,
     lacks=refuse_bools,
     scalar=py.sub,
     node="SubBackward0",
@@ -90,6 +102,8 @@ sub = op(
 sub_scaled = op(
     "sub_scaled(self, other; alpha)",
     lambda a, b, alpha: minus_scaled(a, b, alpha),
+    kind="elementwise",
+    aten="sub_.Tensor",
     lacks=refuse_bools,
     scalar=lambda a, b, alpha: a - b * alpha,
     node="SubBackward0",
@@ -100,6 +114,9 @@ sub_scaled = op(
 rsub_scalar = op(
     "rsub_scalar(self, other)",
     reversed_subtract,
+    kind="elementwise",
+    public="sub",
+    reversed_operands=True,
     scalar=lambda a, b: b - a,
     node="RsubBackward1",
     **ARITH,
@@ -109,6 +126,7 @@ rsub_scalar = op(
 rsub_tensor = op(
     "rsub(self, other; alpha)",
     lambda a, b, alpha: np.subtract(b, scaled(a, alpha)),
+    kind="elementwise",
     node="RsubBackward0",
     lacks=refuse_bools,
     **ARITH,
@@ -119,6 +137,12 @@ rsub_tensor = op(
 mul = op(
     "mul(self, other)",
     "multiply",
+    kind="elementwise",
+    commutative=True,
+    sign="*",
+    zero="mask",
+    aten="mul_.Tensor",
+    symbolic=lambda s, a, b: a * b,
     scalar=py.mul,
     node="MulBackward0",
     number="mul_number",
@@ -129,6 +153,11 @@ mul = op(
 div = op(
     "div(self, other)",
     "true_divide",
+    kind="elementwise",
+    commutative=False,
+    sign="/",
+    aten="div_.Tensor",
+    symbolic=lambda s, a, b: a / b,
     scalar=py.truediv,
     node="DivBackward0",
     number="div_number",
@@ -151,6 +180,9 @@ def number_minus(number: float, x: Tensor) -> Tensor:
 div_mode = op(
     "div_mode(self, other; mode)",
     rounded_division,
+    kind="elementwise",
+    public="div",
+    aten="div_.Tensor_mode",
     scalar=scalars.div_mode,
     node="DivBackward2",
     **ARITH,
@@ -162,19 +194,39 @@ div_mode = op(
 div_none = op(
     "div_none(self, other)",
     "true_divide",
+    kind="elementwise",
     scalar=py.truediv,
     node="DivBackward2",
     promote="float",
     self=d("other", lambda xp, g, out, self, other: g / other),
     other=d("self other", lambda xp, g, out, self, other: -g * ((self / other) / other)),
 )
-floor_divide = op("floor_divide(self, other)", floor_division, undefined=True, lacks=("b", "div_floor_cpu"), **ARITH)
+floor_divide = op(
+    "floor_divide(self, other)",
+    floor_division,
+    kind="elementwise",
+    commutative=False,
+    sign="//",
+    zero="flat",
+    undefined=True,
+    lacks=("b", "div_floor_cpu"),
+    **ARITH,
+)
 neg = op(
-    "neg(self)", negate, scalar=py.neg, node="NegBackward0", promote="arith", self=d("", lambda xp, g, out, self: -g)
+    "neg(self)",
+    negate,
+    kind="elementwise",
+    symbolic=lambda s, a: -a,
+    scalar=py.neg,
+    node="NegBackward0",
+    promote="arith",
+    self=d("", lambda xp, g, out, self: -g),
 )
 pow_scalar = op(
     "pow_scalar(self; exponent)",
     power_scalar_kernel,
+    kind="elementwise",
+    aten="pow_.Scalar",
     scalar=scalars.power_of,
     node="PowBackward0",
     self=d("self", lambda xp, g, out, self, exponent: pow_scalar_grad(xp, g, self, exponent)),
@@ -182,6 +234,11 @@ pow_scalar = op(
 pow_ = op(
     "pow(self, exponent)",
     power_kernel,
+    kind="elementwise",
+    commutative=False,
+    sign="**",
+    aten="pow_.Tensor",
+    symbolic=lambda s, a, b: a**b,
     scalar=scalars.power,
     node="PowBackward1",
     **ARITH,
@@ -194,6 +251,9 @@ pow_of_scalar = op(
     lambda exponent, base: power_kernel(
         np.asarray(base, exponent.dtype if exponent.dtype.kind == "f" else None), exponent
     ),
+    kind="elementwise",
+    public="pow",
+    reversed_operands=True,
     scalar=lambda exponent, base: scalars.power(base, exponent),
     node="PowBackward2",
     exponent=d("exponent out", lambda xp, g, out, exponent, base: pow_of_scalar_grad(xp, g, out, exponent, base)),
@@ -201,6 +261,9 @@ pow_of_scalar = op(
 remainder = op(
     "remainder(self, other)",
     python_remainder,
+    kind="elementwise",
+    commutative=False,
+    sign="%",
     scalar=scalars.remainder,
     node="RemainderBackward1",
     **ARITH,
@@ -211,6 +274,7 @@ remainder = op(
 remainder_scalar = op(
     "remainder_scalar(self, other)",
     python_remainder,
+    kind="elementwise",
     scalar=scalars.remainder,
     node="RemainderBackward0",
     **ARITH,
@@ -219,6 +283,7 @@ remainder_scalar = op(
 remainder_of_number = op(
     "remainder_of_number(self, other)",
     lambda a, b: python_remainder(np.asarray(b, a.dtype if a.dtype.kind == "f" else None), a),
+    kind="elementwise",
     scalar=lambda a, b: scalars.remainder(b, a),
     undefined="remainder",
     **ARITH,
@@ -226,6 +291,7 @@ remainder_of_number = op(
 fmod = op(
     "fmod(self, other)",
     truncated_remainder,
+    kind="elementwise",
     scalar=math.fmod,
     node="FmodBackward1",
     lacks=("b", "fmod_cpu"),
@@ -240,6 +306,7 @@ fmod = op(
 fmod_scalar = op(
     "fmod_scalar(self, other)",
     truncated_remainder,
+    kind="elementwise",
     scalar=math.fmod,
     node="FmodBackward0",
     **ARITH,
@@ -248,6 +315,8 @@ fmod_scalar = op(
 maximum = op(
     "maximum(self, other)",
     lambda a, b: np.maximum(b, a),
+    kind="elementwise",
+    zero="choice",
     scalar=scalars.maximum,  # of equals numpy takes b
     node="MaximumBackward0",
     **ARITH,
@@ -257,6 +326,8 @@ maximum = op(
 minimum = op(
     "minimum(self, other)",
     lambda a, b: np.minimum(b, a),
+    kind="elementwise",
+    zero="choice",
     scalar=scalars.minimum,  # of equals numpy takes b
     node="MinimumBackward0",
     **ARITH,
@@ -266,6 +337,8 @@ minimum = op(
 fmax = op(
     "fmax(self, other)",
     lambda a, b: first_extreme(np.greater_equal, a, b),
+    kind="elementwise",
+    zero="choice",
     node="FmaxBackward0",
     **ARITH,
     self=d(
@@ -276,6 +349,8 @@ fmax = op(
 fmin = op(
     "fmin(self, other)",
     lambda a, b: first_extreme(np.less_equal, a, b),
+    kind="elementwise",
+    zero="choice",
     node="FminBackward0",
     **ARITH,
     self=d(
@@ -286,6 +361,8 @@ fmin = op(
 where = op(
     "where(condition, self, other)",
     select,
+    kind="elementwise",
+    zero="branch",
     scalar=scalars.where,
     node="WhereBackward0",
     self=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, g, xp.zeros_like(g))),
@@ -295,12 +372,15 @@ where = op(
 zeroed = op(
     "zeroed(self; mask)",
     lambda a, mask: where_kept(np.logical_not(mask), a),
+    kind="elementwise",
+    zero="mask",
+    public="masked_fill",
     scalar=lambda a, mask: 0.0 if mask else a,
     node="MaskedFillBackward0",
     self=d("mask", lambda xp, g, out, self, mask: xp.zeroed(g, mask)),
 )
-zeros_like = op("zeros_like(self)", "zeros_like", scalar=lambda x: 0.0)
-ones_like = op("ones_like(self)", "ones_like", scalar=lambda x: 1.0)
+zeros_like = op("zeros_like(self)", "zeros_like", kind="fill", constant=0.0, scalar=lambda x: 0.0)
+ones_like = op("ones_like(self)", "ones_like", kind="fill", constant=1.0, scalar=lambda x: 1.0)
 
 
 def pow_of_scalar_grad(xp: Any, g: Any, out: Any, exponent: Any, base: float) -> Any:

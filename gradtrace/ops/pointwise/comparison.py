@@ -11,22 +11,37 @@ from gradtrace.ops.api import binary, operator, unary
 from gradtrace.ops.pointwise.arithmetic import ARITH
 
 COMPARE: Any = {"promote": "compare"}
-eq = op("eq(self, other)", "equal", scalar=py.eq, **COMPARE)
-ne = op("ne(self, other)", "not_equal", scalar=py.ne, **COMPARE)
-lt = op("lt(self, other)", "less", scalar=py.lt, **COMPARE)
-le = op("le(self, other)", "less_equal", scalar=py.le, **COMPARE)
-gt = op("gt(self, other)", "greater", scalar=py.gt, **COMPARE)
-ge = op("ge(self, other)", "greater_equal", scalar=py.ge, **COMPARE)
-logical_and = op("logical_and(self, other)", "logical_and", scalar=lambda a, b: bool(a) and bool(b))
-logical_or = op("logical_or(self, other)", "logical_or", scalar=lambda a, b: bool(a) or bool(b))
-logical_xor = op("logical_xor(self, other)", "logical_xor", scalar=lambda a, b: bool(a) != bool(b))
-logical_not = op("logical_not(self)", "logical_not", scalar=lambda a: not a)
-bitwise_and = op("bitwise_and(self, other)", "bitwise_and", lacks=("f", "bitwise_and_cpu"), **ARITH)
-bitwise_or = op("bitwise_or(self, other)", "bitwise_or", lacks=("f", "bitwise_or_cpu"), **ARITH)
-bitwise_xor = op("bitwise_xor(self, other)", "bitwise_xor", lacks=("f", "bitwise_xor_cpu"), **ARITH)
-bitwise_not = op("bitwise_not(self)", "invert", lacks=("f", "bitwise_not_cpu"))
-bitwise_left_shift = op("bitwise_left_shift(self, other)", "left_shift", lacks=("bf", "lshift_cpu"), **ARITH)
-bitwise_right_shift = op("bitwise_right_shift(self, other)", "right_shift", lacks=("bf", "rshift_cpu"), **ARITH)
+eq = op("eq(self, other)", "equal", kind="elementwise", commutative=True, sign="==", scalar=py.eq, **COMPARE)
+ne = op("ne(self, other)", "not_equal", kind="elementwise", commutative=True, sign="!=", scalar=py.ne, **COMPARE)
+lt = op("lt(self, other)", "less", kind="elementwise", commutative=False, sign="<", scalar=py.lt, **COMPARE)
+le = op("le(self, other)", "less_equal", kind="elementwise", commutative=False, sign="<=", scalar=py.le, **COMPARE)
+gt = op("gt(self, other)", "greater", kind="elementwise", commutative=False, sign=">", scalar=py.gt, **COMPARE)
+ge = op("ge(self, other)", "greater_equal", kind="elementwise", commutative=False, sign=">=", scalar=py.ge, **COMPARE)
+logical_and = op("logical_and(self, other)", "logical_and", kind="elementwise", scalar=lambda a, b: bool(a) and bool(b))
+logical_or = op("logical_or(self, other)", "logical_or", kind="elementwise", scalar=lambda a, b: bool(a) or bool(b))
+logical_xor = op("logical_xor(self, other)", "logical_xor", kind="elementwise", scalar=lambda a, b: bool(a) != bool(b))
+logical_not = op("logical_not(self)", "logical_not", kind="elementwise", scalar=lambda a: not a)
+bitwise_and = op(
+    "bitwise_and(self, other)", "bitwise_and", kind="elementwise", sign="&", lacks=("f", "bitwise_and_cpu"), **ARITH
+)
+bitwise_or = op(
+    "bitwise_or(self, other)", "bitwise_or", kind="elementwise", sign="|", lacks=("f", "bitwise_or_cpu"), **ARITH
+)
+bitwise_xor = op(
+    "bitwise_xor(self, other)", "bitwise_xor", kind="elementwise", sign="^", lacks=("f", "bitwise_xor_cpu"), **ARITH
+)
+bitwise_not = op("bitwise_not(self)", "invert", kind="elementwise", lacks=("f", "bitwise_not_cpu"))
+bitwise_left_shift = op(
+    "bitwise_left_shift(self, other)", "left_shift", kind="elementwise", sign="<<", lacks=("bf", "lshift_cpu"), **ARITH
+)
+bitwise_right_shift = op(
+    "bitwise_right_shift(self, other)",
+    "right_shift",
+    kind="elementwise",
+    sign=">>",
+    lacks=("bf", "rshift_cpu"),
+    **ARITH,
+)
 
 for _record, _alias in (
     (eq, "eq"),

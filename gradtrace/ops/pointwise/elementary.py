@@ -40,16 +40,28 @@ def zero(xp: Any, g: Any, *_: Any) -> Any:
 abs_ = op(
     "abs(self)",
     "abs",
+    kind="elementwise",
+    symbolic=lambda s, a: s.sqrt(a**2),
     scalar=abs,
     node="AbsBackward0",
     promote="arith",
     lacks=("b", "abs_cpu"),
     self=d("self", lambda xp, g, out, self: g * xp.sgn(self)),
 )
-sign = op("sign(self)", lambda x: sign_kernel(x), scalar=scalars.sign, node="SignBackward0", self=d("", zero))
+sign = op(
+    "sign(self)",
+    lambda x: sign_kernel(x),
+    kind="elementwise",
+    zero="flat",
+    scalar=scalars.sign,
+    node="SignBackward0",
+    self=d("", zero),
+)
 sgn = op(
     "sgn(self)",
     lambda x: sign_kernel(x),
+    kind="elementwise",
+    zero="flat",
     scalar=scalars.sign,
     node="SgnBackward0",
     self=d("self out", lambda xp, g, out, self: xp.zeros_like(g)),
@@ -57,6 +69,9 @@ sgn = op(
 exp = op(
     "exp(self)",
     once("exp"),
+    kind="elementwise",
+    zero="saturated",
+    symbolic="exp",
     scalar=math.exp,
     node="ExpBackward0",
     **FLOAT,
@@ -65,6 +80,8 @@ exp = op(
 exp2 = op(
     "exp2(self)",
     once("exp2"),
+    kind="elementwise",
+    symbolic=lambda s, a: 2**a,
     scalar=lambda x: 2.0**x,
     node="Exp2Backward0",
     **FLOAT,
@@ -73,6 +90,8 @@ exp2 = op(
 expm1 = op(
     "expm1(self)",
     once("expm1"),
+    kind="elementwise",
+    symbolic=lambda s, a: s.exp(a) - 1,
     scalar=math.expm1,
     node="Expm1Backward0",
     **FLOAT,
@@ -81,6 +100,8 @@ expm1 = op(
 log = op(
     "log(self)",
     once("log"),
+    kind="elementwise",
+    symbolic="log",
     scalar=math.log,
     node="LogBackward0",
     **FLOAT,
@@ -89,6 +110,8 @@ log = op(
 log1p = op(
     "log1p(self)",
     once("log1p"),
+    kind="elementwise",
+    symbolic=lambda s, a: s.log(1 + a),
     scalar=math.log1p,
     node="Log1PBackward0",
     **FLOAT,
@@ -97,6 +120,8 @@ log1p = op(
 log2 = op(
     "log2(self)",
     once("log2"),
+    kind="elementwise",
+    symbolic=lambda s, a: s.log(a) / s.log(2),
     scalar=math.log2,
     node="Log2Backward0",
     **FLOAT,
@@ -105,6 +130,8 @@ log2 = op(
 log10 = op(
     "log10(self)",
     once("log10"),
+    kind="elementwise",
+    symbolic=lambda s, a: s.log(a) / s.log(10),
     scalar=math.log10,
     node="Log10Backward0",
     **FLOAT,
@@ -113,6 +140,8 @@ log10 = op(
 sqrt = op(
     "sqrt(self)",
     "sqrt",
+    kind="elementwise",
+    symbolic="sqrt",
     scalar=math.sqrt,
     node="SqrtBackward0",
     **FLOAT,
@@ -121,6 +150,8 @@ sqrt = op(
 rsqrt = op(
     "rsqrt(self)",
     lambda x: 1 / np.sqrt(x),
+    kind="elementwise",
+    symbolic=lambda s, a: 1 / s.sqrt(a),
     scalar=scalars.rsqrt,
     node="RsqrtBackward0",
     **FLOAT,
@@ -129,6 +160,8 @@ rsqrt = op(
 reciprocal = op(
     "reciprocal(self)",
     "reciprocal",
+    kind="elementwise",
+    symbolic=lambda s, a: 1 / a,
     scalar=scalars.reciprocal,
     node="ReciprocalBackward0",
     **FLOAT,
@@ -137,6 +170,8 @@ reciprocal = op(
 sin = op(
     "sin(self)",
     once("sin", by_blocks=True),
+    kind="elementwise",
+    symbolic="sin",
     scalar=math.sin,
     node="SinBackward0",
     **FLOAT,
@@ -145,6 +180,8 @@ sin = op(
 cos = op(
     "cos(self)",
     once("cos", by_blocks=True),
+    kind="elementwise",
+    symbolic="cos",
     scalar=math.cos,
     node="CosBackward0",
     **FLOAT,
@@ -153,6 +190,8 @@ cos = op(
 tan = op(
     "tan(self)",
     once("tan"),
+    kind="elementwise",
+    symbolic="tan",
     scalar=math.tan,
     node="TanBackward0",
     **FLOAT,
@@ -161,6 +200,8 @@ tan = op(
 asin = op(
     "asin(self)",
     once("arcsin"),
+    kind="elementwise",
+    symbolic="asin",
     scalar=math.asin,
     node="AsinBackward0",
     **FLOAT,
@@ -169,6 +210,8 @@ asin = op(
 acos = op(
     "acos(self)",
     once("arccos"),
+    kind="elementwise",
+    symbolic="acos",
     scalar=math.acos,
     node="AcosBackward0",
     **FLOAT,
@@ -177,6 +220,8 @@ acos = op(
 atan = op(
     "atan(self)",
     once("arctan"),
+    kind="elementwise",
+    symbolic="atan",
     scalar=math.atan,
     node="AtanBackward0",
     **FLOAT,
@@ -185,6 +230,8 @@ atan = op(
 atan2 = op(
     "atan2(self, other)",
     "arctan2",
+    kind="elementwise",
+    commutative=False,
     scalar=math.atan2,
     node="Atan2Backward0",
     **FLOAT,
@@ -194,6 +241,8 @@ atan2 = op(
 sinh = op(
     "sinh(self)",
     once("sinh"),
+    kind="elementwise",
+    symbolic="sinh",
     scalar=math.sinh,
     node="SinhBackward0",
     **FLOAT,
@@ -202,6 +251,8 @@ sinh = op(
 cosh = op(
     "cosh(self)",
     once("cosh"),
+    kind="elementwise",
+    symbolic="cosh",
     scalar=math.cosh,
     node="CoshBackward0",
     **FLOAT,
@@ -216,6 +267,9 @@ def tanh_slope(g: Any, result: Any) -> Any:
 tanh = op(
     "tanh(self)",
     once("tanh"),
+    kind="elementwise",
+    zero="saturated",
+    symbolic="tanh",
     scalar=math.tanh,
     node="TanhBackward0",
     **FLOAT,
@@ -228,6 +282,7 @@ tanh_backward = op(
         if result.dtype.itemsize == 8
         else g * multiply_add(np.ones((), result.dtype), -result, result)
     ),
+    kind="elementwise",
     scalar=tanh_slope,
     node="TanhBackwardBackward0",
     g=d("result", lambda xp, gg, out, g, result: xp.tanh_backward(gg, result)),
@@ -236,6 +291,7 @@ tanh_backward = op(
 asinh = op(
     "asinh(self)",
     "arcsinh",
+    kind="elementwise",
     scalar=math.asinh,
     node="AsinhBackward0",
     inplace_node="AsinhBackward1",
@@ -245,6 +301,7 @@ asinh = op(
 acosh = op(
     "acosh(self)",
     "arccosh",
+    kind="elementwise",
     scalar=math.acosh,
     node="AcoshBackward0",
     inplace_node="AcoshBackward1",
@@ -254,6 +311,7 @@ acosh = op(
 atanh = op(
     "atanh(self)",
     once("arctanh"),
+    kind="elementwise",
     scalar=math.atanh,
     node="AtanhBackward0",
     inplace_node="AtanhBackward1",
@@ -263,6 +321,9 @@ atanh = op(
 sigmoid = op(
     "sigmoid(self)",
     sigmoid_kernel,
+    kind="elementwise",
+    zero="saturated",
+    symbolic=lambda s, a: 1 / (1 + s.exp(-a)),
     scalar=scalars.sigmoid,
     node="SigmoidBackward0",
     **FLOAT,
@@ -271,6 +332,7 @@ sigmoid = op(
 sigmoid_backward = op(
     "sigmoid_backward(g, result)",
     lambda g, result: g * (1 - result) * result,
+    kind="elementwise",
     scalar=lambda g, result: g * (1 - result) * result,
     node="SigmoidBackwardBackward0",
     g=d("result", lambda xp, gg, out, g, result: xp.sigmoid_backward(gg, result)),
@@ -279,6 +341,8 @@ sigmoid_backward = op(
 relu = op(
     "relu(self)",
     lambda x: relu_kernel(x),
+    kind="elementwise",
+    zero="rectifier",
     scalar=scalars.relu,
     node="ReluBackward0",
     lacks=("b", "Boolean inputs not supported for relu"),
@@ -288,34 +352,65 @@ relu = op(
 relu_grad = op(
     "relu_grad(g, result)",
     lambda g, result: where_kept(np.logical_not(result <= 0), g),
+    kind="elementwise",
     scalar=lambda g, result: 0.0 if result <= 0 else g,
     node="ThresholdBackwardBackward0",
     g=d("result", lambda xp, gg, out, g, result: xp.relu_grad(gg, result)),
     result=d("", zero),
 )
 floor = op(
-    "floor(self)", "floor", scalar=scalars.floor, node="FloorBackward0", lacks=("b", "floor_vml_cpu"), self=d("", zero)
+    "floor(self)",
+    "floor",
+    kind="elementwise",
+    zero="flat",
+    scalar=scalars.floor,
+    node="FloorBackward0",
+    lacks=("b", "floor_vml_cpu"),
+    self=d("", zero),
 )
 ceil = op(
-    "ceil(self)", "ceil", scalar=scalars.ceil, node="CeilBackward0", lacks=("b", "ceil_vml_cpu"), self=d("", zero)
+    "ceil(self)",
+    "ceil",
+    kind="elementwise",
+    zero="flat",
+    scalar=scalars.ceil,
+    node="CeilBackward0",
+    lacks=("b", "ceil_vml_cpu"),
+    self=d("", zero),
 )
 trunc = op(
-    "trunc(self)", "trunc", scalar=scalars.trunc, node="TruncBackward0", lacks=("b", "trunc_vml_cpu"), self=d("", zero)
+    "trunc(self)",
+    "trunc",
+    kind="elementwise",
+    zero="flat",
+    scalar=scalars.trunc,
+    node="TruncBackward0",
+    lacks=("b", "trunc_vml_cpu"),
+    self=d("", zero),
 )
 round_ = op(
     "round(self)",
     lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(),
+    kind="elementwise",
+    zero="flat",
     scalar=scalars.round_half_even,
     node="RoundBackward0",
     lacks=("b", "round_vml_cpu"),
     self=d("", zero),
 )
 round_to = op(
-    "round_to(self; decimals)", round_decimals, node="RoundBackward1", lacks=("bi", "round_cpu"), self=d("", zero)
+    "round_to(self; decimals)",
+    round_decimals,
+    kind="elementwise",
+    zero="flat",
+    node="RoundBackward1",
+    lacks=("bi", "round_cpu"),
+    self=d("", zero),
 )
 frac = op(
     "frac(self)",
     lambda x: x - np.trunc(x),
+    kind="elementwise",
     scalar=lambda x: x - math.trunc(x) + 0.0,
     node="FracBackward0",
     lacks=("bi", "frac_cpu"),
@@ -324,6 +419,8 @@ frac = op(
 clamp = op(
     "clamp(self; min, max)",
     lambda x, low, high: clamp_kernel(x, low, high),
+    kind="elementwise",
+    zero="clamp",
     scalar=scalars.clamp,
     node="ClampBackward1",
     self=d("self", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)),
@@ -331,6 +428,8 @@ clamp = op(
 clamp_min = op(
     "clamp_min(self; min)",
     lambda x, low: clamp_kernel(x, low, None),
+    kind="elementwise",
+    zero="clamp",
     scalar=lambda x, low: scalars.clamp(x, low, None),
     node="ClampMinBackward0",
     self=d("self", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)),
@@ -338,6 +437,8 @@ clamp_min = op(
 clamp_max = op(
     "clamp_max(self; max)",
     lambda x, high: clamp_kernel(x, None, high),
+    kind="elementwise",
+    zero="clamp",
     scalar=lambda x, high: scalars.clamp(x, None, high),
     node="ClampMaxBackward0",
     self=d("self", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)),
@@ -345,6 +446,8 @@ clamp_max = op(
 clamp_tensor = op(
     "clamp_tensor(self, min, max)",
     lambda x, low, high: clamp_kernel(x, low, high),
+    kind="elementwise",
+    zero="clamp",
     promote="arith",
     lacks=("b", "clamp_cpu"),
     node="ClampBackward0",
@@ -365,6 +468,8 @@ clamp_tensor = op(
 clamp_min_tensor = op(
     "clamp_min_tensor(self, min)",
     lambda x, low: clamp_kernel(x, low, None),
+    kind="elementwise",
+    zero="clamp",
     promote="arith",
     node="ClampMinBackward1",
     self=d("self min", lambda xp, g, out, self, min: clamp_grad(xp, g, self, min, None)),
@@ -373,6 +478,8 @@ clamp_min_tensor = op(
 clamp_max_tensor = op(
     "clamp_max_tensor(self, max)",
     lambda x, high: clamp_kernel(x, None, high),
+    kind="elementwise",
+    zero="clamp",
     promote="arith",
     node="ClampMaxBackward1",
     self=d("self max", lambda xp, g, out, self, max: clamp_grad(xp, g, self, None, max)),
@@ -381,17 +488,18 @@ clamp_max_tensor = op(
 nan_to_num = op(
     "nan_to_num(self; nan, posinf, neginf)",
     lambda x, nan, posinf, neginf: np.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf),
+    kind="elementwise",
     node="NanToNumBackward0",
     self=d(
         "self", lambda xp, g, out, self, *_: g * xp.where(xp.isfinite(self), xp.ones_like(self), xp.zeros_like(self))
     ),
 )
-isnan = op("isnan(self)", "isnan", scalar=math.isnan)
-isinf = op("isinf(self)", "isinf", scalar=math.isinf)
-isfinite = op("isfinite(self)", "isfinite", scalar=math.isfinite)
-isposinf = op("isposinf(self)", "isposinf", scalar=lambda x: x == math.inf)
-isneginf = op("isneginf(self)", "isneginf", scalar=lambda x: x == -math.inf)
-signbit = op("signbit(self)", "signbit", scalar=lambda x: math.copysign(1.0, x) < 0)
+isnan = op("isnan(self)", "isnan", kind="elementwise", scalar=math.isnan)
+isinf = op("isinf(self)", "isinf", kind="elementwise", scalar=math.isinf)
+isfinite = op("isfinite(self)", "isfinite", kind="elementwise", scalar=math.isfinite)
+isposinf = op("isposinf(self)", "isposinf", kind="elementwise", scalar=lambda x: x == math.inf)
+isneginf = op("isneginf(self)", "isneginf", kind="elementwise", scalar=lambda x: x == -math.inf)
+signbit = op("signbit(self)", "signbit", kind="elementwise", scalar=lambda x: math.copysign(1.0, x) < 0)
 
 
 def relu_kernel(x: Any) -> Any:

@@ -20,6 +20,7 @@ def copysign_grad(xp: Any, g: Any, out: Any, x: Any) -> Any:
 copysign = op(
     "copysign(self, other)",
     "copysign",
+    kind="elementwise",
     node="CopysignBackward0",
     promote="float",
     self=d(
@@ -32,6 +33,7 @@ copysign = op(
 copysign_number = op(
     "copysign_number(self, other)",
     "copysign",
+    kind="elementwise",
     node="CopysignBackward1",
     promote="float",
     self=d(
@@ -41,14 +43,27 @@ copysign_number = op(
     ),
 )
 heaviside = op(
-    "heaviside(self, values)", lambda a, b: np.heaviside(a, b).astype(a.dtype), promote="arith", undefined=True
+    "heaviside(self, values)",
+    lambda a, b: np.heaviside(a, b).astype(a.dtype),
+    kind="elementwise",
+    zero="flat",
+    promote="arith",
+    undefined=True,
 )
-nextafter = op("nextafter(self, other)", "nextafter", promote="arith", undefined=True, lacks=("bi", "nextafter_cpu"))
-gcd = op("gcd(self, other)", "gcd", promote="arith", lacks=("fb", "gcd_cpu"))
-lcm = op("lcm(self, other)", "lcm", promote="arith", lacks=("fb", "lcm_cpu"))
+nextafter = op(
+    "nextafter(self, other)",
+    "nextafter",
+    kind="elementwise",
+    promote="arith",
+    undefined=True,
+    lacks=("bi", "nextafter_cpu"),
+)
+gcd = op("gcd(self, other)", "gcd", kind="elementwise", promote="arith", lacks=("fb", "gcd_cpu"))
+lcm = op("lcm(self, other)", "lcm", kind="elementwise", promote="arith", lacks=("fb", "lcm_cpu"))
 ldexp_record = op(
     "ldexp(self, other)",
     lambda a, b: a * np.exp2(b),
+    kind="elementwise",
     node="LdexpBackward0",
     promote="float",
     self=d("other", lambda xp, g, out, self, other: g * xp.exp2(other)),
@@ -57,6 +72,7 @@ ldexp_record = op(
 frexp_record = op(
     "frexp(self)",
     lambda a: np.frexp(a),
+    kind="elementwise",
     node="FrexpBackward0",
     outputs=2,
     differentiable=(0,),

@@ -17,6 +17,8 @@ from gradtrace.ops.random.generator import Generator, draw
 redraw = op(
     "redraw(self; values)",
     lambda a, values: values,
+    kind="random",
+    aten="normal_",
     node="NormalBackward0",
     self=d("", lambda xp, g, out, self, values: xp.zeros_like(g)),
 )

@@ -15,6 +15,8 @@ from gradtrace.ops.results import result_type, values_and_indices
 kth = op(
     "kthvalue(self; dim, index)",
     lambda a, dim, index: taken(a, index, dim).squeeze(dim if a.ndim else ()),
+    kind="gather",
+    zero="choice",
     node="KthvalueBackward0",
     self=d(
         "~self index",
@@ -59,7 +61,11 @@ def no_derivative(name: str) -> Any:
 
 
 unique_record = op(
-    "unique2(self; values)", lambda a, values: values, node="Unique2Backward0", self=d("", no_derivative("_unique2"))
+    "unique2(self; values)",
+    lambda a, values: values,
+    kind="gather",
+    node="Unique2Backward0",
+    self=d("", no_derivative("_unique2")),
 )
 
 

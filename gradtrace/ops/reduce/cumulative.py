@@ -101,12 +101,16 @@ def part(xp: Any, g: Any, self: Any, out: Any, dim: int) -> Any:
 shift = op(
     "shift(self; dim, steps, fill)",
     shift_kernel,
+    kind="structural",
+    dims="dim",
     node="ConstantPadNdBackward0",
     self=d("", lambda xp, g, out, self, dim, steps, fill: xp.shift(g, dim, -steps, 0)),
 )
 cumsum = op(
     "cumsum(self; dim, dtype)",
     running("add"),
+    kind="scan",
+    dims="dim",
     c_order=True,
     node="CumsumBackward0",
     self=d("", lambda xp, g, out, self, dim, dtype=None: backwards(xp, "cumsum", g, dim)),
@@ -114,6 +118,8 @@ cumsum = op(
 cumprod = op(
     "cumprod(self; dim, dtype)",
     running("multiply"),
+    kind="scan",
+    dims="dim",
     c_order=True,
     node="CumprodBackward0",
     self=d("self out", lambda xp, g, out, self, dim, dtype=None: cumprod_grad(xp, g, self, out, dim)),
@@ -121,6 +127,8 @@ cumprod = op(
 logcumsumexp = op(
     "logcumsumexp(self; dim)",
     running_log_sum,
+    kind="scan",
+    dims="dim",
     c_order=True,
     node="LogcumsumexpBackward0",
     self=d("self out", lambda xp, g, out, self, dim: logcumsumexp_grad(xp, g, self, out, dim)),

@@ -161,6 +161,7 @@ def aminmax_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any, keepdim: bool)
 fill_where = op(
     "fill_where(onto, value; mask)",
     lambda onto, value, mask: np.where(mask, value, 0).astype(value.dtype),
+    kind="gather",
     node="MaskedFillBackward1",
     onto=d("", nothing),
     value=d("", lambda xp, g, out, onto, value, mask: xp.sum(xp.where(mask, g, xp.zeros_like(g)))),
@@ -168,6 +169,7 @@ fill_where = op(
 pick = op(
     "pick(self, index; dim)",
     pick_kernel,
+    kind="gather",
     node="GatherBackward0",
     self=d("~self index", lambda xp, g, out, self, index, dim: index_grad(xp, g, index, self, dim)),
 )
@@ -177,6 +179,7 @@ def _place(name: str, node: str) -> None:
     op(
         f"{name}(onto, src; index, dim, size)",
         lambda onto, g, *rest: place_kernel(g, *rest),
+        kind="gather",
         node=node,
         onto=d("", nothing),
         src=d("", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)),
@@ -189,7 +192,12 @@ _place("place_chosen", "ScatterBackward0")
 
 def _of_all(name: str, kernel: Any, node: str) -> Any:
     return op(
-        f"{name}(self)", kernel, node=node, self=d("self out", lambda xp, g, out, self: even_grad(xp, g, self, out))
+        f"{name}(self)",
+        kernel,
+        kind="reduction",
+        zero="choice",
+        node=node,
+        self=d("self out", lambda xp, g, out, self: even_grad(xp, g, self, out)),
     )
 
 
@@ -197,6 +205,9 @@ def _along(name: str, kernel: Any, node: str) -> Any:
     return op(
         f"{name}(self; dim, keepdim)",
         kernel,
+        kind="reduction",
+        dims="dim",
+        zero="choice",
         node=node,
         outputs=2,
         differentiable=(0,),
@@ -212,6 +223,9 @@ def _in_groups(name: str, ufunc: str, node: str) -> Any:
     return op(
         f"{name}(self; dim, keepdim)",
         lambda a, dims, keepdim: fold(ufunc, a, dims, keepdim),
+        kind="reduction",
+        dims="dim",
+        zero="choice",
         node=node,
         self=d("self out", lambda xp, g, out, self, dim, keepdim: group_grad(xp, g, self, out, dim, keepdim)),
     )
@@ -221,6 +235,8 @@ def _running(name: str, ufunc: str, node: str) -> Any:
     return op(
         f"{name}(self; dim)",
         running_extreme(ufunc),
+        kind="scan",
+        dims="dim",
         node=node,
         outputs=2,
         c_order=True,
@@ -244,6 +260,8 @@ amin = _in_groups("amin", "minimum", "AminBackward0")
 aminmax = op(
     "aminmax(self; dim, keepdim)",
     lowest_and_highest,
+    kind="reduction",
+    dims="dim",
     node="AminmaxBackward0",
     outputs=2,
     missing="none",
@@ -251,8 +269,12 @@ aminmax = op(
 )
 cummax = _running("cummax", "maximum", "CummaxBackward0")
 cummin = _running("cummin", "minimum", "CumminBackward0")
-argmax = op("argmax(self; dim, keepdim)", lambda a, dim, keepdim: np.argmax(a, axis=dim, keepdims=keepdim))
-argmin = op("argmin(self; dim, keepdim)", lambda a, dim, keepdim: np.argmin(a, axis=dim, keepdims=keepdim))
+argmax = op(
+    "argmax(self; dim, keepdim)", lambda a, dim, keepdim: np.argmax(a, axis=dim, keepdims=keepdim), kind="reduction"
+)
+argmin = op(
+    "argmin(self; dim, keepdim)", lambda a, dim, keepdim: np.argmin(a, axis=dim, keepdims=keepdim), kind="reduction"
+)
 
 
 # ---- the public names

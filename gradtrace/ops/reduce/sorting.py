@@ -25,18 +25,24 @@ def in_order(a: Any, dim: int, order: Any) -> Any:
 sort_by = op(
     "sort(self; dim, order)",
     in_order,
+    kind="gather",
+    zero="choice",
     node="SortBackward0",
     self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)),
 )
 sort_stable = op(
     "sort_stable(self; dim, order)",
     in_order,
+    kind="gather",
+    zero="choice",
     node="SortBackward1",
     self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)),
 )
 topk_by = op(
     "topk(self; dim, order)",
     lambda a, dim, order: taken(a, order, dim),
+    kind="gather",
+    zero="choice",
     node="TopkBackward0",
     self=d("~self order", lambda xp, g, out, self, dim, order: xp.order_place(None, g, tuple(self.shape), dim, order)),
 )

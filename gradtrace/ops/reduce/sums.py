@@ -178,6 +178,8 @@ def pair_grad(xp: Any, g: Any, self: Any, dims: Any, keepdim: bool, of_first: An
 sum_all = op(
     "sum(self; dtype)",
     lambda a, dtype=None: add_up(a, None, False, dtype),
+    kind="reduction",
+    symbolic=lambda s, a, *_: a,
     scalar=alone,
     node="SumBackward0",
     self=d("~self", lambda xp, g, out, self, dtype=None: spread(xp, g, self.shape)),
@@ -185,12 +187,16 @@ sum_all = op(
 sum_dim = op(
     "sum_dim(self; dim, keepdim, dtype)",
     add_up,
+    kind="reduction",
+    dims="dim",
     node="SumBackward1",
     self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None: spread(xp, g, self.shape, dim, keepdim)),
 )
 mean_all = op(
     "mean(self; dtype)",
     lambda a, dtype=None: average(a, None, False, dtype),
+    kind="reduction",
+    symbolic=lambda s, a, *_: a,
     scalar=alone,
     node="MeanBackward0",
     self=d("~self", lambda xp, g, out, self, dtype=None: shared(xp, g, count(self.shape), self.shape)),
@@ -198,6 +204,8 @@ mean_all = op(
 mean_dim = op(
     "mean_dim(self; dim, keepdim, dtype)",
     average,
+    kind="reduction",
+    dims="dim",
     node="MeanBackward1",
     self=d(
         "~self",
@@ -209,12 +217,15 @@ mean_dim = op(
 prod_all = op(
     "prod(self; dtype)",
     lambda a, dtype=None: multiply_up(a, None, False, dtype),
+    kind="reduction",
     node="ProdBackward0",
     self=d("self out", lambda xp, g, out, self, dtype=None: prod_grad(xp, g, self, out)),
 )
 prod_dim = op(
     "prod_dim(self; dim, keepdim, dtype)",
     multiply_up,
+    kind="reduction",
+    dims="dim",
     node="ProdBackward1",
     self=d(
         "self out", lambda xp, g, out, self, dim, keepdim=False, dtype=None: prod_grad(xp, g, self, out, dim, keepdim)
@@ -223,12 +234,16 @@ prod_dim = op(
 var = op(
     "var(self; dim, correction, keepdim)",
     variance,
+    kind="reduction",
+    dims="dim",
     node="VarBackward0",
     self=d("self", lambda xp, g, out, self, dim, correction, keepdim: var_grad(xp, g, self, dim, correction, keepdim)),
 )
 std = op(
     "std(self; dim, correction, keepdim)",
     deviation,
+    kind="reduction",
+    dims="dim",
     node="StdBackward0",
     self=d(
         "self out",
@@ -238,6 +253,8 @@ std = op(
 var_mean = op(
     "var_mean(self; dim, correction, keepdim)",
     with_average(variance),
+    kind="reduction",
+    dims="dim",
     node="VarMeanBackward0",
     outputs=2,
     missing="none",
@@ -251,6 +268,8 @@ var_mean = op(
 std_mean = op(
     "std_mean(self; dim, correction, keepdim)",
     with_average(deviation),
+    kind="reduction",
+    dims="dim",
     node="StdMeanBackward0",
     outputs=2,
     missing="none",
@@ -266,6 +285,8 @@ nansum = op(
     lambda a, dim=None, keepdim=False, dtype=None: add_up(
         np.where(np.isnan(a), a.dtype.type(0), a), dim, keepdim, dtype
     ),
+    kind="reduction",
+    dims="dim",
     node="NansumBackward0",
     self=d(
         "self",
@@ -274,12 +295,15 @@ nansum = op(
         ),
     ),
 )
-any_ = op("any(self; dim, keepdim)", logical("logical_or"))
-all_ = op("all(self; dim, keepdim)", logical("logical_and"))
-count_nonzero = op("count_nonzero(self; dim)", lambda a, dim: np.count_nonzero(a, axis=dim or None))
+any_ = op("any(self; dim, keepdim)", logical("logical_or"), kind="reduction", dims="dim")
+all_ = op("all(self; dim, keepdim)", logical("logical_and"), kind="reduction", dims="dim")
+count_nonzero = op(
+    "count_nonzero(self; dim)", lambda a, dim: np.count_nonzero(a, axis=dim or None), kind="reduction", dims="dim"
+)
 trace = op(
     "trace(self)",
     lambda a: add_up(np.diagonal(a)),
+    kind="reduction",
     node="TraceBackward0",
     lacks=("b", "trace"),
     self=d("~self", lambda xp, g, out, self: xp.on_diagonal(g, self.shape)),
@@ -287,6 +311,7 @@ trace = op(
 on_diagonal = op(
     "on_diagonal(self; shape)",
     lambda a, shape: np.eye(*shape, dtype=a.dtype) * a,
+    kind="structural",
     node="TraceBackward0",
     self=d("", lambda xp, g, out, self, shape: xp.trace(g)),
 )

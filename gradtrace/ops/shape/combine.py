@@ -37,6 +37,8 @@ def windows_back(g: Any, shape: Any, dim: int, size: int, step: int) -> Any:
 unfold_record = op(
     "unfold(self; dim, size, step)",
     windows_kernel,
+    kind="view",
+    dims="dim",
     node="UnfoldBackward0",
     view=True,
     self=d("~self", lambda xp, g, out, self, *rest: xp.unfold_place(g, tuple(self.shape), *rest)),
@@ -44,6 +46,7 @@ unfold_record = op(
 unfold_place = op(
     "unfold_place(self; shape, dim, size, step)",
     windows_back,
+    kind="structural",
     node="UnfoldBackwardBackward0",
     self=d("", lambda xp, g, out, self, shape, *rest: xp.unfold(g, *rest)),
 )

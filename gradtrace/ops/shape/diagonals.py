@@ -33,18 +33,22 @@ def overwritten(a: Any, part: Any, src: Any) -> Any:
 diagonal_copy = op(
     "diagonal_copy(self; offset, dim1, dim2)",
     lambda a, *rest: np.array(np.diagonal(a, *rest)),
+    kind="structural",
+    dims="dim1 dim2",
     node="DiagonalBackward0_copy",
     self=d("~self", lambda xp, g, out, self, *rest: xp.diagonal_place(g, tuple(self.shape), *rest)),
 )
 diag_embed_record = op(
     "diag_embed(self; offset, dim1, dim2)",
     embed_kernel,
+    kind="structural",
     node="DiagEmbedBackward0",
     self=d("", lambda xp, g, out, self, *rest: xp.diagonal(g, *rest)),
 )
 diagonal_scatter_record = op(
     "diagonal_scatter(self, src; offset, dim1, dim2)",
     lambda a, src, *rest: overwritten(a, lambda x: writable(x, *rest), src),
+    kind="structural",
     node="DiagonalScatterBackward0",
     self=d(
         "~src", lambda xp, g, out, self, src, *rest: xp.diagonal_scatter(g, xp.zeros_like(xp.diagonal(g, *rest)), *rest)
@@ -54,6 +58,7 @@ diagonal_scatter_record = op(
 select_scatter_record = op(
     "select_scatter(self, src; dim, index)",
     lambda a, src, dim, index: overwritten(a, lambda x: x[along(dim, index)], src),
+    kind="structural",
     node="SelectScatterBackward0",
     self=d(
         "",
@@ -66,6 +71,7 @@ select_scatter_record = op(
 slice_scatter_record = op(
     "slice_scatter(self, src; dim, start, stop, step)",
     lambda a, src, dim, *ends: overwritten(a, lambda x: x[along(dim, slice(*ends))], src),
+    kind="structural",
     node="SliceScatterBackward0",
     self=d(
         "",
@@ -78,6 +84,7 @@ slice_scatter_record = op(
 block_diag_record = op(
     "block_diag(*tensors)",
     lambda arrays: blocks(arrays),
+    kind="structural",
     node="BlockDiagBackward0",
     joint=d("~tensors", lambda xp, wanted, g, out, tensors: block_grads(xp, wanted, g, tensors)),
 )

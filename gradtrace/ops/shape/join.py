@@ -39,10 +39,13 @@ def turned(a: Any, k: int, dims: tuple[int, int]) -> Any:
     return flipped_ if k == 2 else flipped_.swapaxes(*dims)
 
 
-cat = op("cat(*tensors; dim)", joined, c_order=True, node="CatBackward0", joint=d("~tensors", cat_back))
+cat = op(
+    "cat(*tensors; dim)", joined, kind="structural", c_order=True, node="CatBackward0", joint=d("~tensors", cat_back)
+)
 stack = op(
     "stack(*tensors; dim)",
     lambda arrays, dim: np.stack(arrays, axis=dim),
+    kind="structural",
     c_order=True,
     node="StackBackward0",
     joint=d(
@@ -55,6 +58,8 @@ stack = op(
 unbind = op(
     "unbind(self; dim)",
     lambda a, dim: tuple(a[(*(slice(None),) * dim, i, ...)] for i in range(a.shape[dim])),
+    kind="view",
+    dims="dim",
     node="UnbindBackward0",
     view=True,
     outputs=0,
@@ -63,6 +68,8 @@ unbind = op(
 split = op(
     "split(self; dim, sizes)",
     lambda a, dim, parts: pieces(a, dim, parts),
+    kind="view",
+    dims="dim",
     node="SplitBackward0",
     view=True,
     outputs=0,
@@ -71,6 +78,8 @@ split = op(
 split_sizes = op(
     "split_with_sizes(self; dim, sizes)",
     lambda a, dim, parts: pieces(a, dim, parts),
+    kind="view",
+    dims="dim",
     node="SplitWithSizesBackward0",
     view=True,
     outputs=0,
@@ -79,6 +88,7 @@ split_sizes = op(
 repeat = op(
     "repeat(self; repeats)",
     lambda a, repeats: np.tile(a, repeats),
+    kind="structural",
     c_order=True,
     node="RepeatBackward0",
     self=d("~self", lambda xp, g, out, self, repeats: repeat_back(xp, g, self.shape, repeats)),
@@ -86,12 +96,15 @@ repeat = op(
 flip = op(
     "flip(self; dims)",
     lambda a, dims: np.flip(a, dims if a.ndim else ()).copy("K"),
+    kind="structural",
+    dims="dims",
     node="FlipBackward0",
     self=d("", lambda xp, g, out, self, dims: xp.flip(g, dims)),
 )
 roll = op(
     "roll(self; shifts, dims)",
     lambda a, shifts, dims: np.roll(a, shifts, dims),
+    kind="structural",
     c_order=True,
     node="RollBackward0",
     self=d("", lambda xp, g, out, self, shifts, dims: xp.roll(g, tuple(-s for s in shifts), dims)),
@@ -99,24 +112,31 @@ roll = op(
 tril = op(
     "tril(self; diagonal)",
     lambda a, diagonal: np.tril(a, diagonal),
+    kind="structural",
+    overlap="idempotent",
     node="TrilBackward0",
     self=d("", lambda xp, g, out, self, diagonal: xp.tril(g, diagonal)),
 )
 triu = op(
     "triu(self; diagonal)",
     lambda a, diagonal: np.triu(a, diagonal),
+    kind="structural",
+    overlap="idempotent",
     node="TriuBackward0",
     self=d("", lambda xp, g, out, self, diagonal: xp.triu(g, diagonal)),
 )
 rot90 = op(
     "rot90(self; k, dims)",
     turned,
+    kind="structural",
     node="Rot90Backward0",
     self=d("", lambda xp, g, out, self, k, dims: xp.rot90(g, -k, dims)),
 )
 diagonal = op(
     "diagonal(self; offset, dim1, dim2)",
     lambda a, offset, dim1, dim2: writable(a, offset, dim1, dim2),
+    kind="view",
+    dims="dim1 dim2",
     node="DiagonalBackward0",
     view=True,
     self=d(
@@ -127,6 +147,7 @@ diagonal = op(
 diagonal_place = op(
     "diagonal_place(self; shape, offset, dim1, dim2)",
     lambda g, shape, offset, dim1, dim2: on_diagonal(g, shape, offset, dim1, dim2),
+    kind="structural",
     node="DiagonalBackwardBackward0",
     self=d("", lambda xp, g, out, self, shape, offset, dim1, dim2: xp.diagonal(g, offset, dim1, dim2)),
 )

@@ -87,6 +87,7 @@ def taken(a: Any, where: Any) -> Any:
 as_strided_record = op(
     "as_strided(self; size, stride, offset, layout)",
     strided_kernel,
+    kind="view",
     node="AsStridedBackward0",
     view=True,
     self=d("~self", lambda xp, g, out, self, *rest: xp.as_strided_place(g, positions(*rest), tuple(self.shape))),
@@ -94,12 +95,14 @@ as_strided_record = op(
 as_strided_place = op(
     "as_strided_place(self; where, shape)",
     put_back,
+    kind="structural",
     node="AsStridedBackwardBackward0",
     self=d("", lambda xp, g, out, self, where, shape: xp.as_strided_take(g, where)),
 )
 as_strided_take = op(
     "as_strided_take(self; where)",
     taken,
+    kind="structural",
     node="AsStridedBackward0",
     self=d("~self", lambda xp, g, out, self, where: xp.as_strided_place(g, where, tuple(self.shape))),
 )

@@ -66,22 +66,39 @@ def dims_back(xp: Any, g: Any, self: Any, dims: Any) -> Any:
 
 
 RESHAPES: Any = {"view": True, "self": d("~self", reshape_back)}
-view = op("view(self; shape)", view_kernel, node="ViewBackward0", **RESHAPES)
+view = op("view(self; shape)", view_kernel, kind="view", identity="self", node="ViewBackward0", **RESHAPES)
 reshape = op(
-    "reshape(self; shape)", lambda a, shape: a.reshape(shape), node="ViewBackward0", self=d("~self", reshape_back)
+    "reshape(self; shape)",
+    lambda a, shape: a.reshape(shape),
+    kind="view",
+    identity="self",
+    node="ViewBackward0",
+    self=d("~self", reshape_back),
 )
 # What reshape gives where the tensor is not contiguous and yet can be viewed.
-reshape_alias = op("reshape_alias(self; shape)", view_kernel, node="ReshapeAliasBackward0", **RESHAPES)
+reshape_alias = op("reshape_alias(self; shape)", view_kernel, kind="view", node="ReshapeAliasBackward0", **RESHAPES)
 unsafe_view = op(
     "unsafe_view(self; shape)",
     lambda a, shape: a.reshape(shape),
+    kind="view",
+    identity="self",
     node="UnsafeViewBackward0",
     self=d("~self", reshape_back),
 )
-alias = op("alias(self)", lambda a: a.view(), node="AliasBackward0", view=True, self=d("", lambda xp, g, out, self: g))
+alias = op(
+    "alias(self)",
+    lambda a: a.view(),
+    kind="elementwise",
+    identity="self",
+    node="AliasBackward0",
+    view=True,
+    self=d("", lambda xp, g, out, self: g),
+)
 unsqueeze = op(
     "unsqueeze(self; dim)",
     lambda a, dim: np.expand_dims(a, dim),
+    kind="view",
+    dims="dim",
     node="UnsqueezeBackward0",
     inplace_node="UnsqueezeBackward1",
     view=True,
@@ -90,6 +107,7 @@ unsqueeze = op(
 squeeze_all = op(
     "squeeze_all(self)",
     lambda a: np.squeeze(a),
+    kind="view",
     node="SqueezeBackward0",
     view=True,
     self=d("~self", reshape_back, lambda xp, g, out, self: dims_back(xp, g, self, range(self.ndim))),
@@ -97,6 +115,8 @@ squeeze_all = op(
 squeeze_dim = op(
     "squeeze_dim(self; dim)",
     lambda a, dim: squeeze_dims_kernel(a, (dim,)),
+    kind="view",
+    dims="dim",
     node="SqueezeBackward1",
     view=True,
     self=d("~self", reshape_back, lambda xp, g, out, self, dim: dims_back(xp, g, self, (dim,))),
@@ -104,6 +124,8 @@ squeeze_dim = op(
 squeeze_dims = op(
     "squeeze_dims(self; dims)",
     lambda a, dims: squeeze_dims_kernel(a, dims),
+    kind="view",
+    dims="dims",
     node="SqueezeBackward2",
     view=True,
     self=d("~self", reshape_back, lambda xp, g, out, self, dims: dims_back(xp, g, self, sorted(dims))),
@@ -111,6 +133,8 @@ squeeze_dims = op(
 permute = op(
     "permute(self; dims)",
     lambda a, dims: a.transpose(dims),
+    kind="view",
+    dims="dims",
     node="PermuteBackward0",
     view=True,
     self=d("", lambda xp, g, out, self, dims: xp.permute(g, inverse(dims))),
@@ -118,14 +142,25 @@ permute = op(
 transpose = op(
     "transpose(self; dim0, dim1)",
     lambda a, dim0, dim1: swapped(a, dim0, dim1),
+    kind="view",
+    dims="dim0 dim1",
     node="TransposeBackward0",
     view=True,
     self=d("", lambda xp, g, out, self, dim0, dim1: xp.transpose(g, dim0, dim1)),
 )
-t_ = op("t(self)", lambda a: a.transpose(), node="TBackward0", view=True, self=d("", lambda xp, g, out, self: xp.t(g)))
+t_ = op(
+    "t(self)",
+    lambda a: a.transpose(),
+    kind="view",
+    node="TBackward0",
+    view=True,
+    self=d("", lambda xp, g, out, self: xp.t(g)),
+)
 expand = op(
     "expand(self; shape)",
     expand_kernel,
+    kind="view",
+    identity="self",
     node="ExpandBackward0",
     view=True,
     self=d(
@@ -134,7 +169,9 @@ expand = op(
         lambda xp, g, out, self, shape: sum_tensor_to(g, tuple(self.shape)),
     ),
 )
-sum_to = op("sum_to(self; shape)", sum_to_kernel)  # for plain numbers alone: a recorded pass shows its steps
+sum_to = op(
+    "sum_to(self; shape)", sum_to_kernel, kind="reduction", identity="self"
+)  # for plain numbers alone: a recorded pass shows its steps
 
 
 def squeeze_dims_kernel(a: Any, dims: Any) -> Any:

@@ -36,6 +36,7 @@ def quotient(xp: Any, x: Any, slope: Callable[[Any], Any]) -> Any:
 i0 = op(
     "i0(self)",
     on_arrays(kernels.i_plain, 0),
+    kind="elementwise",
     node="I0Backward0",
     **FLOAT,
     self=d("self", lambda xp, g, out, self: g * xp.i1(self)),
@@ -43,6 +44,7 @@ i0 = op(
 i0e = op(
     "i0e(self)",
     on_arrays(kernels.i_scaled, 0),
+    kind="elementwise",
     node="SpecialI0EBackward0",
     **FLOAT,
     self=d("self out", lambda xp, g, out, self: g * (xp.i1e(self) - xp.sgn(self) * out)),
@@ -50,6 +52,7 @@ i0e = op(
 i1 = op(
     "i1(self)",
     on_arrays(kernels.i_plain, 1),
+    kind="elementwise",
     node="SpecialI1Backward0",
     **FLOAT,
     self=d("self out", lambda xp, g, out, self: g * quotient(xp, self, lambda x: xp.i0(x) - out / x)),
@@ -57,6 +60,7 @@ i1 = op(
 i1e = op(
     "i1e(self)",
     on_arrays(kernels.i_scaled, 1),
+    kind="elementwise",
     node="SpecialI1EBackward0",
     **FLOAT,
     self=d(
@@ -82,4 +86,4 @@ for _name, _kernel, *_rest in (
     ("scaled_modified_bessel_k1", kernels.k_any, 1, True),
     ("spherical_bessel_j0", kernels.spherical_j0),
 ):
-    unary(op(f"{_name}(self)", on_arrays(_kernel, *_rest), **FLOAT), forms="s")
+    unary(op(f"{_name}(self)", on_arrays(_kernel, *_rest), kind="elementwise", **FLOAT), forms="s")

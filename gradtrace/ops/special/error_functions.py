@@ -20,6 +20,9 @@ TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 erf = op(
     "erf(self)",
     erf_kernels.erf,
+    kind="elementwise",
+    zero="saturated",
+    symbolic="erf",
     scalar=math.erf,
     node="ErfBackward0",
     **FLOAT,
@@ -28,6 +31,7 @@ erf = op(
 erfc = op(
     "erfc(self)",
     erf_kernels.erfc,
+    kind="elementwise",
     scalar=math.erfc,
     node="ErfcBackward0",
     **FLOAT,
@@ -36,6 +40,7 @@ erfc = op(
 logaddexp = op(
     "logaddexp(self, other)",
     "logaddexp",
+    kind="elementwise",
     node="LogaddexpBackward0",
     **FLOAT,
     lacks=("bi", "logaddexp_cpu"),
@@ -45,6 +50,7 @@ logaddexp = op(
 hypot = op(
     "hypot(self, other)",
     "hypot",
+    kind="elementwise",
     lacks=("bi", "hypot_cpu"),
     scalar=math.hypot,
     node="HypotBackward0",
@@ -73,6 +79,7 @@ def xlogy_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
 xlogy = op(
     "xlogy(self, other)",
     x_log("log"),
+    kind="elementwise",
     node="XlogyBackward0",
     **FLOAT,
     self=d("self other", lambda xp, g, out, self, other: xlogy_grad(xp, g, self, other)),
@@ -81,6 +88,7 @@ xlogy = op(
 xlogy_of_number = op(
     "xlogy_of_number(other; number)",
     lambda b, number: x_log("log")(number, b),
+    kind="elementwise",
     node="XlogyBackward1",
     **FLOAT,
     other=d("other", lambda xp, g, out, other, number: g * number / other),
@@ -88,6 +96,7 @@ xlogy_of_number = op(
 xlogy_number = op(
     "xlogy_number(self; number)",
     lambda a, number: x_log("log")(a, number),
+    kind="elementwise",
     node="XlogyBackward2",
     **FLOAT,
     self=d("self", lambda xp, g, out, self, number: xlogy_grad(xp, g, self, number)),
@@ -95,6 +104,7 @@ xlogy_number = op(
 deg2rad = op(
     "deg2rad(self)",
     "deg2rad",
+    kind="elementwise",
     scalar=math.radians,
     node="Deg2RadBackward0",
     **FLOAT,
@@ -103,6 +113,7 @@ deg2rad = op(
 rad2deg = op(
     "rad2deg(self)",
     "rad2deg",
+    kind="elementwise",
     scalar=math.degrees,
     node="Rad2DegBackward0",
     **FLOAT,

@@ -123,6 +123,7 @@ def mvlgamma_grad(xp: Any, g: Any, x: Any, p: int) -> Any:
 digamma = op(
     "digamma(self)",
     wide(digamma_kernel),
+    kind="elementwise",
     node="DigammaBackward0",
     promote="float",
     self=d("self", lambda xp, g, out, self: g * xp.polygamma(self, 1)),
@@ -130,6 +131,7 @@ digamma = op(
 lgamma = op(
     "lgamma(self)",
     wide(lgamma_kernel),
+    kind="elementwise",
     node="LgammaBackward0",
     promote="float",
     self=d("self", lambda xp, g, out, self: g * xp.digamma(self)),
@@ -137,6 +139,7 @@ lgamma = op(
 polygamma_record = op(
     "polygamma(self; n)",
     wide(polygamma_kernel),
+    kind="elementwise",
     node="PolygammaBackward0",
     promote="float",
     inplace_node="PolygammaBackward1",
@@ -145,6 +148,7 @@ polygamma_record = op(
 mvlgamma_record = op(
     "mvlgamma(self; p)",
     wide(mvlgamma_kernel),
+    kind="elementwise",
     node="MvlgammaBackward0",
     promote="float",
     self=d("self", lambda xp, g, out, self, p: mvlgamma_grad(xp, g, self, p)),

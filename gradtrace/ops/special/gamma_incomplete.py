@@ -147,6 +147,7 @@ def slope(xp: Any, g: Any, a: Any, x: Any) -> Any:
 igamma = op(
     "igamma(self, other)",
     incomplete(False),
+    kind="elementwise",
     node="IgammaBackward0",
     promote="arith",
     lacks=("bi", "igamma_cpu"),
@@ -156,6 +157,7 @@ igamma = op(
 igammac = op(
     "igammac(self, other)",
     incomplete(True),
+    kind="elementwise",
     node="IgammacBackward0",
     promote="arith",
     lacks=("bi", "igammac_cpu"),
@@ -214,6 +216,7 @@ def hurwitz(s: Any, q: Any) -> Any:
 zeta_record = op(
     "zeta(self, other)",
     hurwitz,
+    kind="elementwise",
     node="SpecialZetaBackward0",
     promote="float",
     self=no_derivative("zeta"),

@@ -70,6 +70,7 @@ def ndtri_kernel(p: Any) -> Any:
 erfcx = op(
     "erfcx(self)",
     wide(erfcx_kernel),
+    kind="elementwise",
     node="SpecialErfcxBackward0",
     **FLOAT,
     self=d("self out", lambda xp, g, out, self: (self * out * 2 - 2 / ROOT_PI) * g),
@@ -77,6 +78,7 @@ erfcx = op(
 log_ndtr = op(
     "log_ndtr(self)",
     wide(log_ndtr_kernel),
+    kind="elementwise",
     node="SpecialLogNdtrBackward0",
     **FLOAT,
     self=d("self out", lambda xp, g, out, self: g / ROOT_TWO_PI * xp.exp(-(out + self * self / 2))),
@@ -84,6 +86,7 @@ log_ndtr = op(
 ndtri = op(
     "ndtri(self)",
     wide(ndtri_kernel),
+    kind="elementwise",
     node="SpecialNdtriBackward0",
     **FLOAT,
     self=d("out", lambda xp, g, out, self: g * ROOT_TWO_PI * xp.exp(out * out * 0.5)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import op
+from gradtrace.engine.tables import record_table
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import not_a_tensor, public
 
@@ -21,16 +22,19 @@ def chebyshev_step(k: int, x: Any, q: Any, p: Any) -> Any:
 
 
 # Name: the first polynomial of degree 1, and the step.
-FAMILIES: dict[str, tuple[Callable[[Any], Any], Step]] = {
-    "chebyshev_polynomial_t": (lambda x: x, chebyshev_step),
-    "chebyshev_polynomial_u": (lambda x: x + x, chebyshev_step),
-    "chebyshev_polynomial_v": (lambda x: x + x - 1, chebyshev_step),
-    "chebyshev_polynomial_w": (lambda x: x + x + 1, chebyshev_step),
-    "hermite_polynomial_h": (lambda x: x + x, lambda k, x, q, p: (x + x) * q - 2 * k * p),
-    "hermite_polynomial_he": (lambda x: x, lambda k, x, q, p: x * q - k * p),
-    "laguerre_polynomial_l": (lambda x: 1 - x, lambda k, x, q, p: ((k + k + (1 - x)) * q - k * p) / (k + 1)),
-    "legendre_polynomial_p": (lambda x: x, lambda k, x, q, p: ((k + k + 1) * x * q - k * p) / (k + 1)),
-}
+FAMILIES: dict[str, tuple[Callable[[Any], Any], Step]] = record_table(
+    "ops.polynomials.FAMILIES",
+    {
+        "chebyshev_polynomial_t": (lambda x: x, chebyshev_step),
+        "chebyshev_polynomial_u": (lambda x: x + x, chebyshev_step),
+        "chebyshev_polynomial_v": (lambda x: x + x - 1, chebyshev_step),
+        "chebyshev_polynomial_w": (lambda x: x + x + 1, chebyshev_step),
+        "hermite_polynomial_h": (lambda x: x + x, lambda k, x, q, p: (x + x) * q - 2 * k * p),
+        "hermite_polynomial_he": (lambda x: x, lambda k, x, q, p: x * q - k * p),
+        "laguerre_polynomial_l": (lambda x: 1 - x, lambda k, x, q, p: ((k + k + (1 - x)) * q - k * p) / (k + 1)),
+        "legendre_polynomial_p": (lambda x: x, lambda k, x, q, p: ((k + k + 1) * x * q - k * p) / (k + 1)),
+    },
+)
 
 
 def kernel_of(first: Callable[[Any], Any], step: Step, shifted: bool) -> Callable[[Any, Any], Any]:
@@ -55,7 +59,7 @@ def kernel_of(first: Callable[[Any], Any], step: Step, shifted: bool) -> Callabl
 
 
 def _expose(name: str, first: Callable[[Any], Any], step: Step, shifted: bool) -> None:
-    record = op(f"{name}(self, other)", kernel_of(first, step, shifted), promote="float")
+    record = op(f"{name}(self, other)", kernel_of(first, step, shifted), kind="elementwise", promote="float")
 
     def function(input: Tensor | float, n: Tensor | float) -> Tensor:
         if not isinstance(input, Tensor) and not isinstance(n, Tensor):

@@ -69,6 +69,7 @@ def logit_grad(xp: Any, g: Any, x: Any, eps: Any) -> Any:
 logit_record = op(
     "logit(self; eps)",
     logit_kernel,
+    kind="elementwise",
     node="LogitBackward0",
     **FLOAT,
     self=d("self", lambda xp, g, out, self, eps: logit_grad(xp, g, self, eps)),
@@ -76,16 +77,23 @@ logit_record = op(
 erfinv = op(
     "erfinv(self)",
     erfinv_kernel,
+    kind="elementwise",
     node="ErfinvBackward0",
     **FLOAT,
     self=d("self", lambda xp, g, out, self: xp.exp(xp.pow_scalar(xp.erfinv(self), 2)) * (0.5 * math.sqrt(math.pi)) * g),
 )
 sinc = op(
-    "sinc(self)", "sinc", node="SincBackward0", **FLOAT, self=d("self", lambda xp, g, out, self: sinc_grad(xp, g, self))
+    "sinc(self)",
+    "sinc",
+    kind="elementwise",
+    node="SincBackward0",
+    **FLOAT,
+    self=d("self", lambda xp, g, out, self: sinc_grad(xp, g, self)),
 )
 logaddexp2 = op(
     "logaddexp2(self, other)",
     "logaddexp2",
+    kind="elementwise",
     node="Logaddexp2Backward0",
     **FLOAT,
     lacks=("bi", "logaddexp2_cpu"),
@@ -103,6 +111,7 @@ logaddexp2 = op(
 entr = op(
     "entr(self)",
     entr_kernel,
+    kind="elementwise",
     node="SpecialEntrBackward0",
     **FLOAT,
     self=d("self", lambda xp, g, out, self: g * (-xp.log(self) - 1)),
@@ -117,6 +126,7 @@ def xlog1py_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
 xlog1py = op(
     "xlog1py(self, other)",
     x_log("log1p"),
+    kind="elementwise",
     node="SpecialXlog1PyBackward0",
     **FLOAT,
     self=d("self other", lambda xp, g, out, self, other: xlog1py_grad(xp, g, self, other)),
@@ -125,6 +135,7 @@ xlog1py = op(
 xlog1py_of_number = op(
     "xlog1py_of_number(other; number)",
     lambda b, number: x_log("log1p")(number, b),
+    kind="elementwise",
     node="SpecialXlog1PyBackward1",
     **FLOAT,
     other=d("other", lambda xp, g, out, other, number: g * number / (other + 1)),
@@ -132,6 +143,7 @@ xlog1py_of_number = op(
 xlog1py_number = op(
     "xlog1py_number(self; number)",
     lambda a, number: x_log("log1p")(a, number),
+    kind="elementwise",
     node="SpecialXlog1PyBackward2",
     **FLOAT,
     self=d("self", lambda xp, g, out, self, number: xlog1py_grad(xp, g, self, xp.zeros_like(self) + number)),

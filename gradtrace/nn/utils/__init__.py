@@ -10,6 +10,7 @@ from typing import Any
 
 from gradtrace.engine.modes import no_grad
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lazy_names import attach
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.utils import function
 
@@ -101,9 +102,6 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:
         start = end
 
 
-def __getattr__(name: str) -> Any:
-    if name == "rnn":
-        from importlib import import_module
-
-        return import_module("gradtrace.nn.utils.rnn")
-    raise AttributeError(f"module 'torch.nn.utils' has no attribute '{name}'")
+__getattr__, __dir__ = attach(
+    __name__, {}, modules={"rnn": "gradtrace.nn.utils.rnn"}, listed=__all__, shown_as="torch.nn.utils"
+)

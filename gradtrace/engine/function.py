@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.call_hooks import as_tensor, like
+from gradtrace.engine.execute import modified
+from gradtrace.engine.inplace import repoint
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import FREED, FREED_MESSAGE, Node
 from gradtrace.engine.op import records
@@ -160,8 +162,6 @@ class BackwardCFunction(Node, FunctionCtx):
         return tuple(self._unpack(s) for s in saved)
 
     def _unpack(self, saved: Saved) -> Tensor | None:
-        from gradtrace.engine.execute import modified
-
         if saved.packed is not None:
             unpacked: Tensor = saved.packed.tensor(self)
             return unpacked
@@ -363,8 +363,6 @@ class Function(metaclass=FunctionMeta):
             if any(g is n for n in ctx._non_differentiable) or not o.is_floating_point():
                 continue
             if any(o is d_ for d_ in ctx._dirty):
-                from gradtrace.engine.inplace import repoint
-
                 if o._req and o._fn is None:
                     raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
                 repoint(o, ctx)

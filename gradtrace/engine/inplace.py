@@ -12,6 +12,7 @@ import weakref
 from gradtrace.annotations import Any
 from gradtrace.engine import execute
 from gradtrace.engine.arrive import conform
+from gradtrace.engine.dtypes import of_raw
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
@@ -183,8 +184,6 @@ def check_result(target: Tensor, raw: Any) -> None:
     shape, _ = layout(raw)
     if tuple(shape) != tuple(target.shape):
         raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
-    from gradtrace.engine.dtypes import of_raw
-
     got = of_raw(raw)
     if got.category > target.dtype.category:
         raise RuntimeError(

@@ -31,7 +31,7 @@ from gradtrace.engine.broadcast import refuse_mismatch
 from gradtrace.engine.cost import charge
 from gradtrace.engine.extra import Counter
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import WITH_PLAIN, AccumulateGrad, Meta, Node, UndefinedGrad
+from gradtrace.engine.node import FREED_MESSAGE, WITH_PLAIN, AccumulateGrad, Meta, Node, UndefinedGrad
 from gradtrace.engine.plan import DROP, META, SAVE, Derivative, Plan, d
 from gradtrace.engine.promote import promote
 from gradtrace.engine.recording import record_call
@@ -300,8 +300,6 @@ class Op:
     def saved_attribute(self, node: Node, name: str) -> Any:
         """`node._saved_self` and its like, for programs and views that look at what a node kept."""
         if node.freed:
-            from gradtrace.engine.node import FREED_MESSAGE
-
             raise RuntimeError(FREED_MESSAGE)
         args, out = node.args, node.out
         if node.rare is not None and node.rare.packed:

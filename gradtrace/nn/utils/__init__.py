@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from gradtrace import linalg
 from gradtrace.engine.modes import no_grad
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lazy_names import attach
@@ -35,8 +36,6 @@ def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
     """The norm of all tensors as if they were one vector; RuntimeError for inf or nan when asked."""
-    from gradtrace import linalg
-
     listed, norm_type = _listed(tensors), float(norm_type)
     if not listed:
         return function("tensor")(0.0)

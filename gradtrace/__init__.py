@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from gradtrace.annotations import Any
+from gradtrace.lazy_names import attach
 
 __version__ = "0.1.0"
 
@@ -65,42 +66,27 @@ _MODULES = {
     "signal": "gradtrace.signal",
     "trace": "gradtrace.trace",
 }
-# Parts of the package that are no names of PyTorch's: looking for them among the operators would load every family.
+# Packages of gradtrace that are not names of PyTorch: looking for them among the operators would load every family.
 _PARTS = ("cli", "engine", "errors", "lang", "ops", "views")
-_ELSEWHERE = {
-    "draw": "gradtrace.views.notebook",
-    "set_printoptions": "gradtrace.engine.text",
-    "vmap": "gradtrace.func",
-}
 
 
-def __getattr__(name: str) -> Any:
-    value = _find(name)
-    globals()[name] = value
-    return value
+def _engine_name(name: str) -> Any:
+    import_module("gradtrace.ops")  # gives Tensor its methods
+    return getattr(import_module("gradtrace.engine"), name)
 
 
-def _find(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(_MODULES[name])
-    if name in _CONSTANTS:
-        return _CONSTANTS[name]
-    if name in _ENGINE:
-        import_module("gradtrace.ops")  # which gives Tensor its methods
-        return getattr(import_module("gradtrace.engine"), name)
-    if name in _DTYPES:
-        return getattr(import_module("gradtrace.engine.dtypes"), _DTYPES[name])
-    if name in _ELSEWHERE:
-        return getattr(import_module(_ELSEWHERE[name]), name)
-    if not name.startswith("_") and name not in _PARTS:
-        ops = import_module("gradtrace.ops")
-        found = ops.find(ops.api.functions, name)
-        if found is not None:
-            return found
-    raise AttributeError(f"module 'gradtrace' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    ops = import_module("gradtrace.ops")
-    ops.load()
-    return sorted({*_ENGINE, *_DTYPES, *_CONSTANTS, *_MODULES, *_ELSEWHERE, *ops.api.functions, "__version__"})
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        **dict.fromkeys(_ENGINE, _engine_name),
+        **{name: f"gradtrace.engine.dtypes:{attribute}" for name, attribute in _DTYPES.items()},
+        **dict.fromkeys(_CONSTANTS, _CONSTANTS.__getitem__),
+        "draw": "gradtrace.views.notebook",
+        "set_printoptions": "gradtrace.engine.text",
+        "vmap": "gradtrace.func",
+    },
+    modules=_MODULES,
+    operators="functions",
+    not_operators=_PARTS,
+    listed=("__version__",),
+)

@@ -1,21 +1,5 @@
 """torch.special's names."""
 
-from __future__ import annotations
+from gradtrace.lazy_names import attach
 
-from gradtrace.annotations import Any
-
-
-def __getattr__(name: str) -> Any:
-    from gradtrace import ops
-
-    found = None if name.startswith("__") else ops.find(ops.api.special, name)
-    if found is None:
-        raise AttributeError(f"module 'torch.special' has no attribute '{name}'")
-    return found
-
-
-def __dir__() -> list[str]:
-    from gradtrace import ops
-
-    ops.load()
-    return sorted(ops.api.special)
+__getattr__, __dir__ = attach(__name__, {}, operators="special", shown_as="torch.special")

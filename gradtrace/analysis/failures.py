@@ -9,6 +9,7 @@ from __future__ import annotations
 from gradtrace.analysis import history, places
 from gradtrace.analysis.answer import Answer, Evidence, Facts
 from gradtrace.analysis.flow import reachable_functions
+from gradtrace.analysis.why import unreached
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Failure, FunctionRecord, TensorRecord, Trace
@@ -275,8 +276,6 @@ def floats_alone(facts: Facts, failure: Failure) -> Found | None:
 
 def unused(facts: Facts, failure: Failure) -> Found | None:
     """autograd.grad with an input that the outputs do not depend on."""
-    from gradtrace.analysis.why import unreached
-
     call = places.method_call(facts.text.statement(failure.span), ("grad",))
     names = input_names(facts, call)
     known = dict(facts.trace.names)

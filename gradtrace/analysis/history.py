@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import places
 from gradtrace.analysis.answer import Evidence, Facts
-from gradtrace.analysis.flow import Cut
+from gradtrace.analysis.flow import Cut, closure
 from gradtrace.annotations import NamedTuple
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.operands import record_of
@@ -425,8 +425,6 @@ def stale_optimiser(facts: Facts, record: TensorRecord) -> Reason | None:
 
 def gave_none(facts: Facts, record: TensorRecord, number: int) -> tuple[str, Evidence] | None:
     """The function that sent nothing along an edge towards a tensor, and its place."""
-    from gradtrace.analysis.flow import closure
-
     sources: dict[int, list[tuple[int, int]]] = {}
     for edge in facts.trace.function_edges:
         sources.setdefault(edge.target, []).append((edge.source, edge.input_index))

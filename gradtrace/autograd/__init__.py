@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from gradtrace.annotations import Any
 from gradtrace.engine import (
     Function,
@@ -17,6 +15,7 @@ from gradtrace.engine import (
     set_grad_enabled,
 )
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lazy_names import attach
 
 __all__ = [
     "Function",
@@ -53,20 +52,16 @@ class Variable(metaclass=_TensorsAreVariables):
         return leaf.requires_grad_() if requires_grad else leaf
 
 
-_LATER = {
-    "forward_ad": ("gradtrace.func.forward_ad", None),
-    "grad_mode": ("gradtrace.engine.modes", None),
-    "functional": ("gradtrace.func.functional", None),
-    "function": ("gradtrace.engine.function", None),
-    "graph": ("gradtrace.autograd.graph", None),
-    "gradcheck": ("gradtrace.func.gradcheck", "gradcheck"),
-    "gradgradcheck": ("gradtrace.func.gradcheck", "gradgradcheck"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")
-    module, attribute = _LATER[name]
-    found = import_module(module)
-    return found if attribute is None else getattr(found, attribute)
+__getattr__, __dir__ = attach(
+    __name__,
+    {"gradcheck": "gradtrace.func.gradcheck", "gradgradcheck": "gradtrace.func.gradcheck"},
+    modules={
+        "forward_ad": "gradtrace.func.forward_ad",
+        "grad_mode": "gradtrace.engine.modes",
+        "functional": "gradtrace.func.functional",
+        "function": "gradtrace.engine.function",
+        "graph": "gradtrace.autograd.graph",
+    },
+    listed=__all__,
+    shown_as="torch.autograd",
+)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 from gradtrace.batch.columns import Chunk
@@ -19,8 +20,6 @@ SUFFIXES = {"parquet": (".parquet", ".pq"), "arrow": (".arrow",), "feather": (".
 
 def pyarrow(module: str = "") -> Any:
     """pyarrow or a module of it; UsageError that says how to install it."""
-    from importlib import import_module
-
     try:
         return import_module(f"pyarrow.{module}" if module else "pyarrow")
     except ImportError:

@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from io import TextIOWrapper
 from typing import IO, Any
 
 from gradtrace.errors import UsageError
@@ -64,8 +65,6 @@ def reader(name: str, kind: str | None, stdin: Any) -> Any:
 
 def text_reader(stream: IO[bytes], name: str, kind: str, names: list[str] | None = None) -> Any:
     """A reader of a stream of text; of its rows alone, where the columns' `names` are given."""
-    from io import TextIOWrapper
-
     from gradtrace.batch.text import LinesReader, SeparatedReader
 
     text = TextIOWrapper(stream, "utf-8-sig", newline="" if kind in TEXT else None)
@@ -104,8 +103,6 @@ def writer(stream: Any, kind: str, folder: str = ".") -> Any:
         from gradtrace.batch.arrays import NpyWriter, NpzWriter
 
         return NpyWriter(stream) if kind == "npy" else NpzWriter(stream, folder)
-    from io import TextIOWrapper
-
     from gradtrace.batch.text import LinesWriter, SeparatedWriter
 
     text = TextIOWrapper(stream, "utf-8", newline="", write_through=False)

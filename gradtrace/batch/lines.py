@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import IO, Any, NamedTuple
 
 from gradtrace.batch.columns import Chunk
+from gradtrace.batch.formats import text_reader
 from gradtrace.errors import UsageError
 
 
@@ -77,8 +78,6 @@ class Range(io.RawIOBase):
 
 def range_reader(name: str, kind: str, start: int, end: int, names: list[str]) -> Any:
     """A reader of a range of a CSV, TSV or JSON Lines file whose columns are `names`."""
-    from gradtrace.batch.formats import text_reader
-
     stream: Any = io.BufferedReader(Range(name, start, end))
     return text_reader(stream, name, kind, names)
 

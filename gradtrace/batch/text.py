@@ -7,6 +7,8 @@ Lines, which knows neither, NaN and the infinities are the texts "NaN", "Infinit
 
 from __future__ import annotations
 
+import csv
+import json
 import math
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -22,16 +24,12 @@ class SeparatedReader:
     rows: int | None = None
 
     def __init__(self, stream: Iterator[str], name: str, separator: str, names: list[str] | None = None) -> None:
-        import csv
-
         self.name = name
         self.reader = csv.reader(stream, delimiter=separator)
         self.names = self.head() if names is None else names
 
     def head(self) -> list[str]:
         """The names in the first row. UsageError where they are not there, or two are alike."""
-        import csv
-
         try:
             names = [cell.strip() for cell in next((row for row in self.reader if row), [])]
         except csv.Error as error:
@@ -45,8 +43,6 @@ class SeparatedReader:
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
         """The rows from `skip` on, at most `size` at a time."""
-        import csv
-
         rows = (row for row in self.reader if row)  # a blank line is no row
         try:
             first = sum(1 for _ in islice(rows, skip))
@@ -78,8 +74,6 @@ LINE = 'each line is to look like {"x": 2, "w": 1}'
 
 def parsed(line: str) -> dict[str, Any] | str:
     """A line's object, or what is wrong with it."""
-    import json
-
     try:
         found = json.loads(line)
     except ValueError as error:
@@ -132,8 +126,6 @@ class SeparatedWriter:
     as_read = True  # columns that were read as text are written so
 
     def __init__(self, stream: IO[str], separator: str) -> None:
-        import csv
-
         self.stream = stream
         self.writer = csv.writer(stream, delimiter=separator, lineterminator="\n")
         self.begun = False
@@ -166,8 +158,6 @@ class LinesWriter:
         self.stream = stream
 
     def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
-        import json
-
         names = list(columns)
         cells = [list(map(strict, plain(c, missing if n in computed else set()))) for n, c in columns.items()]
         for row in zip(*cells, strict=True):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from gradtrace.engine.tensor import Tensor
 
 
 def check_assigned_grad(tensor: Tensor, value: Any) -> None:
-    from gradtrace.engine.tensor import Tensor
-
     if not isinstance(value, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
     if value is tensor:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.dtypes import spec_for
 from gradtrace.engine.hooks import as_tensor, like
+from gradtrace.engine.inplace import repoint
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import FREED, FREED_MESSAGE, SAVES_ITS_OWN, TUPLES, Node
 from gradtrace.engine.op import records
-from gradtrace.engine.saved import layout, source_node
+from gradtrace.engine.saved import layout, modified, source_node
 from gradtrace.engine.state import State, state, using
 from gradtrace.engine.tensor import Tensor
 
@@ -164,8 +165,6 @@ class BackwardCFunction(Node, FunctionCtx):
         return tuple(self._unpack(s) for s in saved)
 
     def _unpack(self, saved: Saved) -> Tensor | None:
-        from gradtrace.engine.saved import modified
-
         if saved.packed is not None:
             unpacked: Tensor = saved.packed.tensor(self)
             return unpacked
@@ -363,8 +362,6 @@ class Function(metaclass=FunctionMeta):
             if any(g is n for n in ctx._non_differentiable) or not o.is_floating_point():
                 continue
             if any(o is d_ for d_ in ctx._dirty):
-                from gradtrace.engine.inplace import repoint
-
                 if o._req and o._fn is None:
                     raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
                 repoint(o, ctx)

@@ -10,6 +10,7 @@ from gradtrace.annotations import Any, Mapping
 from gradtrace.engine.backward import run_backward
 from gradtrace.engine.hooks import as_tensor, own_copy
 from gradtrace.engine.lazy import np
+from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.node import Edge, GradientEdge, Node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge
@@ -129,8 +130,6 @@ def batched(
     outputs: Any, targets: Any, vectors: Any, keep: bool, create_graph: bool, allow_unused: bool
 ) -> tuple[Any, ...]:
     """is_grads_batched: the first dim of each vector counts passes; the results are stacked."""
-    from gradtrace.engine.namespace import TRACED
-
     rows = []
     for i in range(len(vectors[0])):
         one = tuple(v[i] for v in vectors)

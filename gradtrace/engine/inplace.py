@@ -12,7 +12,7 @@ import weakref
 from gradtrace.annotations import Any
 from gradtrace.engine.backward import derive, unbroadcast_and_cast
 from gradtrace.engine.call import record_call, unwrap
-from gradtrace.engine.dtypes import spec_of
+from gradtrace.engine.dtypes import of_raw, spec_of
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
@@ -184,8 +184,6 @@ def check_result(target: Tensor, raw: Any) -> None:
     shape, _ = layout(raw)
     if tuple(shape) != tuple(target.shape):
         raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
-    from gradtrace.engine.dtypes import of_raw
-
     got = of_raw(raw)
     if got.category > target.dtype.category:
         raise RuntimeError(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import FLOAT_TRAPS, Op, records
-from gradtrace.engine.tensor import normalise
+from gradtrace.engine.tensor import hooks_into_ops, normalise
 
 
 class _Namespace:
@@ -21,8 +21,6 @@ class _Namespace:
     def __getattr__(self, name: str) -> Any:
         record = records.get(name)
         if record is None:
-            from gradtrace.engine.tensor import hooks_into_ops
-
             hooks_into_ops["load"](name)
             record = records[name]
         made = self.make(record)

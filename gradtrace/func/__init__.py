@@ -6,28 +6,19 @@ needed; the values are the same.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from gradtrace.lazy_names import attach, homes
 
-_HOMES = {
-    "transforms": ("functionalize", "grad", "grad_and_value", "jvp", "linearize", "value_and_grad", "vjp"),
-    "jacobians": ("hessian", "jacfwd", "jacrev"),
-    "batching": ("vmap",),
-    "stateless": ("functional_call", "replace_all_batch_norm_modules_", "stack_module_state"),
-    "shown": ("debug_unwrap",),
-}
-_home = {name: module for module, names in _HOMES.items() for name in names}
+_HOMES = homes(
+    __name__,
+    {
+        "transforms": ("functionalize", "grad", "grad_and_value", "jvp", "linearize", "value_and_grad", "vjp"),
+        "jacobians": ("hessian", "jacfwd", "jacrev"),
+        "batching": ("vmap",),
+        "stateless": ("functional_call", "replace_all_batch_norm_modules_", "stack_module_state"),
+        "shown": ("debug_unwrap",),
+    },
+)
 
-__all__ = list(_home)
+__all__ = list(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _home:
-        raise AttributeError(f"module 'torch.func' has no attribute '{name}'")
-    value = getattr(import_module(f"gradtrace.func.{_home[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = attach(__name__, _HOMES, shown_as="torch.func")

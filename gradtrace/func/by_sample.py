@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtrace.engine import Tensor
+from gradtrace.engine import Tensor, dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import TRACED
 from gradtrace.func.batched import Batched
@@ -86,8 +86,6 @@ def spread_like(value: Tensor, arguments: list[Any]) -> Tensor:
 
 def result_dtype(operands: list[Any]) -> Any:
     """The dtype that promotion gives operands of these raw layouts."""
-    from gradtrace.engine import dtypes
-
     return dtypes.result_type(
         *((np.empty(o.shape, o.dtype.np) if isinstance(o, Tensor) else o, isinstance(o, Tensor)) for o in operands)
     )

@@ -6,6 +6,7 @@ element at a time, and put back; Jacobians have a row for each element of the in
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from itertools import product
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from gradtrace.func.gradcheck_demands import (
     differentiable,
     requiring_grad,
 )
+from gradtrace.func.gradcheck_forward import forward_jacobians
 
 Array = Any
 NOTHING_TO_CHECK = (
@@ -57,8 +59,6 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
         if not isinstance(x, Tensor) or not x.requires_grad:
             continue
         if x.dtype.name != "float64":
-            import warnings
-
             warnings.warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
                 "will likely fail if all the inputs are not of double precision floating point or complex. ",
@@ -191,8 +191,6 @@ def _slow_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...]
 
 def _forward_check(func: Callable[..., Any], inputs: tuple[Any, ...], tol: Tolerances) -> None:
     """The Jacobian by dual tensors, element by element."""
-    from gradtrace.func.gradcheck_forward import forward_jacobians
-
     _check_inputs(inputs)
     keep = [k for k, out in enumerate(as_tuple(func(*inputs))) if out.requires_grad]
     numerical = _numerical_jacobians(func, inputs, tol.eps)

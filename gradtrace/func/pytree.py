@@ -6,6 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from gradtrace.ops import api, find
+
 
 class Spec(NamedTuple):
     """The structure of a nested value. `kind` is the container's type, or None for a leaf; `keys` those of a dict."""
@@ -94,6 +96,4 @@ def _leaf_count(spec: Spec) -> int:
 
 def torch_function(name: str) -> Any:
     """The public function `torch.NAME`, whose family is loaded on demand."""
-    from gradtrace.ops import api, find
-
     return find(api.functions, name)

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradtrace.engine import Tensor
 from gradtrace.func.pytree import torch_function
+from gradtrace.nn.modules.batchnorm import _BatchNorm
 
 Tensors = dict[str, Any]
 
@@ -160,8 +161,6 @@ def _stacked(states: list[Tensors]) -> Tensors:
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
     """Takes the running statistics from every batch norm in `root`, in place, so that vmap can run it; returns root."""
-    from gradtrace.nn.modules.batchnorm import _BatchNorm
-
     for module in root.modules():
         if isinstance(module, _BatchNorm) and module.track_running_stats:
             module.running_mean = module.running_var = module.num_batches_tracked = None

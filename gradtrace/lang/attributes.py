@@ -7,6 +7,7 @@ compiled code is one look into a set.
 
 from __future__ import annotations
 
+from gradtrace import ops
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.function import BackwardCFunction
 from gradtrace.engine.node import Node
@@ -259,8 +260,6 @@ def tensor_has(name: str) -> bool:
         return True
     if name.startswith("_"):
         return False
-    from gradtrace import ops
-
     return ops.find(ops.api.methods, name) is not None or (name.endswith("_") and hasattr(Tensor, name))
 
 

@@ -7,6 +7,7 @@ from gradtrace import ops  # noqa: F401
 # the first puts the operators on tensors, the others enter their compilers for the nodes of the tree
 from gradtrace.annotations import Any
 from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import calls, comprehensions, control, functions, weigh  # noqa: F401
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
@@ -53,7 +54,6 @@ def machine_for(program: Program, meter: Meter, env: Frame, stdout: Any, stderr:
 
 def special_attributes(strings: Strings) -> dict[tuple[type, str], Any]:
     """Attributes that have another value in programs than in Python."""
-    from gradtrace.engine.tensor import Tensor
 
     def numpy(tensor: Tensor) -> Any:
         from gradtrace.lang.arrays import Array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradtrace import ops
 from gradtrace.annotations import Any
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.names import CONSTANTS, MATHEMATICS, MODULES
@@ -41,8 +42,6 @@ def find(name: str, builtins: dict[str, Any], machine: Any) -> Any:
 
 def function(name: str, plain: Any) -> Any:
     """torch's function of this name; Python's own (`plain`: abs, max, sum) keeps its way with what is no tensor."""
-    from gradtrace import ops
-
     found = ops.find(ops.api.functions, name) or ops.find(ops.api.functional, name)
     if found is None:
         raise KeyError(name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from gradtrace.lang.builtins import NAMES
 from gradtrace.lang.words import words
 
 # In expressions without imports these stand for torch's functions.
@@ -27,6 +28,4 @@ MODULES = {"torch": "torch", "math": "math", "F": "torch.nn.functional", "nn": "
 
 def is_known(name: str) -> bool:
     """Whether a name that the program does not bind stands for something."""
-    from gradtrace.lang.builtins import NAMES
-
     return name in NAMES or name in MATHEMATICS or name in CONSTANTS or name in MODULES

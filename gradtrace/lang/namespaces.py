@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module as real_import
 
+from gradtrace import ops
 from gradtrace.annotations import Any
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import python_modules, torch_modules
@@ -134,8 +135,6 @@ def public_value(module: str, name: str) -> Any:
     if not isinstance(found, MODULE):
         return found
     # gradtrace.trace is a package of ours; what a program means is PyTorch's function.
-    from gradtrace import ops
-
     return ops.find(ops.api.functions, name) or MISSING
 
 

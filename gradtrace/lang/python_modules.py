@@ -6,6 +6,8 @@ counts the items it gives, `operator` and `math` hold to the budget, `typing` is
 
 from __future__ import annotations
 
+import sys
+import time
 from importlib import import_module as real_import
 
 from gradtrace.annotations import Any, Callable
@@ -152,16 +154,12 @@ class Python:
         return {"choices": choices, "getrandbits": getrandbits, "*": lambda name: getattr(own, name)}
 
     def sleep(self, seconds: float) -> None:
-        import time
-
         if time.monotonic() + seconds > self.meter.deadline:
             limit = self.meter.budget.seconds
             raise exceeded("seconds", f"the program would sleep for longer than the {limit:g} s it has")
         time.sleep(seconds)
 
     def sys(self) -> dict[str, Any]:
-        import sys
-
         return {
             "argv": [self.where()[0]],
             "exit": leave,

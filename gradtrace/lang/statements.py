@@ -6,6 +6,8 @@ An expression statement in a block without signals is just its expression: nobod
 
 from __future__ import annotations
 
+import sys
+
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
@@ -279,7 +281,6 @@ def raise_(node: ast.Raise, unit: Unit) -> Code:
 
 def again(origin: int) -> Code:
     """`raise` alone: handlers run inside Python's own, so the exception being handled is the right one."""
-    import sys
 
     def run(f: Frame) -> Any:
         if sys.exc_info()[1] is None:

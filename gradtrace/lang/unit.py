@@ -12,6 +12,8 @@ from gradtrace.lang import operators
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.builtins import NAMES, REFUSED
+from gradtrace.lang.names import CONSTANTS, MATHEMATICS
 from gradtrace.lang.operators import Guarded
 from gradtrace.lang.parse import Program
 from gradtrace.lang.scope import Scope
@@ -257,9 +259,6 @@ def unknown(name: str, machine: Machine, span: Span) -> NameError:
 
 def told(name: str, machine: Machine, span: Span) -> UnknownNameError:
     import difflib
-
-    from gradtrace.lang.builtins import NAMES, REFUSED
-    from gradtrace.lang.names import CONSTANTS, MATHEMATICS
 
     place = machine.source.place(span)
     if name in REFUSED:

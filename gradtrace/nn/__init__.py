@@ -5,8 +5,7 @@ A family of layers loads when one of its names is first used; `FAMILIES` says wh
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from gradtrace.lazy_names import attach, homes
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "parameter": ("Buffer", "Parameter"),
@@ -134,21 +133,10 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     ),
 }
 MODULES = ("functional", "init", "modules", "parameter", "utils")
-home = {name: family for family, names in FAMILIES.items() for name in names}
+HOMES = homes(__name__, FAMILIES)
 
-__all__ = [*home, *MODULES]
+__all__ = [*HOMES, *MODULES]
 
-
-def __getattr__(name: str) -> Any:
-    if name in MODULES:
-        return import_module(f"gradtrace.nn.{name}")
-    family = home.get(name)
-    if family is None:
-        raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")
-    value = getattr(import_module(f"gradtrace.nn.{family}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = attach(
+    __name__, HOMES, modules={name: f"{__name__}.{name}" for name in MODULES}, shown_as="torch.nn"
+)

@@ -7,8 +7,10 @@ The random ones draw from gradtrace's generator (`manual_seed`); distributions a
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
+from gradtrace.engine.lazy import np
 from gradtrace.engine.modes import no_grad
 from gradtrace.engine.tensor import Tensor
 
@@ -141,8 +143,6 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
     """The standard deviation, or None (with a warning) for a tensor without elements."""
     if 0 in tensor.shape:
-        import warnings
-
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
         return None
     return calculate_gain(nonlinearity, a) / math.sqrt(_correct_fan(tensor, mode))
@@ -178,8 +178,6 @@ def fan_in_uniform_(bias: Tensor | None, weight: Tensor) -> None:
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """A (semi-)orthogonal matrix from the QR decomposition of a normal one; dims after the first are joined."""
-    from gradtrace.engine.lazy import np
-
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtrace import ops
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 
@@ -26,8 +27,6 @@ def _share(target: Tensor, data: Tensor) -> None:
 
 
 def _empty() -> Tensor:
-    from gradtrace import ops
-
     return ops.find(ops.api.functions, "empty")(0)
 
 

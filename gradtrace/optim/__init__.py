@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from gradtrace.lazy_names import attach, homes
 
-_HOMES = {
-    "optimizer": ("Optimizer",),
-    "sgd": ("SGD", "ASGD", "Rprop"),
-    "adam": ("Adam", "AdamW", "Adamax", "NAdam", "RAdam"),
-    "adaptive": ("Adadelta", "Adagrad", "RMSprop"),
-    "lbfgs": ("LBFGS",),
-}
-_home = {name: module for module, names in _HOMES.items() for name in names}
+_HOMES = homes(
+    __name__,
+    {
+        "optimizer": ("Optimizer",),
+        "sgd": ("SGD", "ASGD", "Rprop"),
+        "adam": ("Adam", "AdamW", "Adamax", "NAdam", "RAdam"),
+        "adaptive": ("Adadelta", "Adagrad", "RMSprop"),
+        "lbfgs": ("LBFGS",),
+    },
+)
 
-__all__ = [*_home, "lr_scheduler"]
+__all__ = [*_HOMES, "lr_scheduler"]
 
-
-def __getattr__(name: str) -> Any:
-    if name == "lr_scheduler":
-        return import_module("gradtrace.optim.lr_scheduler")
-    if name not in _home:
-        raise AttributeError(f"module 'torch.optim' has no attribute '{name}'")
-    value = getattr(import_module(f"gradtrace.optim.{_home[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = attach(
+    __name__, _HOMES, modules={"lr_scheduler": "gradtrace.optim.lr_scheduler"}, shown_as="torch.optim"
+)

@@ -6,6 +6,7 @@ fused, capturable) are kept in the groups, as PyTorch shows them, and change not
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -108,8 +109,6 @@ class Optimizer(metaclass=Homed):
     def _check_distinct(self, param_group: Group) -> None:
         new = set(map(id, param_group["params"]))
         if len(new) != len(param_group["params"]):
-            import warnings
-
             warnings.warn(DUPLICATE_WARNING, stacklevel=4)
         for group in self.param_groups:
             if ("param_names" in param_group) != ("param_names" in group):

@@ -15,29 +15,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gradtrace.lazy_names import attach, homes
+
 if TYPE_CHECKING:
     from gradtrace.static.plan import Plan
 
-HOMES = {
-    "trace": "record",
-    "optimise": "passes",
-    "Plan": "plan",
-    "Step": "plan",
-    "Value": "plan",
-    "Ref": "plan",
-    "RowProgram": "rows",
-    "ArrayProgram": "arrays",
-    "ScalarProgram": "scalars",
-    "Graph": "graph",
-    "constant": "graph",
-    "placeholder": "graph",
-    "Session": "session",
-    "Variable": "variables",
-    "while_loop": "loops",
-    "cond": "loops",
-    "gradients": "derive",
-}
+HOMES = homes(
+    __name__,
+    {
+        "record": ("trace",),
+        "passes": ("optimise",),
+        "plan": ("Plan", "Step", "Value", "Ref"),
+        "rows": ("RowProgram",),
+        "arrays": ("ArrayProgram",),
+        "scalars": ("ScalarProgram",),
+        "graph": ("Graph", "constant", "placeholder"),
+        "session": ("Session",),
+        "variables": ("Variable",),
+        "loops": ("while_loop", "cond"),
+        "derive": ("gradients",),
+    },
+)
 __all__ = [*HOMES, "program"]
+
+__getattr__, __dir__ = attach(__name__, HOMES, listed=("program",))
 
 
 def program(plan: Plan, threads: int = 1) -> Any:
@@ -49,11 +50,3 @@ def program(plan: Plan, threads: int = 1) -> Any:
     from gradtrace.static.arrays import ArrayProgram
 
     return ArrayProgram(plan, threads)
-
-
-def __getattr__(name: str) -> Any:
-    if name in HOMES:
-        from importlib import import_module
-
-        return getattr(import_module(f"gradtrace.static.{HOMES[name]}"), name)
-    raise AttributeError(f"module 'gradtrace.static' has no attribute '{name}'")

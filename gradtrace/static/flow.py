@@ -25,6 +25,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
 from gradtrace.static.control import COND, WHILE, WHILE_GRAD
 from gradtrace.static.derive import differentiate
+from gradtrace.static.passes import optimise
 from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder
 from gradtrace.static.replay import fed, recording, requiring
@@ -35,8 +36,6 @@ Part = Callable[..., Values]
 
 def plan_of_part(part: Part, values: Sequence[engine.Tensor]) -> Plan:
     """A part as a plan of inputs like `values`."""
-    from gradtrace.static.passes import optimise
-
     recorder = Recorder()
     leaves = fed([None] * len(values), values)[1]
     for i, leaf in enumerate(leaves):

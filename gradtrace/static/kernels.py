@@ -16,7 +16,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, records
 from gradtrace.engine.tables import record_table
 from gradtrace.static.pairs import ERF_AND_BELL
-from gradtrace.static.plan import Plan, Step, refs
+from gradtrace.static.plan import Plan, Step, refs, replaced
 
 Call = tuple[Any, tuple[Any, ...]]
 
@@ -134,8 +134,6 @@ def by_rows(step: Step, plan: Plan, rowwise: set[int]) -> Any:
 
 def one_by_one(step: Step, rowwise: set[int]) -> Any:
     """The kernel, called for each row."""
-    from gradtrace.static.plan import replaced
-
     numbers = list(refs(step.args))
     kernel = records[step.op].kernel
     several = len(step.out) > 1

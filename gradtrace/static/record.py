@@ -8,6 +8,7 @@ the engine tells the Recorder before a value leaves the tensors, and that is ref
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from gradtrace.engine.promote import promote
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge
 from gradtrace.errors import UnsupportedError
-from gradtrace.static.plan import BACKWARD, FORWARD, Plan, Ref, Step, Value
+from gradtrace.static.plan import BACKWARD, FORWARD, Plan, Ref, Step, Value, refs
 
 ADVICE = "use where(condition, a, b) for a choice; a static graph has while_loop and cond"
 LEAVES = (
@@ -249,15 +250,11 @@ class Recorder:
 
 
 def numbers_in(args: Any) -> list[int]:
-    from gradtrace.static.plan import refs
-
     return list(refs(args))
 
 
 def random_state() -> Any:
     """Where the random numbers of the run stand (None: none were drawn since the seed)."""
-    import sys
-
     module = sys.modules.get("gradtrace.ops.random.generator")
     if module is None or module.default_generator._source is None:
         return None

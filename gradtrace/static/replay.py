@@ -10,6 +10,7 @@ from gradtrace.engine import tensor as engine
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
 from gradtrace.static.graph import Operation, Tensor, spelled
+from gradtrace.static.passes import optimise
 from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder
 
@@ -19,8 +20,6 @@ Known = dict[Tensor, engine.Tensor]
 
 def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> Plan:
     """The plan of `fetches` from `feeds`, made by running the graph once on values like those it will be fed."""
-    from gradtrace.static.passes import optimise
-
     recorder, have = Recorder(), fed(feeds, values)
     for i, leaf in enumerate(have[1]):
         recorder.feed(f"f{i}", leaf)

@@ -7,6 +7,8 @@ memory does not grow with the number of rows beyond what the caller's arrays tak
 from __future__ import annotations
 
 import math
+from contextvars import copy_context
+from itertools import pairwise
 from typing import Any
 
 from gradtrace.engine.lazy import np
@@ -53,8 +55,6 @@ class RowProgram:
 
     def in_threads(self, inputs: list[Any], uniforms: list[Any], outputs: list[Any], threads: int, n: int) -> None:
         from concurrent.futures import ThreadPoolExecutor
-        from contextvars import copy_context
-        from itertools import pairwise
 
         blocks = math.ceil(n / self.block)
         cuts = [min(n, blocks * k // threads * self.block) for k in range(threads)] + [n]

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from gradtrace.engine import tensor as engine
 from gradtrace.engine.lazy import np
-from gradtrace.static import control
+from gradtrace.ops.random.generator import default_generator
+from gradtrace.static import control, program
 from gradtrace.static.elements import raw_of
 from gradtrace.static.graph import Graph, Operation, Tensor, get_default_graph, sessions
 from gradtrace.static.replay import ancestors, plan_of
@@ -93,8 +94,6 @@ class Session:
             return {}
         key = request.wanted, tuple((t, a.shape) for t, a in arrays.items())
         if key not in self.plans:
-            from gradtrace.static import program
-
             plan = plan_of(list(request.wanted), list(arrays), [engine.Tensor._wrap(a) for a in arrays.values()])
             self.plans[key] = program(plan)
             self.built += 1
@@ -108,8 +107,6 @@ class Session:
     def generator(self, op: Operation, seeds: tuple[int, int] | None) -> Any:
         """The source of an operation's random numbers: its own where there is a seed, else the library's."""
         if seeds is None:
-            from gradtrace.ops.random.generator import default_generator
-
             return default_generator.source
         if op not in self.generators:
             self.generators[op] = np.random.default_rng([n % 2**63 for n in seeds])

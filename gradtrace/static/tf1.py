@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtrace.engine.dtypes import BY_NAME
 from gradtrace.engine.lazy import np
 from gradtrace.static import loops as _loops
 from gradtrace.static import tf1_nn as nn
@@ -129,8 +130,6 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
 
 def one_hot(indices: Any, depth: int, dtype: Any = float32, name: str = "one_hot") -> Any:
     """Rows of zeros with a one at each index."""
-    from gradtrace.engine.dtypes import BY_NAME
-
     wanted = BY_NAME[dtype_name(dtype)]
 
     def run(x: Any) -> Any:
@@ -141,8 +140,6 @@ def one_hot(indices: Any, depth: int, dtype: Any = float32, name: str = "one_hot
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """x in another dtype."""
-    from gradtrace.engine.dtypes import BY_NAME
-
     wanted = BY_NAME[dtype_name(dtype)]
     return apply("Cast", lambda t: t.to(wanted), [x], name)
 

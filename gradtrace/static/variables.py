@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from gradtrace.engine.dtypes import BY_NAME
 from gradtrace.engine.lazy import np
 from gradtrace.static.elements import DType, dtype_name, raw_of
 from gradtrace.static.graph import (
@@ -28,6 +29,7 @@ from gradtrace.static.graph import (
     get_default_graph,
     unfed,
 )
+from gradtrace.static.session import fitting, open_session
 
 FLOAT32 = DType("float32")
 
@@ -85,8 +87,6 @@ class Variable(Tensor):
 
     def load(self, value: Any, session: Any = None) -> None:
         """Gives it a value in `session` (default: the open one)."""
-        from gradtrace.static.session import fitting, open_session
-
         (session or open_session()).values[self] = fitting(self, value)
 
 
@@ -326,6 +326,4 @@ def matched(value: Any, like: Tensor) -> Tensor:
 
 
 def cast_to(name: str, tensor: Any) -> Any:
-    from gradtrace.engine.dtypes import BY_NAME
-
     return tensor.to(BY_NAME[name])

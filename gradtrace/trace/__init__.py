@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
+from gradtrace import ops
 from gradtrace.annotations import Any
 from gradtrace.trace.record import (
     CONSTANT,
@@ -68,8 +69,6 @@ class _Callable(ModuleType):
     """One name, two things: this package, and PyTorch's function."""
 
     def __call__(self, input: Any) -> Any:
-        from gradtrace import ops
-
         return ops.find(ops.api.functions, "trace")(input)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.backward import derive, run_rules, unbroadcast_and_cast
+from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Node
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace.record import Value
@@ -46,8 +47,6 @@ def jacobians(node: Node) -> list[Value | None]:
     Row by row through the node's own rules; None where the node has several outputs, or the matrix would be too large.
     Of a Function of the program this calls its backward once for each element of the output.
     """
-    from gradtrace.engine.lazy import np
-
     size = 1
     for n in node.shape if node.outputs == 1 else (0,):
         size *= n
@@ -68,8 +67,6 @@ def jacobians(node: Node) -> list[Value | None]:
 
 def unit(node: Node, k: int) -> Any:
     """A gradient that is 1 at the element number k of the output, else 0, in the form in which it reaches the node."""
-    from gradtrace.engine.lazy import np
-
     custom = node.op is None and node.outputs == 0
     shape, dtype = (node.shape[0], node.dtype[0]) if custom else (node.shape, node.dtype)
     if dtype is None:
@@ -84,16 +81,12 @@ def raw(gradient: Any) -> Any:
 
 
 def ones(shape: Any, dtype: Any) -> Any:
-    from gradtrace.engine.lazy import np
-
     return 1.0 if dtype is None else np.ones(shape, dtype)
 
 
 def spread(raw: Any, shape: Any) -> Value:
     """A rule's result as a Value, in the output's shape if one is given."""
     if shape and getattr(raw, "shape", ()) != shape:
-        from gradtrace.engine.lazy import np
-
         raw = np.broadcast_to(raw, shape)
     return frozen(raw)
 

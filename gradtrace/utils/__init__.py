@@ -1,13 +1,9 @@
 """torch.utils, as far as it is about gradients."""
 
-from importlib import import_module
-
-from gradtrace.annotations import Any
+from gradtrace.lazy_names import attach
 
 __all__ = ["checkpoint", "data"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'torch.utils' has no attribute '{name}'")
-    return import_module(f"gradtrace.utils.{name}")
+__getattr__, __dir__ = attach(
+    __name__, {}, modules={name: f"{__name__}.{name}" for name in __all__}, shown_as="torch.utils"
+)

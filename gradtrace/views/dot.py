@@ -16,6 +16,7 @@ from itertools import pairwise
 from gradtrace.annotations import TYPE_CHECKING, NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace
+from gradtrace.views import dot_autograd, dot_data, dot_extras, flow
 from gradtrace.views.labels import clip, font, plain, text
 from gradtrace.views.model import STYLES, Edge, Model, model
 from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Look, Theme
@@ -169,8 +170,6 @@ def check(options: Options) -> None:
 
 def text_of(drawn: Model, options: Options) -> str:
     """The DOT text of a model, in `options` that are known to be right."""
-    from gradtrace.views import dot_autograd, dot_data, dot_extras, flow
-
     theme = THEMES[options.theme]
     graph = canvas(theme, DIRECTIONS[options.direction])
     if len(drawn.nodes) > HUGE:  # the last per cent of shortness takes most of the time

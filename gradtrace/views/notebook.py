@@ -14,6 +14,7 @@ import os
 
 from gradtrace.annotations import Any, Mapping, NamedTuple
 from gradtrace.engine import Tensor
+from gradtrace.trace.capture import capture
 from gradtrace.trace.record import Trace
 from gradtrace.views import dot, files, fold, image, model, render, tree
 
@@ -94,7 +95,5 @@ def draw(
 
 def trace_of(tensor: Tensor, names: Mapping[str, Tensor]) -> Trace:
     """What a tensor still knows of how it was made, as a Trace without operations."""
-    from gradtrace.trace.capture import capture
-
     run = _Run(_Source(), dict(names), tensor, {})
     return capture(run, [tensor])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
+from gradtrace.static.emit import emit
 from gradtrace.static.plan import Plan, Ref, Step
 from gradtrace.trace.operands import constant_text, public_name
 from gradtrace.views.cells import counted
@@ -44,8 +45,6 @@ def step_text(plan: Plan, names: dict[int, str], step: Step) -> str:
 
 def places(plan: Plan) -> tuple[dict[int, str], int]:
     """Where each result is (b0, b1: buffers; out0: an output's own array), and how many buffers there are."""
-    from gradtrace.static.emit import emit
-
     made = emit(plan, tuple(n for _, n in plan.inputs), tuple(dict.fromkeys(n for _, n in plan.outputs)))
     found = {
         n: place.replace("o", "out") if place[0] == "o" else place if place[0] == "b" else ""

@@ -5,6 +5,8 @@ Every command that has rows writes them through here, so that a cell is quoted i
 
 from __future__ import annotations
 
+from io import StringIO
+
 from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.views.cells import visible
 
@@ -39,7 +41,6 @@ def dumps(data: Any) -> str:
 
 def csv_text(columns: Sequence[str], lines: Rows, separator: str = ",") -> str:
     import csv
-    from io import StringIO
 
     out = StringIO()
     writer = csv.writer(out, delimiter=separator, lineterminator="\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, NamedTuple, Sequence
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import TensorRecord, Value
+from gradtrace.views import flow
 
 ONLY = ("leaf", "nonleaf", "param")
 COLUMNS = ("name", "value", "shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad")
@@ -79,8 +80,6 @@ def size_of(value: Value | None) -> float | None:
     if value is None:
         return None
     if value.shape:
-        from gradtrace.views import flow
-
         found = flow.norm(value)
     else:
         found = float(value.data)

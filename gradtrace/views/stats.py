@@ -17,6 +17,7 @@ from gradtrace.analysis.stats import Bad, Module, Node, Numbers, Stats
 from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import counted, visible, wrap
 from gradtrace.views.layout import Cell, Column, Options, paint
+from gradtrace.views.steps import bytes_text
 
 SCHEMA, VERSION = "gradtrace/stats", 1
 MANY = 40  # rows of a table
@@ -218,12 +219,6 @@ def bad_text(bad: Bad) -> str:
         else (f"the derivative of {bad.op}{where} is not finite")
     )
     return f"first bad node in {bad.where}: {made}" + (f" ({shown})" if shown else "")
-
-
-def bytes_text(size: int) -> str:
-    from gradtrace.views.steps import bytes_text as text
-
-    return text(size)
 
 
 # ---- data

@@ -7,10 +7,12 @@ at the outputs of the module; the hooks of those two nodes see the gradients
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from gradtrace.engine import Function
 from gradtrace.engine.node import RemovableHandle, add_hook
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
@@ -179,8 +181,6 @@ def _run_always_called(module: Hooked, called: set[int], args: Any, kwargs: Any,
         try:
             result = _replaced(_forward_hook(module, id_, hook, args, kwargs, result), result)
         except Exception as e:
-            import warnings
-
             warnings.warn(
                 "module forward hook with ``always_call=True`` raised an exception that was silenced as another error "
                 f"was raised in forward: {e}",
@@ -211,7 +211,6 @@ def _identity_function() -> Any:
     """The Function at the inputs and outputs of a hooked module; made when the first such hook runs."""
     global _identity
     if _identity is None:
-        from gradtrace.engine import Function
 
         class BackwardHookFunction(Function):
             @staticmethod
@@ -245,8 +244,6 @@ class _BackwardHook:
 
     def on_outputs(self, result: Any) -> Any:
         if not isinstance(result, (Tensor, tuple)):
-            import warnings
-
             warnings.warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
                 f"{type(result)}",
@@ -290,8 +287,6 @@ class _BackwardHook:
         return tuple(given[i] for i in where)
 
     def _without_inputs(self) -> None:
-        import warnings
-
         warnings.warn(NO_INPUT_GRAD_WARNING, stacklevel=5)
         nothing = (None,) * self.inputs[1]
         for hook in self.hooks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtrace.engine.dtypes import int64
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn import functional as F
 from gradtrace.nn import init
@@ -43,8 +44,6 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def _register_statistics(self, dtype: Any) -> None:
-        from gradtrace.engine.dtypes import int64
-
         n, tracked = self.num_features, self.track_running_stats
         self.register_buffer("running_mean", function("zeros")(n, dtype=dtype) if tracked else None)
         self.register_buffer("running_var", function("ones")(n, dtype=dtype) if tracked else None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gradtrace.engine import describe, dtypes
 from gradtrace.engine.homes import Homed
 from gradtrace.engine.modes import no_grad
 from gradtrace.engine.tensor import Tensor
@@ -350,8 +351,6 @@ class Module(Hooked, Stateful, metaclass=Homed):
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Casts floating-point parameters and buffers, by a dtype or a tensor; the only device is the CPU."""
-        from gradtrace.engine import describe, dtypes
-
         dtype = kwargs.get("dtype")
         for arg in (*args, *([kwargs["device"]] if "device" in kwargs else ())):
             if isinstance(arg, Tensor):

@@ -7,6 +7,7 @@ layer and direction (https://pytorch.org/docs/stable/generated/torch.nn.LSTM.htm
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -118,8 +119,6 @@ class RNNBase(Module):
                 "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
             )
         if self.dropout > 0 and self.num_layers == 1:
-            import warnings
-
             warnings.warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                 f"num_layers greater than 1, but got dropout={self.dropout} and num_layers={self.num_layers}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from gradtrace import ops
 from gradtrace.nn.modules.module import Module
 from gradtrace.nn.parameter import Parameter
 
@@ -34,6 +35,4 @@ def attributes(module: Module, *names: str) -> str:
 
 def function(name: str) -> Any:
     """The public function `torch.NAME`, whose family is loaded on demand."""
-    from gradtrace import ops
-
     return ops.find(ops.api.functions, name)

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from gradtrace import linalg
 from gradtrace.engine.modes import no_grad
 from gradtrace.engine.tensor import Tensor
+from gradtrace.lazy_names import attach
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.modules.utils import function
 
@@ -34,8 +36,6 @@ def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
     """The norm of all tensors as if they were one vector; RuntimeError for inf or nan when asked."""
-    from gradtrace import linalg
-
     listed, norm_type = _listed(tensors), float(norm_type)
     if not listed:
         return function("tensor")(0.0)
@@ -101,9 +101,6 @@ def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:
         start = end
 
 
-def __getattr__(name: str) -> Any:
-    if name == "rnn":
-        from importlib import import_module
-
-        return import_module("gradtrace.nn.utils.rnn")
-    raise AttributeError(f"module 'torch.nn.utils' has no attribute '{name}'")
+__getattr__, __dir__ = attach(
+    __name__, {}, modules={"rnn": "gradtrace.nn.utils.rnn"}, listed=__all__, shown_as="torch.nn.utils"
+)

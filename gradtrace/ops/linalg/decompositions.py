@@ -14,7 +14,15 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.linalg.matrix import transposed
-from gradtrace.ops.linalg.solve import LinAlgError, check_float, check_matrix, check_square, constant, first_failure
+from gradtrace.ops.linalg.solve import (
+    LinAlgError,
+    check_float,
+    check_matrix,
+    check_square,
+    constant,
+    first_failure,
+    inv_ex,
+)
 from gradtrace.ops.results import result_type
 
 # ---- kernels
@@ -417,8 +425,6 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
     if p == "nuc":
         values = svdvals(input)
         return values.sum(-1) * values.reciprocal().sum(-1)
-    from gradtrace.ops.linalg.solve import check_float, inv_ex
-
     check_float("linalg.inv", input)
     inverse, info = inv_ex(input)
     inverse = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)

@@ -5,6 +5,8 @@ einsum, tensordot, inner and kron take the same steps as PyTorch's, so that the 
 
 from __future__ import annotations
 
+import warnings
+
 from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace, refuse_unless_tracked
@@ -212,8 +214,6 @@ def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[in
 def cross_product(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product over a dim of size 3; without `dim` the first such (torch.cross)."""
     if dim is None:
-        import warnings
-
         warnings.warn(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
             "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 
 from gradtrace.annotations import Any
+from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.ops import load
 from gradtrace.ops.api import linalg
 from gradtrace.ops.arguments import count, one_dim, some_dims, torch_function
 from gradtrace.ops.pointwise.arithmetic_kernels import refuse_bools
@@ -215,8 +217,6 @@ def extreme(values: Tensor, ord: float, dim: int, keepdim: bool) -> Tensor:
 
 def linalg_name(name: str) -> Any:
     if name not in linalg:
-        from gradtrace.ops import load
-
         load()
     return linalg[name]
 
@@ -282,8 +282,6 @@ def checked_renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> tuple[f
 
 def _renorm_inplace(self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """In-place form of renorm."""
-    from gradtrace.engine.inplace import inplace
-
     return inplace(renorm, self, *checked_renorm(self, p, dim, maxnorm))
 
 

@@ -18,7 +18,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
 from gradtrace.ops.api import check_dim, expose, not_a_tensor, public
 from gradtrace.ops.nn.activation_backward import CUBIC, KAPPA, ROOT_HALF
-from gradtrace.ops.pointwise.elementary import rectified
+from gradtrace.ops.pointwise.elementary import rectified, sigmoid_kernel
 from gradtrace.ops.pointwise.elementary import relu as relu_record
 
 exponential, expm1, log1p, tanh = once("exp"), once("expm1"), once("log1p"), once("tanh")
@@ -64,8 +64,6 @@ def silu_kernel(x: Any) -> Any:
 
 
 def glu_kernel(x: Any, dim: int) -> Any:
-    from gradtrace.ops.pointwise.elementary import sigmoid_kernel
-
     a, b = np.split(x, 2, dim)
     return a * sigmoid_kernel(b)
 

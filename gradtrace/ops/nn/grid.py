@@ -11,6 +11,7 @@ from itertools import product
 
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine.lazy import np
+from gradtrace.engine.namespace import ARRAY as xp
 from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import expose
@@ -176,8 +177,6 @@ def points(xp: Any, grid: Any) -> Any:
 
 
 def sample_kernel(a: Any, grid: Any, mode: int, padding: int, corners: bool) -> Any:
-    from gradtrace.engine.namespace import ARRAY as xp
-
     flat, at = wide(a).reshape(*a.shape[:2], size_of(a.shape[2:])), points(xp, wide(grid))
     out = np.zeros((*a.shape[:2], at.shape[1]), flat.dtype)
     if not out.size:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from gradtrace.annotations import Any
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.nn.pool_arguments import check_tensor
@@ -27,8 +29,6 @@ def modes(mode: str, padding_mode: str) -> tuple[int, int]:
 def corners_or_warn(align_corners: bool | None) -> bool:
     if align_corners is not None:
         return align_corners
-    import warnings
-
     warnings.warn(
         "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
         "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
@@ -84,8 +84,6 @@ def check_affine(theta: Tensor, size: Any, corners: bool) -> None:
             f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got {theta.shape}."
         )
     if corners and min(size[2:]) == 1:
-        import warnings
-
         warnings.warn(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
             "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",

@@ -8,6 +8,7 @@ Most have a backward operator of their own too, which a graph of the gradient sh
 from __future__ import annotations
 
 import math
+import warnings
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
@@ -175,8 +176,6 @@ def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     check_has_size(target, input)
     if tuple(input.shape) == tuple(target.shape):
         return input, target
-    import warnings
-
     warnings.warn(
         f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
         "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",

@@ -6,6 +6,7 @@ Every mode is a weighted sum of a few inputs along each dim in turn (`resample_t
 from __future__ import annotations
 
 import math
+import warnings
 
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
@@ -225,8 +226,6 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 
 def warn(name: str) -> None:
-    import warnings
-
     warnings.warn(
         f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=3
     )

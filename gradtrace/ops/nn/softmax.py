@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
@@ -136,8 +138,6 @@ soft, log_soft = _normalised("softmax", softmax), _normalised("log_softmax", log
 
 def implicit_dim(name: str, ndim: int) -> int:
     """The dim that `functional.softmax` and its kin take when none is given, with PyTorch's warning."""
-    import warnings
-
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         UserWarning,

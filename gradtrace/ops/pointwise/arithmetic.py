@@ -10,9 +10,10 @@ import operator as py
 
 from gradtrace.annotations import Any
 from gradtrace.engine import call
+from gradtrace.engine.dtypes import get_default_dtype
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import d, op, records
 from gradtrace.engine.select import select, where_kept
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
@@ -465,13 +466,8 @@ power_of_tensors = call.binary(pow_)
 
 def power_number(input: Tensor, exponent: Any) -> Tensor:
     if not input.is_floating_point() and isinstance(exponent, float):
-        from gradtrace.engine.dtypes import get_default_dtype
-        from gradtrace.engine.op import records
-
         input = records["cast"](input, get_default_dtype().np)
     if input.dtype.category == 0 and not isinstance(exponent, bool):
-        from gradtrace.engine.op import records
-
         input = records["cast"](input, np.dtype("int64"))
     if input.dtype.category == 1 and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -495,8 +491,6 @@ number_to_power = call.with_number(pow_of_scalar)
 
 
 def _default_np() -> Any:
-    from gradtrace.engine.dtypes import get_default_dtype
-
     return get_default_dtype().np
 
 

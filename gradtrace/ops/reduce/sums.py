@@ -7,6 +7,7 @@ grad_fn name of its own, it is a record of its own.
 from __future__ import annotations
 
 import math
+import warnings
 
 from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
@@ -377,8 +378,6 @@ def _spread_measure(name: str, record: Any) -> None:
             correction = 1 if unbiased is None or unbiased else 0
         dims = None if dim is None else some_dims(name, dim, input.ndim)
         if count(input.shape, dims) <= correction:
-            import warnings
-
             warnings.warn(DEGREES_WARNING.format(name), UserWarning, stacklevel=3)
         return record(input, dims, correction, keepdim)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from gradtrace import ops
 from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
@@ -165,8 +166,6 @@ def _from_elsewhere(name: str, own: str) -> None:
     """torch.special.NAME: a function that PyTorch also has under its own name."""
 
     def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
-        from gradtrace import ops
-
         return ops.find(ops.api.functions, own)(input, *args, **options)
 
     function.__name__ = function.__qualname__ = name

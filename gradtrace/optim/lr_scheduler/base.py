@@ -5,6 +5,7 @@ https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from gradtrace.engine.homes import Homed, home
@@ -32,8 +33,6 @@ NO_INITIAL_LR = (
 
 
 def warn(message: str) -> None:
-    import warnings
-
     warnings.warn(message, UserWarning, stacklevel=3)
 
 

@@ -1,0 +1,165 @@
+"""The complete list of imports inside functions, each with its reason. Any other import belongs at the top of its file.
+
+There are two reasons: a run loads only what it needs (`tests/cli/test_imports.py` guards the start-up time), and two
+modules that need each other cannot both import at the top.
+"""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+# ---- modules that may be imported inside any function
+
+NUMPY = "a scalar expression runs without numpy; elsewhere it is `gradtrace.engine.lazy.np`"
+OPTIONAL = "an optional dependency"
+SLOW = "takes milliseconds to import; most runs never need it"
+ANYWHERE = {
+    "numpy": NUMPY,
+    "PIL": OPTIONAL,
+    "distributed": OPTIONAL,
+    "sympy": OPTIONAL,
+    "tensorboardX": OPTIONAL,
+    "click": SLOW,
+    "graphviz": SLOW,
+    "pygraphviz": SLOW,
+    "collections": SLOW,
+    "concurrent": SLOW,
+    "csv": SLOW,
+    "difflib": SLOW,
+    "json": SLOW,
+    "secrets": SLOW,
+    "shutil": SLOW,
+    "string": SLOW,
+    "tempfile": SLOW,
+    "traceback": SLOW,
+    "unicodedata": SLOW,
+    "warnings": SLOW,
+    "xml": SLOW,
+}
+
+# ---- packages and files in which any module may be imported inside a function
+
+WITHIN = {
+    "gradtrace.cli": "a command imports its needs when it runs, so `--help`, completion and other commands stay fast",
+    "gradtrace.batch.cluster": "the functions run on the workers of a cluster, which import what they need there",
+    "gradtrace.batch.formats": "each format of a table loads its own reader and writer",
+    "gradtrace.views.render": "each format of a picture loads its own writer",
+    "gradtrace.ops.families": "the program that writes the table of families, in a module that every run loads",
+}
+
+# ---- one by one: the importing module and the imported one, both without `gradtrace.`
+
+CYCLE = "the imported module imports this one"
+RARE = "loads at its first use; most runs never need it"
+LIMITS = "process limits: only a guarded run sets them, and not every platform has them"
+FAMILY = "another family of operators: one function of many needs it"
+ONE_BY_ONE = {
+    "engine.backward -> engine.blocks": CYCLE,
+    "engine.backward -> engine.saved_hooks": RARE,
+    "engine.call -> engine.compile": RARE,
+    "engine.call -> engine.saved_hooks": RARE,
+    "engine.function -> engine.saved_hooks": RARE,
+    "engine.node -> engine.backward": CYCLE,
+    "engine.node -> engine.saved": CYCLE,
+    "engine.op -> engine.backward": CYCLE,
+    "engine.op -> engine.call": CYCLE,
+    "engine.op -> engine.saved_hooks": RARE,
+    "engine.rounding -> engine.trigonometry": RARE,
+    "engine.saved -> engine.saved_hooks": CYCLE,
+    "engine.tensor -> engine.gradients": CYCLE,
+    "engine.tensor -> engine.checks": RARE,
+    "engine.tensor -> engine.text": RARE,
+    "func.levels -> func.shown": CYCLE,
+    "lang.arrays -> engine.text": RARE,
+    "lang.calls -> lang.refusals": RARE,
+    "lang.calls -> ops.out": RARE,
+    "lang.depth -> resource": LIMITS,
+    "lang.machine -> lang.arrays": RARE,
+    "lang.machine -> lang.hosted": RARE,
+    "lang.machine -> lang.mathematics": RARE,
+    "lang.machine -> lang.namespaces": RARE,
+    "lang.machine -> lang.python_modules": RARE,
+    "lang.mathematics -> lang.namespaces": RARE,
+    "lang.namespaces -> lang.tensorflow_module": RARE,
+    "lang.numpy_module -> lang.permission": RARE,
+    "lang.parse -> lang.namespaces": RARE,
+    "lang.python_modules -> lang.warnings": RARE,
+    "lang.statements -> lang.classes": RARE,
+    "lang.statements -> lang.functions": CYCLE,
+    "lang.statements -> lang.namespaces": RARE,
+    "lang.strings -> _string": RARE,
+    "lang.unit -> lang.expressions": CYCLE,
+    "lang.watchdog -> _signal": LIMITS,
+    "lang.watchdog -> _thread": LIMITS,
+    "lang.watchdog -> faulthandler": LIMITS,
+    "lang.watchdog -> resource": LIMITS,
+    "nn.modules.loss -> nn.modules.shape": RARE,
+    "nn.modules.rnn -> nn.modules.rnn_packed": CYCLE,
+    "nn.utils.packing -> nn.utils.rnn": CYCLE,
+    "ops.linalg.decompositions -> ops.linalg.vector_norm": FAMILY,
+    "ops.nn.activation -> ops.random.generator": FAMILY,
+    "ops.nn.activation -> ops.special.error_functions": FAMILY,
+    "ops.nn.attention -> ops.nn.dropout": FAMILY,
+    "ops.nn.embedding -> ops.shape.join": FAMILY,
+    "ops.nn.margin -> ops.nn.activation": FAMILY,
+    "ops.shape.join -> ops.shape.combine": CYCLE,
+    "ops.signatures -> importlib.resources": RARE,
+    "static -> static.arrays": RARE,
+    "static -> static.scalars": RARE,
+    "static.control -> static.arrays": CYCLE,
+    "static.graph -> static.session": CYCLE,
+    "static.kernels -> ops.special.erf_kernels": RARE,
+    "trace.capture -> trace.chronicle": RARE,
+    "views.dot_groups -> views.dot_autograd": CYCLE,
+    "views.dot_groups -> views.dot_data": CYCLE,
+    "views.fold -> views.chains": CYCLE,
+    "views.summary -> views.model_graph": RARE,
+    "views.summary -> views.tensorboard": RARE,
+}
+
+
+def imports_in_functions():
+    """(importing module, imported module, file and line) of every import inside a function."""
+    for path in sorted((ROOT / "gradtrace").rglob("*.py")):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import):
+                    imported = [alias.name for alias in node.names]
+                elif isinstance(node, ast.ImportFrom):
+                    assert node.level == 0, "imports are absolute"
+                    imported = [module_named(node.module, alias.name) for alias in node.names]
+                else:
+                    continue
+                yield from ((module, name, f"{path.relative_to(ROOT)}:{node.lineno}") for name in imported)
+
+
+def module_named(package, name):
+    """The module that `from package import name` loads: a submodule, or the package itself."""
+    path = ROOT.joinpath(*package.split("."), name)
+    return f"{package}.{name}" if path.is_dir() or path.with_suffix(".py").exists() else package
+
+
+def entry(module, imported):
+    """The entry of the list that allows an import, where there is one."""
+    top = imported.partition(".")[0]
+    if top in ANYWHERE:
+        return top
+    for place in WITHIN:
+        if module == place or module.startswith(place + "."):
+            return place
+    pair = f"{module} -> {imported}".replace("gradtrace.", "")
+    return pair if pair in ONE_BY_ONE else None
+
+
+def test_an_import_inside_a_function_is_on_the_list():
+    missing = [f"{where} imports {name}" for module, name, where in imports_in_functions() if not entry(module, name)]
+    assert not missing, "move to the top of the file, or add to the list with a reason:\n" + "\n".join(missing)
+
+
+def test_the_list_has_no_entry_without_an_import():
+    used = {entry(module, name) for module, name, _ in imports_in_functions()}
+    assert {*ANYWHERE, *WITHIN, *ONE_BY_ONE} - used == set()

@@ -464,7 +464,7 @@ def as_numpy(value: Any) -> Any:
 
 def all_outputs(node: Node, slots: dict[int, Any], traced: bool) -> tuple[Any, ...]:
     """All outputs' gradients; for those that got none, zeros or None as the record asks."""
-    if node.op.missing == "none":
+    if node.op.undefined_grad == "none":
         return tuple(slots.get(i) for i in range(len(node.shape)))
     full = []
     for i, shape in enumerate(node.shape):

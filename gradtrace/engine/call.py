@@ -117,8 +117,10 @@ def unwrap_nested(value: Any) -> Any:
 def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
     """Return run(args, raws): the kernel on raw data, on Python floats where all operands are such."""
     scalar, promotes, view, arity = record.scalar, record.promote is not None, record.view, record.arity
-    check_first = record.lacks is not None and not (record.promote == "arith" and isinstance(record.lacks, tuple))
-    check_promoted = record.lacks is not None and not check_first  # the common dtype must be supported
+    check_first = record.unsupported_dtypes is not None and not (
+        record.promote == "arith" and isinstance(record.unsupported_dtypes, tuple)
+    )
+    check_promoted = record.unsupported_dtypes is not None and not check_first  # the common dtype must be supported
     own_kernel = type(record._kernel) is not str
     fixed = range(0 if record.variadic else arity)
 
@@ -173,10 +175,10 @@ def raise_as_pytorch(record: Op, raws: list[Any], error: Exception) -> None:
 
 def refuse_dtype(record: Op, raws: list[Any]) -> None:
     """Raise if the operands are of a dtype that PyTorch's kernel refuses."""
-    if not isinstance(record.lacks, tuple):
-        record.lacks(raws)  # type: ignore[misc]
+    if not isinstance(record.unsupported_dtypes, tuple):
+        record.unsupported_dtypes(raws)  # type: ignore[misc]
         return
-    kinds, kernel = record.lacks
+    kinds, kernel = record.unsupported_dtypes
     raw = raws[0]
     kind = kind_of(raw)
     if record.promote is not None and record.arity > 1:
@@ -290,7 +292,7 @@ def finish_saving(node: Node, kept: tuple[Any, ...]) -> None:
 
 def has_fast_path(record: Op) -> bool:
     """Whether a pointwise record's common call needs none of the rarer steps."""
-    if isinstance(record.lacks, tuple) and "f" in record.lacks[0]:
+    if isinstance(record.unsupported_dtypes, tuple) and "f" in record.unsupported_dtypes[0]:
         return False
     shapes_kept = any(need.startswith("~") for each in record.derivatives.values() for need in each.needs)
     return not (record.joint is not None or record.undefined or shapes_kept)

@@ -13,11 +13,11 @@ A record says everything about one operator, on one or a few lines:
 - A derivative `d(needs, rule)` for each tensor argument: `needs` names what backward keeps ("self other", "out",
   "~self" for only the shape and dtype, "out1" for one of several results, "index" for a plain argument that PyTorch
   saves). The rule is written once, in operators and in names of `xp`, which stands for floats, arrays or Tensors.
-  `joint=` is one rule for all arguments, `rule(xp, wanted, g, out, *args)`; `no_gradient=` names the arguments
+  `joint=` is one rule for all arguments, `rule(xp, wanted, g, out, *args)`; `nondifferentiable=` names the arguments
   (indices, pivots) that it has none for.
-- `lacks=("bi", "elu_cpu")`: the kinds of dtypes (numpy's letters) that PyTorch's kernel of that name refuses; or a
+- `unsupported_dtypes=("bi", "elu_cpu")`: the kinds of dtypes (numpy's letters) that PyTorch's kernel of that name refuses; or a
   function that looks at the raw operands and raises.
-- `missing="none"`: a rule of an operator with several results gets None, not zeros, for those without a gradient.
+- `undefined_grad="none"`: a rule of an operator with several results gets None, not zeros, for those without a gradient.
 - Broadcasting and casts are undone by the engine, never in a rule.
 
 What the other packages need to know about an operator is on its record too. They keep no tables of operator names; a
@@ -209,9 +209,9 @@ class Op:
         differentiable: tuple[int, ...] | None = None,
         joint: Derivative | None = None,
         undefined: bool | str = False,  # a name: what PyTorch calls the operator that has no derivative
-        missing: str = "zeros",
-        lacks: tuple[str, str] | Callable[[list[Any]], None] | None = None,
-        no_gradient: tuple[str, ...] = (),
+        undefined_grad: str = "zeros",
+        unsupported_dtypes: tuple[str, str] | Callable[[list[Any]], None] | None = None,
+        nondifferentiable: tuple[str, ...] = (),
         number: str | None = None,
         c_order: bool = False,
         dims: str = "",
@@ -255,8 +255,8 @@ class Op:
         self.outputs = outputs  # 0: as many as the kernel returns
         self.differentiable = differentiable
         self.undefined = undefined
-        self.missing = missing
-        self.lacks = lacks
+        self.undefined_grad = undefined_grad
+        self.unsupported_dtypes = unsupported_dtypes
         self.number = number  # the operator that stands for this one inside a rule when the second operand is a number
         self.c_order = c_order  # whether results lie in C order whatever the operands do
         self.joint = joint
@@ -264,7 +264,7 @@ class Op:
         self.node_name = node
         self.inplace_node = inplace_node
         self.has_gradient = bool(derivatives or joint or undefined)
-        with_rule = tuple(i for i, name in enumerate(self.tensor_names) if self._has_rule(name, no_gradient))
+        with_rule = tuple(i for i, name in enumerate(self.tensor_names) if self._has_rule(name, nondifferentiable))
         self.edges = with_rule if with_rule and len(with_rule) < self.arity else None  # None: all arguments
         self._node_types: dict[str, type[Node]] = {}
         self._plans: dict[Any, BackwardPlan] = {}

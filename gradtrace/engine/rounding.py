@@ -37,7 +37,7 @@ def blend(start: Any, end: Any, weight: Any) -> Any:
     return np.where(near, multiply_add(start, weight, away), multiply_add(end, away, weight - 1))
 
 
-def once(name: str, by_blocks: bool = False) -> Any:
+def in_float64(name: str, by_blocks: bool = False) -> Any:
     """The kernel of numpy's function `name`, in float32 worked out in float64: PyTorch's are nearly always exact.
 
     What the kernel stands for otherwise is its attribute `ufunc`, for who runs it block by block. With `by_blocks`

@@ -33,7 +33,7 @@ def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
         signature,
         kernel,
         node=node,
-        missing="none",
+        undefined_grad="none",
         joint=d(" ".join(names), lambda xp, wanted, g, out, *args: again(xp, rule, wanted, g, args)),
         **fields,
     )

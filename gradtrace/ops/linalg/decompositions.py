@@ -214,7 +214,7 @@ eigh_ = op(
     cost=("length", 9),
     node="LinalgEighBackward0",
     outputs=2,
-    missing="none",
+    undefined_grad="none",
     A=d("out", lambda xp, g, out, A, lower: eigh_grad(xp, g, out)),
 )
 svd_ = op(
@@ -224,7 +224,7 @@ svd_ = op(
     cost=("length", 22),
     node="LinalgSvdBackward0",
     outputs=3,
-    missing="none",
+    undefined_grad="none",
     A=d("out", lambda xp, g, out, A, full_matrices: svd_grad(xp, g, out)),
 )
 qr_ = op(
@@ -234,7 +234,7 @@ qr_ = op(
     cost=("length", 4),
     node="LinalgQrBackward0",
     outputs=2,
-    missing="none",
+    undefined_grad="none",
     A=d("~A out", lambda xp, g, out, A, mode: qr_grad(xp, g, out, A.shape, mode)),
 )
 pinv_ = op(
@@ -253,7 +253,7 @@ lstsq_ = op(
     node="LinalgLstsqBackward0",
     outputs=4,
     differentiable=(0, 1),
-    missing="none",
+    undefined_grad="none",
     joint=d("A B out0 out1", lstsq_grad),
 )
 matrix_rank_ = op(

@@ -194,7 +194,7 @@ lu_ = op(
     node="LinalgLuBackward0",
     outputs=3,
     differentiable=(1, 2),
-    missing="none",
+    undefined_grad="none",
     A=d("out", lambda xp, g, out, A: plu_grad(xp, g[1], g[2], *out)),
 )
 lu_unpack_ = op(
@@ -205,7 +205,7 @@ lu_unpack_ = op(
     node="LuUnpackBackward0",
     outputs=3,
     differentiable=(1, 2),
-    missing="none",
+    undefined_grad="none",
     LU=d("~LU", lambda xp, g, out, LU, *_: lu_unpack_grad(xp, g, LU)),
 )
 lu_solve_ = op(
@@ -215,7 +215,7 @@ lu_solve_ = op(
     cost=("length", 2),
     node="LinalgLuSolveBackward0",
     joint=d("LU pivots out", lu_solve_grad),
-    no_gradient=("pivots",),
+    nondifferentiable=("pivots",),
 )
 householder_ = op(
     "householder_product(input, tau)",
@@ -223,7 +223,7 @@ householder_ = op(
     kind="linalg",
     cost=("length", 4),
     node="LinalgHouseholderProductBackward0",
-    lacks=("bi", "orgqr_cpu"),
+    unsupported_dtypes=("bi", "orgqr_cpu"),
     joint=d("input tau", householder_grad),
 )
 

@@ -57,7 +57,7 @@ cross = op(
     kind="contraction",
     node="LinalgCrossBackward0",
     promote="arith",
-    lacks=("b", "cross"),
+    unsupported_dtypes=("b", "cross"),
     self=d("other", lambda xp, g, out, self, other, dim: xp.cross(other, g, dim)),
     other=d("self", lambda xp, g, out, self, other, dim: xp.cross(g, self, dim)),
 )
@@ -109,7 +109,7 @@ addcmul = op(
     kind="elementwise",
     node="AddcmulBackward0",
     promote="arith",
-    lacks=("b", "addcmul_cpu_out"),
+    unsupported_dtypes=("b", "addcmul_cpu_out"),
     self=d("", lambda xp, g, out, self, tensor1, tensor2, value: g),
     tensor1=d("tensor2", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor2 * value)),
     tensor2=d("tensor1", lambda xp, g, out, self, tensor1, tensor2, value: g * (tensor1 * value)),

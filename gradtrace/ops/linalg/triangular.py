@@ -121,7 +121,7 @@ solve_triangular_ = op(
     kind="linalg",
     cost=("length", 1),
     node="LinalgSolveTriangularBackward0",
-    lacks=("bi", "triangular_solve_cpu"),
+    unsupported_dtypes=("bi", "triangular_solve_cpu"),
     joint=d("A out", solve_triangular_grad),
 )
 triangular_solve_ = op(
@@ -130,9 +130,9 @@ triangular_solve_ = op(
     kind="linalg",
     cost=("length", 1),
     outputs=2,
-    missing="none",
+    undefined_grad="none",
     node="TriangularSolveBackward0",
-    lacks=("bi", "triangular_solve_cpu"),
+    unsupported_dtypes=("bi", "triangular_solve_cpu"),
     joint=d("A out0", triangular_solve_grad),
 )
 cholesky_ex_ = op(
@@ -159,7 +159,7 @@ cholesky_inverse_ = op(
     kind="linalg",
     cost=("length", 2),
     node="CholeskyInverseBackward0",
-    lacks=("bi", "cholesky_inverse_out_cpu"),
+    unsupported_dtypes=("bi", "cholesky_inverse_out_cpu"),
     self=d("self out", lambda xp, g, out, self, upper: cholesky_inverse_grad(xp, g, out, self, upper)),
 )
 cholesky_solve_ = op(
@@ -168,7 +168,7 @@ cholesky_solve_ = op(
     kind="linalg",
     cost=("length", 2),
     node="CholeskySolveBackward0",
-    lacks=("bi", "cholesky_solve_cpu"),
+    unsupported_dtypes=("bi", "cholesky_solve_cpu"),
     joint=d("factor out", cholesky_solve_grad),
 )
 

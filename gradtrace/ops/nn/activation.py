@@ -12,7 +12,6 @@ from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace as in_place
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
-from gradtrace.engine.rounding import once
 from gradtrace.engine.select import select
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
@@ -21,7 +20,7 @@ from gradtrace.ops.nn.activation_backward import CUBIC, KAPPA, ROOT_HALF
 from gradtrace.ops.pointwise.elementary import rectified, sigmoid_kernel
 from gradtrace.ops.pointwise.elementary import relu as relu_record
 
-exponential, expm1, log1p, tanh = once("exp"), once("expm1"), once("log1p"), once("tanh")
+exponential, expm1, log1p, tanh = in_float64("exp"), in_float64("expm1"), in_float64("log1p"), in_float64("tanh")
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
@@ -87,7 +86,7 @@ gelu_record = op(
     zero="saturated",
     scalar=gelu_of_float,
     node="GeluBackward0",
-    lacks=("bi", "GeluKernelImpl"),
+    unsupported_dtypes=("bi", "GeluKernelImpl"),
     self=back("gelu_backward"),
 )
 silu_record = op(
@@ -96,7 +95,7 @@ silu_record = op(
     kind="elementwise",
     scalar=scalars.silu,
     node="SiluBackward0",
-    lacks=("bi", "silu_cpu"),
+    unsupported_dtypes=("bi", "silu_cpu"),
     self=d("self", lambda xp, g, out, self: silu_grad(xp, g, self)),
 )
 softplus_record = op(
@@ -107,7 +106,7 @@ softplus_record = op(
     symbolic=lambda s, a: s.log(1 + s.exp(a)),
     scalar=scalars.softplus,
     node="SoftplusBackward0",
-    lacks=("bi", "softplus_cpu"),
+    unsupported_dtypes=("bi", "softplus_cpu"),
     self=back("softplus_backward"),
 )
 mish_record = op(
@@ -115,7 +114,7 @@ mish_record = op(
     lambda x: x * tanh(softplus_kernel(x, 1.0, 20.0)),
     kind="elementwise",
     node="MishBackward0",
-    lacks=("bi", "mish_cpu"),
+    unsupported_dtypes=("bi", "mish_cpu"),
     self=d(
         "self",
         lambda xp, g, out, self: mish_grad(xp, g, self, xp.softplus(self, 1.0, 20.0)),
@@ -130,7 +129,7 @@ leaky_relu_record = op(
     scalar=scalars.leaky_relu,
     node="LeakyReluBackward0",
     inplace_node="LeakyReluBackward1",
-    lacks=("bi", "leaky_relu_cpu"),
+    unsupported_dtypes=("bi", "leaky_relu_cpu"),
     self=back("leaky_relu_backward"),
 )
 elu_record = op(
@@ -141,7 +140,7 @@ elu_record = op(
     scalar=scalars.elu,
     node="EluBackward0",
     inplace_node="EluBackward1",
-    lacks=("bi", "elu_cpu"),
+    unsupported_dtypes=("bi", "elu_cpu"),
     self=back("elu_backward"),
 )
 celu_record = op(
@@ -150,7 +149,7 @@ celu_record = op(
     kind="elementwise",
     node="CeluBackward0",
     inplace_node="CeluBackward1",
-    lacks=("bi", "elu_cpu"),
+    unsupported_dtypes=("bi", "elu_cpu"),
     self=d("self", lambda xp, g, out, self, alpha: xp.elu_backward(g, self, alpha, 1.0, 1 / float(np.float32(alpha)))),
 )  # a float32 here in PyTorch, too
 hardtanh_record = op(
@@ -160,7 +159,7 @@ hardtanh_record = op(
     zero="clamp",
     node="HardtanhBackward0",
     inplace_node="HardtanhBackward1",
-    lacks=("b", "Bool inputs not supported for hardtanh"),
+    unsupported_dtypes=("b", "Bool inputs not supported for hardtanh"),
     self=back("hardtanh_backward"),
 )
 hardswish_record = op(
@@ -169,7 +168,7 @@ hardswish_record = op(
     kind="elementwise",
     zero="saturated",
     node="HardswishBackward0",
-    lacks=("bi", "hardswish_cpu"),
+    unsupported_dtypes=("bi", "hardswish_cpu"),
     self=back("hardswish_backward"),
 )
 hardsigmoid_record = op(
@@ -178,7 +177,7 @@ hardsigmoid_record = op(
     kind="elementwise",
     zero="clamp",
     node="HardsigmoidBackward0",
-    lacks=("bi", "hardsigmoid_cpu"),
+    unsupported_dtypes=("bi", "hardsigmoid_cpu"),
     self=back("hardsigmoid_backward"),
 )
 logsigmoid_record = op(
@@ -187,7 +186,7 @@ logsigmoid_record = op(
     kind="elementwise",
     scalar=scalars.log_sigmoid,
     node="LogSigmoidBackward0",
-    lacks=("bi", "log_sigmoid_cpu"),
+    unsupported_dtypes=("bi", "log_sigmoid_cpu"),
     self=back("log_sigmoid_backward"),
 )
 prelu_record = op(
@@ -195,7 +194,7 @@ prelu_record = op(
     lambda x, w: select(x > 0, x, x * w),
     kind="elementwise",
     node="PreluKernelBackward0",
-    lacks=("bi", "prelu_cpu"),
+    unsupported_dtypes=("bi", "prelu_cpu"),
     promote="arith",
     self=d("self weight", lambda xp, g, out, self, weight: xp.prelu_input_backward(g, self, weight)),
     weight=d("self weight", lambda xp, g, out, self, weight: xp.prelu_weight_backward(g, self, weight)),
@@ -215,7 +214,7 @@ softshrink_record = op(
     kind="elementwise",
     zero="rectifier",
     node="SoftshrinkBackward0",
-    lacks=("bi", "softshrink_check"),
+    unsupported_dtypes=("bi", "softshrink_check"),
     self=back("softshrink_backward"),
 )
 hardshrink_record = op(
@@ -224,7 +223,7 @@ hardshrink_record = op(
     kind="elementwise",
     zero="rectifier",
     node="HardshrinkBackward0",
-    lacks=("bi", "hardshrink_cpu"),
+    unsupported_dtypes=("bi", "hardshrink_cpu"),
     self=back("hardshrink_backward"),
 )
 glu_record = op(
@@ -233,7 +232,7 @@ glu_record = op(
     kind="structural",
     dims="dim",
     node="GluBackward0",
-    lacks=("bi", "glu_cpu"),
+    unsupported_dtypes=("bi", "glu_cpu"),
     self=back("glu_backward"),
 )
 
@@ -433,7 +432,7 @@ rrelu_middle = op(
     kind="elementwise",
     node="RreluWithNoiseBackward0",
     inplace_node="RreluWithNoiseBackward1",
-    lacks=("bi", "leaky_relu_cpu"),
+    unsupported_dtypes=("bi", "leaky_relu_cpu"),
     self=back("rrelu_middle_backward"),
 )
 times_array = op(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.lazy import np
-from gradtrace.engine.rounding import once
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.nn.loss import loss_op, reduction_named
@@ -15,7 +14,7 @@ TINY = 9.999999960041972e-13  # 1e-12 as PyTorch has it, a float32
 
 
 def log_sigmoid(x: Any) -> Any:
-    return np.minimum(x, 0) - once("log1p")(once("exp")(-np.abs(x)))
+    return np.minimum(x, 0) - in_float64("log1p")(in_float64("exp")(-np.abs(x)))
 
 
 bce = loss_op(

@@ -91,7 +91,7 @@ ctc = op(
     lambda x, labels, lengths, blank, zero_infinity: negative_logs(x, labels, lengths, blank),
     kind="loss",
     node="CtcLossBackward0",
-    lacks=("bi", "ctc_loss_cpu"),
+    unsupported_dtypes=("bi", "ctc_loss_cpu"),
     log_probs=d("log_probs", lambda xp, g, out, log_probs, *how: xp._ctc_loss_backward(g, log_probs, *how)),
 )
 

@@ -133,7 +133,7 @@ def normal_record(name: str, node: str, needs: str, traced: Any = None, exact: A
         node=node,
         outputs=3,
         differentiable=(0,),
-        missing="none",
+        undefined_grad="none",
         joint=d(needs, rule, traced),
     )
 
@@ -204,7 +204,7 @@ batch_fixed = op(
     fixed_kernel,
     kind="normalization",
     node="NativeBatchNormBackward0",
-    no_gradient=("mean", "var"),
+    nondifferentiable=("mean", "var"),
     joint=d(
         "input weight mean var",
         lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [

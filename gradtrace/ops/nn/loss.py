@@ -86,7 +86,7 @@ def loss_op(
         kind="loss",
         node=node,
         promote="arith",
-        lacks=("bi", kernel_name),
+        unsupported_dtypes=("bi", kernel_name),
         **derivatives,
     )
 
@@ -119,7 +119,7 @@ def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], 
         kind="loss",
         node=node,
         promote="arith",
-        lacks=("bi", kernel_name),
+        unsupported_dtypes=("bi", kernel_name),
         self=d(
             "self target",
             lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest),
@@ -140,7 +140,7 @@ soft_margin = op(
     kind="loss",
     node="SoftMarginLossBackward0",
     promote="arith",
-    lacks=("bi", "log_vml_cpu"),
+    unsupported_dtypes=("bi", "log_vml_cpu"),
     self=d(
         "self target",
         lambda xp, g, out, self, target, reduction: xp.soft_margin_loss_backward(
@@ -153,7 +153,7 @@ fused(
     soft_margin_slope,
     "SoftMarginLossBackwardBackward0",
     kind="loss",
-    no_gradient=("target",),
+    nondifferentiable=("target",),
 )
 smooth_l1 = bounded(
     "smooth_l1_loss",

@@ -115,7 +115,7 @@ multi_margin = op(
     ),
     kind="loss",
     node="MultiMarginLossBackward0",
-    lacks=("bi", "multi_margin_loss_cpu_kernel"),
+    unsupported_dtypes=("bi", "multi_margin_loss_cpu_kernel"),
     self=d("self", lambda xp, g, out, self, *rest: xp.multi_margin_loss_backward(g, self, *rest)),
 )
 op(

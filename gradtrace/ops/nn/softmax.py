@@ -7,14 +7,13 @@ import warnings
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
-from gradtrace.engine.rounding import once
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import one_dim, some_dims, torch_function
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.reduce.sums import add_up, fold, spread
 
-exp, log = once("exp"), once("log")
+exp, log = in_float64("exp"), in_float64("log")
 
 
 def log_sum_exp(a: Any, dims: Any, keepdim: bool) -> Any:

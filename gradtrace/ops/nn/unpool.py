@@ -31,7 +31,7 @@ def unpool_record(n: int) -> Op:
         place_kernel,
         kind="gather",
         node=f"MaxUnpool{n}DBackward0",
-        lacks=("bi", f"max_unpool{n}d"),
+        unsupported_dtypes=("bi", f"max_unpool{n}d"),
         self=d("", lambda xp, g, out, self, index, sizes: xp.planes_take(g, index, n)),
     )
 

@@ -92,7 +92,7 @@ sub = op(
     sign="-",
     aten="sub_.Tensor",
     symbolic=lambda s, a, b, alpha=1: a - alpha * b,
-    lacks=refuse_bools,
+    unsupported_dtypes=refuse_bools,
     scalar=py.sub,
     node="SubBackward0",
     number="sub_number",
@@ -105,7 +105,7 @@ sub_scaled = op(
     lambda a, b, alpha: minus_scaled(a, b, alpha),
     kind="elementwise",
     aten="sub_.Tensor",
-    lacks=refuse_bools,
+    unsupported_dtypes=refuse_bools,
     scalar=lambda a, b, alpha: a - b * alpha,
     node="SubBackward0",
     **ARITH,
@@ -121,7 +121,7 @@ rsub_scalar = op(
     scalar=lambda a, b: b - a,
     node="RsubBackward1",
     **ARITH,
-    lacks=refuse_bools,
+    unsupported_dtypes=refuse_bools,
     self=d("", lambda xp, g, out, self, other: -g),
 )
 rsub_tensor = op(
@@ -129,7 +129,7 @@ rsub_tensor = op(
     lambda a, b, alpha: np.subtract(b, scaled(a, alpha)),
     kind="elementwise",
     node="RsubBackward0",
-    lacks=refuse_bools,
+    unsupported_dtypes=refuse_bools,
     **ARITH,
     self=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
     other=d("", lambda xp, g, out, self, other, alpha: g),
@@ -187,7 +187,7 @@ div_mode = op(
     scalar=scalars.div_mode,
     node="DivBackward2",
     **ARITH,
-    lacks=lambda raws: no_rounding_of_bools(raws),
+    unsupported_dtypes=lambda raws: no_rounding_of_bools(raws),
     self=d("other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
     other=d("self other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
 )
@@ -210,7 +210,7 @@ floor_divide = op(
     sign="//",
     zero="flat",
     undefined=True,
-    lacks=("b", "div_floor_cpu"),
+    unsupported_dtypes=("b", "div_floor_cpu"),
     **ARITH,
 )
 neg = op(
@@ -243,7 +243,7 @@ pow_ = op(
     scalar=scalars.power,
     node="PowBackward1",
     **ARITH,
-    lacks=("b", "pow"),
+    unsupported_dtypes=("b", "pow"),
     self=d("self exponent", lambda xp, g, out, self, exponent: pow_base_grad(xp, g, self, exponent)),
     exponent=d("self exponent out", lambda xp, g, out, self, exponent: pow_exponent_grad(xp, g, self, exponent, out)),
 )
@@ -268,7 +268,7 @@ remainder = op(
     scalar=scalars.remainder,
     node="RemainderBackward1",
     **ARITH,
-    lacks=("b", "remainder_cpu"),
+    unsupported_dtypes=("b", "remainder_cpu"),
     self=d("", lambda xp, g, out, self, other: g),
     other=d("self other", lambda xp, g, out, self, other: -g * xp.div_mode(self, other, "floor")),
 )
@@ -295,7 +295,7 @@ fmod = op(
     kind="elementwise",
     scalar=math.fmod,
     node="FmodBackward1",
-    lacks=("b", "fmod_cpu"),
+    unsupported_dtypes=("b", "fmod_cpu"),
     **ARITH,
     self=d("", lambda xp, g, out, self, other: g),
     other=d(

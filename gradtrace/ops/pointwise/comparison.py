@@ -22,24 +22,44 @@ logical_or = op("logical_or(self, other)", "logical_or", kind="elementwise", sca
 logical_xor = op("logical_xor(self, other)", "logical_xor", kind="elementwise", scalar=lambda a, b: bool(a) != bool(b))
 logical_not = op("logical_not(self)", "logical_not", kind="elementwise", scalar=lambda a: not a)
 bitwise_and = op(
-    "bitwise_and(self, other)", "bitwise_and", kind="elementwise", sign="&", lacks=("f", "bitwise_and_cpu"), **ARITH
+    "bitwise_and(self, other)",
+    "bitwise_and",
+    kind="elementwise",
+    sign="&",
+    unsupported_dtypes=("f", "bitwise_and_cpu"),
+    **ARITH,
 )
 bitwise_or = op(
-    "bitwise_or(self, other)", "bitwise_or", kind="elementwise", sign="|", lacks=("f", "bitwise_or_cpu"), **ARITH
+    "bitwise_or(self, other)",
+    "bitwise_or",
+    kind="elementwise",
+    sign="|",
+    unsupported_dtypes=("f", "bitwise_or_cpu"),
+    **ARITH,
 )
 bitwise_xor = op(
-    "bitwise_xor(self, other)", "bitwise_xor", kind="elementwise", sign="^", lacks=("f", "bitwise_xor_cpu"), **ARITH
+    "bitwise_xor(self, other)",
+    "bitwise_xor",
+    kind="elementwise",
+    sign="^",
+    unsupported_dtypes=("f", "bitwise_xor_cpu"),
+    **ARITH,
 )
-bitwise_not = op("bitwise_not(self)", "invert", kind="elementwise", lacks=("f", "bitwise_not_cpu"))
+bitwise_not = op("bitwise_not(self)", "invert", kind="elementwise", unsupported_dtypes=("f", "bitwise_not_cpu"))
 bitwise_left_shift = op(
-    "bitwise_left_shift(self, other)", "left_shift", kind="elementwise", sign="<<", lacks=("bf", "lshift_cpu"), **ARITH
+    "bitwise_left_shift(self, other)",
+    "left_shift",
+    kind="elementwise",
+    sign="<<",
+    unsupported_dtypes=("bf", "lshift_cpu"),
+    **ARITH,
 )
 bitwise_right_shift = op(
     "bitwise_right_shift(self, other)",
     "right_shift",
     kind="elementwise",
     sign=">>",
-    lacks=("bf", "rshift_cpu"),
+    unsupported_dtypes=("bf", "rshift_cpu"),
     **ARITH,
 )
 

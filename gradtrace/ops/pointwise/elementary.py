@@ -9,7 +9,7 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op, records
-from gradtrace.engine.rounding import multiply_add, once
+from gradtrace.engine.rounding import multiply_add
 from gradtrace.engine.select import where_kept
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars
@@ -19,7 +19,7 @@ FLOAT: Any = {"promote": "float"}
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
 
-exponential = once("exp")
+exponential = in_float64("exp")
 
 
 def sigmoid_kernel(x: Any) -> Any:
@@ -45,7 +45,7 @@ abs_ = op(
     scalar=abs,
     node="AbsBackward0",
     promote="arith",
-    lacks=("b", "abs_cpu"),
+    unsupported_dtypes=("b", "abs_cpu"),
     self=d("self", lambda xp, g, out, self: g * xp.sgn(self)),
 )
 sign = op(
@@ -68,7 +68,7 @@ sgn = op(
 )
 exp = op(
     "exp(self)",
-    once("exp"),
+    in_float64("exp"),
     kind="elementwise",
     zero="saturated",
     symbolic="exp",
@@ -79,7 +79,7 @@ exp = op(
 )
 exp2 = op(
     "exp2(self)",
-    once("exp2"),
+    in_float64("exp2"),
     kind="elementwise",
     symbolic=lambda s, a: 2**a,
     scalar=lambda x: 2.0**x,
@@ -89,7 +89,7 @@ exp2 = op(
 )
 expm1 = op(
     "expm1(self)",
-    once("expm1"),
+    in_float64("expm1"),
     kind="elementwise",
     symbolic=lambda s, a: s.exp(a) - 1,
     scalar=math.expm1,
@@ -99,7 +99,7 @@ expm1 = op(
 )
 log = op(
     "log(self)",
-    once("log"),
+    in_float64("log"),
     kind="elementwise",
     symbolic="log",
     scalar=math.log,
@@ -109,7 +109,7 @@ log = op(
 )
 log1p = op(
     "log1p(self)",
-    once("log1p"),
+    in_float64("log1p"),
     kind="elementwise",
     symbolic=lambda s, a: s.log(1 + a),
     scalar=math.log1p,
@@ -119,7 +119,7 @@ log1p = op(
 )
 log2 = op(
     "log2(self)",
-    once("log2"),
+    in_float64("log2"),
     kind="elementwise",
     symbolic=lambda s, a: s.log(a) / s.log(2),
     scalar=math.log2,
@@ -129,7 +129,7 @@ log2 = op(
 )
 log10 = op(
     "log10(self)",
-    once("log10"),
+    in_float64("log10"),
     kind="elementwise",
     symbolic=lambda s, a: s.log(a) / s.log(10),
     scalar=math.log10,
@@ -169,7 +169,7 @@ reciprocal = op(
 )
 sin = op(
     "sin(self)",
-    once("sin", by_blocks=True),
+    in_float64("sin", by_blocks=True),
     kind="elementwise",
     symbolic="sin",
     scalar=math.sin,
@@ -179,7 +179,7 @@ sin = op(
 )
 cos = op(
     "cos(self)",
-    once("cos", by_blocks=True),
+    in_float64("cos", by_blocks=True),
     kind="elementwise",
     symbolic="cos",
     scalar=math.cos,
@@ -189,7 +189,7 @@ cos = op(
 )
 tan = op(
     "tan(self)",
-    once("tan"),
+    in_float64("tan"),
     kind="elementwise",
     symbolic="tan",
     scalar=math.tan,
@@ -199,7 +199,7 @@ tan = op(
 )
 asin = op(
     "asin(self)",
-    once("arcsin"),
+    in_float64("arcsin"),
     kind="elementwise",
     symbolic="asin",
     scalar=math.asin,
@@ -209,7 +209,7 @@ asin = op(
 )
 acos = op(
     "acos(self)",
-    once("arccos"),
+    in_float64("arccos"),
     kind="elementwise",
     symbolic="acos",
     scalar=math.acos,
@@ -219,7 +219,7 @@ acos = op(
 )
 atan = op(
     "atan(self)",
-    once("arctan"),
+    in_float64("arctan"),
     kind="elementwise",
     symbolic="atan",
     scalar=math.atan,
@@ -240,7 +240,7 @@ atan2 = op(
 )
 sinh = op(
     "sinh(self)",
-    once("sinh"),
+    in_float64("sinh"),
     kind="elementwise",
     symbolic="sinh",
     scalar=math.sinh,
@@ -250,7 +250,7 @@ sinh = op(
 )
 cosh = op(
     "cosh(self)",
-    once("cosh"),
+    in_float64("cosh"),
     kind="elementwise",
     symbolic="cosh",
     scalar=math.cosh,
@@ -266,7 +266,7 @@ def tanh_slope(g: Any, result: Any) -> Any:
 
 tanh = op(
     "tanh(self)",
-    once("tanh"),
+    in_float64("tanh"),
     kind="elementwise",
     zero="saturated",
     symbolic="tanh",
@@ -310,7 +310,7 @@ acosh = op(
 )
 atanh = op(
     "atanh(self)",
-    once("arctanh"),
+    in_float64("arctanh"),
     kind="elementwise",
     scalar=math.atanh,
     node="AtanhBackward0",
@@ -345,7 +345,7 @@ relu = op(
     zero="rectifier",
     scalar=scalars.relu,
     node="ReluBackward0",
-    lacks=("b", "Boolean inputs not supported for relu"),
+    unsupported_dtypes=("b", "Boolean inputs not supported for relu"),
     self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)),
 )
 # An operator of its own, as in PyTorch: its result requires grad because relu's does, though that gradient is 0.
@@ -365,7 +365,7 @@ floor = op(
     zero="flat",
     scalar=scalars.floor,
     node="FloorBackward0",
-    lacks=("b", "floor_vml_cpu"),
+    unsupported_dtypes=("b", "floor_vml_cpu"),
     self=d("", zero),
 )
 ceil = op(
@@ -375,7 +375,7 @@ ceil = op(
     zero="flat",
     scalar=scalars.ceil,
     node="CeilBackward0",
-    lacks=("b", "ceil_vml_cpu"),
+    unsupported_dtypes=("b", "ceil_vml_cpu"),
     self=d("", zero),
 )
 trunc = op(
@@ -385,7 +385,7 @@ trunc = op(
     zero="flat",
     scalar=scalars.trunc,
     node="TruncBackward0",
-    lacks=("b", "trunc_vml_cpu"),
+    unsupported_dtypes=("b", "trunc_vml_cpu"),
     self=d("", zero),
 )
 round_ = op(
@@ -395,7 +395,7 @@ round_ = op(
     zero="flat",
     scalar=scalars.round_half_even,
     node="RoundBackward0",
-    lacks=("b", "round_vml_cpu"),
+    unsupported_dtypes=("b", "round_vml_cpu"),
     self=d("", zero),
 )
 round_to = op(
@@ -404,7 +404,7 @@ round_to = op(
     kind="elementwise",
     zero="flat",
     node="RoundBackward1",
-    lacks=("bi", "round_cpu"),
+    unsupported_dtypes=("bi", "round_cpu"),
     self=d("", zero),
 )
 frac = op(
@@ -413,7 +413,7 @@ frac = op(
     kind="elementwise",
     scalar=lambda x: x - math.trunc(x) + 0.0,
     node="FracBackward0",
-    lacks=("bi", "frac_cpu"),
+    unsupported_dtypes=("bi", "frac_cpu"),
     self=d("", lambda xp, g, out, self: g),
 )
 clamp = op(
@@ -449,7 +449,7 @@ clamp_tensor = op(
     kind="elementwise",
     zero="clamp",
     promote="arith",
-    lacks=("b", "clamp_cpu"),
+    unsupported_dtypes=("b", "clamp_cpu"),
     node="ClampBackward0",
     self=d("self min max", lambda xp, g, out, self, min, max: clamp_grad(xp, g, self, min, max)),
     min=d(

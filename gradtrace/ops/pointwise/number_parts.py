@@ -56,10 +56,10 @@ nextafter = op(
     kind="elementwise",
     promote="arith",
     undefined=True,
-    lacks=("bi", "nextafter_cpu"),
+    unsupported_dtypes=("bi", "nextafter_cpu"),
 )
-gcd = op("gcd(self, other)", "gcd", kind="elementwise", promote="arith", lacks=("fb", "gcd_cpu"))
-lcm = op("lcm(self, other)", "lcm", kind="elementwise", promote="arith", lacks=("fb", "lcm_cpu"))
+gcd = op("gcd(self, other)", "gcd", kind="elementwise", promote="arith", unsupported_dtypes=("fb", "gcd_cpu"))
+lcm = op("lcm(self, other)", "lcm", kind="elementwise", promote="arith", unsupported_dtypes=("fb", "lcm_cpu"))
 ldexp_record = op(
     "ldexp(self, other)",
     lambda a, b: a * np.exp2(b),

@@ -211,7 +211,7 @@ def _along(name: str, kernel: Any, node: str) -> Any:
         node=node,
         outputs=2,
         differentiable=(0,),
-        missing="none",
+        undefined_grad="none",
         self=d(
             "~self out1",
             lambda xp, g, out, self, dim, keepdim: index_grad(xp, g[0], out[1], self, dim, keepdim, "place_chosen"),
@@ -241,7 +241,7 @@ def _running(name: str, ufunc: str, node: str) -> Any:
         outputs=2,
         c_order=True,
         differentiable=(0,),
-        missing="none",
+        undefined_grad="none",
         self=d("~self out1", lambda xp, g, out, self, dim: index_grad(xp, g[0], out[1], self, dim)),
     )
 
@@ -264,7 +264,7 @@ aminmax = op(
     dims="dim",
     node="AminmaxBackward0",
     outputs=2,
-    missing="none",
+    undefined_grad="none",
     self=d("self out", lambda xp, g, out, self, dim, keepdim: aminmax_grad(xp, g, self, out, dim, keepdim)),
 )
 cummax = _running("cummax", "maximum", "CummaxBackward0")

@@ -258,7 +258,7 @@ var_mean = op(
     dims="dim",
     node="VarMeanBackward0",
     outputs=2,
-    missing="none",
+    undefined_grad="none",
     self=d(
         "self",
         lambda xp, g, out, self, dim, correction, keepdim: pair_grad(
@@ -273,7 +273,7 @@ std_mean = op(
     dims="dim",
     node="StdMeanBackward0",
     outputs=2,
-    missing="none",
+    undefined_grad="none",
     self=d(
         "self out0",
         lambda xp, g, out, self, dim, correction, keepdim: pair_grad(
@@ -306,7 +306,7 @@ trace = op(
     lambda a: add_up(np.diagonal(a)),
     kind="reduction",
     node="TraceBackward0",
-    lacks=("b", "trace"),
+    unsupported_dtypes=("b", "trace"),
     self=d("~self", lambda xp, g, out, self: xp.on_diagonal(g, self.shape)),
 )
 on_diagonal = op(

@@ -44,7 +44,7 @@ logaddexp = op(
     kind="elementwise",
     node="LogaddexpBackward0",
     **FLOAT,
-    lacks=("bi", "logaddexp_cpu"),
+    unsupported_dtypes=("bi", "logaddexp_cpu"),
     self=d("self other", lambda xp, g, out, self, other: g / (xp.exp(other - self) + 1)),
     other=d("self other", lambda xp, g, out, self, other: g / (xp.exp(self - other) + 1)),
 )
@@ -52,7 +52,7 @@ hypot = op(
     "hypot(self, other)",
     "hypot",
     kind="elementwise",
-    lacks=("bi", "hypot_cpu"),
+    unsupported_dtypes=("bi", "hypot_cpu"),
     scalar=math.hypot,
     node="HypotBackward0",
     **FLOAT,

@@ -150,7 +150,7 @@ igamma = op(
     kind="elementwise",
     node="IgammaBackward0",
     promote="arith",
-    lacks=("bi", "igamma_cpu"),
+    unsupported_dtypes=("bi", "igamma_cpu"),
     self=no_derivative("igamma: input"),
     other=d("self other", lambda xp, g, out, self, other: slope(xp, g, self, other)),
 )
@@ -160,7 +160,7 @@ igammac = op(
     kind="elementwise",
     node="IgammacBackward0",
     promote="arith",
-    lacks=("bi", "igammac_cpu"),
+    unsupported_dtypes=("bi", "igammac_cpu"),
     self=no_derivative("igammac: input"),
     other=d("self other", lambda xp, g, out, self, other: -slope(xp, g, self, other)),
 )

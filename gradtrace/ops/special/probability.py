@@ -96,7 +96,7 @@ logaddexp2 = op(
     kind="elementwise",
     node="Logaddexp2Backward0",
     **FLOAT,
-    lacks=("bi", "logaddexp2_cpu"),
+    unsupported_dtypes=("bi", "logaddexp2_cpu"),
     self=d(
         "self other",
         lambda xp, g, out, self, other: g / (xp.exp2(other - self) + 1),

@@ -117,10 +117,9 @@ def unwrap_nested(value: Any) -> Any:
 def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
     """Return run(args, raws): the kernel on raw data, on Python floats where all operands are such."""
     scalar, promotes, view, arity = record.scalar, record.promote is not None, record.view, record.arity
-    check_first = record.unsupported_dtypes is not None and not (
-        record.promote == "arith" and isinstance(record.unsupported_dtypes, tuple)
-    )
-    check_promoted = record.unsupported_dtypes is not None and not check_first  # the common dtype must be supported
+    unsupported = record.unsupported_dtypes
+    check_promoted = record.promote == "arith" and isinstance(unsupported, tuple)  # the common dtype must be supported
+    check_first = unsupported is not None and not check_promoted
     own_kernel = type(record._kernel) is not str
     fixed = range(0 if record.variadic else arity)
 

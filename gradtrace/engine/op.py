@@ -15,9 +15,10 @@ A record says everything about one operator, on one or a few lines:
   saves). The rule is written once, in operators and in names of `xp`, which stands for floats, arrays or Tensors.
   `joint=` is one rule for all arguments, `rule(xp, wanted, g, out, *args)`; `nondifferentiable=` names the arguments
   (indices, pivots) that it has none for.
-- `unsupported_dtypes=("bi", "elu_cpu")`: the kinds of dtypes (numpy's letters) that PyTorch's kernel of that name refuses; or a
-  function that looks at the raw operands and raises.
-- `undefined_grad="none"`: a rule of an operator with several results gets None, not zeros, for those without a gradient.
+- `unsupported_dtypes=("bi", "elu_cpu")`: the kinds of dtypes (numpy's letters) that PyTorch's kernel of that name
+  refuses; or a function that looks at the raw operands and raises.
+- `undefined_grad="none"`: a rule of an operator with several results gets None, not zeros, for the results that got no
+  gradient.
 - Broadcasting and casts are undone by the engine, never in a rule.
 
 What the other packages need to know about an operator is on its record too. They keep no tables of operator names; a

@@ -12,6 +12,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace as in_place
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.select import select
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars

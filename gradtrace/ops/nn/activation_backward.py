@@ -13,6 +13,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import SCALAR
 from gradtrace.engine.op import d, op
+from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.select import select as either
 from gradtrace.engine.select import where_kept
 from gradtrace.ops import scalars

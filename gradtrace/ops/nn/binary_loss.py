@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.lazy import np
+from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.nn.loss import loss_op, reduction_named

@@ -7,6 +7,7 @@ import warnings
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
+from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import one_dim, some_dims, torch_function

@@ -9,7 +9,7 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op, records
-from gradtrace.engine.rounding import multiply_add
+from gradtrace.engine.rounding import in_float64, multiply_add
 from gradtrace.engine.select import where_kept
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import scalars

@@ -422,8 +422,11 @@ def run_rules(node: Node, gradient: Any) -> Any:
             pass
     # Python's floats raise where IEEE has inf or nan, and have no shape; numpy's do.
     for i in range(min(record.arity, len(args))):
-        args[i] = as_numpy(args[i])
-    return call_rules(plan, wanted, ARRAY, as_numpy(gradient), as_numpy(out), args)
+        if type(args[i]) is float or type(args[i]) is tuple:
+            args[i] = as_numpy(args[i])
+    if type(gradient) is not np.ndarray or type(out) is float:
+        gradient, out = as_numpy(gradient), as_numpy(out)
+    return call_rules(plan, wanted, ARRAY, gradient, out, args)
 
 
 def run_traced(node: Node, gradient: Any) -> Any:

@@ -81,14 +81,16 @@ def layout(raw: Any) -> tuple[Any, Any]:
 
 def note_versions(node: Node, kept: tuple[Any, ...]) -> None:
     """Store the versions of the tensors that a node keeps, if they are not all 0."""
-    changed = False
+    versions = []
     for a in flat(kept):
-        if isinstance(a, Tensor) and a._x is not None:
-            if a._x.inference:
-                raise RuntimeError(SAVED_INFERENCE_MESSAGE)
-            changed = changed or (a._x.counter is not None and a._x.counter.n != 0)
-    if changed:
-        node.ensure_extras().versions = tuple(a._version for a in flat(kept) if isinstance(a, Tensor))
+        if not isinstance(a, Tensor):
+            continue
+        extra = a._x
+        if extra is not None and extra.inference:
+            raise RuntimeError(SAVED_INFERENCE_MESSAGE)
+        versions.append(0 if extra is None or extra.counter is None else extra.counter.n)
+    if any(versions):
+        node.ensure_extras().versions = tuple(versions)
 
 
 def watch(result: Tensor, *tensors: Any) -> Tensor:

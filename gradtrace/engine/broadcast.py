@@ -1,8 +1,13 @@
-"""Shapes that do not broadcast, refused in PyTorch's words."""
+"""Broadcasting: shapes that do not broadcast are refused in PyTorch's words; on an edge of the graph it is undone."""
 
 from __future__ import annotations
 
 from gradtrace.annotations import Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.namespace import TRACED
+from gradtrace.engine.node import Node
+from gradtrace.engine.op import records
+from gradtrace.engine.tensor import Tensor
 
 
 def refuse_mismatch(raws: list[Any]) -> None:
@@ -29,3 +34,67 @@ def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 def size(shape: tuple[int, ...], i: int) -> int:
     return shape[i] if -i <= len(shape) else 1
+
+
+# ---- an edge: broadcasting and casts undone
+
+
+def unbroadcast_and_cast(g: Any, target: Node, number: int, source: Node | None, index: int) -> Any:
+    """The gradient in the shape and dtype of the output that it belongs to."""
+    shape, dtype = target.shape, target.dtype
+    if target.outputs != 1:
+        shape, dtype = shape[number], dtype[number]
+    if isinstance(g, Tensor):
+        return unbroadcast_tensor(g, shape, dtype, source, index)
+    if type(g) is float:
+        if dtype is None:
+            return g
+        g = np.asarray(g)
+    elif type(g) is not np.ndarray:
+        if dtype is None:
+            return float(g)
+        g = np.asarray(g)
+    if g.shape != shape:
+        g = sum_to(g, shape, source, index)
+    if dtype is None:
+        return float(g)
+    return g if g.dtype is dtype else g.astype(dtype)
+
+
+def unbroadcast_tensor(g: Tensor, shape: Any, dtype: Any, source: Node | None, index: int) -> Tensor:
+    if g.shape != shape:
+        refuse_if_not_broadcast(g.shape, shape, source, index)
+        g = sum_tensor_to(g, tuple(shape))
+    wanted = np.float64 if dtype is None else dtype
+    return g if g.dtype.np == wanted else records["cast"](g, np.dtype(wanted))
+
+
+def sum_tensor_to(g: Tensor, shape: tuple[int, ...]) -> Any:
+    """Sum a Tensor over the dims that broadcasting added, in PyTorch's steps."""
+    if not shape:
+        return TRACED.sum(g)
+    lead = g.ndim - len(shape)
+    dims = (*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1))
+    if dims:
+        g = TRACED.sum_dim(g, dims, True)
+    return TRACED.view(g, shape) if lead else g
+
+
+def sum_to(g: Any, shape: Any, source: Node | None = None, index: int = 0) -> Any:
+    """Sum an array over the dims that broadcasting added: the transpose of broadcasting `shape` to g.shape."""
+    if g.ndim == 2 and g.shape[1:] == shape:  # a row added to each row, as a bias
+        return np.add.reduce(g, 0)
+    refuse_if_not_broadcast(g.shape, shape, source, index)
+    lead = g.ndim - len(shape)
+    dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1)
+    return g.sum(axis=dims, keepdims=True).reshape(shape)
+
+
+def refuse_if_not_broadcast(got: Any, shape: Any, source: Node | None, index: int) -> None:
+    lead = len(got) - len(shape)
+    if lead >= 0 and all(n in (1, got[i + lead]) for i, n in enumerate(shape)):
+        return
+    who = "" if source is None else f"Function {source.name()} returned an "
+    raise RuntimeError(
+        f"{who}invalid gradient at index {index} - got {list(got)} but expected shape compatible with {list(shape)}"
+    )

@@ -9,14 +9,12 @@ in front of it: operands that are floats or arrays of one floating dtype, are no
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.engine import dtypes
-from gradtrace.engine.broadcast import refuse_mismatch
 from gradtrace.engine.cost import charge
 from gradtrace.engine.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, spec_for, spec_of
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import ONE, ONE_AND_PLAIN, TUPLES, TWO, Node, OpNode, accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, BackwardPlan, Op, records
-from gradtrace.engine.promote import promote
+from gradtrace.engine.promote import promote, raise_as_pytorch, refuse_dtype
 from gradtrace.engine.saved import kept_argument, layout, mark_view, note_versions, source_node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, blank
@@ -24,8 +22,6 @@ from gradtrace.engine.tensor import Tensor, blank
 Call = Callable[..., Any]
 NUMBER = 16  # see FastPlans: the first operand requires grad, the second is a number
 PLAIN_NUMBERS = (float, int, bool)
-# PyTorch's names of kernels, for the dtypes that they refuse, where they are not the operators' names.
-KERNEL_NAMES = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 
 
 # ---- the function of every record
@@ -160,39 +156,6 @@ def on_numbers(record: Op, raws: list[Any]) -> bool:
     return all(type(r) in PLAIN_NUMBERS for r in operands) and (
         record.promote is None or any(type(r) is float for r in operands)
     )
-
-
-def raise_as_pytorch(record: Op, raws: list[Any], error: Exception) -> None:
-    """Raise PyTorch's error for shapes that do not broadcast and dtypes that numpy's function does not take."""
-    if isinstance(error, ValueError) and "broadcast" in str(error):
-        refuse_mismatch(raws[: record.arity])
-    if isinstance(error, TypeError) and str(error).startswith("ufunc"):
-        name = KERNEL_NAMES.get(record.name, record.name)
-        kind = dtypes.of_raw(raws[0]).scalar_type
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind}'") from None
-
-
-def refuse_dtype(record: Op, raws: list[Any]) -> None:
-    """Raise if the operands are of a dtype that PyTorch's kernel refuses."""
-    if not isinstance(record.unsupported_dtypes, tuple):
-        record.unsupported_dtypes(raws)  # type: ignore[misc]
-        return
-    kinds, kernel = record.unsupported_dtypes
-    raw = raws[0]
-    kind = kind_of(raw)
-    if record.promote is not None and record.arity > 1:
-        kind = max((kind_of(r) for r in raws[: record.arity] if r is not None), key="bif".find)
-    if kind not in kinds:
-        return
-    if " " in kernel:
-        raise RuntimeError(kernel)
-    raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of_raw(raw).scalar_type}'")
-
-
-def kind_of(raw: Any) -> str:
-    """numpy's letter for the kind of a dtype: b, i or f."""
-    kind = "b" if type(raw) is bool else "i" if type(raw) is int else raw.dtype.kind if hasattr(raw, "dtype") else "f"
-    return "i" if kind == "u" else kind
 
 
 # ---- the node
@@ -350,46 +313,7 @@ def unary(record: Op, otherwise: Call) -> Call:
 
 def with_number(record: Op) -> Call:
     """Return the call of a pointwise record of one tensor and a plain number."""
-    otherwise = record.call
-    scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
-
-    def call(input: Any, p: Any) -> Any:
-        now = state
-        spec, kind = input._fast_spec, type(p)
-        if now.special or (kind is not float and kind is not int):
-            return otherwise(input, p)
-        if spec is None and (spec := enable_fast_path(input)) is None:
-            return otherwise(input, p)
-        x = input._data
-        try:
-            z = scalar(x, p) if spec is SCALAR_SPEC else (plans.kernel or plans.load_kernels())(x, p)
-        except FLOAT_TRAPS:
-            return otherwise(input, p)
-        if type(z) is not float and (spec is SCALAR_SPEC or (own and not fits(z, spec))):
-            return otherwise(input, p)
-        out = blank()
-        out._data = z
-        out._nr = 0
-        out._x = None
-        out._fast_spec = spec
-        if input._req and now.grad_enabled:
-            out._fn = node = OpNode()
-            out._req = True
-            node.plan = plan = plans[4 + spec.data] or plans.make(4 + spec.data)
-            node.edge_a = input._fn or accumulator(input)
-            node.saved_a = x if plan.saved_mask else None
-            node.saved_b = (p,)
-            node.edge_b = node.output_nrs = node.extras = None
-            node.out = z if plan.save_out else None
-            node.spec = spec
-            node.seq = now.seq = now.seq + 1
-            node.origin = now.origin
-        else:
-            out._fn = None
-            out._req = False
-        return out
-
-    return call
+    return number_or_tensor(record, record.call)
 
 
 def binary(record: Op) -> Call:
@@ -403,9 +327,13 @@ def binary(record: Op) -> Call:
             return records[record.number](a, b)
         return general(a, b)
 
-    if not has_fast_path(record):
-        return otherwise
+    return number_or_tensor(record, otherwise) if has_fast_path(record) else otherwise
+
+
+def number_or_tensor(record: Op, otherwise: Call) -> Call:
+    """Return the call of a tensor, and a tensor or a number, which may be a plain argument of the record."""
     scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
+    plain = bool(record.plain_names)
 
     def call(a: Any, b: Any) -> Any:
         now = state
@@ -413,7 +341,7 @@ def binary(record: Op) -> Call:
         if now.closely or (spec is None and (spec := enable_fast_path(a)) is None):
             return otherwise(a, b)
         x, kind = a._data, type(b)
-        if kind is Tensor:
+        if kind is Tensor and not plain:
             other = b._fast_spec
             if other is not spec and ((other := enable_fast_path(b)) is None or other.dtype is not spec.dtype):
                 return otherwise(a, b)
@@ -424,6 +352,8 @@ def binary(record: Op) -> Call:
         elif kind is float or kind is int:
             other, y = spec, b
             mask = NUMBER if a._req else 0
+            if plain:
+                b = (b,)
         else:
             return otherwise(a, b)
         try:
@@ -431,7 +361,7 @@ def binary(record: Op) -> Call:
                 z, made = scalar(x, y), spec
             else:
                 kernel = plans.kernel or plans.load_kernels()
-                z = kernel(x, y if kind is Tensor else spec.number(y))
+                z = kernel(x, y if kind is Tensor or plain else spec.number(y))
                 made = spec if other is spec else spec_of(z)
         except FLOAT_TRAPS:  # also shapes that do not broadcast, which the record refuses in PyTorch's words
             return otherwise(a, b)
@@ -505,6 +435,8 @@ class FastPlans(list[Any]):
         operands, data = index & ~3, index & 3
         plan = BackwardPlan(self.record, 1 if operands == NUMBER else operands >> 2, self.record.node_type())
         plan.raw_mask = plan.saved_mask & plan.grad_mask
+        if plan.layout == ONE_AND_PLAIN:
+            plan.saved_mask |= 2  # the plain argument is kept whatever the rule needs
         if data != BROADCAST:
             plan.derivative = compiled_when_hot(plan, operands == NUMBER, data)
         self[index] = plan

@@ -17,9 +17,9 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.backward import interpret
 from gradtrace.engine.dtypes import FLOATS, OTHERS, WIDE
 from gradtrace.engine.lazy import np
-from gradtrace.engine.namespace import ARRAY, SCALAR
+from gradtrace.engine.namespace import ARRAY, SCALAR, PlainTerm, Term, formula
 from gradtrace.engine.node import FREED
-from gradtrace.engine.op import FLOAT_TRAPS, BackwardPlan, Op, records
+from gradtrace.engine.op import FLOAT_TRAPS, BackwardPlan
 
 SIGNS: dict[str, Any] = {"add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult, "true_divide": ast.Div}
 LOAD = ast.Load()
@@ -38,139 +38,6 @@ def compile_function(
     exec(compile(module, f"<{name}>", "exec"), namespace)
     made: Callable[..., Any] = namespace["compiled"]
     return made
-
-
-# ---- formulas
-
-
-class NoFormula(Exception):
-    """The rule does something other than arithmetic and calls by name."""
-
-
-class Term:
-    """A value in a formula: a name, or an operation on terms and numbers.
-
-    `operation` is a name, one of SIGNS, "negative", or the function that is called.
-    """
-
-    __slots__ = ("dtype", "operands", "operation")
-    __array_ufunc__ = None  # numpy must not take it as an object to work on
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, operation: Any, operands: tuple[Any, ...] = (), dtype: Any = None) -> None:
-        self.operation = operation
-        self.operands = operands
-        if dtype is not None:  # without it a term has none, like a float
-            self.dtype = dtype
-
-    def apply(self, operation: Any, *operands: Any) -> Term:
-        """Return the term of an operation, of which this term is an operand."""
-        if not all(isinstance(o, Term) or type(o) in (float, int) for o in operands):
-            raise NoFormula
-        if all(isinstance(o, PlainTerm) or type(o) in (float, int) for o in operands):
-            return PlainTerm(operation, operands, next(o.unless for o in operands if isinstance(o, PlainTerm)))
-        return Term(operation, operands, getattr(self, "dtype", None))
-
-    def __add__(self, other: Any) -> Term:
-        return self.apply("add", self, other)
-
-    def __radd__(self, other: Any) -> Term:
-        return self.apply("add", other, self)
-
-    def __sub__(self, other: Any) -> Term:
-        return self.apply("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Term:
-        return self.apply("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Term:
-        return self.apply("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Term:
-        return self.apply("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Term:
-        return self.apply("true_divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Term:
-        return self.apply("true_divide", other, self)
-
-    def __neg__(self) -> Term:
-        return self.apply("negative", self)
-
-    def refuse(self, *_: Any) -> Any:
-        raise NoFormula
-
-    __bool__ = __float__ = __int__ = __index__ = __iter__ = __getitem__ = __pow__ = __rpow__ = __abs__ = refuse
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __call__ = refuse
-
-
-class PlainTerm(Term):
-    """A plain argument, a number, and what is computed from it alone.
-
-    It may be compared with a number: the formula is the one for unequal numbers, and `unless` gets the comparisons for
-    which it does not hold.
-    """
-
-    __slots__ = ("unless",)
-    __hash__ = None
-
-    def __init__(self, operation: Any, operands: tuple[Any, ...], unless: list[tuple[Term, float]]) -> None:
-        super().__init__(operation, operands)
-        self.unless = unless
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) not in (float, int):
-            raise NoFormula
-        self.unless.append((self, other))  # type: ignore[arg-type]
-        return False
-
-
-class TermNamespace:
-    """Stands for `xp`: its names make terms; a kernel that is itself a formula becomes part of the rule's."""
-
-    def __init__(self, floats: bool, unless: list[tuple[Term, float]]) -> None:
-        self.floats = floats
-        self.unless = unless
-
-    def __getattr__(self, name: str) -> Callable[..., Term]:
-        if name not in records:
-            getattr(ARRAY, name)  # loads the family that has it
-        record = records[name]
-
-        def call(*operands: Any) -> Term:
-            kernel = self.kernel(record)
-            inlined = self.inlined(kernel, operands) if hasattr(kernel, "__code__") else None
-            if inlined is not None:
-                return inlined
-            return next(o for o in operands if isinstance(o, Term)).apply(kernel, *operands)
-
-        return call
-
-    def inlined(self, kernel: Callable[..., Any], operands: tuple[Any, ...]) -> Term | None:
-        """The formula of a kernel, if it has one that holds for all numbers."""
-        known = len(self.unless)
-        found = attempt(kernel, operands)
-        if len(self.unless) > known:
-            del self.unless[known:]
-            return None
-        return found
-
-    def kernel(self, record: Op) -> Any:
-        if not self.floats:
-            return record.wide
-        if record.scalar is None:
-            raise NoFormula
-        return record.scalar
-
-
-def attempt(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Term | None:
-    """Call a rule or a kernel with terms; None if it has no formula."""
-    try:
-        found = function(*arguments)
-    except (NoFormula, TypeError, AttributeError, ValueError):
-        return None
-    return found if isinstance(found, Term) else None
 
 
 # ---- statements
@@ -294,15 +161,6 @@ def compile_derivative(plan: BackwardPlan, with_number: bool, data: int) -> Call
     if floats:
         body = [ast.Try(body, [ast.ExceptHandler(name("TRAPS"), None, [interpreted()])], [], [])]
     return compile_function(f"derivative of {record.name}", ["node", "g"], body, writer.namespace)
-
-
-def formula(
-    rule: Callable[..., Any], operands: tuple[str, ...], floats: bool, unless: list[tuple[Term, float]]
-) -> Term | None:
-    """The rule of (g, out, *operands) as a term; None if it has none. An operand "p" is a plain argument."""
-    dtype = None if floats else np.dtype(np.float64)
-    terms = [PlainTerm(n, (), unless) if n == "p" else Term(n, (), dtype) for n in ("g", "out", *operands)]
-    return attempt(rule, (TermNamespace(floats, unless), *terms))
 
 
 def interpreted() -> ast.stmt:

@@ -1,14 +1,18 @@
-"""Mixed operands brought to one dtype, as an operator's record asks."""
+"""The dtypes of an operator's operands: mixed ones are promoted, unsupported ones refused in PyTorch's words."""
 
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine import dtypes
+from gradtrace.engine.broadcast import refuse_mismatch
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from gradtrace.engine.op import Op
+
+# PyTorch's names of kernels, for the dtypes that they refuse, where they are not the operators' names.
+KERNEL_NAMES = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 
 
 def promote(operator: Op, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
@@ -42,3 +46,36 @@ def cast_operand(raw: Any, common: dtypes.dtype, is_tensor: bool) -> Any:
     if not is_tensor or type(raw) in (float, bool):
         return np.asarray(raw).astype(common.np)
     return raw if raw.dtype is common.np else raw.astype(common.np)
+
+
+def raise_as_pytorch(record: Op, raws: list[Any], error: Exception) -> None:
+    """Raise PyTorch's error for shapes that do not broadcast and dtypes that numpy's function does not take."""
+    if isinstance(error, ValueError) and "broadcast" in str(error):
+        refuse_mismatch(raws[: record.arity])
+    if isinstance(error, TypeError) and str(error).startswith("ufunc"):
+        name = KERNEL_NAMES.get(record.name, record.name)
+        kind = dtypes.of_raw(raws[0]).scalar_type
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind}'") from None
+
+
+def refuse_dtype(record: Op, raws: list[Any]) -> None:
+    """Raise if the operands are of a dtype that PyTorch's kernel refuses."""
+    if not isinstance(record.unsupported_dtypes, tuple):
+        record.unsupported_dtypes(raws)  # type: ignore[misc]
+        return
+    kinds, kernel = record.unsupported_dtypes
+    raw = raws[0]
+    kind = kind_of(raw)
+    if record.promote is not None and record.arity > 1:
+        kind = max((kind_of(r) for r in raws[: record.arity] if r is not None), key="bif".find)
+    if kind not in kinds:
+        return
+    if " " in kernel:
+        raise RuntimeError(kernel)
+    raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of_raw(raw).scalar_type}'")
+
+
+def kind_of(raw: Any) -> str:
+    """numpy's letter for the kind of a dtype: b, i or f."""
+    kind = "b" if type(raw) is bool else "i" if type(raw) is int else raw.dtype.kind if hasattr(raw, "dtype") else "f"
+    return "i" if kind == "u" else kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.backward import sum_tensor_to
+from gradtrace.engine.broadcast import sum_tensor_to
 from gradtrace.engine.call import renamed
 from gradtrace.engine.describe import Size
 from gradtrace.engine.inplace import INFERENCE_MESSAGE, refuse_unless_tracked, refuse_untrackable, repoint

@@ -22,6 +22,7 @@ from gradtrace.engine.tensor import Tensor, blank
 Call = Callable[..., Any]
 NUMBER = 16  # see FastPlans: the first operand requires grad, the second is a number
 PLAIN_NUMBERS = (float, int, bool)
+NOT_TENSORS = frozenset((float, int, bool, str, tuple, type(None)))  # asked before the slower isinstance
 
 
 # ---- the function of every record
@@ -43,11 +44,10 @@ def make_call(record: Op) -> Call:
         if several:
             return finish_several(record, args, raw, mask)
         out = Tensor._wrap(raw)
-        if mask and has_gradient and now.grad_enabled:
-            raw = out._data
-            if type(raw) is float or (type(raw) is not bool and raw.dtype.kind == "f"):
-                out._fn = connect(record, args, record.plan(mask), raw)
-                out._req = True
+        raw = out._data
+        if mask and has_gradient and now.grad_enabled and is_float(raw):
+            out._fn = connect(record, args, record.plan(mask), raw)
+            out._req = True
         if view:
             mark_view(out, args[0])
         if now.special:
@@ -55,6 +55,11 @@ def make_call(record: Op) -> Call:
         return out
 
     return call
+
+
+def is_float(raw: Any) -> bool:
+    """Whether raw data can have a gradient."""
+    return type(raw) is float or (type(raw) is not bool and raw.dtype.kind == "f")
 
 
 def tell(record: Op, args: tuple[Any, ...], out: Any) -> None:
@@ -87,11 +92,12 @@ def unwrap(record: Op, args: tuple[Any, ...]) -> tuple[list[Any], int]:
     mask, arity = 0, record.arity
     raws = list(args)
     for i, a in enumerate(args):
-        if isinstance(a, Tensor):
+        kind = type(a)
+        if kind is Tensor or (kind not in NOT_TENSORS and isinstance(a, Tensor)):
             raws[i] = a._data
             if i < arity and (a._req or (a._x is not None and a._x.needs_slow_path and a.requires_grad)):
                 mask |= 1 << i
-        elif type(a) is tuple:
+        elif kind is tuple:
             raws[i] = unwrap_nested(a)
             if i == 0 and record.variadic and any(t.requires_grad for t in a):
                 mask |= 1
@@ -175,7 +181,7 @@ def make_fixed_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: 
     versioned, numbers = len(args) > arity, 0
     for i in range(arity):
         a = args[i]
-        if not isinstance(a, Tensor):
+        if type(a) is not Tensor and not isinstance(a, Tensor):
             continue
         extra = a._x
         if extra is not None and extra.needs_slow_path:

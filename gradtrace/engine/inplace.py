@@ -10,7 +10,8 @@ from __future__ import annotations
 import weakref
 
 from gradtrace.annotations import Any
-from gradtrace.engine.backward import derive, unbroadcast_and_cast
+from gradtrace.engine.backward import derive
+from gradtrace.engine.broadcast import unbroadcast_and_cast
 from gradtrace.engine.call import record_call, unwrap
 from gradtrace.engine.dtypes import of_raw, spec_of
 from gradtrace.engine.extra import View

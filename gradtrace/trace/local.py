@@ -7,7 +7,8 @@ its result, one for each element of the input. Both come from one call of the ru
 from __future__ import annotations
 
 from gradtrace.annotations import Any
-from gradtrace.engine.backward import derive, run_rules, unbroadcast_and_cast
+from gradtrace.engine.backward import derive, run_rules
+from gradtrace.engine.broadcast import unbroadcast_and_cast
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Node
 from gradtrace.engine.tensor import Tensor

@@ -7,7 +7,8 @@ with one element shifted; Functions of the program by their own forward.
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
-from gradtrace.engine.backward import derive, unbroadcast_and_cast
+from gradtrace.engine.backward import derive
+from gradtrace.engine.broadcast import unbroadcast_and_cast
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Node
 from gradtrace.engine.op import records

@@ -367,7 +367,27 @@ def derive(node: Node, gradient: Any) -> Any:
 
 def interpret(node: Node, gradient: Any) -> list[Pair]:
     """The derivative of an operator's node on raw data: each edge's node with its gradient."""
-    return conformed(node, run_rules(node, gradient))
+    plan = node.plan
+    if not plan.one_rule_each or type(gradient) is float:
+        return conformed(node, run_rules(node, gradient))
+    args, out = saved_data(node)
+    if plan.record.scalar is None and float in map(type, args):  # a number that stands for an array, see run_rules
+        return conformed(node, run_rules(node, gradient))
+    edges, numbers = edges_of(node), node.output_nrs
+    pairs = []
+    try:
+        for i, rule in plan.rules:
+            target = edges[i]
+            if target is None:
+                continue
+            value = rule(ARRAY, gradient, out, *args)
+            spec = target.spec
+            if type(value) is not np.ndarray or value.dtype is not spec.dtype or value.shape != spec.shape:
+                value = delivered(node, i, target, value, 0 if numbers is None else numbers[i])
+            pairs.append((target, value))
+    except FLOAT_TRAPS:  # of a saved number
+        return conformed(node, run_rules(node, gradient))
+    return pairs
 
 
 def refuse(node: Node, gradient: Any) -> Any:
@@ -377,12 +397,7 @@ def refuse(node: Node, gradient: Any) -> Any:
 
 def conformed(node: Node, results: Any) -> list[Pair]:
     """A node's results as pairs of an edge's node and the gradient in the form in which it arrives there."""
-    layout = node.plan.layout
-    if layout == TWO:
-        edges: Any = (node.edge_a, node.edge_b)
-    else:
-        edges = (node.edge_a,) if layout else node.edge_a
-    numbers = node.output_nrs
+    edges, numbers = edges_of(node), node.output_nrs
     pairs = []
     for i, target in enumerate(edges):
         value = results[i]
@@ -396,6 +411,14 @@ def conformed(node: Node, results: Any) -> list[Pair]:
             value = delivered(node, i, target, value, 0 if numbers is None else numbers[i])
         pairs.append((target, value))
     return pairs
+
+
+def edges_of(node: Node) -> tuple[Any, ...]:
+    """The nodes that receive the gradients of a node's inputs; unlike `node.next` they may lack their own class."""
+    layout = node.plan.layout
+    if layout == TWO:
+        return node.edge_a, node.edge_b
+    return (node.edge_a,) if layout else node.edge_a
 
 
 def delivered(node: Node, index: int, target: Node, value: Any, number: int) -> Any:

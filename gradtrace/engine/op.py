@@ -143,6 +143,7 @@ class BackwardPlan:
         "grad_mask",
         "layout",
         "node_type",
+        "one_rule_each",
         "raw_mask",
         "record",
         "rules",
@@ -162,6 +163,7 @@ class BackwardPlan:
         self.layout = node_type.layout
         self.derivative: Callable[[Node, Any], Any] = refuse if record.undefined else interpret
         self.raw_mask = 0
+        self.one_rule_each = record.joint is None and record.outputs == 1
         chosen = record.derivatives_of(grad_mask)
         used = [record.joint] if record.joint is not None else [derivative for _, derivative in chosen]
         needs = {name for derivative in used for name in derivative.needs}

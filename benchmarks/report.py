@@ -10,7 +10,7 @@ from benchmarks.table import JOBS, OURS, Target
 
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 BEGIN, END = "<!-- figures: python -m benchmarks --write -->", "<!-- end of figures -->"
-HEAD = ["job", "peer", "ratio to reach", "ratio", "gradtrace", "the peer", ""]
+HEAD = ["job", "peer", "ratio to reach", "ratio", "of the shortest times", "gradtrace", "the peer", ""]
 
 
 def text(name: str, entry: Results) -> str:
@@ -18,9 +18,9 @@ def text(name: str, entry: Results) -> str:
     job = JOBS[name]
     lines = [f"{name}: {job.title}"]
     for peer, figures in entry["peers"].items():
-        line = f"  {peer:12} {shown_time(figures['seconds'], job.unit):>12}"
+        line = f"  {peer:12} {shown_time(figures['seconds'], job.unit):>12}{shortest(figures, job.unit):18}"
         ratio = entry["ratios"].get(peer)
-        line += "" if ratio is None else f"   ratio {ratio['seconds']:6.3f}"
+        line += "" if ratio is None else f"   ratio {ratio['seconds']:6.3f}, of the shortest {ratio['best']:6.3f}"
         if figures["bytes"] is not None:
             line += f"   {shown_bytes(figures['bytes']):>9}"
             line += "" if ratio is None or ratio["bytes"] is None else f"   ratio {ratio['bytes']:6.3f}"
@@ -49,6 +49,12 @@ def shown_time(seconds: float, unit: str) -> str:
     return f"{seconds * UNITS[unit]:.4g} {unit}"
 
 
+def shortest(figures: Results, unit: str) -> str:
+    """The shortest time, in parentheses, to follow the median; nothing in results that do not have it."""
+    best = figures.get("best")
+    return "" if best is None else f" (best {best * UNITS[unit]:.4g})"
+
+
 def shown_bytes(count: float) -> str:
     return f"{count / 2**20:.0f} MiB"
 
@@ -58,7 +64,7 @@ def table(results: Results) -> str:
     rows = [HEAD, ["---"] * len(HEAD)]
     for name, entry in results["jobs"].items():
         rows += [row(name, entry, target) for target in JOBS[name].targets]
-    others = [HEAD[:2] + HEAD[3:6], ["---"] * 5]
+    others = [HEAD[:2] + HEAD[3:7], ["---"] * 6]
     for name, entry in results["jobs"].items():
         aimed = {target.peer for target in JOBS[name].targets}
         others += [bare_row(name, entry, peer) for peer in entry["ratios"] if peer not in aimed]
@@ -69,7 +75,7 @@ def table(results: Results) -> str:
 def row(name: str, entry: Results, target: Target) -> list[str]:
     value = reached(target, entry)
     if value is None:
-        return [JOBS[name].title, target.peer, f"{target.ratio:g}", "", "", "", "not measured"]
+        return [JOBS[name].title, target.peer, f"{target.ratio:g}", "", "", "", "", "not measured"]
     what = "" if target.figure == "seconds" else ": memory"
     mark = "reached" if value <= target.ratio else f"missed by {value / target.ratio - 1:.0%}"
     return [
@@ -77,6 +83,7 @@ def row(name: str, entry: Results, target: Target) -> list[str]:
         target.peer,
         f"{target.ratio:g}",
         f"**{value:.3g}**",
+        f"{entry['ratios'][target.peer]['best']:.3g}" if target.figure == "seconds" else "",
         figure(name, entry, OURS, target.figure),
         figure(name, entry, target.peer, target.figure),
         mark,
@@ -84,13 +91,14 @@ def row(name: str, entry: Results, target: Target) -> list[str]:
 
 
 def bare_row(name: str, entry: Results, peer: str) -> list[str]:
-    value = entry["ratios"][peer]["seconds"]
-    return [JOBS[name].title, peer, f"{value:.3g}", *(figure(name, entry, p, "seconds") for p in (OURS, peer))]
+    ratios = [f"{entry['ratios'][peer][which]:.3g}" for which in ("seconds", "best")]
+    return [JOBS[name].title, peer, *ratios, *(figure(name, entry, p, "seconds") for p in (OURS, peer))]
 
 
 def figure(name: str, entry: Results, peer: str, which: str) -> str:
-    value: Any = entry["peers"][peer][which]
-    return shown_time(value, JOBS[name].unit) if which == "seconds" else shown_bytes(value)
+    figures, unit = entry["peers"][peer], JOBS[name].unit
+    value: Any = figures[which]
+    return shown_time(value, unit) + shortest(figures, unit) if which == "seconds" else shown_bytes(value)
 
 
 def lines(rows: list[list[str]]) -> list[str]:

@@ -4,11 +4,12 @@ Results are plain data, as they stand in JSON:
 
     {"schema": "gradtrace/benchmarks", "version": 1, "machine": {...},
      "jobs": {JOB: {"rounds": 5, "agree": true,
-                    "peers": {PEER: {"seconds": 1.0, "bytes": null, "check": 2.5}},
+                    "peers": {PEER: {"seconds": 1.0, "bytes": null, "check": 2.5, "best": 0.9}},
                     "ratios": {PEER: {"seconds": 0.5, "best": 0.49, "bytes": null}}}}}
 
-`peers` has medians. A ratio is gradtrace over the peer: the median of the rounds' own ratios, so that what slows the
-machine for a while slows both; `best` is that of the shortest times.
+`peers` has the medians of the rounds, and as `best` the shortest time of all. A ratio is gradtrace over the peer: the
+median of the rounds' own ratios, so that what slows the machine for a while slows both; `best` is the ratio of the
+shortest times.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def summary(job: Job, found: Rounds) -> Results:
 
 
 def medians(rounds: list[Figures]) -> dict[str, float | None]:
-    return {name: median_of([getattr(figures, name) for figures in rounds]) for name in Figures._fields}
+    found = {name: median_of([getattr(figures, name) for figures in rounds]) for name in Figures._fields}
+    return {**found, "best": min(figures.shortest for figures in rounds)}
 
 
 def median_of(values: list[float | None]) -> float | None:
@@ -49,7 +51,7 @@ def ratios(ours: list[Figures], theirs: list[Figures]) -> dict[str, float | None
     pairs = list(zip(ours, theirs, strict=True))
     return {
         "seconds": median(a.seconds / b.seconds for a, b in pairs),
-        "best": min(a.seconds for a in ours) / min(b.seconds for b in theirs),
+        "best": min(a.shortest for a in ours) / min(b.shortest for b in theirs),
         "bytes": median_of([a.bytes / b.bytes if a.bytes is not None and b.bytes else None for a, b in pairs]),
     }
 

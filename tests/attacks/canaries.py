@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.fork_server import ForkServer
+
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "canary-of-the-file-7391"
 ENVIRONMENT = "canary-of-the-environment-2284"
@@ -50,7 +52,8 @@ class Door:
 class Yard:
     """A folder with canaries, and the process that is let loose in it."""
 
-    def __init__(self, folder: Path, door: Door) -> None:
+    def __init__(self, folder: Path, door: Door, server: ForkServer | None) -> None:
+        self.server = server
         self.whole = folder  # with what lies beside the folder that the process runs in
         self.folder = folder = folder / "yard"
         self.door = door
@@ -85,16 +88,19 @@ class Yard:
             "NO_COLOR": "1",
             **(environment or {}),
         }
-        done = subprocess.run(
-            [sys.executable, "-m", module, *args],
-            input=text,
-            cwd=self.folder,
-            env=env,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=seconds,
-        )
+        if self.server:
+            done = self.server.run(list(args), cwd=self.folder, env=env, text=text, timeout=seconds)
+        else:
+            done = subprocess.run(
+                [sys.executable, "-m", module, *args],
+                input=text,
+                cwd=self.folder,
+                env=env,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=seconds,
+            )
         said = done.stdout + done.stderr
         assert SECRET not in said and ENVIRONMENT not in said, "a canary was read"
         assert not [inner for inner in INNER if inner in said], said[-2000:]

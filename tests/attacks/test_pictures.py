@@ -6,6 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.fork_server import WARM_UP_ARRAYS as WARM_UP  # noqa: F401  # for the fixture `yard`
+
 NAMES = {
     "dot": 'a"]; x [image="secret" URL="http://localhost:@PORT@/"]; "',
     "backslash": 'a\\"]; x [image="secret"]; y [label="\\',

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+PRELOADED = ("unguarded", HERE)
 PROGRAMS = (HERE / "unguarded.txt").read_text().split("# ---\n")
 
 

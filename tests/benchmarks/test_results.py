@@ -38,8 +38,19 @@ def test_a_ratio_is_the_median_of_the_rounds_own_ratios():
     assert made["ratios"]["torch"]["seconds"] == 0.25
     assert made["ratios"]["torch"]["best"] == 0.5
     assert made["ratios"]["torch"]["bytes"] == pytest.approx(0.1)
-    assert made["peers"]["torch"] == {"seconds": 4.0, "bytes": 100.0, "check": 1.0}
+    assert made["peers"]["torch"] == {"seconds": 4.0, "bytes": 100.0, "check": 1.0, "best": 2.0}
     assert made["agree"] is True
+
+
+def test_medians_and_shortest_times_of_a_process_are_kept_apart():
+    # A process that runs its program several times prints both.
+    ours, theirs = [Figures(3.0, best=2.0), Figures(5.0, best=1.0)], [Figures(4.0, best=4.0), Figures(5.0, best=2.0)]
+    made = results.summary(JOB, {OURS: ours, "torch": theirs})
+    assert made["peers"][OURS]["seconds"] == 4.0 and made["peers"][OURS]["best"] == 1.0
+    assert made["ratios"]["torch"]["seconds"] == pytest.approx((3 / 4 + 1) / 2)
+    assert made["ratios"]["torch"]["best"] == 0.5
+    text = report.text("large", made)
+    assert "4000 ms (best 1000)" in text and "ratio  0.875, of the shortest  0.500" in text
 
 
 def test_results_that_differ_are_seen():
@@ -82,9 +93,9 @@ def test_the_page_has_each_target_with_its_verdict(tmp_path):
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
     title = JOBS["million"].title
-    assert f"| {title} | torch | 0.1 | **0.05** | 1 s | 20 s | reached |" in text
-    assert f"| {title}: memory | torch | 0.2 | **0.1** | 0 MiB | 0 MiB | reached |" in text
-    assert "| torch | 0.25 | **0.5** | 1e+06 us | 2e+06 us | missed by 100% |" in text
+    assert f"| {title} | torch | 0.1 | **0.05** | 0.05 | 1 s (best 1) | 20 s (best 20) | reached |" in text
+    assert f"| {title}: memory | torch | 0.2 | **0.1** |  | 0 MiB | 0 MiB | reached |" in text
+    assert "| torch | 0.35 | **0.5** | 0.5 | 1e+06 us (best 1e+06) | 2e+06 us (best 2e+06) | missed by 43% |" in text
     assert "cores 2" in text
 
 
@@ -104,8 +115,9 @@ def test_every_job_has_a_script_and_targets_among_its_peers():
 @pytest.mark.parametrize(
     ("script", "arguments"),
     [
-        ("mixed_ops", (0, 20)),
-        ("mixed_ops", (10, 20)),
+        ("mixed_ops", ("sin", 0, 20)),
+        ("mixed_ops", ("sin", 10, 20)),
+        ("mixed_ops", ("sqrt", 10, 20)),
         ("long_chain", (40,)),
         ("mlp", (3,)),
         ("black_scholes", (100,)),
@@ -126,6 +138,13 @@ HAND = {
     "black_scholes": ("numpy",),
     "repeated": ("floats",),
 }
+
+
+def test_every_peer_of_a_job_runs_in_the_same_environment():
+    job = JOBS["larger"]._replace(environment={"SECONDS_TO_PRINT": "7"})
+    code = "import os; print('{\"seconds\": ' + os.environ['SECONDS_TO_PRINT'] + '}')"
+    assert [measure(job, peer, [sys.executable, "-c", code]).seconds for peer in job.peers] == [7] * len(job.peers)
+    assert all(JOBS[name].environment for name in ("large", "larger", "large-sine", "larger-sine"))
 
 
 def test_a_peer_that_is_not_installed_is_left_out():

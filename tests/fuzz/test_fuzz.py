@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT))
 from tests.fuzz.targets import TARGETS  # noqa: E402
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_short_run(target, tmp_path):
     command = [sys.executable, "-m", "tests.fuzz", target, "--executions", "200", "--crashes", str(tmp_path)]

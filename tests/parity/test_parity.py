@@ -6,9 +6,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.fork_server import WARM_UP_ARRAYS, ForkServer
 
 HERE = Path(__file__).parent
 RECORDED = sorted(path.relative_to(HERE).with_suffix("") for path in HERE.glob("*/*.out"))
@@ -28,8 +31,12 @@ def run(script: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", scripts())
-def test_prints_what_pytorch_prints(name: Path) -> None:
-    done = run((HERE / name).with_suffix(".py"))
+def test_prints_what_pytorch_prints(name: Path, is_forked: bool, fork_server: Callable[..., ForkServer]) -> None:
+    script = (HERE / name).with_suffix(".py")
+    if is_forked:
+        done = fork_server(WARM_UP_ARRAYS).run(["run", str(script)], cwd=Path.cwd(), env=os.environ)
+    else:
+        done = run(script)
     expected = (HERE / name).with_suffix(".out").read_text(encoding="utf-8")
     assert re.sub("0x[0-9a-f]+", "0xADDR", done.stdout) == expected, done.stderr
     assert done.returncode == 0

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from test_tensorboard import asked_of
 
+from tests.fork_server import WARM_UP_ARRAYS
+
 pytest.importorskip("tensorboardX")
 ROOT = Path(__file__).resolve().parents[2]
 NOTE = ROOT / "tests/parity/seeds/note_5_cells_20_26_24_tensorboard.py"
@@ -43,11 +45,15 @@ w.close()
 """
 
 
-def run(folder, text, *options, code=0):
+def run(folder, text, *options, code=0, server=None):
     (folder / "script.py").write_text(text)
-    command = [sys.executable, "-m", "gradtrace", "run", "script.py", *options]
+    args = ["run", "script.py", *options]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, timeout=120)
+    if server:
+        done = server.run(args, cwd=folder, env=environment)
+    else:
+        command = [sys.executable, "-m", "gradtrace", *args]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, timeout=120)
     assert done.returncode == code, done.stderr
     return done
 
@@ -143,12 +149,13 @@ def test_tags_lead_to_no_other_folder(tmp_path):
         ("w.add_image('i', x)", "there are add_graph, add_histogram, add_scalar, add_scalars, add_text"),
     ],
 )
-def test_wrong_calls(tmp_path, call, words):
+def test_wrong_calls(tmp_path, call, words, is_forked, fork_server):
     text = (
         "import torch\nfrom torch import nn\nfrom torch.utils.tensorboard import SummaryWriter\n"
         f"w = SummaryWriter('runs')\nx = torch.ones(1, 2)\n{call}\n"
     )
-    done = run(tmp_path, text, "--allow-write", "runs", code=1)
+    server = fork_server(WARM_UP_ARRAYS, "tensorboardX") if is_forked else None
+    done = run(tmp_path, text, "--allow-write", "runs", code=1, server=server)
     assert words in done.stderr and "script.py:6" in done.stderr and "Traceback" not in done.stderr
 
 

@@ -1,0 +1,45 @@
+"""What makes the whole run of the tests fast: see also `fork_server`."""
+
+import compileall
+import gc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fork_server import ForkServer
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compiles the package once: under PYTHONDONTWRITEBYTECODE each of many hundred processes would do that again."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(ROOT / "gradtrace", quiet=2)
+
+
+def pytest_collection_finish() -> None:
+    """Leaves what pytest has collected out of each later garbage collection: it is large, and it stays."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[Callable[..., ForkServer]]:
+    """fork_server(warm_up, ...) -> a ForkServer made with these arguments, the same one for the same arguments."""
+    servers: dict[tuple[object, ...], ForkServer] = {}
+
+    def of(*args: object) -> ForkServer:
+        if args not in servers:
+            servers[args] = ForkServer(*args)  # type: ignore[arg-type]
+        return servers[args]
+
+    yield of
+    for server in servers.values():
+        server.close()
+
+
+@pytest.fixture(params=["fork", pytest.param("process", marks=pytest.mark.slow)])
+def is_forked(request: pytest.FixtureRequest) -> bool:
+    """Whether a command runs in a fork (fast), or in a process started from nothing (`-m slow`)."""
+    return bool(request.param == "fork")

@@ -6,7 +6,7 @@ uses too lives in a cell, a list of one element, which the frames of both functi
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import operators
 from gradtrace.lang import syntax as ast
@@ -25,6 +25,13 @@ Store = Callable[[Frame, Any], None]
 UNBOUND: Any = type("Unbound", (), {"__slots__": (), "__repr__": lambda self: "<unbound>"})()
 UNBOUND_LOCAL = "cannot access local variable '{}' where it is not associated with a value"
 UNBOUND_FREE = "cannot access free variable '{}' where it is not associated with a value in enclosing scope"
+
+
+class Operand(NamedTuple):
+    """How a closure reads an operand: the variable `name` of the frame; by `read` if `name` is None or unbound."""
+
+    name: str | None
+    read: Code
 
 
 class Machine:
@@ -121,6 +128,10 @@ class Unit:
         kind = self.scope.kind_of(node.id)
         at_home = kind == "local" or (kind == "global" and self.scope.kind == "module" and self.is_bound(node.id))
         return node.id if at_home else None
+
+    def operand(self, node: ast.expr) -> Operand:
+        name = self.direct(node)
+        return Operand(name, self.compile(node) if name is None else self.missing(node))  # type: ignore[arg-type]
 
     def load(self, node: ast.Name) -> Code:
         """Reads a variable."""

@@ -16,9 +16,9 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.errors import GradtraceError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import compile_expression, compiles, full_name, items_of
+from gradtrace.lang.hash_cost import HASHING_TYPES, charged_arguments
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Operand, Unit
-from gradtrace.lang.values import FIXED, Function
-from gradtrace.lang.weigh import HASHING, arguments
+from gradtrace.lang.values import FIXED, ProgramFunction
 
 NO_KEYWORDS: dict[str, Any] = {}  # never written to
 
@@ -59,10 +59,10 @@ class MethodCache:
 
 
 @compiles(ast.Call)
-def call(node: ast.Call, unit: Unit, target: str | None = None) -> Code:
+def compile_call(node: ast.Call, unit: Unit, target: str | None = None) -> Code:
     """The closure of a call; with a `target` it stores the result in that variable of the frame and returns None."""
     if is_bare_super(node, unit):
-        return stored(bare_super(node, unit), target)
+        return storing(compile_bare_super(node, unit), target)
     return call_code(node, compile_arguments(node, unit), unit, target)
 
 
@@ -106,16 +106,16 @@ def call_code(node: ast.Call, given: Arguments, unit: Unit, target: str | None) 
         kwargs = NO_KEYWORDS if keywords is None else keywords(f, function)
         state.origin = origin
         kind = type(function)
-        if kind is Function:
-            result = function._run(tuple(args), kwargs)
-        elif kind is MethodType and type(function.__func__) is Function:
-            result = function.__func__._run((function.__self__, *args), kwargs)
+        if kind is ProgramFunction:
+            result = function._call(tuple(args), kwargs)
+        elif kind is MethodType and type(function.__func__) is ProgramFunction:
+            result = function.__func__._call((function.__self__, *args), kwargs)
         else:
             meter.left -= 1
             if meter.left < 0:
-                meter.more()
-            if kind in HASHING:
-                args = arguments(function, kind, args, meter)
+                meter.grant()
+            if kind in HASHING_TYPES:
+                args = charged_arguments(function, kind, args, meter)
             try:
                 if kwargs:
                     result = call_with_keywords(bound(function, receiver), label, args, kwargs)
@@ -133,7 +133,7 @@ def call_code(node: ast.Call, given: Arguments, unit: Unit, target: str | None) 
     return evaluate
 
 
-def stored(code: Code, target: str | None) -> Code:
+def storing(code: Code, target: str | None) -> Code:
     if target is None:
         return code
 
@@ -155,9 +155,9 @@ def refuse_call(error: Exception, function: Any, receiver: Any, label: str, args
     """Raise TypeError with PyTorch's words instead of `error`, if the arguments fit no signature of the operator."""
     if isinstance(error, (GradtraceError, MemoryError)):
         return  # a limit: there may be no room to look at signatures
-    from gradtrace.lang.refusals import of_operator
+    from gradtrace.lang.refusals import signature_mismatch
 
-    message = of_operator(bound(function, receiver), label, tuple(args), kwargs)
+    message = signature_mismatch(bound(function, receiver), label, tuple(args), kwargs)
     if message:
         raise TypeError(message) from None
 
@@ -225,7 +225,7 @@ def is_bare_super(node: ast.Call, unit: Unit) -> bool:
     return plain and unit.scope.kind_of("super") == "global" and not unit.is_bound("super")
 
 
-def bare_super(node: ast.Call, unit: Unit) -> Code:
+def compile_bare_super(node: ast.Call, unit: Unit) -> Code:
     """super() without arguments: the class around the function, and the function's first argument."""
     origin, first = unit.origin(node), unit.scope.first_parameter
     has_class = unit.scope.kind_of("__class__") == "free"

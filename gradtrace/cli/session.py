@@ -111,11 +111,11 @@ class recorded:
     def __enter__(self) -> None:
         from gradtrace.engine.state import state
         from gradtrace.engine.watch import Scope
-        from gradtrace.lang.run import recorder_of
+        from gradtrace.lang.run import make_recorder
 
         self.before = state.recorder, state.scope
         if self.wanted:
-            state.recorder = recorder_of(self.run.records, self.run.scopes, self.watch)
+            state.recorder = make_recorder(self.run.records, self.run.scopes, self.watch)
             state.scope = Scope(None, "backward", "the derivative's own graph")
 
     def __exit__(self, *_: object) -> None:

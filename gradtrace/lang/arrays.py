@@ -36,7 +36,7 @@ class DType(Frozen):
         return hash(self.name)
 
     def __call__(self, value: Any = 0) -> Any:
-        return outside(np.dtype(self.name).type(inside(value)))
+        return from_numpy(np.dtype(self.name).type(to_numpy(value)))
 
     def __str__(self) -> str:
         return self.name
@@ -57,7 +57,7 @@ class Array(Frozen):
     def __getattr__(self, name: str) -> Any:
         if name not in METHODS:
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
-        return wrapped(getattr(self._array, name), name)
+        return wrap_function(getattr(self._array, name), name)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -83,16 +83,16 @@ class Array(Frozen):
         return len(self._array)
 
     def __getitem__(self, key: Any) -> Any:
-        return outside(self._array[index(key)])
+        return from_numpy(self._array[checked_index(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._array[index(key)] = inside(value)
+        self._array[checked_index(key)] = to_numpy(value)
 
     def __iter__(self) -> Any:
-        return (outside(item) for item in self._array)
+        return (from_numpy(item) for item in self._array)
 
     def __contains__(self, value: Any) -> bool:
-        return inside(value) in self._array
+        return to_numpy(value) in self._array
 
     def __float__(self) -> float:
         return float(self._array)
@@ -134,7 +134,7 @@ def raw(array: Array) -> Any:
     return array._array
 
 
-def inside(value: Any) -> Any:
+def to_numpy(value: Any) -> Any:
     """What a program gave, for numpy: numbers, lists of them and arrays, by exact type. TypeError for all else."""
     kind = type(value)
     if kind is Array:
@@ -142,7 +142,7 @@ def inside(value: Any) -> Any:
     if kind in NUMBERS or value is None:
         return value
     if kind is list or kind is tuple:
-        return kind(map(inside, value))
+        return kind(map(to_numpy, value))
     if kind is DType:
         return np.dtype(value.name)
     if isinstance(value, Tensor):
@@ -152,16 +152,16 @@ def inside(value: Any) -> Any:
     raise TypeError(f"arrays are made of numbers here, not of '{kind.__name__}'")
 
 
-def argument(value: Any, is_word: bool) -> Any:
+def to_numpy_argument(value: Any, is_word: bool) -> Any:
     """An argument of numpy's: an element type may be Python's, or be named; other texts only where `is_word`."""
     if type(value) is type and value in NUMBERS:
         return value
     if type(value) is str and (is_word or value in ELEMENT_TYPES):
         return value
-    return inside(value)
+    return to_numpy(value)
 
 
-def outside(value: Any) -> Any:
+def from_numpy(value: Any) -> Any:
     """What numpy gave, for a program: Python's own numbers where these print and count the same."""
     if isinstance(value, np.ndarray):
         return Array(value)
@@ -170,33 +170,33 @@ def outside(value: Any) -> Any:
     if isinstance(value, np.generic):
         return Array(value)
     if isinstance(value, (list, tuple)):
-        return type(value)(map(outside, value))
+        return type(value)(map(from_numpy, value))
     return value
 
 
-def wrapped(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def wrap_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A function or method of numpy's for a program."""
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         texts = name == "einsum"
-        named = {key: argument(value, key != "dtype") for key, value in kwargs.items()}
-        return outside(function(*(argument(value, texts) for value in args), **named))
+        named = {key: to_numpy_argument(value, key != "dtype") for key, value in kwargs.items()}
+        return from_numpy(function(*(to_numpy_argument(value, texts) for value in args), **named))
 
-    run.__name__ = run.__qualname__ = name
-    return run
+    call.__name__ = call.__qualname__ = name
+    return call
 
 
-def index(key: Any) -> Any:
+def checked_index(key: Any) -> Any:
     """An index of exact types alone."""
     kind = type(key)
     if kind is tuple:
-        return tuple(map(index, key))
+        return tuple(map(checked_index, key))
     if kind is slice:
         return slice(*(None if part is None else operator.index(part) for part in (key.start, key.stop, key.step)))
     if key is None or key is ... or kind in (int, bool):
         return key
     if kind in (list, Array) or isinstance(key, Tensor):
-        return inside(key)
+        return to_numpy(key)
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
         "arrays are valid indices"
@@ -206,49 +206,49 @@ def index(key: Any) -> Any:
 # ---- operators
 
 
-def binary(name: str) -> Callable[[Array, Any], Any]:
+def binary_operator(name: str) -> Callable[[Array, Any], Any]:
     apply = getattr(operator, name)
 
-    def run(self: Array, other: Any) -> Any:
+    def apply_operator(self: Array, other: Any) -> Any:
         if type(other) not in (Array, *NUMBERS):
             return NotImplemented
-        return outside(apply(self._array, inside(other)))
+        return from_numpy(apply(self._array, to_numpy(other)))
 
-    return run
+    return apply_operator
 
 
-def reflected(name: str) -> Callable[[Array, Any], Any]:
+def reflected_operator(name: str) -> Callable[[Array, Any], Any]:
     apply = getattr(operator, name)
 
-    def run(self: Array, other: Any) -> Any:
-        return outside(apply(other, self._array)) if type(other) in NUMBERS else NotImplemented
+    def apply_operator(self: Array, other: Any) -> Any:
+        return from_numpy(apply(other, self._array)) if type(other) in NUMBERS else NotImplemented
 
-    return run
+    return apply_operator
 
 
-def inplace(name: str) -> Callable[[Array, Any], Any]:
+def inplace_operator(name: str) -> Callable[[Array, Any], Any]:
     apply = getattr(operator, name)
 
-    def run(self: Array, other: Any) -> Any:
+    def apply_operator(self: Array, other: Any) -> Any:
         if type(other) not in (Array, *NUMBERS):
             return NotImplemented
-        self._array = apply(self._array, inside(other))
+        self._array = apply(self._array, to_numpy(other))
         return self
 
-    return run
+    return apply_operator
 
 
-def unary(name: str) -> Callable[[Array], Any]:
+def unary_operator(name: str) -> Callable[[Array], Any]:
     apply = getattr(operator, name)
-    return lambda self: outside(apply(self._array))
+    return lambda self: from_numpy(apply(self._array))
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor"):
     _plain = _name.rstrip("_")
-    setattr(Array, f"__{_plain}__", binary(_name))
-    setattr(Array, f"__r{_plain}__", reflected(_name))
-    setattr(Array, f"__i{_plain}__", inplace(f"i{_plain}"))
+    setattr(Array, f"__{_plain}__", binary_operator(_name))
+    setattr(Array, f"__r{_plain}__", reflected_operator(_name))
+    setattr(Array, f"__i{_plain}__", inplace_operator(f"i{_plain}"))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Array, f"__{_name}__", binary(_name))
+    setattr(Array, f"__{_name}__", binary_operator(_name))
 for _name in ("neg", "pos", "abs", "invert"):
-    setattr(Array, f"__{_name}__", unary(_name))
+    setattr(Array, f"__{_name}__", unary_operator(_name))

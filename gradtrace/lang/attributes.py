@@ -15,10 +15,10 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import allowed
 from gradtrace.lang.allowed import BY_TYPE, MAGIC, NAMED, OF_CLASS, OF_EXCEPTION, OPEN_PRIVATE
-from gradtrace.lang.values import Frozen, Function, TypeName
+from gradtrace.lang.values import Frozen, ProgramFunction, TypeName
 
 INNER = "the language keeps Python's inner parts away"
-Rule = Callable[[Any, str], bool]
+AttributeRule = Callable[[Any, str], bool]
 
 
 class Gate:
@@ -27,9 +27,9 @@ class Gate:
     def __init__(self, special: dict[tuple[type, str], Callable[[Any], Any]]) -> None:
         self.special = special
         self.own: set[type] = set()  # the program's classes
-        self.rules: dict[type, Rule] = {}
+        self.rules: dict[type, AttributeRule] = {}
         self.known: dict[str, set[type]] = {}
-        self.known_settable: dict[str, set[type]] = {}
+        self.settable_types: dict[str, set[type]] = {}
         self.type_names: dict[type, TypeName] = {}
 
     def adopt(self, cls: type) -> None:
@@ -42,7 +42,7 @@ class Gate:
 
     def settable(self, name: str) -> set[type]:
         """The types whose attribute `name` is known to be the program's to set."""
-        return self.known_settable.setdefault(name, set())
+        return self.settable_types.setdefault(name, set())
 
     # ---- reading
 
@@ -57,27 +57,27 @@ class Gate:
         rule = self.rules.get(kind)
         if rule is None:
             rule = self.rules[kind] = self.rule_for(kind)
-        if kind in (Function, TypeName, super) or issubclass(kind, (Node, type, BaseException)):
-            return self.get_odd(value, name, rule)
+        if kind in (ProgramFunction, TypeName, super) or issubclass(kind, (Node, type, BaseException)):
+            return self.get_by_value(value, name, rule)
         if not rule(value, name):
-            raise refusal(value, name, rule)
+            raise attribute_refused(value, name, rule)
         found = getattr(value, name)
         if isinstance(found, type) and not issubclass(kind, Frozen) and not self.is_offered(found):
             return self.type_name(found)
         self.approved(name).add(kind)
         return found
 
-    def get_odd(self, value: Any, name: str, rule: Rule) -> Any:
+    def get_by_value(self, value: Any, name: str, rule: AttributeRule) -> Any:
         """Where the decision, or what is found, depends on more than the type."""
         if isinstance(value, BackwardCFunction) and name in vars(value) and not is_inner(name):
             return vars(value)[name]
         if not rule(value, name):
-            raise refusal(value, name, rule)
+            raise attribute_refused(value, name, rule)
         if isinstance(value, type) and (value, name) in self.special:
             return self.special[value, name](value)
         return getattr(value._kind if type(value) is TypeName else value, name)
 
-    def rule_for(self, kind: type) -> Rule:
+    def rule_for(self, kind: type) -> AttributeRule:
         """What the instances of a type offer."""
         if kind in self.own:
             return self.rule_for_own(kind)
@@ -87,7 +87,7 @@ class Gate:
         if listed is not None:
             return lambda value, name: name in listed
         if issubclass(kind, Tensor):
-            return lambda value, name: tensor_has(name)
+            return lambda value, name: is_tensor_attribute(name)
         if issubclass(kind, Node):
             return lambda value, name: name in allowed.NODE or name.startswith(("_saved_", "_raw_saved_"))
         if issubclass(kind, type):
@@ -95,20 +95,20 @@ class Gate:
         if kind is super:
             return self.super_offers
         if issubclass(kind, BaseException):
-            return lambda value, name: name in OF_EXCEPTION or (public(name) and name not in OBJECTS)
+            return lambda value, name: name in OF_EXCEPTION or (is_public(name) and name not in OBJECTS)
         if issubclass(kind, Frozen):
-            return lambda value, name: public(name) or name in NAMED or name == "__version__"
-        if kind is Function:
+            return lambda value, name: is_public(name) or name in NAMED or name == "__version__"
+        if kind is ProgramFunction:
             return lambda value, name: name in NAMED or name == "__wrapped__" or name in vars(value)
         if is_open(kind):
-            return lambda value, name: public(name) or name in OPEN_PRIVATE or name in ("__call__", "__len__")
+            return lambda value, name: is_public(name) or name in OPEN_PRIVATE or name in ("__call__", "__len__")
         if kind.__module__ == "torch.return_types":
             fields = frozenset((*kind._fields, "count", "index"))  # type: ignore[attr-defined]
             return lambda value, name: name in fields
         known = python_type(kind)
         return lambda value, name: name in known
 
-    def rule_for_own(self, kind: type) -> Rule:
+    def rule_for_own(self, kind: type) -> AttributeRule:
         """A class of the program: all but what its library bases keep to themselves."""
         hidden = {n for c in kind.__mro__ if c not in self.own and c is not object for n in vars(c) if n[:1] == "_"}
         hidden = hidden - OPEN_PRIVATE | (OBJECTS if issubclass(kind, BaseException) else set())
@@ -129,19 +129,19 @@ class Gate:
             return False
         if value in self.own:
             return self.rule_for_own(value)(value, name) and name != "__dict__"
-        listed = of_class(value)
+        listed = class_attributes(value)
         if listed is not None:
             return name in listed
         if issubclass(value, BaseException):
             return name in ("__init__", "__str__", "__repr__")
         if issubclass(value, Tensor):
-            return tensor_has(name) and name not in ("numpy", "data", "grad")
-        return public(name) or name in MAGIC if self.is_offered(value) else False
+            return is_tensor_attribute(name) and name not in ("numpy", "data", "grad")
+        return is_public(name) or name in MAGIC if self.is_offered(value) else False
 
     def super_offers(self, value: Any, name: str) -> bool:
         """super().name: what the object itself offers."""
         target = value.__self__
-        return target is not None and self.rule(type(target))(target, name)
+        return target is not None and self.rule_of(type(target))(target, name)
 
     # ---- types
 
@@ -159,7 +159,7 @@ class Gate:
 
     def is_offered(self, kind: type) -> bool:
         """Whether a program may have this class itself, to construct by it."""
-        if kind in self.own or of_class(kind) is not None or issubclass(kind, Tensor):
+        if kind in self.own or class_attributes(kind) is not None or issubclass(kind, Tensor):
             return True
         if issubclass(kind, BaseException):
             return kind.__module__ == "builtins" or kind.__name__ in ("LinAlgError", "GradcheckError")
@@ -177,20 +177,20 @@ class Gate:
             if kind in self.own:
                 self.settable(name).add(kind)
         else:
-            raise read_only(target, name, self.rule(kind))
+            raise read_only(target, name, self.rule_of(kind))
 
     def may_set(self, target: Any, kind: type, name: str) -> bool:
         if kind in self.own:
-            return not is_dunder(name) and self.rule(kind)(target, name)
+            return not is_dunder(name) and self.rule_of(kind)(target, name)
         if isinstance(target, type):
             return target in self.own and (not is_dunder(name) or name in MAGIC or name in ("__doc__", "__name__"))
         if issubclass(kind, Tensor):
             return name in allowed.TENSOR_SETTABLE
-        if kind is Function:
+        if kind is ProgramFunction:
             return not name.startswith("_") or name in NAMED
-        return public(name) and (is_open(kind) or issubclass(kind, BaseException))
+        return is_public(name) and (is_open(kind) or issubclass(kind, BaseException))
 
-    def rule(self, kind: type) -> Rule:
+    def rule_of(self, kind: type) -> AttributeRule:
         if kind not in self.rules:
             self.rules[kind] = self.rule_for(kind)
         return self.rules[kind]
@@ -202,7 +202,7 @@ class Gate:
         elif self.may_set(target, type(target), name):
             delattr(target, name)
         else:
-            raise read_only(target, name, self.rule(type(target)))
+            raise read_only(target, name, self.rule_of(type(target)))
 
 
 # Of exceptions: an object that the library was working on, and what puts a traceback in.
@@ -228,7 +228,7 @@ CONSTRUCTED = frozenset(
 )
 
 
-def of_class(kind: type) -> frozenset[str] | None:
+def class_attributes(kind: type) -> frozenset[str] | None:
     """What a class of Python's itself offers; None if programs may not have it."""
     listed = OF_CLASS.get(kind)
     return allowed.OF_NAMED_CLASS.get(allowed.qualified(kind)) if listed is None else listed
@@ -246,7 +246,7 @@ def is_dunder(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
-def public(name: str) -> bool:
+def is_public(name: str) -> bool:
     return not name.startswith("_")
 
 
@@ -254,7 +254,7 @@ def is_open(kind: type) -> bool:
     return (kind.__module__ + ".").startswith(allowed.OPEN_MODULES) and issubclass(kind, object)
 
 
-def tensor_has(name: str) -> bool:
+def is_tensor_attribute(name: str) -> bool:
     """Methods of tensors: those listed, and what the operators expose."""
     if name in allowed.TENSOR:
         return True
@@ -275,7 +275,7 @@ def python_type(kind: type) -> frozenset[str]:
 # ---- refusing
 
 
-def described(value: Any) -> str:
+def describe_owner(value: Any) -> str:
     """How Python's messages name the owner of an attribute."""
     if isinstance(value, type):
         return f"type object '{value.__name__}'"
@@ -284,19 +284,19 @@ def described(value: Any) -> str:
     return f"'{type(value).__name__}' object"
 
 
-def refusal(value: Any, name: str, rule: Rule) -> AttributeError:
+def attribute_refused(value: Any, name: str, rule: AttributeRule) -> AttributeError:
     """AttributeError with Python's words; `explain` says more of it, if nobody catches it."""
-    error = AttributeError(f"{described(value)} has no attribute '{name}'")
+    error = AttributeError(f"{describe_owner(value)} has no attribute '{name}'")
     vars(error)["_refused"] = (value, name, rule)
     return error
 
 
-def explain(error: BaseException) -> tuple[UnknownNameError | None, str]:
+def explain_refusal(error: BaseException) -> tuple[UnknownNameError | None, str]:
     """What to say of an uncaught refusal instead of its own words, and what to do. Of any other error: None, ""."""
     if "_refused" not in vars(error):
         return None, ""
     value, name, rule = vars(error)["_refused"]
-    close = nearest(value, name, rule)
+    close = nearest_names(value, name, rule)
     if not hasattr(type(value), name) and not (isinstance(value, type) and hasattr(value, name)):
         return None, close
     short = value.__name__ if isinstance(value, type) else type(value).__name__
@@ -304,19 +304,19 @@ def explain(error: BaseException) -> tuple[UnknownNameError | None, str]:
     return UnknownNameError(f"{short}.{name} is not offered", hint), close
 
 
-def nearest(value: Any, name: str, rule: Rule) -> str:
+def nearest_names(value: Any, name: str, rule: AttributeRule) -> str:
     import difflib
 
-    names = [n for n in dir(value) if public(n) and n != name and rule(value, n)]
+    names = [n for n in dir(value) if is_public(n) and n != name and rule(value, n)]
     close = difflib.get_close_matches(name, names, 3)
     return f"nearest: {', '.join(close)}" if close else ""
 
 
-def read_only(target: Any, name: str, rule: Rule) -> AttributeError:
+def read_only(target: Any, name: str, rule: AttributeRule) -> AttributeError:
     if isinstance(target, type):
         return AttributeError(f"cannot set '{name}' attribute of immutable type '{target.__name__}'")
     if isinstance(target, Tensor) and rule(target, name):
         return AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
     if rule(target, name) or isinstance(target, Frozen):
-        return AttributeError(f"{described(target)} attribute '{name}' is read-only")
-    return AttributeError(f"{described(target)} has no attribute '{name}'")
+        return AttributeError(f"{describe_owner(target)} attribute '{name}' is read-only")
+    return AttributeError(f"{describe_owner(target)} has no attribute '{name}'")

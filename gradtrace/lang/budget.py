@@ -33,48 +33,48 @@ class Meter:
         self.deadline = time.monotonic() + budget.seconds
         self.over: tuple[str, str] | None = None  # the limit that was reached, and what to say
 
-    def more(self) -> None:
+    def grant(self) -> None:
         """Grants the next steps, which `left` is short of; BudgetError if there are none, or no time."""
         granted = min(max(LOOK, -self.left), self.rest)
         if self.over is None and granted < -self.left:
             self.over = ("steps", f"the program took more than {self.budget.steps} steps")
         elif self.over is None and time.monotonic() > self.deadline:
-            self.late()
+            self.deadline_error()
         if self.over is not None:
             self.left = self.rest = 0
             raise exceeded(*self.over)
         self.rest -= granted
         self.left += granted
 
-    def late(self) -> BudgetError:
+    def deadline_error(self) -> BudgetError:
         """Notes that the time is over, and gives the error to raise."""
         self.over = self.over or ("seconds", f"the program ran longer than {self.budget.seconds:g} s")
         return exceeded(*self.over)
 
-    def take(self, steps: int) -> None:
+    def count_steps(self, steps: int) -> None:
         """Counts several steps at once."""
         self.left -= steps
         if self.left < 0:
-            self.more()
+            self.grant()
 
     def reserve(self, size: int) -> None:
         """Called before a value of `size` bytes is made."""
         if size > self.budget.memory_bytes:
             raise exceeded("memory_bytes", f"a value of {size} bytes is larger than {self.budget.memory_bytes}")
 
-    def integer(self, bits: int) -> None:
+    def reserve_integer(self, bits: int) -> None:
         """Called before a product of `bits` bits is computed, which takes more than linear time."""
         if bits > 8192:
             self.reserve(bits // 8)
-            self.take(int((bits / 1024) ** 1.6))
+            self.count_steps(int((bits / 1024) ** 1.6))
 
-    def compute(self, flops: int) -> None:
+    def count_flops(self, flops: int) -> None:
         """Called before a product of matrices, a convolution, a decomposition of so many operations starts."""
         self.flops += flops
         if self.flops > self.budget.flops:
             raise exceeded("flops", f"the program's tensors take more than {self.budget.flops} operations")
 
-    def wrote(self, size: int) -> None:
+    def count_output(self, size: int) -> None:
         """Called before `size` bytes are printed, or written to a file."""
         self.output += size
         if self.output > self.budget.output_bytes:
@@ -85,7 +85,7 @@ def exceeded(field: str, message: str) -> BudgetError:
     return BudgetError(message, advice(field))
 
 
-class _Scarce:
+class _MemoryLimit:
     """Which limit holds the memory of a run: a field of Budget, or "" where it is the machine itself."""
 
     __slots__ = ("field",)
@@ -94,17 +94,17 @@ class _Scarce:
         self.field = "process_bytes"
 
 
-scarce = _Scarce()
+memory_limit = _MemoryLimit()
 
 
 def out_of_memory() -> BudgetError:
-    if not scarce.field:
+    if not memory_limit.field:
         return BudgetError("the program needs more memory than the machine has", "make it smaller")
-    whose = "its values may have" if scarce.field == "memory_bytes" else "the process can have"
-    return exceeded(scarce.field, f"the program needs more memory than {whose}")
+    whose = "its values may have" if memory_limit.field == "memory_bytes" else "the process can have"
+    return exceeded(memory_limit.field, f"the program needs more memory than {whose}")
 
 
-def is_the_processs(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether memory is short in truth; a MemoryError that the program raised, with words, is its own.
 
     A module of numpy's or Python's that is loaded just then does not find room either, and says so in its own way.

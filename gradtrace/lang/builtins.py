@@ -5,11 +5,11 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.iteration import iterators, lazily, named, ranges
-from gradtrace.lang.operators import power
+from gradtrace.lang.hash_cost import make_hash, with_comparison_cost
+from gradtrace.lang.iteration import depth_limited, make_iter, make_range, with_name
+from gradtrace.lang.operators import guard_power
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.values import Frozen, Function, TypeName
-from gradtrace.lang.weigh import comparing, hashing
+from gradtrace.lang.values import Frozen, ProgramFunction, TypeName
 
 EXCEPTIONS = (
     ArithmeticError,
@@ -140,26 +140,26 @@ REFUSED = {
 
 def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams) -> dict[str, Any]:
     """The built-in names of one run."""
-    kinds = Kinds(gate)
+    kinds = TypeChecks(gate)
     return {
         **PLAIN,
         "type": kinds.type_of,
         "isinstance": kinds.isinstance,
         "issubclass": kinds.issubclass,
-        "getattr": reader(gate),
-        "hasattr": asker(gate),
-        "setattr": setter(gate),
-        "delattr": remover(gate),
+        "getattr": make_getattr(gate),
+        "hasattr": make_hasattr(gate),
+        "setattr": make_setattr(gate),
+        "delattr": make_delattr(gate),
         "format": strings.format,
-        "pow": powers(meter),
-        "range": ranges(meter),
-        "iter": iterators(meter),
-        "hash": hashing(meter),
-        **{function.__name__: comparing(function, meter) for function in (max, min, sorted)},
-        **{make.__name__: lazily(make) for make in LAZY},
-        "print": printer(streams),
-        "exit": leave,
-        "quit": leave,
+        "pow": make_pow(meter),
+        "range": make_range(meter),
+        "iter": make_iter(meter),
+        "hash": make_hash(meter),
+        **{function.__name__: with_comparison_cost(function, meter) for function in (max, min, sorted)},
+        **{make.__name__: depth_limited(make) for make in LAZY},
+        "print": make_print(streams),
+        "exit": exit_program,
+        "quit": exit_program,
     }
 
 
@@ -172,7 +172,7 @@ def text(name: Any) -> str:
     return name
 
 
-def reader(gate: Gate) -> Callable[..., Any]:
+def make_getattr(gate: Gate) -> Callable[..., Any]:
     def getattr(value: Any, name: str, *default: Any) -> Any:
         if not default:
             return gate.get(value, text(name))
@@ -181,10 +181,10 @@ def reader(gate: Gate) -> Callable[..., Any]:
         except AttributeError:
             return default[0]
 
-    return named(getattr, "getattr")
+    return with_name(getattr, "getattr")
 
 
-def asker(gate: Gate) -> Callable[[Any, str], bool]:
+def make_hasattr(gate: Gate) -> Callable[[Any, str], bool]:
     def hasattr(value: Any, name: str) -> bool:
         try:
             gate.get(value, text(name))
@@ -192,21 +192,21 @@ def asker(gate: Gate) -> Callable[[Any, str], bool]:
             return False
         return True
 
-    return named(hasattr, "hasattr")
+    return with_name(hasattr, "hasattr")
 
 
-def setter(gate: Gate) -> Callable[[Any, str, Any], None]:
+def make_setattr(gate: Gate) -> Callable[[Any, str, Any], None]:
     return lambda value, name, new: gate.put(value, text(name), new)
 
 
-def remover(gate: Gate) -> Callable[[Any, str], None]:
+def make_delattr(gate: Gate) -> Callable[[Any, str], None]:
     return lambda value, name: gate.remove(value, text(name))
 
 
 # ---- types
 
 
-class Kinds:
+class TypeChecks:
     """type, isinstance and issubclass; classes that programs may not have stand as a TypeName."""
 
     def __init__(self, gate: Gate) -> None:
@@ -251,13 +251,13 @@ class TypeFunction(Frozen):
 # ---- numbers
 
 
-def powers(meter: Meter) -> Callable[..., Any]:
-    two = power(pow, meter)
+def make_pow(meter: Meter) -> Callable[..., Any]:
+    two = guard_power(pow, meter)
 
-    def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
+    def power_or_modular(base: Any, exp: Any, mod: Any = None) -> Any:
         return two(base, exp) if mod is None else pow(base, exp, mod)
 
-    return named(pow_, "pow")
+    return with_name(power_or_modular, "pow")
 
 
 # ---- output
@@ -286,7 +286,7 @@ class Stream(Frozen):
     def write(self, text: str) -> int:
         if type(text) is not str:
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        self._meter.wrote(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")))
+        self._meter.count_output(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")))
         if self._stream is not None:
             self._put(text if self._escape is None or text.isprintable() else text.translate(self._escape))
         return len(text)
@@ -330,7 +330,7 @@ def escapes() -> dict[int, str]:
     return {code: chr(code).encode("unicode_escape").decode("ascii") for code in codes}
 
 
-def printer(streams: Streams) -> Callable[..., None]:
+def make_print(streams: Streams) -> Callable[..., None]:
     def print(
         *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False, **other: Any
     ) -> None:
@@ -340,16 +340,16 @@ def printer(streams: Streams) -> Callable[..., None]:
             if given is not None and not isinstance(given, str):
                 raise TypeError(f"{name} must be None or a string, not {type(given).__name__}")
         stream = streams.stdout if file is None else file
-        if not isinstance(stream, Stream) and type(getattr(type(stream), "write", None)) is not Function:
+        if not isinstance(stream, Stream) and type(getattr(type(stream), "write", None)) is not ProgramFunction:
             raise AttributeError(f"'{type(stream).__name__}' object has no attribute 'write'")
         text = (" " if sep is None else sep).join([str(value) for value in values])
         stream.write(text + ("\n" if end is None else end))
         if flush:
             stream.flush()
 
-    return named(print, "print")
+    return with_name(print, "print")
 
 
-def leave(code: Any = None) -> None:
+def exit_program(code: Any = None) -> None:
     """exit(code)"""
     raise SystemExit(code)

@@ -1,8 +1,9 @@
-"""Calls to closures, by the number and kind of their arguments.
+"""Calls to closures.
 
-A function of the program is entered directly, without Python's own call protocol; so is a method bound to an object.
-Variables of the frame are read in place, and `torch.sin(x)` and `x.sin()` find their function in place too, for what a
-call costs besides the operator that it calls is what these closures cost. Every form does the same, in Python's order.
+Every call is one closure: it finds the function, evaluates the arguments from left to right, counts the call, and
+calls. A function of the program is entered through its `_run`, without Python's argument passing, and so is a method
+bound to an object. The function of `torch.sin(x)` or `x.sin()` is kept at the place of the call, because looking it up
+and binding it costs as much as a small operator.
 """
 
 from __future__ import annotations
@@ -15,58 +16,124 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.errors import GradtraceError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import compile_expression, compiles, full_name, items_of
-from gradtrace.lang.unit import UNBOUND, Code, Frame, Unit
-from gradtrace.lang.values import FIXED, Function
-from gradtrace.lang.weigh import HASHING, arguments
+from gradtrace.lang.hash_cost import HASHING_TYPES, charged_arguments
+from gradtrace.lang.unit import UNBOUND, Code, Frame, Operand, Unit
+from gradtrace.lang.values import FIXED, ProgramFunction
 
-NONE: dict[str, Any] = {}  # no keyword arguments; never written to
-NOBODY: Any = object()  # no value of a program
-
-
-class Read(NamedTuple):
-    """How a form gets at an operand: a variable of the frame by its `name`, and by `code` if it is none or unbound."""
-
-    name: str | None
-    code: Code
+NO_KEYWORDS: dict[str, Any] = {}  # never written to
 
 
-def read(node: ast.expr, unit: Unit) -> Read:
-    name = unit.direct(node)
-    return Read(name, compile_expression(node, unit) if name is None else unit.missing(node))  # type: ignore[arg-type]
+class Arguments(NamedTuple):
+    """How a call gets its arguments: by `single` if there is one, by `several` if there are more; else there are none.
+
+    `several` and `keywords` also take what is called, for their error messages.
+    """
+
+    single: Code | None
+    several: Callable[[Frame, Any], list[Any]] | None
+    keywords: Callable[[Frame, Any], dict[str, Any]] | None
 
 
-class Called(NamedTuple):
-    """What is called: an attribute `key` of an owner (an origin and the gate's word on it beside it), or an operand."""
+class MethodCache:
+    """The attribute `key` of a call's owners: kept for one module, whose attributes are fixed, or for all tensors."""
 
-    owner: Read
-    key: str | None
-    place: int
-    approved: set[type]
-    get: Callable[[Any, str], Any]
+    __slots__ = ("approved", "function", "get", "key", "kind", "module")
 
+    def __init__(self, key: str, unit: Unit) -> None:
+        self.key = key
+        self.approved = unit.gate.approved(key)
+        self.get = unit.gate.get
+        self.module: Any = UNBOUND  # whose attribute `function` is
+        self.kind: type | None = None  # whose instances all have the method `function`, without its receiver
+        self.function: Any = None
 
-class Rest(NamedTuple):
-    """What all forms of calls have besides."""
-
-    name: str  # of the function, for messages
-    origin: int
-    meter: Any
-    target: str | None  # the variable of the frame to store the result in; None: return it
+    def lookup(self, owner: Any) -> Any:
+        """The attribute of `owner`, read through the gate, and kept if it cannot change."""
+        kind = type(owner)
+        found = getattr(owner, self.key) if kind in self.approved else self.get(owner, self.key)
+        if kind in FIXED:
+            self.module, self.kind, self.function = owner, None, found
+        elif kind is Tensor and type(found) is MethodType and type(found.__func__) is FunctionType:
+            self.module, self.kind, self.function = UNBOUND, kind, found.__func__
+        return found
 
 
 @compiles(ast.Call)
-def call(node: ast.Call, unit: Unit, target: str | None = None) -> Code:
+def compile_call(node: ast.Call, unit: Unit, target: str | None = None) -> Code:
+    """The closure of a call; with a `target` it stores the result in that variable of the frame and returns None."""
     if is_bare_super(node, unit):
-        return stored(bare_super(node, unit), target)
-    if node.keywords or len(node.args) > 2 or any(isinstance(a, ast.Starred) for a in node.args):
-        return stored(any_arguments(node, compile_expression(node.func, unit), unit), target)
-    called = what_is_called(node.func, unit)
-    args = [read(a, unit) for a in node.args]
-    form: Callable[..., Code] = (no_argument, one_argument, two_arguments)[len(args)]
-    return form(called, *args, Rest(attribute_of(node), unit.origin(node), unit.meter, target))
+        return storing(compile_bare_super(node, unit), target)
+    return call_code(node, compile_arguments(node, unit), unit, target)
 
 
-def stored(code: Code, target: str | None) -> Code:
+def compile_callee(node: ast.expr, unit: Unit) -> tuple[Operand, MethodCache | None, int]:
+    """What is called: an operand; or an attribute of one, with its cache and its origin."""
+    if isinstance(node, ast.Attribute):
+        return unit.operand(node.value), MethodCache(node.attr, unit), unit.origin(node)
+    return unit.operand(node), None, 0
+
+
+def compile_arguments(node: ast.Call, unit: Unit) -> Arguments:
+    keywords = keywords_of(node, unit)
+    if len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
+        return Arguments(compile_expression(node.args[0], unit), None, keywords)
+    return Arguments(None, items_of(node.args, unit) if node.args else None, keywords)
+
+
+def call_code(node: ast.Call, given: Arguments, unit: Unit, target: str | None) -> Code:
+    (name, read), cache, place = compile_callee(node.func, unit)
+    single, several, keywords = given
+    origin, meter, label = unit.origin(node), unit.meter, dotted_name(node.func)
+
+    def evaluate(f: Frame) -> Any:
+        if name is None:
+            function = read(f)
+        else:
+            try:
+                function = f[name]
+            except KeyError:
+                function = read(f)
+        receiver = None
+        if cache is not None:
+            state.origin = place
+            if function is cache.module:
+                function = cache.function
+            elif type(function) is cache.kind:
+                receiver, function = function, cache.function
+            else:
+                function = cache.lookup(function)
+        args: Any = (single(f),) if single is not None else () if several is None else several(f, function)
+        kwargs = NO_KEYWORDS if keywords is None else keywords(f, function)
+        state.origin = origin
+        kind = type(function)
+        if kind is ProgramFunction:
+            result = function._call(tuple(args), kwargs)
+        elif kind is MethodType and type(function.__func__) is ProgramFunction:
+            result = function.__func__._call((function.__self__, *args), kwargs)
+        else:
+            meter.left -= 1
+            if meter.left < 0:
+                meter.grant()
+            if kind in HASHING_TYPES:
+                args = charged_arguments(function, kind, args, meter)
+            try:
+                if kwargs:
+                    result = call_with_keywords(bound(function, receiver), label, args, kwargs)
+                elif receiver is None:
+                    result = function(*args)
+                else:
+                    result = function(receiver, *args) if args else function(receiver)
+            except Exception as error:
+                refuse_call(error, function, receiver, label, args, kwargs)
+                raise
+        if target is None:
+            return result
+        f[target] = result
+
+    return evaluate
+
+
+def storing(code: Code, target: str | None) -> Code:
     if target is None:
         return code
 
@@ -76,252 +143,27 @@ def stored(code: Code, target: str | None) -> Code:
     return run
 
 
-def attribute_of(node: ast.Call) -> str:
+def dotted_name(node: ast.expr) -> str:
     """How a call such as x.sum() or torch.linalg.det(x) names its function: "x.sum", "linalg.det"; "" without a dot."""
-    if not isinstance(node.func, ast.Attribute):
+    if not isinstance(node, ast.Attribute):
         return ""
-    owner = node.func.value
-    return f"{getattr(owner, 'attr', getattr(owner, 'id', ''))}.{node.func.attr}"
+    owner = node.value
+    return f"{getattr(owner, 'attr', getattr(owner, 'id', ''))}.{node.attr}"
 
 
-def method_of_all(found: Any) -> Any:
-    """The function behind a tensor's method, which is the same for every tensor; None for what is no such method."""
-    function = getattr(found, "__func__", None)
-    return function if type(found) is MethodType and type(function) is FunctionType else None
-
-
-def refuse_call(error: Exception, target: Any, receiver: Any, name: str, args: Any, kwargs: dict[str, Any]) -> None:
-    """TypeError with PyTorch's words instead of `error`, if the arguments fit none of the operator's signatures."""
+def refuse_call(error: Exception, function: Any, receiver: Any, label: str, args: Any, kwargs: dict[str, Any]) -> None:
+    """Raise TypeError with PyTorch's words instead of `error`, if the arguments fit no signature of the operator."""
     if isinstance(error, (GradtraceError, MemoryError)):
         return  # a limit: there may be no room to look at signatures
-    from gradtrace.lang.refusals import of_operator
+    from gradtrace.lang.refusals import signature_mismatch
 
-    if receiver is not None:
-        target = MethodType(target, receiver)
-    message = of_operator(target, name, tuple(args), kwargs)
+    message = signature_mismatch(bound(function, receiver), label, tuple(args), kwargs)
     if message:
         raise TypeError(message) from None
 
 
-def what_is_called(node: ast.expr, unit: Unit) -> Called:
-    if not isinstance(node, ast.Attribute):
-        return Called(read(node, unit), None, 0, set(), unit.gate.get)
-    return Called(read(node.value, unit), node.attr, unit.origin(node), unit.gate.approved(node.attr), unit.gate.get)
-
-
-def no_argument(called: Called, rest: Rest) -> Code:
-    (name, code), key, place, approved, get = called
-    label, origin, meter, target = rest
-    seen: Any = NOBODY  # an owner whose attributes stay what they are, and the one of `key`
-    known: Any = None
-    method: Any = None  # the function that all tensors have for `key`
-
-    def run(f: Frame) -> Any:
-        nonlocal seen, known, method
-        receiver = None
-        if name is None:
-            function = code(f)
-        else:
-            try:
-                function = f[name]
-            except KeyError:
-                function = code(f)
-        if key is not None:
-            state.origin = place
-            if function is seen:
-                function = known
-            elif method is not None and type(function) is Tensor:
-                receiver, function = function, method
-            else:
-                owner = function
-                function = getattr(owner, key) if type(owner) in approved else get(owner, key)
-                if type(owner) in FIXED:
-                    seen, known = owner, function
-                elif type(owner) is Tensor:
-                    method = method_of_all(function)
-        state.origin = origin
-        kind = type(function)
-        if kind is Function:
-            result = function._run((), NONE)
-        elif kind is MethodType and type(function.__func__) is Function:
-            result = function.__func__._run((function.__self__,), NONE)
-        else:
-            meter.left -= 1
-            if meter.left < 0:
-                meter.more()
-            try:
-                result = function() if receiver is None else function(receiver)
-            except Exception as error:
-                refuse_call(error, function, receiver, label, (), NONE)
-                raise
-        if target is None:
-            return result
-        f[target] = result
-
-    return run
-
-
-def one_argument(called: Called, first: Read, rest: Rest) -> Code:
-    (name, code), key, place, approved, get = called
-    name_first, code_first = first
-    label, origin, meter, target = rest
-    seen: Any = NOBODY  # an owner whose attributes stay what they are, and the one of `key`
-    known: Any = None
-    method: Any = None  # the function that all tensors have for `key`
-
-    def run(f: Frame) -> Any:
-        nonlocal seen, known, method
-        receiver = None
-        if name is None:
-            function = code(f)
-        else:
-            try:
-                function = f[name]
-            except KeyError:
-                function = code(f)
-        if key is not None:
-            state.origin = place
-            if function is seen:
-                function = known
-            elif method is not None and type(function) is Tensor:
-                receiver, function = function, method
-            else:
-                owner = function
-                function = getattr(owner, key) if type(owner) in approved else get(owner, key)
-                if type(owner) in FIXED:
-                    seen, known = owner, function
-                elif type(owner) is Tensor:
-                    method = method_of_all(function)
-        if name_first is None:
-            a = code_first(f)
-        else:
-            try:
-                a = f[name_first]
-            except KeyError:
-                a = code_first(f)
-        state.origin = origin
-        kind = type(function)
-        if kind is Function:
-            result = function._run((a,), NONE)
-        elif kind is MethodType and type(function.__func__) is Function:
-            result = function.__func__._run((function.__self__, a), NONE)
-        else:
-            meter.left -= 1
-            if meter.left < 0:
-                meter.more()
-            if kind in HASHING:
-                (a,) = arguments(function, kind, (a,), meter)
-            try:
-                result = function(a) if receiver is None else function(receiver, a)
-            except Exception as error:
-                refuse_call(error, function, receiver, label, (a,), NONE)
-                raise
-        if target is None:
-            return result
-        f[target] = result
-
-    return run
-
-
-def two_arguments(called: Called, first: Read, second: Read, rest: Rest) -> Code:
-    (name, code), key, place, approved, get = called
-    name_first, code_first = first
-    name_second, code_second = second
-    label, origin, meter, target = rest
-    seen: Any = NOBODY  # an owner whose attributes stay what they are, and the one of `key`
-    known: Any = None
-    method: Any = None  # the function that all tensors have for `key`
-
-    def run(f: Frame) -> Any:
-        nonlocal seen, known, method
-        receiver = None
-        if name is None:
-            function = code(f)
-        else:
-            try:
-                function = f[name]
-            except KeyError:
-                function = code(f)
-        if key is not None:
-            state.origin = place
-            if function is seen:
-                function = known
-            elif method is not None and type(function) is Tensor:
-                receiver, function = function, method
-            else:
-                owner = function
-                function = getattr(owner, key) if type(owner) in approved else get(owner, key)
-                if type(owner) in FIXED:
-                    seen, known = owner, function
-                elif type(owner) is Tensor:
-                    method = method_of_all(function)
-        if name_first is None:
-            a = code_first(f)
-        else:
-            try:
-                a = f[name_first]
-            except KeyError:
-                a = code_first(f)
-        if name_second is None:
-            b = code_second(f)
-        else:
-            try:
-                b = f[name_second]
-            except KeyError:
-                b = code_second(f)
-        state.origin = origin
-        kind = type(function)
-        if kind is Function:
-            result = function._run((a, b), NONE)
-        elif kind is MethodType and type(function.__func__) is Function:
-            result = function.__func__._run((function.__self__, a, b), NONE)
-        else:
-            meter.left -= 1
-            if meter.left < 0:
-                meter.more()
-            if kind in HASHING:
-                a, b = arguments(function, kind, (a, b), meter)
-            try:
-                result = function(a, b) if receiver is None else function(receiver, a, b)
-            except Exception as error:
-                refuse_call(error, function, receiver, label, (a, b), NONE)
-                raise
-        if target is None:
-            return result
-        f[target] = result
-
-    return run
-
-
-def any_arguments(node: ast.Call, function: Code, unit: Unit) -> Code:
-    """Any number of arguments, by position, by name, and spread."""
-    positional, origin, meter = items_of(node.args, unit), unit.origin(node), unit.meter
-    named, name = keywords_of(node, unit), attribute_of(node)
-
-    def run(f: Frame) -> Any:
-        target = function(f)
-        args = positional(f, target)
-        kwargs = named(f, target) if named is not None else NONE
-        state.origin = origin
-        kind = type(target)
-        if kind is Function:
-            return target._run(tuple(args), kwargs)
-        if kind is MethodType and type(target.__func__) is Function:
-            return target.__func__._run((target.__self__, *args), kwargs)
-        meter.left -= 1
-        if meter.left < 0:
-            meter.more()
-        if kind in HASHING:
-            args = arguments(target, kind, args, meter)
-        try:
-            if "out" in kwargs and kwargs["out"] is not None:
-                return with_out(target, name, args, kwargs)
-            return target(*args, **kwargs)
-        except Exception as error:
-            refuse_call(error, target, None, name, args, kwargs)
-            raise
-
-    return run
+def bound(function: Any, receiver: Any) -> Any:
+    return function if receiver is None else MethodType(function, receiver)
 
 
 def keywords_of(node: ast.Call, unit: Unit) -> Callable[[Frame, Any], dict[str, Any]] | None:
@@ -360,16 +202,18 @@ def add_keyword(found: dict[str, Any], name: str, value: Any, target: Any) -> No
     found[name] = value
 
 
-def with_out(target: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
-    """A call that puts its result into the tensor given as `out`, where the target is an operator."""
+def call_with_keywords(function: Any, label: str, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Call with keyword arguments; an operator puts its result into the tensor given as `out`."""
+    if kwargs.get("out") is None:
+        return function(*args, **kwargs)
     from gradtrace.lang.refusals import is_operator
     from gradtrace.ops.out import into
 
-    if not is_operator(target):
-        return target(*args, **kwargs)
-    out = kwargs["out"]
+    if not is_operator(function):
+        return function(*args, **kwargs)
     rest = {key: value for key, value in kwargs.items() if key != "out"}
-    return into(out, name.rpartition(".")[2] or target.__name__, target(*args, **rest), (*args, *rest.values()))
+    name = label.rpartition(".")[2] or function.__name__
+    return into(kwargs["out"], name, function(*args, **rest), (*args, *rest.values()))
 
 
 # ---- super()
@@ -381,7 +225,7 @@ def is_bare_super(node: ast.Call, unit: Unit) -> bool:
     return plain and unit.scope.kind_of("super") == "global" and not unit.is_bound("super")
 
 
-def bare_super(node: ast.Call, unit: Unit) -> Code:
+def compile_bare_super(node: ast.Call, unit: Unit) -> Code:
     """super() without arguments: the class around the function, and the function's first argument."""
     origin, first = unit.origin(node), unit.scope.first_parameter
     has_class = unit.scope.kind_of("__class__") == "free"

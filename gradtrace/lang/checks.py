@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterator, NamedTuple
 from gradtrace.lang import syntax as ast
-from gradtrace.lang.scope import Scope, Scopes, position
+from gradtrace.lang.scope import NameScope, Scopes, position
 
 LOOPS = (ast.For, ast.While)
 STARS = {(ast.Tuple, "elts"), (ast.List, "elts"), (ast.Set, "elts"), (ast.Call, "args"), (ast.ClassDef, "bases")}
@@ -154,7 +154,7 @@ def parameters_of(node: Any) -> Iterator[ast.arg]:
                 yield parameter
 
 
-def declaration_fault(scope: Scope, name: str, word: str, parameters: set[str], place: Any) -> str | None:
+def declaration_fault(scope: NameScope, name: str, word: str, parameters: set[str], place: Any) -> str | None:
     if name in parameters:
         return f"name '{name}' is parameter and {word}"
     if word == "nonlocal" and scope.kind == "module":

@@ -16,7 +16,7 @@ from gradtrace.lang.unit import UNBOUND, Frame, Unit
 BASES = "a class may derive from the program's own, nn.Module and its like, autograd.Function, optimisers and Exception"
 
 
-def class_maker(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
+def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
     """A closure that makes the class in a frame."""
     inner = unit.child(node)
     refuse_methods(node, unit)

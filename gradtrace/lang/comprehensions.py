@@ -6,10 +6,10 @@ from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.expressions import compile_expression, compiles
-from gradtrace.lang.iteration import depth_of, guarded
+from gradtrace.lang.hash_cost import charge_key
+from gradtrace.lang.iteration import depth_of, limit_depth
 from gradtrace.lang.targets import compile_store
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Store, Unit
-from gradtrace.lang.weigh import weigh_key
 
 Emit = Callable[[Frame], None]
 
@@ -55,7 +55,7 @@ def nested(loops: list[Loop], meter: Any, frame: Frame, emit: Emit, items: Itera
     for item in items:
         meter.left -= 1
         if meter.left < 0:
-            meter.more()
+            meter.grant()
         store(frame, item)
         if loop.tests and not loop.passes(frame):
             continue
@@ -66,10 +66,12 @@ def nested(loops: list[Loop], meter: Any, frame: Frame, emit: Emit, items: Itera
 
 
 @compiles(ast.ListComp)
-def list_comprehension(node: ast.ListComp, unit: Unit) -> Code:
+def compile_list_comprehension(node: ast.ListComp, unit: Unit) -> Code:
     inner, loops, make = loops_of(node, unit)
     element, meter, first = compile_expression(node.elt, inner), unit.meter, loops[0]
-    name = inner.direct(ast.Name(target.id, ast.Load())) if isinstance(target := first.target, ast.Name) else None
+    name = (
+        inner.frame_variable(ast.Name(target.id, ast.Load())) if isinstance(target := first.target, ast.Name) else None
+    )
     if len(loops) == 1 and name is not None and not first.tests:
 
         def simple(f: Frame) -> list[Any]:
@@ -77,62 +79,62 @@ def list_comprehension(node: ast.ListComp, unit: Unit) -> Code:
             for frame[name] in items:
                 meter.left -= 1
                 if meter.left < 0:
-                    meter.more()
+                    meter.grant()
                 found.append(element(frame))
             return found
 
         return simple
 
-    def run(f: Frame) -> list[Any]:
+    def evaluate(f: Frame) -> list[Any]:
         found: list[Any] = []
         nested(loops, meter, make(f), lambda frame: found.append(element(frame)), first.iterate(f))
         return found
 
-    return run
+    return evaluate
 
 
 @compiles(ast.SetComp)
-def set_comprehension(node: ast.SetComp, unit: Unit) -> Code:
+def compile_set_comprehension(node: ast.SetComp, unit: Unit) -> Code:
     inner, loops, make = loops_of(node, unit)
     element, meter = compile_expression(node.elt, inner), unit.meter
 
-    def run(f: Frame) -> set[Any]:
+    def evaluate(f: Frame) -> set[Any]:
         found: set[Any] = set()
 
         def emit(frame: Frame) -> None:
             item = element(frame)
             if isinstance(item, tuple):
-                weigh_key(item, meter)
+                charge_key(item, meter)
             found.add(item)
 
         nested(loops, meter, make(f), emit, loops[0].iterate(f))
         return found
 
-    return run
+    return evaluate
 
 
 @compiles(ast.DictComp)
-def dict_comprehension(node: ast.DictComp, unit: Unit) -> Code:
+def compile_dict_comprehension(node: ast.DictComp, unit: Unit) -> Code:
     inner, loops, make = loops_of(node, unit)
     key, value, meter = compile_expression(node.key, inner), compile_expression(node.value, inner), unit.meter
 
-    def run(f: Frame) -> dict[Any, Any]:
+    def evaluate(f: Frame) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
 
         def emit(frame: Frame) -> None:
             k = key(frame)
             if isinstance(k, tuple):
-                weigh_key(k, meter)
+                charge_key(k, meter)
             found[k] = value(frame)
 
         nested(loops, meter, make(f), emit, loops[0].iterate(f))
         return found
 
-    return run
+    return evaluate
 
 
 @compiles(ast.GeneratorExp)
-def generator_expression(node: ast.GeneratorExp, unit: Unit) -> Code:
+def compile_generator_expression(node: ast.GeneratorExp, unit: Unit) -> Code:
     inner, loops, make = loops_of(node, unit)
     element, meter = compile_expression(node.elt, inner), unit.meter
 
@@ -141,7 +143,7 @@ def generator_expression(node: ast.GeneratorExp, unit: Unit) -> Code:
         for item in items:
             meter.left -= 1
             if meter.left < 0:
-                meter.more()
+                meter.grant()
             loop.store(frame, item)
             if loop.tests and not loop.passes(frame):
                 continue
@@ -152,11 +154,11 @@ def generator_expression(node: ast.GeneratorExp, unit: Unit) -> Code:
 
     name = inner.scope.qualname
 
-    def run(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
         over = loops[0].items(f)
         state.origin = loops[0].origin
         made: Any = generate(make(f), iter(over), 0)
         made.__name__, made.__qualname__ = "<genexpr>", name
-        return guarded(made, depth_of(over))
+        return limit_depth(made, depth_of(over))
 
-    return run
+    return evaluate

@@ -10,31 +10,31 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 from gradtrace.errors import GradtraceError
 from gradtrace.lang import syntax as ast
-from gradtrace.lang.budget import is_the_processs, out_of_memory
-from gradtrace.lang.places import counted, header, noted
-from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compiles, leaves
+from gradtrace.lang.budget import is_out_of_memory, out_of_memory
+from gradtrace.lang.places import header, in_pass_scope, in_scope
+from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compiles, may_jump
 from gradtrace.lang.targets import compile_store
 from gradtrace.lang.unit import Code, Frame, Unit
 
 
-def optional_block(body: list[ast.stmt], unit: Unit) -> Code | None:
+def compile_optional_block(body: list[ast.stmt], unit: Unit) -> Code | None:
     return compile_block(body, unit) if body else None
 
 
 @compiles(ast.If)
-def if_(node: ast.If, unit: Unit) -> Code:
+def compile_if(node: ast.If, unit: Unit) -> Code:
     branches, other = [], node
     while True:
         branches.append((unit.compile(other.test), unit.origin(other.test), other.body))
         if len(other.orelse) != 1 or not isinstance(other.orelse[0], ast.If):
             break
         other = other.orelse[0]
-    last = optional_block(other.orelse, unit)
+    last = compile_optional_block(other.orelse, unit)
     if len(branches) == 1:
         return one_branch(branches[0], last, unit)
     blocks = [(test, origin, compile_block(body, unit)) for test, origin, body in branches]
 
-    def run(f: Frame) -> Any:
+    def execute(f: Frame) -> Any:
         for test, origin, body in blocks:
             value = test(f)
             state.origin = origin
@@ -42,7 +42,7 @@ def if_(node: ast.If, unit: Unit) -> Code:
                 return body(f)
         return last(f) if last is not None else None
 
-    return run
+    return execute
 
 
 def one_branch(branch: tuple[Code, int, list[ast.stmt]], other: Code | None, unit: Unit) -> Code:
@@ -67,20 +67,20 @@ def one_branch(branch: tuple[Code, int, list[ast.stmt]], other: Code | None, uni
 
 def loop_body(node: ast.For | ast.While, unit: Unit) -> Code:
     body = compile_block(node.body, unit)
-    return counted(body) if unit.machine.recording else body
+    return in_pass_scope(body) if unit.machine.recording else body
 
 
-def as_loop(node: ast.For | ast.While, run: Code, unit: Unit) -> Code:
-    return noted("loop", header(node, unit), run) if unit.machine.recording else run
+def as_loop(node: ast.For | ast.While, execute: Code, unit: Unit) -> Code:
+    return in_scope("loop", header(node, unit), execute) if unit.machine.recording else execute
 
 
 @compiles(ast.While)
-def while_(node: ast.While, unit: Unit) -> Code:
+def compile_while(node: ast.While, unit: Unit) -> Code:
     test, origin = unit.compile(node.test), unit.origin(node.test)
     body, meter = loop_body(node, unit), unit.meter
-    other, leaving = optional_block(node.orelse, unit), leaves(node.body)
+    other, leaving = compile_optional_block(node.orelse, unit), may_jump(node.body)
 
-    def run(f: Frame) -> Any:
+    def execute(f: Frame) -> Any:
         while True:
             value = test(f)
             state.origin = origin
@@ -88,71 +88,71 @@ def while_(node: ast.While, unit: Unit) -> Code:
                 return other(f) if other is not None else None
             meter.left -= 1
             if meter.left < 0:
-                meter.more()
+                meter.grant()
             signal = body(f)
             if leaving and signal is not None and signal is not CONTINUE:
                 return None if signal is BREAK else signal
 
-    return as_loop(node, run, unit)
+    return as_loop(node, execute, unit)
 
 
 @compiles(ast.For)
-def for_(node: ast.For, unit: Unit) -> Code:
+def compile_for(node: ast.For, unit: Unit) -> Code:
     items, origin = unit.compile(node.iter), unit.origin(node.iter)
     body, meter = loop_body(node, unit), unit.meter
-    other, name = optional_block(node.orelse, unit), unit.home(node.target)
-    if name is not None and not leaves(node.body):
-        return as_loop(node, plain_for(items, name, body, other, meter, origin), unit)
-    store, leaving = compile_store(node.target, unit), leaves(node.body)
+    other, name = compile_optional_block(node.orelse, unit), unit.stored_variable(node.target)
+    if name is not None and not may_jump(node.body):
+        return as_loop(node, simple_for(items, name, body, other, meter, origin), unit)
+    store, leaving = compile_store(node.target, unit), may_jump(node.body)
 
-    def run(f: Frame) -> Any:
+    def execute(f: Frame) -> Any:
         found = items(f)
         state.origin = origin
         for item in found:
             meter.left -= 1
             if meter.left < 0:
-                meter.more()
+                meter.grant()
             store(f, item)
             signal = body(f)
             if leaving and signal is not None and signal is not CONTINUE:
                 return None if signal is BREAK else signal
         return other(f) if other is not None else None
 
-    return as_loop(node, run, unit)
+    return as_loop(node, execute, unit)
 
 
-def plain_for(items: Code, name: str, body: Code, other: Code | None, meter: Any, origin: int) -> Code:
+def simple_for(items: Code, name: str, body: Code, other: Code | None, meter: Any, origin: int) -> Code:
     """The common loop: over a variable of the frame, with a body that always runs to its end."""
 
-    def run(f: Frame) -> Any:
+    def execute(f: Frame) -> Any:
         found = items(f)
         state.origin = origin
         for f[name] in found:
             meter.left -= 1
             if meter.left < 0:
-                meter.more()
+                meter.grant()
             body(f)
         return other(f) if other is not None else None
 
-    return run
+    return execute
 
 
 # ---- with
 
 
 @compiles(ast.With)
-def with_(node: ast.With, unit: Unit) -> Code:
-    run = compile_block(node.body, unit)
+def compile_with(node: ast.With, unit: Unit) -> Code:
+    execute = compile_block(node.body, unit)
     for item in reversed(node.items):
         store = None if item.optional_vars is None else compile_store(item.optional_vars, unit)
-        run = managed(unit.compile(item.context_expr), unit.origin(item.context_expr), store, run)
-    return run
+        execute = managed(unit.compile(item.context_expr), unit.origin(item.context_expr), store, execute)
+    return execute
 
 
 def managed(manager: Code, origin: int, store: Any, body: Code) -> Code:
     """One item of a `with`. What `__exit__` gets of an exception is its type and value, never a traceback."""
 
-    def run(f: Frame) -> Any:
+    def execute(f: Frame) -> Any:
         context = manager(f)
         state.origin = origin
         enter, leave = protocol(context)
@@ -165,7 +165,7 @@ def managed(manager: Code, origin: int, store: Any, body: Code) -> Code:
             raise
         except Exception as error:
             place = state.origin
-            refuse_to_go_on(error)
+            raise_if_out_of_memory(error)
             if not leave(context, type(error), error, None):
                 state.origin = place
                 raise
@@ -176,7 +176,7 @@ def managed(manager: Code, origin: int, store: Any, body: Code) -> Code:
         leave(context, None, None, None)
         return signal
 
-    return run
+    return execute
 
 
 def protocol(context: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -192,13 +192,13 @@ def protocol(context: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 @compiles(ast.Try)
-def try_(node: ast.Try, unit: Unit) -> Code:
-    run = compile_block(node.body, unit)
+def compile_try(node: ast.Try, unit: Unit) -> Code:
+    execute = compile_block(node.body, unit)
     if node.handlers:
-        run = handled(run, [Handler(h, unit) for h in node.handlers], optional_block(node.orelse, unit))
+        execute = handled(execute, [Handler(h, unit) for h in node.handlers], compile_optional_block(node.orelse, unit))
     if node.finalbody:
-        run = finally_(run, compile_block(node.finalbody, unit))
-    return run
+        execute = finalized(execute, compile_block(node.finalbody, unit))
+    return execute
 
 
 class Handler:
@@ -210,7 +210,7 @@ class Handler:
         self.body = compile_block(node.body, unit)
         target = None if node.name is None else ast.copy_location(ast.Name(node.name, ast.Store()), node)
         self.store = None if target is None else unit.store(target.id)
-        self.forget = None if target is None else unit.forget(target.id)
+        self.discard = None if target is None else unit.discard(target.id)
 
     def takes(self, f: Frame, error: BaseException) -> bool:
         if self.kind is None:
@@ -222,51 +222,51 @@ class Handler:
                 raise TypeError("catching classes that do not inherit from BaseException is not allowed")
         return isinstance(error, kind)
 
-    def run(self, f: Frame, error: BaseException) -> Any:
-        if self.store is None or self.forget is None:
+    def execute(self, f: Frame, error: BaseException) -> Any:
+        if self.store is None or self.discard is None:
             return self.body(f)
         self.store(f, error)
         try:
             return self.body(f)
         finally:
-            self.forget(f)
+            self.discard(f)
 
 
 def handled(body: Code, handlers: list[Handler], other: Code | None) -> Code:
-    def run(f: Frame) -> Any:
+    def execute(f: Frame) -> Any:
         try:
             signal = body(f)
         except GradtraceError:
             raise
         except (Exception, SystemExit) as error:
             place = state.origin
-            refuse_to_go_on(error)
+            raise_if_out_of_memory(error)
             for handler in handlers:
                 if handler.takes(f, error):
                     error.__traceback__ = None  # programs see no frames, and must not keep ours alive
-                    return handler.run(f, error)
+                    return handler.execute(f, error)
             state.origin = place
             raise
         return other(f) if other is not None and signal is None else signal
 
-    return run
+    return execute
 
 
-def refuse_to_go_on(error: BaseException) -> None:
+def raise_if_out_of_memory(error: BaseException) -> None:
     """BudgetError for memory that the process could not have: limits are not for the program to catch."""
-    if is_the_processs(error):
+    if is_out_of_memory(error):
         raise out_of_memory() from error
 
 
-def finally_(body: Code, last: Code) -> Code:
-    def run(f: Frame) -> Any:
+def finalized(body: Code, last: Code) -> Code:
+    def execute(f: Frame) -> Any:
         try:
             signal = body(f)
         except (GradtraceError, KeyboardInterrupt):
             raise
         except BaseException as error:
             place = state.origin
-            refuse_to_go_on(error)
+            raise_if_out_of_memory(error)
             late = last(f)
             if late is not None:
                 return late
@@ -275,4 +275,4 @@ def finally_(body: Code, last: Code) -> Code:
         late = last(f)
         return signal if late is None else late
 
-    return run
+    return execute

@@ -12,7 +12,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang import restore
 from gradtrace.lang.parse import Program, parse
-from gradtrace.lang.run import Namespace, Past, Run, run
+from gradtrace.lang.run import EarlierRecords, Run, SharedNamespace, run
 from gradtrace.lang.source import Source, Span
 from gradtrace.limits import Budget
 
@@ -40,7 +40,7 @@ class Dialogue:
         self.classes: set[type] = set()
         self.imports_torch = False
         self.text = ""  # of all that ran
-        self.past = Past([], [], [Span(0, 0, 0, 0)])
+        self.past = EarlierRecords([], [], [Span(0, 0, 0, 0)])
         self.kept: Any = None
 
     @property
@@ -65,7 +65,7 @@ class Dialogue:
         if self.kept is not None:
             restore.put_random_state(self.kept[0])
             restore.put_print_options(self.kept[1])
-        namespace = Namespace(self.variables, self.classes, self.past, self._keep)
+        namespace = SharedNamespace(self.variables, self.classes, self.past, self._keep)
         return run(
             program,
             within=namespace,

@@ -10,9 +10,9 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 from gradtrace.lang import binary
 from gradtrace.lang import syntax as ast
-from gradtrace.lang.operators import NUMBERS, UNARY, Guarded, comparison
+from gradtrace.lang.hash_cost import charge_key, charge_keys
+from gradtrace.lang.operators import NUMBERS, UNARY, Guarded, guarded_comparison
 from gradtrace.lang.unit import Code, Frame, Unit
-from gradtrace.lang.weigh import weigh_key, weigh_keys
 
 COMPILERS: dict[type, Callable[..., Code]] = {}
 STORING: frozenset[type] = frozenset({ast.BinOp, ast.Call})  # whose compilers take the variable to store in
@@ -29,24 +29,24 @@ def compile_assignment(target: str, node: ast.AST, unit: Unit) -> Code:
         return COMPILERS[type(node)](node, unit, target)
     value = compile_expression(node, unit)
 
-    def run(f: Frame) -> None:
+    def evaluate(f: Frame) -> None:
         f[target] = value(f)
 
-    return run
+    return evaluate
 
 
 def compiles(*kinds: type) -> Callable[[Any], Any]:
     """Enters a compiler for node types."""
 
-    def enter(compiler: Any) -> Any:
+    def register(compiler: Any) -> Any:
         COMPILERS.update(dict.fromkeys(kinds, compiler))
         return compiler
 
-    return enter
+    return register
 
 
 @compiles(ast.Constant)
-def constant(node: ast.Constant, unit: Unit) -> Code:
+def compile_constant(node: ast.Constant, unit: Unit) -> Code:
     value = node.value
     return lambda f: value
 
@@ -57,7 +57,7 @@ def name(node: ast.Name, unit: Unit) -> Code:
 
 
 @compiles(ast.BinOp)
-def binop(node: ast.BinOp, unit: Unit, target: str | None = None) -> Code:
+def compile_binop(node: ast.BinOp, unit: Unit, target: str | None = None) -> Code:
     row = [node]
     while isinstance(row[-1].left, ast.BinOp):
         row.append(row[-1].left)
@@ -70,7 +70,7 @@ def binop(node: ast.BinOp, unit: Unit, target: str | None = None) -> Code:
 
 
 @compiles(ast.UnaryOp)
-def unary(node: ast.UnaryOp, unit: Unit) -> Code:
+def compile_unary(node: ast.UnaryOp, unit: Unit) -> Code:
     apply, origin = UNARY[type(node.op)], unit.origin(node)
     if isinstance(node.operand, ast.Constant) and type(node.operand.value) in (int, float):
         value = apply(node.operand.value) if not isinstance(node.op, ast.Invert) else None
@@ -78,16 +78,16 @@ def unary(node: ast.UnaryOp, unit: Unit) -> Code:
             return lambda f: value
     operand = compile_expression(node.operand, unit)
 
-    def run(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
         a = operand(f)
         state.origin = origin
         return apply(a)
 
-    return run
+    return evaluate
 
 
 @compiles(ast.BoolOp)
-def boolop(node: ast.BoolOp, unit: Unit) -> Code:
+def compile_boolop(node: ast.BoolOp, unit: Unit) -> Code:
     *parts, last = [(compile_expression(v, unit), unit.origin(v)) for v in node.values]
     final = last[0]
 
@@ -111,14 +111,14 @@ def boolop(node: ast.BoolOp, unit: Unit) -> Code:
 
 
 @compiles(ast.Compare)
-def compare(node: ast.Compare, unit: Unit) -> Code:
+def compile_compare(node: ast.Compare, unit: Unit) -> Code:
     origin = unit.origin(node)
     if len(node.ops) == 1:
-        operator = comparison(type(node.ops[0]), unit.meter)
+        operator = guarded_comparison(type(node.ops[0]), unit.meter)
         return binary.binary_code(operator, node.left, node.comparators[0], unit, origin)
     first = compile_expression(node.left, unit)
     pairs = zip(node.ops, node.comparators, strict=True)
-    rest = [(comparison(type(o), unit.meter).guarded, compile_expression(c, unit)) for o, c in pairs]
+    rest = [(guarded_comparison(type(o), unit.meter).guarded, compile_expression(c, unit)) for o, c in pairs]
 
     def chain(f: Frame) -> Any:
         left, result = first(f), True
@@ -135,68 +135,68 @@ def compare(node: ast.Compare, unit: Unit) -> Code:
 
 
 @compiles(ast.IfExp)
-def conditional(node: ast.IfExp, unit: Unit) -> Code:
+def compile_conditional(node: ast.IfExp, unit: Unit) -> Code:
     test, yes, no = (compile_expression(n, unit) for n in (node.test, node.body, node.orelse))
     origin = unit.origin(node.test)
 
-    def run(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
         value = test(f)
         state.origin = origin
         return yes(f) if value else no(f)
 
-    return run
+    return evaluate
 
 
 @compiles(ast.NamedExpr)
-def walrus(node: ast.NamedExpr, unit: Unit) -> Code:
+def compile_walrus(node: ast.NamedExpr, unit: Unit) -> Code:
     value, store = compile_expression(node.value, unit), unit.store(node.target.id)
 
-    def run(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
         result = value(f)
         store(f, result)
         return result
 
-    return run
+    return evaluate
 
 
 @compiles(ast.Attribute)
-def attribute(node: ast.Attribute, unit: Unit) -> Code:
+def compile_attribute(node: ast.Attribute, unit: Unit) -> Code:
     key, origin, get = node.attr, unit.origin(node), unit.gate.get
     approved = unit.gate.approved(key)
-    name = unit.direct(node.value)
+    name = unit.frame_variable(node.value)
     if name is not None:
-        missing = unit.missing(node.value)  # type: ignore[arg-type]
+        fallback = unit.fallback(node.value)  # type: ignore[arg-type]
 
         def of_name(f: Frame) -> Any:
             try:
                 value = f[name]
             except KeyError:
-                value = missing(f)
+                value = fallback(f)
             state.origin = origin
             return getattr(value, key) if type(value) in approved else get(value, key)
 
         return of_name
     owner = compile_expression(node.value, unit)
 
-    def run(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
         value = owner(f)
         state.origin = origin
         return getattr(value, key) if type(value) in approved else get(value, key)
 
-    return run
+    return evaluate
 
 
 @compiles(ast.Subscript)
-def subscript(node: ast.Subscript, unit: Unit) -> Code:
+def compile_subscript(node: ast.Subscript, unit: Unit) -> Code:
     origin = unit.origin(node)
     meter = unit.meter
 
-    def weighed(value: Any, key: Any) -> Any:
+    def get_charged(value: Any, key: Any) -> Any:
         if type(key) is tuple:
-            weigh_key(key, meter)
+            charge_key(key, meter)
         return value[key]
 
-    return binary.binary_code(Guarded(NUMBERS, get_item, weighed), node.value, node.slice, unit, origin)
+    return binary.binary_code(Guarded(NUMBERS, get_item, get_charged), node.value, node.slice, unit, origin)
 
 
 def get_item(value: Any, key: Any) -> Any:
@@ -204,7 +204,7 @@ def get_item(value: Any, key: Any) -> Any:
 
 
 @compiles(ast.Slice)
-def slice_(node: ast.Slice, unit: Unit) -> Code:
+def compile_slice(node: ast.Slice, unit: Unit) -> Code:
     parts = [None if n is None else compile_expression(n, unit) for n in (node.lower, node.upper, node.step)]
     if all(n is None or isinstance(n, ast.Constant) for n in (node.lower, node.upper, node.step)):
         value = slice(*(None if p is None else p({}) for p in parts))
@@ -222,7 +222,7 @@ def items_of(elements: list[ast.expr], unit: Unit) -> Callable[..., list[Any]]:
         return lambda f, target=None: [part(f) for part in parts]
     pairs = [starred_or_not(e, unit) for e in elements]
 
-    def run(f: Frame, target: Any = None) -> list[Any]:
+    def evaluate(f: Frame, target: Any = None) -> list[Any]:
         found: list[Any] = []
         for starred, part, origin in pairs:
             value = part(f)
@@ -233,7 +233,7 @@ def items_of(elements: list[ast.expr], unit: Unit) -> Callable[..., list[Any]]:
                 found.append(value)
         return found
 
-    return run
+    return evaluate
 
 
 def starred_or_not(node: ast.expr, unit: Unit) -> tuple[bool, Code, int]:
@@ -261,7 +261,7 @@ def full_name(target: Any) -> str:
 
 
 @compiles(ast.Tuple)
-def tuple_(node: ast.Tuple, unit: Unit) -> Code:
+def compile_tuple(node: ast.Tuple, unit: Unit) -> Code:
     if all(isinstance(e, ast.Constant) for e in node.elts):
         value = tuple(e.value for e in node.elts)  # type: ignore[attr-defined]
         return lambda f: value
@@ -273,32 +273,32 @@ def tuple_(node: ast.Tuple, unit: Unit) -> Code:
 
 
 @compiles(ast.List)
-def list_(node: ast.List, unit: Unit) -> Code:
+def compile_list(node: ast.List, unit: Unit) -> Code:
     return items_of(node.elts, unit)
 
 
 @compiles(ast.Set)
-def set_(node: ast.Set, unit: Unit) -> Code:
+def compile_set(node: ast.Set, unit: Unit) -> Code:
     items, origin = items_of(node.elts, unit), unit.origin(node)
 
-    def run(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
         found = items(f)
         state.origin = origin
-        weigh_keys(found, unit.meter)
+        charge_keys(found, unit.meter)
         return set(found)
 
-    return run
+    return evaluate
 
 
 @compiles(ast.Dict)
-def dictionary(node: ast.Dict, unit: Unit) -> Code:
+def compile_dict(node: ast.Dict, unit: Unit) -> Code:
     pairs = [
         (None if k is None else compile_expression(k, unit), compile_expression(v, unit), unit.origin(v))
         for k, v in zip(node.keys, node.values, strict=True)
     ]
     meter = unit.meter
 
-    def run(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
         found: dict[Any, Any] = {}
         for key, value, origin in pairs:
             if key is not None:
@@ -306,7 +306,7 @@ def dictionary(node: ast.Dict, unit: Unit) -> Code:
                 v = value(f)
                 state.origin = origin
                 if isinstance(k, tuple):
-                    weigh_key(k, meter)
+                    charge_key(k, meter)
                 found[k] = v
                 continue
             mapping = value(f)
@@ -316,7 +316,7 @@ def dictionary(node: ast.Dict, unit: Unit) -> Code:
             found.update(mapping)
         return found
 
-    return run
+    return evaluate
 
 
 # ---- f-strings
@@ -325,29 +325,29 @@ CONVERSIONS: dict[int, Any] = {-1: None, ord("s"): str, ord("r"): repr, ord("a")
 
 
 @compiles(ast.JoinedStr)
-def joined(node: ast.JoinedStr, unit: Unit) -> Code:
+def compile_fstring(node: ast.JoinedStr, unit: Unit) -> Code:
     parts = [compile_expression(v, unit) for v in node.values]
     return lambda f: "".join([part(f) for part in parts])
 
 
 @compiles(ast.FormattedValue)
-def formatted(node: ast.FormattedValue, unit: Unit) -> Code:
+def compile_formatted(node: ast.FormattedValue, unit: Unit) -> Code:
     value, convert, origin = compile_expression(node.value, unit), CONVERSIONS[node.conversion], unit.origin(node.value)
     spec = compile_expression(node.format_spec, unit) if node.format_spec else None
     check = unit.machine.strings.check
     if spec is None and convert is None:
 
-        def plain(f: Frame) -> str:
+        def format_plain(f: Frame) -> str:
             shown = value(f)
             state.origin = origin
             return format(shown)
 
-        return plain
+        return format_plain
 
-    def run(f: Frame) -> str:
+    def evaluate(f: Frame) -> str:
         shown = value(f)
         wanted = "" if spec is None else check(spec(f))
         state.origin = origin
         return format(shown if convert is None else convert(shown), wanted)
 
-    return run
+    return evaluate

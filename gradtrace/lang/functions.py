@@ -6,16 +6,16 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.arguments import Parameters
 from gradtrace.lang.expressions import compiles
-from gradtrace.lang.places import noted
-from gradtrace.lang.statements import compile_block, leaves, meant, sequence
+from gradtrace.lang.places import in_scope
+from gradtrace.lang.statements import compile_block, effective, may_jump, sequence
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Unit
-from gradtrace.lang.values import Function
+from gradtrace.lang.values import ProgramFunction
 
 TOO_DEEP = "maximum recursion depth exceeded"
 
 
 @compiles(ast.Lambda)
-def function_maker(node: Any, unit: Unit) -> Callable[[Frame], Function]:
+def compile_function(node: Any, unit: Unit) -> Callable[[Frame], ProgramFunction]:
     """A closure that makes the function in a frame."""
     inner = unit.child(node)
     scope, a = inner.scope, node.args
@@ -24,16 +24,18 @@ def function_maker(node: Any, unit: Unit) -> Callable[[Frame], Function]:
     doc = None if isinstance(node, ast.Lambda) else ast.get_docstring(node, clean=False)
     body, gives_value = compile_body(node, inner)
     if unit.machine.recording:
-        body = noted("function", scope.qualname, body)
+        body = in_scope("function", scope.qualname, body)
     defaults = default_codes(a, unit)
     taken = [(key, unit.scope.cell_key(key)) for key in sorted(scope.free)]
     own = sorted(scope.cells)
     meter = unit.meter
 
-    def make(f: Frame) -> Function:
+    def make(f: Frame) -> ProgramFunction:
         closure = {key: f[cell] for key, cell in taken}
         values = {key: code(f) for key, code in defaults}
-        return Function(name, scope.qualname, doc, runner(parameters, values, closure, own, (body, gives_value), meter))
+        return ProgramFunction(
+            name, scope.qualname, doc, make_call(parameters, values, closure, own, (body, gives_value), meter)
+        )
 
     return make
 
@@ -50,12 +52,12 @@ def compile_body(node: Any, unit: Unit) -> tuple[Code, bool]:
     if isinstance(node, ast.Lambda):
         return unit.compile(node.body), True
     *head, last = node.body
-    if isinstance(last, ast.Return) and last.value is not None and not leaves(head):
-        return sequence([compile_block(head, unit)] if meant(head) else [], unit.compile(last.value)), True
+    if isinstance(last, ast.Return) and last.value is not None and not may_jump(head):
+        return sequence([compile_block(head, unit)] if effective(head) else [], unit.compile(last.value)), True
     return compile_block(node.body, unit), False
 
 
-def runner(
+def make_call(
     parameters: Parameters,
     defaults: dict[str, Any],
     closure: dict[str, Any],
@@ -65,13 +67,13 @@ def runner(
 ) -> Callable[[Any, Any], Any]:
     """What a call does: binds the arguments, counts the call, runs the body."""
     body, gives_value = compiled
-    names, plain, bind = parameters.positional, parameters.is_plain, parameters.bind
+    names, is_simple, bind = parameters.positional, parameters.is_plain, parameters.bind
     n, deepest = len(names), meter.deepest
     first, second = (*names, "", "")[:2]
     shares = bool(closure or cells)
 
-    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if kwargs or len(args) != n or not plain:
+    def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if kwargs or len(args) != n or not is_simple:
             frame = bind(args, kwargs, defaults)
         elif n == 1:
             frame = {first: args[0]}
@@ -85,7 +87,7 @@ def runner(
                 frame[name] = [frame.get(name, UNBOUND)]
         meter.left -= 1
         if meter.left < 0:
-            meter.more()
+            meter.grant()
         if meter.depth >= deepest:
             raise RecursionError(TOO_DEEP)
         meter.depth += 1
@@ -95,5 +97,5 @@ def runner(
         finally:
             meter.depth -= 1
 
-    run.positional = names  # type: ignore[attr-defined]  # what add_graph calls a model's inputs
-    return run
+    call.positional = names  # type: ignore[attr-defined]  # what add_graph calls a model's inputs
+    return call

@@ -34,7 +34,7 @@ class Hosting(NamedTuple):
 Host = Callable[[str, Hosting], dict[str, Any]]
 
 
-def made(module: str, host: Host | None, hosting: Hosting) -> dict[str, Any]:
+def module_names(module: str, host: Host | None, hosting: Hosting) -> dict[str, Any]:
     """The names of a hosted module. UnknownNameError where nobody stands behind it."""
     if host is None:
         raise UnknownNameError(

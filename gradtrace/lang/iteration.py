@@ -10,13 +10,13 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.values import Frozen, Function
+from gradtrace.lang.values import Frozen, ProgramFunction
 
 LONGEST_RANGE = 1 << 24  # of a range that is Python's own; the items of longer ones are counted
 DEEPEST = 200  # of iterators over iterators
 GENERATOR = type(_ for _ in ())
 LAZY = {enumerate, filter, map, reversed, zip, GENERATOR}
-EAGER = {list, tuple, dict, str, set, frozenset, range, Tensor, Function, type(None)}
+EAGER = {list, tuple, dict, str, set, frozenset, range, Tensor, ProgramFunction, type(None)}
 
 
 class Lazy(Frozen):
@@ -46,7 +46,7 @@ def depth_of(value: Any) -> int:
     return value._depth if kind is Lazy else int(kind in LAZY)
 
 
-def guarded(made: Any, over: int) -> Any:
+def limit_depth(made: Any, over: int) -> Any:
     """A new iterator over values that are `over` lazy iterators deep."""
     if over == 0:
         return made
@@ -55,21 +55,21 @@ def guarded(made: Any, over: int) -> Any:
     return Lazy(made, over + 1)
 
 
-def lazily(make: Callable[..., Any]) -> Callable[..., Any]:
+def depth_limited(make: Callable[..., Any]) -> Callable[..., Any]:
     """map, zip and their like, that know how deep they are."""
 
-    def run(*args: Any, **kwargs: Any) -> Any:
-        return guarded(make(*args, **kwargs), max(map(depth_of, args), default=0))
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return limit_depth(make(*args, **kwargs), max(map(depth_of, args), default=0))
 
-    return named(run, make.__name__)
+    return with_name(call, make.__name__)
 
 
-def counted(items: Any, meter: Meter) -> Iterator[Any]:
+def metered(items: Any, meter: Meter) -> Iterator[Any]:
     """The items, a step for each: for whatever can go on for ever without running code of the program."""
     for item in items:
         meter.left -= 1
         if meter.left < 0:
-            meter.more()
+            meter.grant()
         yield item
 
 
@@ -95,10 +95,10 @@ class Range(Frozen):
         return self._range.step
 
     def __iter__(self) -> Iterator[int]:
-        return counted(self._range, self._meter)
+        return metered(self._range, self._meter)
 
     def __reversed__(self) -> Iterator[int]:
-        return counted(reversed(self._range), self._meter)
+        return metered(reversed(self._range), self._meter)
 
     def __len__(self) -> int:
         self._meter.reserve(8 * len(self._range))  # a list of it asks for the length first, and allocates
@@ -122,25 +122,25 @@ class Range(Frozen):
         return repr(self._range)
 
 
-def ranges(meter: Meter) -> Callable[..., Any]:
+def make_range(meter: Meter) -> Callable[..., Any]:
     def make(*args: Any) -> Any:
         made = range(*args)
         long = bool(made) and abs(made[-1] - made[0]) // abs(made.step) >= LONGEST_RANGE
         return Range(made, meter) if long else made
 
-    return named(make, "range")
+    return with_name(make, "range")
 
 
-def iterators(meter: Meter) -> Callable[..., Any]:
-    def iter_(*args: Any) -> Any:
-        if len(args) == 2 and type(args[0]) is not Function:
-            return counted(iter(*args), meter)
+def make_iter(meter: Meter) -> Callable[..., Any]:
+    def make(*args: Any) -> Any:
+        if len(args) == 2 and type(args[0]) is not ProgramFunction:
+            return metered(iter(*args), meter)
         return iter(*args)
 
-    return named(iter_, "iter")
+    return with_name(make, "iter")
 
 
-def named(function: Any, name: str) -> Any:
+def with_name(function: Any, name: str) -> Any:
     """A built-in of ours under Python's name."""
     function.__name__ = function.__qualname__ = name
     return function

@@ -8,24 +8,24 @@ from gradtrace import ops  # noqa: F401
 from gradtrace.annotations import Any
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-from gradtrace.lang import calls, comprehensions, control, functions, weigh  # noqa: F401
+from gradtrace.lang import calls, comprehensions, control, functions, hash_cost  # noqa: F401
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.builtins import Streams, builtins
-from gradtrace.lang.operators import by_name
+from gradtrace.lang.operators import operators_by_name
 from gradtrace.lang.parse import Program
 from gradtrace.lang.source import Span
 from gradtrace.lang.strings import Strings
 from gradtrace.lang.unit import Frame, Machine
 
 
-def machine_for(program: Program, meter: Meter, env: Frame, stdout: Any, stderr: Any, host: Any = None) -> Machine:
+def make_machine(program: Program, meter: Meter, env: Frame, stdout: Any, stderr: Any, host: Any = None) -> Machine:
     """What all scopes of one run share."""
     strings = Strings(meter)
-    gate = Gate({**special_attributes(strings), **weigh.special(meter)})
+    gate = Gate({**special_attributes(strings), **hash_cost.charging_methods(meter)})
     strings.read = gate.get
     streams = Streams(stdout, stderr, meter)
-    offered = builtins(gate, meter, strings, streams)
+    builtin_names = builtins(gate, meter, strings, streams)
 
     def modules(spans: list[Span]) -> Any:
         from gradtrace.lang.namespaces import Modules
@@ -34,22 +34,22 @@ def machine_for(program: Program, meter: Meter, env: Frame, stdout: Any, stderr:
         def where() -> tuple[str, int]:
             return program.source.name, spans[state.origin].line or 1
 
-        def stand_in(module: str) -> dict[str, Any]:
+        def host_module(module: str) -> dict[str, Any]:
             from gradtrace.lang import hosted
 
             tell, say = streams.stderr.write, streams.stdout.write
-            return hosted.made(module, host, hosted.Hosting(program, spans, meter, say, tell))
+            return hosted.module_names(module, host, hosted.Hosting(program, spans, meter, say, tell))
 
-        return Modules(Python(gate, meter, streams, by_name(meter, strings), where, stand_in))
+        return Modules(Python(gate, meter, streams, operators_by_name(meter, strings), where, host_module))
 
-    def find(name: str, machine: Machine) -> Any:
+    def find_name(name: str, machine: Machine) -> Any:
         if program.imports_torch:
-            return offered[name]
-        from gradtrace.lang.mathematics import find as mathematics
+            return builtin_names[name]
+        from gradtrace.lang.mathematics import find_mathematics
 
-        return mathematics(name, offered, machine)
+        return find_mathematics(name, builtin_names, machine)
 
-    return Machine(program, meter, gate, strings, env, find, modules)
+    return Machine(program, meter, gate, strings, env, find_name, modules)
 
 
 def special_attributes(strings: Strings) -> dict[tuple[type, str], Any]:

@@ -27,10 +27,10 @@ MAKERS = frozenset(
 )
 
 
-def find(name: str, builtins: dict[str, Any], machine: Any) -> Any:
+def find_mathematics(name: str, builtins: dict[str, Any], machine: Any) -> Any:
     """What a free name stands for; KeyError if for nothing."""
     if name in MATHEMATICS:
-        return function(name, builtins.get(name))
+        return function_of_torch(name, builtins.get(name))
     if name in CONSTANTS:
         return CONSTANTS[name]
     if name in builtins:
@@ -40,19 +40,19 @@ def find(name: str, builtins: dict[str, Any], machine: Any) -> Any:
     return namespace(MODULES[name], machine.modules)
 
 
-def function(name: str, plain: Any) -> Any:
+def function_of_torch(name: str, builtin: Any) -> Any:
     """torch's function of this name; Python's own (`plain`: abs, max, sum) keeps its way with what is no tensor."""
     found = ops.find(ops.api.functions, name) or ops.find(ops.api.functional, name)
     if found is None:
         raise KeyError(name)
-    if name in MAKERS and plain is None:
+    if name in MAKERS and builtin is None:
         return found
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not args or isinstance(args[0], Tensor):
             return found(*args, **kwargs)
-        if plain is not None and not any(isinstance(a, Tensor) for a in args):
-            return plain(*args, **kwargs)
+        if builtin is not None and not any(isinstance(a, Tensor) for a in args):
+            return builtin(*args, **kwargs)
         if isinstance(args[0], (int, float)) and name not in MAKERS:
             return found(Tensor._wrap(float(args[0])), *args[1:], **kwargs)
         return found(*args, **kwargs)

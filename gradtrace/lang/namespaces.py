@@ -67,7 +67,7 @@ class Namespace(Frozen):
         self.__dict__.update(__name__=name, _modules=modules)
 
     def __getattr__(self, name: str) -> Any:
-        found = lookup(self.__name__, name, self._modules)
+        found = look_up(self.__name__, name, self._modules)
         self.__dict__[name] = found
         return found
 
@@ -97,9 +97,9 @@ def namespace(name: str, modules: Modules) -> Namespace:
 # ---- looking names up
 
 
-def lookup(module: str, name: str, modules: Modules) -> Any:
+def look_up(module: str, name: str, modules: Modules) -> Any:
     """A public name of an offered module; AttributeError with Python's words, and ours if nobody catches it."""
-    if offers(f"{module}.{name}"):
+    if is_offered(f"{module}.{name}"):
         return namespace(f"{module}.{name}", modules)
     if name in torch_modules.MODULES.get(module, ()):
         return torch_modules.MODULES[module][name]
@@ -110,10 +110,10 @@ def lookup(module: str, name: str, modules: Modules) -> Any:
         if module.startswith("tensorflow"):
             from gradtrace.lang import tensorflow_module
 
-            return tensorflow_module.adapted(name, found, modules.python.meter)
-        return torch_modules.adapted(name, found) if module == "torch" else found
+            return tensorflow_module.adapt(name, found, modules.python.meter)
+        return torch_modules.adapt(name, found) if module == "torch" else found
     error = AttributeError(f"module '{module}' has no attribute '{name}'")
-    error._gradtrace = UnknownNameError(f"{module}.{name} is not offered", advice(module, name))  # type: ignore[attr-defined]
+    error._gradtrace = UnknownNameError(f"{module}.{name} is not offered", suggest(module, name))  # type: ignore[attr-defined]
     raise error
 
 
@@ -138,9 +138,9 @@ def public_value(module: str, name: str) -> Any:
     return ops.find(ops.api.functions, name) or MISSING
 
 
-def exported(module: str) -> list[str]:
+def exported_names(module: str) -> list[str]:
     """The names that `from module import *` binds; none for what is not offered."""
-    found = offered(module)
+    found = offered_name(module)
     if found is None:
         return []
     if found in python_modules.NAMES:
@@ -148,38 +148,38 @@ def exported(module: str) -> list[str]:
     if found not in LIBRARY:
         return []
     real = real_import(LIBRARY[found])
-    return sorted(n for n in names_of(real) if not n.startswith("_") and public_value(found, n) is not MISSING)
+    return sorted(n for n in public_names(real) if not n.startswith("_") and public_value(found, n) is not MISSING)
 
 
-def names_of(real: Any) -> list[str]:
+def public_names(real: Any) -> list[str]:
     return list(getattr(real, "__all__", None) or dir(real))
 
 
 # ---- importing
 
 
-def offers(name: str) -> bool:
+def is_offered(name: str) -> bool:
     return name in LIBRARY or name in python_modules.NAMES or name in torch_modules.MODULES
 
 
-def offered(name: str) -> str | None:
+def offered_name(name: str) -> str | None:
     """The module's name in our tables: gradtrace's names stand for torch's."""
     if name == "gradtrace" or name.startswith("gradtrace."):
         name = "torch" + name[len("gradtrace") :]
-    return name if offers(name) else None
+    return name if is_offered(name) else None
 
 
 def import_module(name: str, modules: Modules) -> Namespace:
-    found = offered(name)
+    found = offered_name(name)
     if found is None:
-        raise absent(name)
+        raise module_not_found(name)
     return namespace(found, modules)
 
 
 def import_from(module: str, name: str, modules: Modules) -> Any:
-    found = offered(module)
+    found = offered_name(module)
     if found is None:
-        raise absent(module)
+        raise module_not_found(module)
     if module == "__future__":
         return None
     try:
@@ -188,11 +188,11 @@ def import_from(module: str, name: str, modules: Modules) -> Any:
         return getattr(namespace(found, modules), name)
     except AttributeError:
         error = ImportError(f"cannot import name '{name}' from '{module}'", name=name)
-        error._gradtrace = UnknownNameError(f"'{module}' does not offer '{name}'", advice(found, name))  # type: ignore[attr-defined]
+        error._gradtrace = UnknownNameError(f"'{module}' does not offer '{name}'", suggest(found, name))  # type: ignore[attr-defined]
         raise error from None
 
 
-def absent(name: str) -> ImportError:
+def module_not_found(name: str) -> ImportError:
     """ModuleNotFoundError, which a program may catch; and what to say if it does not."""
     import difflib
 
@@ -215,7 +215,7 @@ Namespace.__name__ = Namespace.__qualname__ = "module"
 FIXED.add(Namespace)
 
 
-def advice(module: str, name: str) -> str:
+def suggest(module: str, name: str) -> str:
     """What to use instead of a name that a module has not."""
     import difflib
 
@@ -223,8 +223,8 @@ def advice(module: str, name: str) -> str:
         return torch_modules.REFUSED[module, name]
     known = sorted((*python_modules.NAMES.get(module, ()), *torch_modules.MODULES.get(module, ())))
     if module in LIBRARY:
-        known += sorted(names_of(real_import(LIBRARY[module])))
-    close = [n for n in difflib.get_close_matches(name, known, 4) if module not in LIBRARY or is_there(module, n)]
+        known += sorted(public_names(real_import(LIBRARY[module])))
+    close = [n for n in difflib.get_close_matches(name, known, 4) if module not in LIBRARY or has_name(module, n)]
     if close:
         return f"nearest: {', '.join(close[:3])}"
     if module in LIBRARY:
@@ -232,5 +232,5 @@ def advice(module: str, name: str) -> str:
     return f"there are {', '.join(known)}" if len(known) < 12 else "leave it out, or write it in the program"
 
 
-def is_there(module: str, name: str) -> bool:
+def has_name(module: str, name: str) -> bool:
     return name in torch_modules.MODULES.get(module, ()) or public_value(module, name) is not MISSING

@@ -10,7 +10,7 @@ import math
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.lang.arrays import Array, DType, inside, wrapped
+from gradtrace.lang.arrays import Array, DType, to_numpy, wrap_function
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import TypeName
 from gradtrace.lang.words import words
@@ -48,35 +48,38 @@ NAMES = {
 }
 
 
-def find(module: str, meter: Meter) -> dict[str, Any]:
+def find_names(module: str, meter: Meter) -> dict[str, Any]:
     """The names of a module in one run; "*" makes those that are not in the table."""
     if module == "numpy.random":
         source = np.random.RandomState()
-        return {"shuffle": shuffle(source), "*": lambda name: wrapped(getattr(source, name), name)}
+        return {"shuffle": make_shuffle(source), "*": lambda name: wrap_function(getattr(source, name), name)}
     if module == "numpy.linalg":
-        return {"*": lambda name: wrapped(getattr(np.linalg, name), name)}
+        return {"*": lambda name: wrap_function(getattr(np.linalg, name), name)}
     fixed = {
         **CONSTANTS,
         **{name: DType(kind) for name, kind in DTYPES.items()},
         "ndarray": TypeName(Array),
-        "save": saver(meter),
+        "save": make_save(meter),
     }
-    return {**fixed, "*": lambda name: reserved(name, meter) if name in MAKERS else wrapped(getattr(np, name), name)}
+    return {
+        **fixed,
+        "*": lambda name: reserving(name, meter) if name in MAKERS else wrap_function(getattr(np, name), name),
+    }
 
 
-def reserved(name: str, meter: Meter) -> Callable[..., Any]:
+def reserving(name: str, meter: Meter) -> Callable[..., Any]:
     """A function that makes an array as large as its arguments say."""
-    make = wrapped(getattr(np, name), name)
+    make = wrap_function(getattr(np, name), name)
 
-    def run(*args: Any, **kwargs: Any) -> Any:
-        meter.reserve(8 * elements(name, args, kwargs))
+    def call(*args: Any, **kwargs: Any) -> Any:
+        meter.reserve(8 * count_elements(name, args, kwargs))
         return make(*args, **kwargs)
 
-    run.__name__ = run.__qualname__ = name
-    return run
+    call.__name__ = call.__qualname__ = name
+    return call
 
 
-def elements(name: str, args: Any, kwargs: Any) -> int:
+def count_elements(name: str, args: Any, kwargs: Any) -> int:
     """How many elements a maker makes; 0 where its arguments are wrong, for then it will say so."""
     numbers = [a for a in (*args, *kwargs.values()) if type(a) in (int, float)]
     if name == "arange":
@@ -92,7 +95,7 @@ def elements(name: str, args: Any, kwargs: Any) -> int:
     return math.prod(size for size in sizes if type(size) is int)
 
 
-def saver(meter: Meter) -> Callable[[str, Any], None]:
+def make_save(meter: Meter) -> Callable[[str, Any], None]:
     """np.save, into the folder that --allow-write names."""
 
     def save(file: str, arr: Any) -> None:
@@ -100,18 +103,18 @@ def saver(meter: Meter) -> Callable[[str, Any], None]:
             raise TypeError(f"expected str, not {type(file).__name__}")
         from gradtrace.lang import permission
 
-        array = np.asarray(inside(arr))
-        described = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
+        array = np.asarray(to_numpy(arr))
+        header = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape}
         with permission.create(file if file.endswith(".npy") else file + ".npy", meter) as out:
-            np.lib.format.write_array_header_1_0(out, described)
+            np.lib.format.write_array_header_1_0(out, header)
             out.write(array.tobytes())
 
     return save
 
 
-def shuffle(source: Any) -> Callable[[Any], None]:
-    def run(x: Any) -> None:
+def make_shuffle(source: Any) -> Callable[[Any], None]:
+    def call(x: Any) -> None:
         source.shuffle(x._array if type(x) is Array else x)
 
-    run.__name__ = run.__qualname__ = "shuffle"
-    return run
+    call.__name__ = call.__qualname__ = "shuffle"
+    return call

@@ -13,8 +13,8 @@ from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.budget import Meter
+from gradtrace.lang.hash_cost import charge_items, charge_key
 from gradtrace.lang.strings import Strings
-from gradtrace.lang.weigh import weigh_items, weigh_key
 
 Binary = Callable[[Any, Any], Any]
 
@@ -87,22 +87,22 @@ class Guarded(NamedTuple):
         return self._replace(plain=NUMBERS) if small and self.apply in (operator.mul, operator.imul) else self
 
 
-def binary(kind: type, meter: Meter, strings: Strings, apply: Binary) -> Guarded:
+def guarded_binary(kind: type, meter: Meter, strings: Strings, apply: Binary) -> Guarded:
     """The operator of an ast node type; `apply` is Python's own, the in-place form or the other."""
     if kind is ast.Add:
-        return Guarded(NUMBERS, apply, adding(apply, meter))
+        return Guarded(NUMBERS, apply, guard_add(apply, meter))
     if kind is ast.Mult:
-        return Guarded(frozenset({Tensor, float}), apply, multiplying(apply, meter))
+        return Guarded(frozenset({Tensor, float}), apply, guard_multiply(apply, meter))
     if kind is ast.Pow:
-        return Guarded(frozenset({Tensor, float}), apply, power(apply, meter))
+        return Guarded(frozenset({Tensor, float}), apply, guard_power(apply, meter))
     if kind is ast.LShift:
-        return Guarded(frozenset({Tensor}), apply, shifting(apply, meter))
+        return Guarded(frozenset({Tensor}), apply, guard_shift(apply, meter))
     if kind is ast.Mod:
         return Guarded(NUMBERS, apply, lambda a, b: strings.percent(a, b) if type(a) is str else apply(a, b))
     return Guarded(NUMBERS, apply, apply)
 
 
-def comparison(kind: type, meter: Meter) -> Guarded:
+def guarded_comparison(kind: type, meter: Meter) -> Guarded:
     """The comparison of an ast node type. Lists in lists, each twice in the next, take 2 ** n steps: these count."""
     apply = COMPARE[kind]
     if kind in (ast.Is, ast.IsNot):
@@ -110,21 +110,21 @@ def comparison(kind: type, meter: Meter) -> Guarded:
 
     def compare(a: Any, b: Any) -> Any:
         if type(a) is tuple and kind in (ast.In, ast.NotIn):
-            weigh_key(a, meter)
+            charge_key(a, meter)
         if type(a) in HOLDERS and type(b).__name__ == "deque":
-            weigh_items((a, *b), meter)
+            charge_items((a, *b), meter)
         if type(b) in HOLDERS and len(b):
             if kind in (ast.In, ast.NotIn):
                 for item in b if type(a) in HOLDERS and type(b) in (list, tuple) else ():
-                    count(a, item, meter)
+                    charge_comparison(a, item, meter)
             else:
-                count(a, b, meter)
+                charge_comparison(a, b, meter)
         return apply(a, b)
 
     return Guarded(NUMBERS if kind not in (ast.In, ast.NotIn) else frozenset({float, int}), apply, compare)
 
 
-def count(a: Any, b: Any, meter: Meter) -> None:
+def charge_comparison(a: Any, b: Any, meter: Meter) -> None:
     """Takes a step for each pair of holders that Python's comparison meets if it finds all before them equal."""
     todo = [(a, b)]
     while todo:
@@ -132,12 +132,12 @@ def count(a: Any, b: Any, meter: Meter) -> None:
         kind = type(a)
         if kind not in HOLDERS or type(b) is not kind or len(a) != len(b):
             continue
-        meter.take(1)
+        meter.count_steps(1)
         pairs = zip(a, b) if kind is not dict else ((a[key], b[key]) for key in a if key in b)
         todo.extend((x, y) for x, y in pairs if x is not y and type(x) in HOLDERS)
 
 
-def adding(apply: Binary, meter: Meter) -> Binary:
+def guard_add(apply: Binary, meter: Meter) -> Binary:
     def add(a: Any, b: Any) -> Any:
         if type(a) in SEQUENCES and type(a) is type(b):
             size = len(a) + len(b)
@@ -148,44 +148,44 @@ def adding(apply: Binary, meter: Meter) -> Binary:
     return add
 
 
-def multiplying(apply: Binary, meter: Meter) -> Binary:
-    def times(a: Any, b: Any) -> Any:
+def guard_multiply(apply: Binary, meter: Meter) -> Binary:
+    def multiply(a: Any, b: Any) -> Any:
         kinds = type(a), type(b)
         if kinds == (int, int):
             if not (-SMALL < a < SMALL and -SMALL < b < SMALL):
-                meter.integer(a.bit_length() + b.bit_length())
+                meter.reserve_integer(a.bit_length() + b.bit_length())
         elif kinds[0] in SEQUENCES and kinds[1] is int:
             meter.reserve(repeated(a, b))
         elif kinds[1] in SEQUENCES and kinds[0] is int:
             meter.reserve(repeated(b, a))
         return apply(a, b)
 
-    return times
+    return multiply
 
 
 def repeated(sequence: Any, count: int) -> int:
     return len(sequence) * max(count, 0) * (1 if type(sequence) is str else WORD)
 
 
-def power(apply: Binary, meter: Meter) -> Binary:
-    def raised(a: Any, b: Any) -> Any:
+def guard_power(apply: Binary, meter: Meter) -> Binary:
+    def raise_to_power(a: Any, b: Any) -> Any:
         if type(a) is int and type(b) is int and b > 64:
-            meter.integer(a.bit_length() * b)
+            meter.reserve_integer(a.bit_length() * b)
         return apply(a, b)
 
-    return raised
+    return raise_to_power
 
 
-def shifting(apply: Binary, meter: Meter) -> Binary:
+def guard_shift(apply: Binary, meter: Meter) -> Binary:
     def shift(a: Any, b: Any) -> Any:
         if type(a) is int and type(b) is int and b > 64:
-            meter.integer(a.bit_length() + b)
+            meter.reserve_integer(a.bit_length() + b)
         return apply(a, b)
 
     return shift
 
 
-NAMED = {
+OPERATORS_BY_NAME = {
     "add": ast.Add,
     "sub": ast.Sub,
     "mul": ast.Mult,
@@ -198,24 +198,26 @@ NAMED = {
     "or_": ast.BitOr,
     "xor": ast.BitXor,
 }
-COMPARED = {"eq": ast.Eq, "ne": ast.NotEq, "lt": ast.Lt, "le": ast.LtE, "gt": ast.Gt, "ge": ast.GtE}
+COMPARISONS_BY_NAME = {"eq": ast.Eq, "ne": ast.NotEq, "lt": ast.Lt, "le": ast.LtE, "gt": ast.Gt, "ge": ast.GtE}
 
 
-def by_name(meter: Meter, strings: Strings) -> Callable[[str], Any]:
+def operators_by_name(meter: Meter, strings: Strings) -> Callable[[str], Any]:
     """The operators as the `operator` module names them, through their guards; None for its other names."""
 
-    def find(name: str) -> Any:
-        if name in NAMED:
-            plain, apply, guarded = binary(NAMED[name], meter, strings, BINARY[NAMED[name]])
-        elif name in COMPARED:
-            plain, apply, guarded = comparison(COMPARED[name], meter)
+    def find_operator(name: str) -> Any:
+        if name in OPERATORS_BY_NAME:
+            plain, apply, guarded = guarded_binary(
+                OPERATORS_BY_NAME[name], meter, strings, BINARY[OPERATORS_BY_NAME[name]]
+            )
+        elif name in COMPARISONS_BY_NAME:
+            plain, apply, guarded = guarded_comparison(COMPARISONS_BY_NAME[name], meter)
         else:
             return None
 
-        def run(a: Any, b: Any) -> Any:
+        def apply_guarded(a: Any, b: Any) -> Any:
             return apply(a, b) if type(a) in plain else guarded(a, b)
 
-        run.__name__ = name
-        return run
+        apply_guarded.__name__ = name
+        return apply_guarded
 
-    return find
+    return find_operator

@@ -130,7 +130,7 @@ class Program(NamedTuple):
 
     def imports(self, module: str) -> bool:
         """Whether it imports this module, or one within it."""
-        return module in imported(self.tree)
+        return module in imported_modules(self.tree)
 
 
 def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -> Program:
@@ -139,7 +139,7 @@ def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -
     limit = (budget or Budget()).source_bytes
     if size_of(text) > limit:
         raise ParseError(f"the program is larger than {limit} bytes", advice("source_bytes"))
-    tree = parsed(source)
+    tree = parse_tree(source)
     for node in ast.walk(tree):
         if type(node) not in ALLOWED or (type(node) is ast.comprehension and node.is_async):
             raise unsupported(node, source)
@@ -164,7 +164,7 @@ def size_of(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def parsed(source: Source) -> ast.Module:
+def parse_tree(source: Source) -> ast.Module:
     import warnings
 
     try:
@@ -204,7 +204,7 @@ def unsupported(node: Any, source: Source) -> GradtraceError:
     return UnsupportedError(f"'{what}' is not part of the language", instead, place)
 
 
-def imported(tree: ast.Module) -> set[str]:
+def imported_modules(tree: ast.Module) -> set[str]:
     """The modules that a program imports, by the first part of their names."""
     names: list[str] = []
     for node in ast.walk(tree):
@@ -216,13 +216,13 @@ def imported(tree: ast.Module) -> set[str]:
 
 
 def imports_torch(tree: ast.Module) -> bool:
-    return not imported(tree).isdisjoint(("torch", "gradtrace"))
+    return not imported_modules(tree).isdisjoint(("torch", "gradtrace"))
 
 
 def add_star_imports(tree: ast.Module, scopes: Scopes) -> None:
     """`from math import *` binds what the module offers."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
-            from gradtrace.lang.namespaces import exported
+            from gradtrace.lang.namespaces import exported_names
 
-            scopes[tree].bound.update(exported(node.module or ""))
+            scopes[tree].bound.update(exported_names(node.module or ""))

@@ -35,10 +35,10 @@ class File:
 
     def write(self, content: bytes) -> int:
         """At once, without a buffer of Python's: what was written is there if a limit ends the program."""
-        self._meter.wrote(len(content))
+        self._meter.count_output(len(content))
         left = memoryview(content)
         while left:
-            left = left[_tell(self.name, os.write, self._raw, left) :]
+            left = left[attempt(self.name, os.write, self._raw, left) :]
         return len(content)
 
     def close(self) -> None:
@@ -82,24 +82,24 @@ def create(path: str, meter: Meter, *, append: bool = False) -> File:
     opened: not a pipe, not a device, not what another folder knows under a second name.
     """
     real = writable(path, meter)
-    meter.wrote(FILE)
+    meter.count_output(FILE)
     with wall.lowered():
-        _tell(path, os.makedirs, os.path.dirname(real), exist_ok=True)
-        _tell(path, _only_ours, real)
-        raw = _tell(path, os.open, real, NEW | (os.O_APPEND if append else os.O_TRUNC), 0o666)
+        attempt(path, os.makedirs, os.path.dirname(real), exist_ok=True)
+        attempt(path, check_plain_file, real)
+        raw = attempt(path, os.open, real, NEW | (os.O_APPEND if append else os.O_TRUNC), 0o666)
     return File(path, raw, meter)
 
 
 def make_folder(path: str, meter: Meter) -> str:
     """Makes a folder inside the one that may be written; its real path."""
     real = writable(path, meter)
-    meter.wrote(FILE)
+    meter.count_output(FILE)
     with wall.lowered():
-        _tell(path, os.makedirs, real, exist_ok=True)
+        attempt(path, os.makedirs, real, exist_ok=True)
     return real
 
 
-def _only_ours(real: str) -> None:
+def check_plain_file(real: str) -> None:
     try:
         found = os.lstat(real)
     except FileNotFoundError:
@@ -110,7 +110,7 @@ def _only_ours(real: str) -> None:
         raise PermissionError(errno.EACCES, "not a plain file of this folder alone")
 
 
-def _tell(path: str, job: Any, *args: Any, **how: Any) -> Any:
+def attempt(path: str, job: Any, *args: Any, **how: Any) -> Any:
     """Does a step on the disk; the system's refusal as an error of ours."""
     try:
         return job(*args, **how)

@@ -13,10 +13,10 @@ from gradtrace.lang.source import Span
 from gradtrace.lang.unit import Code, Frame, Unit
 
 
-def noted(kind: str, what: Any, code: Code) -> Code:
+def in_scope(kind: str, what: Any, code: Code) -> Code:
     """`code` with a scope around each of its runs."""
 
-    def run(f: Frame) -> Any:
+    def execute(f: Frame) -> Any:
         outer = state.scope
         state.scope = Scope(outer, kind, what)
         try:
@@ -24,13 +24,13 @@ def noted(kind: str, what: Any, code: Code) -> Code:
         finally:
             state.scope = outer
 
-    return run
+    return execute
 
 
-def counted(body: Code) -> Code:
+def in_pass_scope(body: Code) -> Code:
     """A loop's body, whose runs are the passes of the loop around it."""
 
-    def run(f: Frame) -> Any:
+    def execute(f: Frame) -> Any:
         loop = state.scope
         state.scope = Scope(loop, "pass", loop.what, loop.count)
         loop.count += 1
@@ -39,7 +39,7 @@ def counted(body: Code) -> Code:
         finally:
             state.scope = loop
 
-    return run
+    return execute
 
 
 def header(node: ast.For | ast.While, unit: Unit) -> int:

@@ -11,12 +11,12 @@ import time
 from importlib import import_module as real_import
 
 from gradtrace.annotations import Any, Callable
-from gradtrace.lang import hosted, numpy_module, typing_names, wall, weigh
+from gradtrace.lang import hash_cost, hosted, numpy_module, typing_names, wall
 from gradtrace.lang.attributes import Gate
 from gradtrace.lang.budget import Meter, exceeded
-from gradtrace.lang.builtins import Streams, leave
-from gradtrace.lang.iteration import counted, depth_of, guarded, named
-from gradtrace.lang.values import Frozen, Function
+from gradtrace.lang.builtins import Streams, exit_program
+from gradtrace.lang.iteration import depth_of, limit_depth, metered, with_name
+from gradtrace.lang.values import Frozen, ProgramFunction
 from gradtrace.lang.words import words
 
 NAMES: dict[str, frozenset[str]] = {
@@ -69,7 +69,7 @@ class Python:
         if name not in NAMES[module]:
             raise AttributeError(name)
         if module not in self.parts:
-            self.parts[module] = self.made(module)
+            self.parts[module] = self.names_of(module)
         part = self.parts[module]
         if name in part:
             return part[name]
@@ -77,18 +77,18 @@ class Python:
             return getattr(real_import(module), name)
         return part["*"](name)
 
-    def made(self, module: str) -> dict[str, Any]:
+    def names_of(self, module: str) -> dict[str, Any]:
         """The names of a module that are not Python's own; "*" makes those that are not named."""
         if module in hosted.NAMES:
             return self.host(module)
         if module == "functools":
-            weigh.HASHING.add(type(real_import(module).cache(wraps)))
+            hash_cost.HASHING_TYPES.add(type(real_import(module).cache(wraps)))
             return {"wraps": wraps}
         if module == "collections":
             found = real_import(module)
-            weigh.KEYED.update((found.Counter, found.OrderedDict, found.defaultdict))
+            hash_cost.HASHING_CLASSES.update((found.Counter, found.OrderedDict, found.defaultdict))
             late = (found.Counter, found.OrderedDict, found.defaultdict, found.deque)
-            self.gate.special.update(weigh.special(self.meter, late))
+            self.gate.special.update(hash_cost.charging_methods(self.meter, late))
             return {"namedtuple": self.namedtuple}
         if module == "math":
             return {name: self.whole_number(name) for name in ("factorial", "comb", "perm")}
@@ -105,7 +105,7 @@ class Python:
 
             return names(self.where)
         if module in numpy_module.NAMES:
-            return numpy_module.find(module, self.meter)
+            return numpy_module.find_names(module, self.meter)
         if module == "operator":
             return {"*": lambda name: self.operators(name) or getattr(real_import("operator"), name)}
         return {"*": typing_names.form} if module == "typing" else {"annotations": None}
@@ -116,39 +116,39 @@ class Python:
         """collections.namedtuple; the class is one of the program's."""
         real = real_import("collections").namedtuple
         with wall.lowered():  # it compiles a text of its own, in which the names are checked
-            made = real(typename, field_names, rename=rename, defaults=defaults, module="__main__")
-        self.gate.adopt(made)
-        return made
+            names_of = real(typename, field_names, rename=rename, defaults=defaults, module="__main__")
+        self.gate.adopt(names_of)
+        return names_of
 
     def whole_number(self, name: str) -> Callable[..., int]:
         """factorial, comb and perm: numbers of some n * log2(n) bits."""
         real, meter = getattr(real_import("math"), name), self.meter
 
-        def run(n: Any, *k: Any) -> int:
+        def call(n: Any, *k: Any) -> int:
             if type(n) is int and n > 64:
-                meter.integer(n.bit_length() * min(n, *(x for x in k if type(x) is int), n))
+                meter.reserve_integer(n.bit_length() * min(n, *(x for x in k if type(x) is int), n))
             return real(n, *k)
 
-        return named(run, name)
+        return with_name(call, name)
 
     def iterator(self, name: str) -> Callable[..., Any]:
         real, meter = getattr(real_import("itertools"), name), self.meter
 
-        def run(*args: Any, **kwargs: Any) -> Any:
-            return guarded(counted(real(*args, **kwargs), meter), max(map(depth_of, args), default=0))
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return limit_depth(metered(real(*args, **kwargs), meter), max(map(depth_of, args), default=0))
 
-        return named(run, name)
+        return with_name(call, name)
 
     def random(self) -> dict[str, Any]:
         """A generator of the run's own: a program cannot disturb another's, or the library's."""
         own, meter = real_import("random").Random(), self.meter
 
         def choices(population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> Any:
-            meter.take(max(int(k), 0))
+            meter.count_steps(max(int(k), 0))
             return own.choices(population, weights, cum_weights=cum_weights, k=k)
 
         def getrandbits(k: int) -> int:
-            meter.integer(int(k))
+            meter.reserve_integer(int(k))
             return own.getrandbits(k)
 
         return {"choices": choices, "getrandbits": getrandbits, "*": lambda name: getattr(own, name)}
@@ -162,7 +162,7 @@ class Python:
     def sys(self) -> dict[str, Any]:
         return {
             "argv": [self.where()[0]],
-            "exit": leave,
+            "exit": exit_program,
             "float_info": sys.float_info,
             "maxsize": sys.maxsize,
             "stdout": self.streams.stdout,
@@ -180,24 +180,24 @@ class Chain(Frozen):
         self._meter = meter
 
     def __call__(self, *iterables: Any) -> Any:
-        made = counted(real_import("itertools").chain(*iterables), self._meter)
-        return guarded(made, max(map(depth_of, iterables), default=0))
+        names_of = metered(real_import("itertools").chain(*iterables), self._meter)
+        return limit_depth(names_of, max(map(depth_of, iterables), default=0))
 
     def from_iterable(self, iterables: Any) -> Any:
-        made = counted(real_import("itertools").chain.from_iterable(iterables), self._meter)
-        return guarded(made, depth_of(iterables))
+        names_of = metered(real_import("itertools").chain.from_iterable(iterables), self._meter)
+        return limit_depth(names_of, depth_of(iterables))
 
 
 def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[Any], Any]:
     """functools.wraps, for functions of the program alone: nothing else may be renamed."""
 
     def decorate(function: Any) -> Any:
-        if type(function) is not Function:
+        if type(function) is not ProgramFunction:
             return function
         for name in ("__name__", "__qualname__", "__doc__"):
             if isinstance(found := getattr(wrapped, name, None), str):
                 setattr(function, name, found)
-        if type(wrapped) is Function:
+        if type(wrapped) is ProgramFunction:
             own = {k: v for k, v in vars(wrapped).items() if not k.startswith("__")}
             vars(function).update(own)
         vars(function)["__wrapped__"] = wrapped

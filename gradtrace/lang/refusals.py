@@ -19,7 +19,7 @@ def is_operator(target: Any) -> bool:
     return any(table.get(name) is target for table in (api.functions, api.linalg, api.special))
 
 
-def of_operator(target: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:
+def signature_mismatch(target: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:
     """PyTorch's message about the arguments of a call that failed; "" for what is no operator, or where they fit."""
     owner, _, name = name.rpartition(".")
     bound = getattr(target, "__self__", None)

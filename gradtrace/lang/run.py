@@ -12,14 +12,14 @@ from gradtrace.engine.view_rules import known_grad_fn
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
 from gradtrace.lang import syntax as ast
 from gradtrace.lang import wall
-from gradtrace.lang.attributes import explain
-from gradtrace.lang.budget import Meter, is_the_processs, out_of_memory
+from gradtrace.lang.attributes import explain_refusal
+from gradtrace.lang.budget import Meter, is_out_of_memory, out_of_memory
 from gradtrace.lang.depth import deep
-from gradtrace.lang.machine import machine_for
+from gradtrace.lang.machine import make_machine
 from gradtrace.lang.parse import Program, too_deep
 from gradtrace.lang.restore import restored
 from gradtrace.lang.source import Span
-from gradtrace.lang.statements import compile_statement, does_nothing
+from gradtrace.lang.statements import compile_statement, has_no_effect
 from gradtrace.lang.unit import Code, Machine, Unit
 from gradtrace.lang.watchdog import watched
 from gradtrace.limits import Budget, advice
@@ -38,7 +38,7 @@ class Run(NamedTuple):
     scopes: list[Any] = []  # for each record: the innermost Scope that it was called in, or None
 
 
-class Past(NamedTuple):
+class EarlierRecords(NamedTuple):
     """What earlier programs recorded, to which later ones add, as if they were one."""
 
     records: list[Any]
@@ -46,12 +46,12 @@ class Past(NamedTuple):
     spans: list[Span]
 
 
-class Namespace(NamedTuple):
+class SharedNamespace(NamedTuple):
     """What several programs have in common that run one after the other, as the cells of a notebook."""
 
     variables: dict[str, Any]
     classes: set[type]  # those that they have defined
-    past: Past | None = None
+    past: EarlierRecords | None = None
     leave: Callable[[], None] | None = None  # called when a program has ended, before what it changed is put back
 
 
@@ -67,7 +67,7 @@ def run(
     dtype: Any = None,
     watcher: Any = None,
     planner: Any = None,
-    within: Namespace | None = None,
+    within: SharedNamespace | None = None,
     then: Callable[[Run], None] | None = None,
     host: Any = None,
     show: Callable[[Any, str], None] | None = None,
@@ -88,7 +88,7 @@ def run(
     records: list[Any] = past.records if past is not None and record else []
     scopes: list[Any] = past.scopes if past is not None and record else []
     meter = Meter(budget or Budget())
-    machine = machine_for(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host)
+    machine = make_machine(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host)
     if within is not None:
         machine.gate.own = within.classes
     if past is not None:
@@ -98,8 +98,8 @@ def run(
     with restored(), deep(meter.deepest), watch, wall.raised():
         dtypes.set_default_dtype(default_dtype(program, dtype))
         state.grad_enabled, state.inference, state.origin = True, False, 0
-        state.recorder = recorder_of(records, scopes, watcher) if record else planner
-        state.spend = meter.compute
+        state.recorder = make_recorder(records, scopes, watcher) if record else planner
+        state.spend = meter.count_flops
         state.scope, state.watcher, machine.recording, state.planner = None, watcher, record, planner
         try:
             last = execute(machine, program.tree, show)
@@ -120,7 +120,7 @@ def run(
     return done
 
 
-def recorder_of(records: list[Any], scopes: list[Any], watcher: Any) -> Callable[..., None]:
+def make_recorder(records: list[Any], scopes: list[Any], watcher: Any) -> Callable[..., None]:
     """Keeps every call, and beside it where in the program it was made; tells the watcher."""
 
     def keep(*call: Any) -> None:
@@ -141,7 +141,7 @@ def default_dtype(program: Program, dtype: Any) -> Any:
 def execute(machine: Machine, tree: ast.Module, show: Callable[[Any, str], None] | None = None) -> Any:
     """Runs the statements; returns the value of the last expression among them that is a result, or None."""
     unit = Unit(machine, machine.module)
-    statements = compiled(tree, unit)
+    statements = compile_statements(tree, unit)
     last: Any = None
     with explained(machine):
         for code, is_expression in statements:
@@ -149,7 +149,7 @@ def execute(machine: Machine, tree: ast.Module, show: Callable[[Any, str], None]
             if is_expression and is_result(value):
                 last = value
             if is_expression and show is not None and value is not None:
-                show(value, machine.offered("repr")(value))
+                show(value, machine.unbound_value("repr")(value))
     return last
 
 
@@ -170,14 +170,14 @@ class explained:
         if isinstance(error, GradtraceError):
             error.place = error.place or self.machine.place(state.origin)
             return False
-        raise failure(self.machine, error) from (None if kind in self.machine.gate.own else error)
+        raise program_error(self.machine, error) from (None if kind in self.machine.gate.own else error)
 
 
-def compiled(tree: ast.Module, unit: Unit) -> list[tuple[Code, bool]]:
+def compile_statements(tree: ast.Module, unit: Unit) -> list[tuple[Code, bool]]:
     """The top-level statements as closures, and which of them are expressions. All are compiled before any runs."""
     try:
         first = 1 if len(tree.body) > 1 and ast.get_docstring(tree, clean=False) is not None else 0
-        body = [node for node in tree.body[first:] if isinstance(node, ast.Expr) or not does_nothing(node)]
+        body = [node for node in tree.body[first:] if isinstance(node, ast.Expr) or not has_no_effect(node)]
         return [(compile_statement(node, unit), isinstance(node, ast.Expr)) for node in body]
     except RecursionError:
         raise too_deep() from None
@@ -223,29 +223,29 @@ def chosen_output(env: dict[str, Any], name: str) -> Tensor:
 # ---- errors
 
 
-def failure(machine: Machine, error: BaseException) -> GradtraceError:
+def program_error(machine: Machine, error: BaseException) -> GradtraceError:
     """The uncaught exception of a program as one of ours, with the place where it arose."""
     place = machine.place(state.origin)
-    if is_the_processs(error):
+    if is_out_of_memory(error):
         late = out_of_memory()
         late.place = place
         return late
-    better, hint = explain(error)
+    better, hint = explain_refusal(error)
     better = vars(error).get("_gradtrace", better)
     if isinstance(better, LanguageError):
         better.place = better.place or place
         return better
     if isinstance(error, RecursionError):
         hint = advice("call_depth")
-    text = words(error)
+    text = safe_str(error)
     name = type(error).__name__
-    told = ProgramError(f"{name}: {text}" if text else name, hint, place)
+    uncaught = ProgramError(f"{name}: {text}" if text else name, hint, place)
     if origin := vars(error).get("_forward", 0):
-        told.forward = machine.place(origin)
-    return told
+        uncaught.forward = machine.place(origin)
+    return uncaught
 
 
-def words(error: BaseException) -> str:
+def safe_str(error: BaseException) -> str:
     """str(error), which for a class of the program's is code of the program's."""
     try:
         return str(error)

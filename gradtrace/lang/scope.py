@@ -1,6 +1,6 @@
 """Which names each scope of a program binds, and where every other comes from: Python's rules, found before it runs.
 
-`analyse` walks the tree once, without recursion, and gives a Scope for the module, each function, lambda, class and
+`analyse` walks the tree once, without recursion, and gives a NameScope for the module, each function, lambda, class and
 comprehension. A name is then, seen from a scope,
 
     "local"     a variable of its own frame
@@ -20,14 +20,14 @@ FUNCTIONS = (ast.FunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-class Scope:
+class NameScope:
     """The names of one scope. `kind` is "module", "function", "class" or "comprehension"."""
 
-    def __init__(self, kind: str, name: str, parent: Scope | None, private: str | None) -> None:
+    def __init__(self, kind: str, name: str, parent: NameScope | None, private: str | None) -> None:
         self.kind = kind
         self.parent = parent
         self.private = private  # the class whose private names are renamed here
-        self.children: list[Scope] = []
+        self.children: list[NameScope] = []
         self.bound: set[str] = set()
         self.used: dict[str, ast.AST] = {}  # name: where it is first used
         self.assigned: dict[str, ast.AST] = {}  # name: where it is first assigned
@@ -61,11 +61,11 @@ class Scope:
         return "." + name if self.kind == "class" else name
 
     def use(self, name: str, node: ast.AST) -> None:
-        earliest(self.used, name, node)
+        keep_earliest(self.used, name, node)
 
     def bind(self, name: str, node: ast.AST) -> None:
         self.bound.add(name)
-        earliest(self.assigned, name, node)
+        keep_earliest(self.assigned, name, node)
 
     def mangled(self, name: str) -> str:
         """The name as the class around it keeps it."""
@@ -74,7 +74,7 @@ class Scope:
         owner = self.private.lstrip("_")
         return f"_{owner}{name}" if owner else name
 
-    def walk(self) -> Iterator[Scope]:
+    def walk(self) -> Iterator[NameScope]:
         todo = [self]
         while todo:
             scope = todo.pop()
@@ -82,7 +82,7 @@ class Scope:
             todo.extend(scope.children)
 
 
-def earliest(places: dict[str, ast.AST], name: str, node: ast.AST) -> None:
+def keep_earliest(places: dict[str, ast.AST], name: str, node: ast.AST) -> None:
     known = places.get(name)
     if known is None or position(node) < position(known):
         places[name] = node
@@ -92,23 +92,23 @@ def position(node: Any) -> tuple[int, int]:
     return (node.lineno, node.col_offset)
 
 
-def qualified(name: str, parent: Scope | None) -> str:
+def qualified(name: str, parent: NameScope | None) -> str:
     """The qualified name of a function or class, as Python's messages give it."""
     if parent is None or parent.kind == "module":
         return name
     return f"{parent.qualname}.{name}" if parent.kind == "class" else f"{parent.qualname}.<locals>.{name}"
 
 
-Scopes = dict[ast.AST, Scope]
+Scopes = dict[ast.AST, NameScope]
 
 
 def analyse(tree: ast.Module) -> Scopes:
     """The scopes of a program by their node; private names in `tree` are renamed."""
-    scopes: Scopes = {tree: Scope("module", "<module>", None, None)}
-    todo: list[tuple[Any, Scope]] = [(node, scopes[tree]) for node in tree.body]
+    scopes: Scopes = {tree: NameScope("module", "<module>", None, None)}
+    todo: list[tuple[Any, NameScope]] = [(node, scopes[tree]) for node in tree.body]
     while todo:
         node, scope = todo.pop()
-        todo.extend(visit(node, scope, scopes))
+        todo.extend(visit_node(node, scope, scopes))
     module = scopes[tree]
     for scope in scopes.values():
         module.bound |= scope.bound & set(scope.globals)
@@ -116,7 +116,7 @@ def analyse(tree: ast.Module) -> Scopes:
     return scopes
 
 
-def visit(node: Any, scope: Scope, scopes: Scopes) -> list[tuple[Any, Scope]]:
+def visit_node(node: Any, scope: NameScope, scopes: Scopes) -> list[tuple[Any, NameScope]]:
     """Notes what one node does to the names of its scope; returns what is to be visited, and in which scope."""
     kind = type(node)
     if kind is ast.Name:
@@ -126,13 +126,13 @@ def visit(node: Any, scope: Scope, scopes: Scopes) -> list[tuple[Any, Scope]]:
     if kind is ast.Constant:
         return []
     if kind in FUNCTIONS:
-        return function(node, scope, scopes)
+        return visit_function(node, scope, scopes)
     if kind is ast.ClassDef:
-        return class_(node, scope, scopes)
+        return visit_class(node, scope, scopes)
     if kind in COMPREHENSIONS:
-        return comprehension(node, scope, scopes)
+        return visit_comprehension(node, scope, scopes)
     if kind is ast.NamedExpr and scope.kind == "comprehension":
-        walrus(node, scope)
+        visit_walrus(node, scope)
         return [(node.value, scope)]
     if kind is ast.Attribute:
         node.attr = scope.mangled(node.attr)
@@ -152,7 +152,7 @@ def visit(node: Any, scope: Scope, scopes: Scopes) -> list[tuple[Any, Scope]]:
     return [(child, scope) for child in ast.iter_child_nodes(node)]
 
 
-def name(node: ast.Name, scope: Scope) -> None:
+def name(node: ast.Name, scope: NameScope) -> None:
     if not isinstance(node.ctx, ast.Load):
         scope.bind(node.id, node)
         return
@@ -161,7 +161,7 @@ def name(node: ast.Name, scope: Scope) -> None:
         scope.use("__class__", node)  # which super() without arguments asks for
 
 
-def walrus(node: ast.NamedExpr, scope: Scope) -> None:
+def visit_walrus(node: ast.NamedExpr, scope: NameScope) -> None:
     """In a comprehension `:=` binds in the scope around it."""
     key = node.target.id = scope.mangled(node.target.id)
     owner = scope
@@ -177,12 +177,12 @@ def walrus(node: ast.NamedExpr, scope: Scope) -> None:
         scope.nonlocals[key] = node
 
 
-def function(node: Any, scope: Scope, scopes: Scopes) -> list[tuple[Any, Scope]]:
+def visit_function(node: Any, scope: NameScope, scopes: Scopes) -> list[tuple[Any, NameScope]]:
     is_lambda = isinstance(node, ast.Lambda)
     if not is_lambda:
         node.name = scope.mangled(node.name)
         scope.bind(node.name, node)
-    inner = scopes[node] = Scope("function", "<lambda>" if is_lambda else node.name, scope, scope.private)
+    inner = scopes[node] = NameScope("function", "<lambda>" if is_lambda else node.name, scope, scope.private)
     a = node.args
     for parameter in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg):
         if parameter is not None:
@@ -194,19 +194,19 @@ def function(node: Any, scope: Scope, scopes: Scopes) -> list[tuple[Any, Scope]]
     return [*((n, scope) for n in outside), *((n, inner) for n in body)]
 
 
-def class_(node: ast.ClassDef, scope: Scope, scopes: Scopes) -> list[tuple[Any, Scope]]:
+def visit_class(node: ast.ClassDef, scope: NameScope, scopes: Scopes) -> list[tuple[Any, NameScope]]:
     own = node.name
     node.name = scope.mangled(own)
     scope.bind(node.name, node)
-    inner = scopes[node] = Scope("class", own, scope, own)
+    inner = scopes[node] = NameScope("class", own, scope, own)
     outside = [*node.bases, *node.keywords, *node.decorator_list]
     return [*((n, scope) for n in outside), *((n, inner) for n in node.body)]
 
 
-def comprehension(node: Any, scope: Scope, scopes: Scopes) -> list[tuple[Any, Scope]]:
+def visit_comprehension(node: Any, scope: NameScope, scopes: Scopes) -> list[tuple[Any, NameScope]]:
     """The first iterable belongs to the scope around it, all else to the comprehension."""
     generator = isinstance(node, ast.GeneratorExp)
-    inner = scopes[node] = Scope("comprehension", "<genexpr>" if generator else "<comp>", scope, scope.private)
+    inner = scopes[node] = NameScope("comprehension", "<genexpr>" if generator else "<comp>", scope, scope.private)
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     first, *others = node.generators
     parts += [first.target, *first.ifs]
@@ -215,7 +215,7 @@ def comprehension(node: Any, scope: Scope, scopes: Scopes) -> list[tuple[Any, Sc
     return [(first.iter, scope), *((n, inner) for n in parts)]
 
 
-def resolve(scope: Scope) -> None:
+def resolve(scope: NameScope) -> None:
     """Finds the enclosing function of every name that is not the scope's own, and makes cells on the way there."""
     if scope.kind == "module":
         return
@@ -224,10 +224,10 @@ def resolve(scope: Scope) -> None:
         if key in own or key in scope.globals:
             continue
         if key == "__class__" or scope.parent is not None:
-            capture(scope, key)
+            capture_name(scope, key)
 
 
-def capture(scope: Scope, key: str) -> None:
+def capture_name(scope: NameScope, key: str) -> None:
     owner = scope.parent
     passed = [scope]
     while owner is not None and not binds(owner, key):
@@ -242,7 +242,7 @@ def capture(scope: Scope, key: str) -> None:
         inner.free.add(key)
 
 
-def binds(scope: Scope, key: str) -> bool:
+def binds(scope: NameScope, key: str) -> bool:
     """Whether functions inside the scope may take the name from it. A class lends `__class__` alone."""
     if scope.kind == "class":
         return key == "__class__"

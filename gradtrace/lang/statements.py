@@ -23,15 +23,15 @@ COMPILERS: dict[type, Callable[[Any, Unit], Code]] = {}
 
 def compile_block(body: list[ast.stmt], unit: Unit) -> Code:
     """The statements of a block as one closure, which returns None or a signal."""
-    nodes = meant(body)
+    nodes = effective(body)
     parts = [compile_statement(node, unit) for node in nodes]
     if not nodes:
         return lambda f: None
     *head, last = nodes
-    if not leaves(head):
-        end = silent(parts[-1]) if type(last) is ast.Expr else parts[-1]
+    if not may_jump(head):
+        end = discarding(parts[-1]) if type(last) is ast.Expr else parts[-1]
         return sequence(parts[:-1], end)
-    return sequence_that_leaves([silent(p) if type(n) is ast.Expr else p for n, p in zip(nodes, parts, strict=True)])
+    return jumping_sequence([discarding(p) if type(n) is ast.Expr else p for n, p in zip(nodes, parts, strict=True)])
 
 
 def compile_statement(node: ast.stmt, unit: Unit) -> Code:
@@ -41,25 +41,25 @@ def compile_statement(node: ast.stmt, unit: Unit) -> Code:
 def compiles(*kinds: type) -> Callable[[Any], Any]:
     """Enters a compiler for node types."""
 
-    def enter(compiler: Any) -> Any:
+    def register(compiler: Any) -> Any:
         COMPILERS.update(dict.fromkeys(kinds, compiler))
         return compiler
 
-    return enter
+    return register
 
 
-def meant(body: list[ast.stmt]) -> list[ast.stmt]:
+def effective(body: list[ast.stmt]) -> list[ast.stmt]:
     """The statements that do something."""
-    return [node for node in body if not does_nothing(node)]
+    return [node for node in body if not has_no_effect(node)]
 
 
-def does_nothing(node: ast.stmt) -> bool:
+def has_no_effect(node: ast.stmt) -> bool:
     if isinstance(node, (ast.Pass, ast.Global, ast.Nonlocal)):
         return True
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def leaves(body: list[ast.stmt]) -> bool:
+def may_jump(body: list[ast.stmt]) -> bool:
     """Whether a block has a return, break or continue of its own or further in."""
     todo: list[Any] = list(body)
     while todo:
@@ -95,49 +95,49 @@ def sequence(parts: list[Code], last: Code) -> Code:
 
         return three
 
-    def run(f: Frame) -> Any:
+    def execute(f: Frame) -> Any:
         for part in parts:
             part(f)
         return last(f)
 
-    return run
+    return execute
 
 
-def sequence_that_leaves(parts: list[Code]) -> Code:
-    def run(f: Frame) -> Any:
+def jumping_sequence(parts: list[Code]) -> Code:
+    def execute(f: Frame) -> Any:
         for part in parts:
             signal = part(f)
             if signal is not None:
                 return signal
         return None
 
-    return run
+    return execute
 
 
-def silent(value: Code) -> Code:
-    def run(f: Frame) -> None:
+def discarding(value: Code) -> Code:
+    def execute(f: Frame) -> None:
         value(f)
 
-    return run
+    return execute
 
 
 @compiles(ast.Expr)
-def expression(node: ast.Expr, unit: Unit) -> Code:
+def compile_expression_statement(node: ast.Expr, unit: Unit) -> Code:
     return unit.compile(node.value)
 
 
 @compiles(ast.Break)
-def break_(node: ast.Break, unit: Unit) -> Code:
+def compile_break(node: ast.Break, unit: Unit) -> Code:
     return lambda f: BREAK
 
 
 @compiles(ast.Continue)
-def continue_(node: ast.Continue, unit: Unit) -> Code:
+def compile_continue(node: ast.Continue, unit: Unit) -> Code:
     return lambda f: CONTINUE
 
 
 @compiles(ast.Return)
-def return_(node: ast.Return, unit: Unit) -> Code:
+def compile_return(node: ast.Return, unit: Unit) -> Code:
     if node.value is None:
         return lambda f: (None,)
     value = unit.compile(node.value)
@@ -148,59 +148,59 @@ def return_(node: ast.Return, unit: Unit) -> Code:
 
 
 @compiles(ast.Assign)
-def assign(node: ast.Assign, unit: Unit) -> Code:
+def compile_assign(node: ast.Assign, unit: Unit) -> Code:
     if len(node.targets) == 1:
-        return assign_one(node.targets[0], node.value, unit)
+        return compile_single_assignment(node.targets[0], node.value, unit)
     value, stores = unit.compile(node.value), [compile_store(t, unit) for t in node.targets]
 
-    def run(f: Frame) -> None:
+    def execute(f: Frame) -> None:
         result = value(f)
         for store in stores:
             store(f, result)
 
-    return run
+    return execute
 
 
-def assign_one(target: ast.expr, source: ast.expr, unit: Unit) -> Code:
-    name = unit.home(target)
+def compile_single_assignment(target: ast.expr, source: ast.expr, unit: Unit) -> Code:
+    name = unit.stored_variable(target)
     if name is not None:
         return compile_assignment(name, source, unit)
     value = unit.compile(source)
     if isinstance(target, ast.Tuple) and len(target.elts) == 2:
-        first, second = (unit.home(e) for e in target.elts)
+        first, second = (unit.stored_variable(e) for e in target.elts)
         if first is not None and second is not None:
-            return assign_two(first, second, value, unit.origin(target))
+            return unpack_two(first, second, value, unit.origin(target))
     store = compile_store(target, unit)
 
-    def run(f: Frame) -> None:
+    def execute(f: Frame) -> None:
         store(f, value(f))
 
-    return run
+    return execute
 
 
-def assign_two(first: str, second: str, value: Code, origin: int) -> Code:
+def unpack_two(first: str, second: str, value: Code, origin: int) -> Code:
     """`a, b = value` for two variables of the frame; Python unpacks."""
 
-    def run(f: Frame) -> None:
+    def execute(f: Frame) -> None:
         pair = value(f)
         state.origin = origin
         f[first], f[second] = pair
 
-    return run
+    return execute
 
 
 @compiles(ast.AnnAssign)
-def annotated(node: ast.AnnAssign, unit: Unit) -> Code:
+def compile_annotated(node: ast.AnnAssign, unit: Unit) -> Code:
     if node.value is None or (declares_input(node) and unit.scope.kind == "module"):
         return lambda f: None  # an input: its value is there already
-    return assign_one(node.target, node.value, unit)
+    return compile_single_assignment(node.target, node.value, unit)
 
 
 @compiles(ast.AugAssign)
-def augmented(node: ast.AugAssign, unit: Unit) -> Code:
+def compile_augmented(node: ast.AugAssign, unit: Unit) -> Code:
     target = node.target
     if isinstance(target, ast.Name):
-        return augmented_name(node, target, unit)
+        return compile_augmented_name(node, target, unit)
     plain, apply, guarded = unit.operator(type(node.op), inplace=True)
     value, owner = unit.compile(node.value), unit.compile(target.value)
     origin, place = unit.origin(node), unit.origin(target)
@@ -237,22 +237,22 @@ def augmented(node: ast.AugAssign, unit: Unit) -> Code:
     return on_item
 
 
-def augmented_name(node: ast.AugAssign, target: ast.Name, unit: Unit) -> Code:
-    load, name = ast.copy_location(ast.Name(target.id, ast.Load()), target), unit.home(target)
+def compile_augmented_name(node: ast.AugAssign, target: ast.Name, unit: Unit) -> Code:
+    load, name = ast.copy_location(ast.Name(target.id, ast.Load()), target), unit.stored_variable(target)
     operator, origin = unit.operator(type(node.op), inplace=True), unit.origin(node)
     change = binary_code(operator, load, node.value, unit, origin, name)
     if name is not None:
         return change
     store = unit.store(target.id)
 
-    def run(f: Frame) -> None:
+    def execute(f: Frame) -> None:
         store(f, change(f))
 
-    return run
+    return execute
 
 
 @compiles(ast.Delete)
-def delete(node: ast.Delete, unit: Unit) -> Code:
+def compile_delete_statement(node: ast.Delete, unit: Unit) -> Code:
     *parts, last = [compile_delete(target, unit) for target in node.targets]
     return sequence(parts, last)
 
@@ -261,13 +261,13 @@ def delete(node: ast.Delete, unit: Unit) -> Code:
 
 
 @compiles(ast.Raise)
-def raise_(node: ast.Raise, unit: Unit) -> Code:
+def compile_raise(node: ast.Raise, unit: Unit) -> Code:
     origin = unit.origin(node)
     if node.exc is None:
-        return again(origin)
+        return compile_reraise(origin)
     value, cause = unit.compile(node.exc), None if node.cause is None else unit.compile(node.cause)
 
-    def run(f: Frame) -> Any:
+    def execute(f: Frame) -> Any:
         error = value(f)
         if cause is None:
             state.origin = origin
@@ -276,50 +276,50 @@ def raise_(node: ast.Raise, unit: Unit) -> Code:
         state.origin = origin
         raise error from reason
 
-    return run
+    return execute
 
 
-def again(origin: int) -> Code:
+def compile_reraise(origin: int) -> Code:
     """`raise` alone: handlers run inside Python's own, so the exception being handled is the right one."""
 
-    def run(f: Frame) -> Any:
+    def execute(f: Frame) -> Any:
         if sys.exc_info()[1] is None:
             state.origin = origin
             raise RuntimeError("No active exception to reraise")
         raise
 
-    return run
+    return execute
 
 
 @compiles(ast.Assert)
-def assert_(node: ast.Assert, unit: Unit) -> Code:
+def compile_assert(node: ast.Assert, unit: Unit) -> Code:
     test, message = unit.compile(node.test), None if node.msg is None else unit.compile(node.msg)
     origin = unit.origin(node.test)
 
-    def run(f: Frame) -> None:
+    def execute(f: Frame) -> None:
         value = test(f)
         state.origin = origin
         if not value:
             raise AssertionError(*([message(f)] if message is not None else []))
 
-    return run
+    return execute
 
 
 # ---- definitions and imports
 
 
 @compiles(ast.FunctionDef, ast.ClassDef)
-def define(node: Any, unit: Unit) -> Code:
-    from gradtrace.lang.classes import class_maker
-    from gradtrace.lang.functions import function_maker
+def compile_definition(node: Any, unit: Unit) -> Code:
+    from gradtrace.lang.classes import compile_class
+    from gradtrace.lang.functions import compile_function
 
     decorators = [(unit.compile(d), unit.origin(d)) for d in node.decorator_list]
-    make = class_maker(node, unit) if isinstance(node, ast.ClassDef) else function_maker(node, unit)
+    make = compile_class(node, unit) if isinstance(node, ast.ClassDef) else compile_function(node, unit)
     store = unit.store(node.name)
     if not decorators:
         return lambda f: store(f, make(f))
 
-    def run(f: Frame) -> None:
+    def execute(f: Frame) -> None:
         wrappers = [(d(f), origin) for d, origin in decorators]
         made = make(f)
         for wrapper, origin in reversed(wrappers):
@@ -327,24 +327,24 @@ def define(node: Any, unit: Unit) -> Code:
             made = wrapper(made)
         store(f, made)
 
-    return run
+    return execute
 
 
 @compiles(ast.Import)
-def import_(node: ast.Import, unit: Unit) -> Code:
+def compile_import(node: ast.Import, unit: Unit) -> Code:
     from gradtrace.lang import namespaces
 
     origin = unit.origin(node)
     names = [(a.name, a.asname is not None, unit.store(a.asname or a.name.partition(".")[0])) for a in node.names]
     machine = unit.machine
 
-    def run(f: Frame) -> None:
+    def execute(f: Frame) -> None:
         state.origin = origin
         for name, renamed, store in names:
             whole = namespaces.import_module(name, machine.modules)
             store(f, whole if renamed else namespaces.import_module(name.partition(".")[0], machine.modules))
 
-    return run
+    return execute
 
 
 @compiles(ast.ImportFrom)
@@ -354,14 +354,14 @@ def import_from(node: ast.ImportFrom, unit: Unit) -> Code:
     origin, module, machine = unit.origin(node), "." * node.level + (node.module or ""), unit.machine
     names = [(a.name, a.asname or a.name) for a in node.names]
     if names[0][0] == "*":
-        names = [(name, name) for name in namespaces.exported(module)]
+        names = [(name, name) for name in namespaces.exported_names(module)]
     stores = [(name, unit.store(own)) for name, own in names]
 
-    def run(f: Frame) -> None:
+    def execute(f: Frame) -> None:
         state.origin = origin
         if not stores:
             namespaces.import_module(module, machine.modules)
         for name, store in stores:
             store(f, namespaces.import_from(module, name, machine.modules))
 
-    return run
+    return execute

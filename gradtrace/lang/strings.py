@@ -41,12 +41,12 @@ class Strings:
     def formatter(self, template: str) -> Callable[..., str]:
         """template.format, with attributes in its fields read through the gate."""
 
-        def run(*args: Any, **kwargs: Any) -> str:
+        def format_template(*args: Any, **kwargs: Any) -> str:
             if self.is_plain(template):
                 return template.format(*args, **kwargs)
-            return self.gated().vformat(template, args, kwargs)
+            return self.gated_formatter().vformat(template, args, kwargs)
 
-        return run
+        return format_template
 
     def is_plain(self, template: str) -> bool:
         """Whether no field reads an attribute or computes its specification; the widths are reserved."""
@@ -62,7 +62,7 @@ class Strings:
             self.check(spec or "")
         return True
 
-    def gated(self) -> Any:
+    def gated_formatter(self) -> Any:
         # the one function of Python that takes a field's name apart; string.Formatter itself calls it
         import _string  # type: ignore[import-not-found]
         import string

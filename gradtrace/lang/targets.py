@@ -5,8 +5,8 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
+from gradtrace.lang.hash_cost import charge_key
 from gradtrace.lang.unit import Code, Frame, Store, Unit
-from gradtrace.lang.weigh import weigh_key
 
 
 def compile_store(node: ast.AST, unit: Unit) -> Store:
@@ -25,7 +25,7 @@ def store_attribute(node: ast.Attribute, unit: Unit) -> Store:
     owner, key, origin, put = unit.compile(node.value), node.attr, unit.origin(node), unit.gate.put
     settable = unit.gate.settable(key)
 
-    def run(f: Frame, value: Any) -> None:
+    def assign(f: Frame, value: Any) -> None:
         target = owner(f)
         state.origin = origin
         if type(target) in settable:
@@ -33,22 +33,22 @@ def store_attribute(node: ast.Attribute, unit: Unit) -> Store:
         else:
             put(target, key, value)
 
-    return run
+    return assign
 
 
 def store_item(node: ast.Subscript, unit: Unit) -> Store:
     owner, key, origin = unit.compile(node.value), unit.compile(node.slice), unit.origin(node)
     meter = unit.meter
 
-    def run(f: Frame, value: Any) -> None:
+    def assign(f: Frame, value: Any) -> None:
         target = owner(f)
         index = key(f)
         state.origin = origin
         if type(index) is tuple:
-            weigh_key(index, meter)
+            charge_key(index, meter)
         target[index] = value
 
-    return run
+    return assign
 
 
 def unpacking(elements: Sequence[ast.expr], unit: Unit, origin: int) -> Store:
@@ -59,14 +59,14 @@ def unpacking(elements: Sequence[ast.expr], unit: Unit, origin: int) -> Store:
         return starred(stores, star, origin)
     n = len(stores)
 
-    def run(f: Frame, value: Any) -> None:
+    def assign(f: Frame, value: Any) -> None:
         if type(value) is not tuple or len(value) != n:
             state.origin = origin
             value = exactly(n, value)
         for store, item in zip(stores, value):
             store(f, item)
 
-    return run
+    return assign
 
 
 def exactly(n: int, value: Any) -> list[Any]:
@@ -84,7 +84,7 @@ def exactly(n: int, value: Any) -> list[Any]:
 def starred(stores: list[Store], star: int, origin: int) -> Store:
     n, after = len(stores), len(stores) - 1 - star
 
-    def run(f: Frame, value: Any) -> None:
+    def assign(f: Frame, value: Any) -> None:
         state.origin = origin
         items = list(iterator(value))
         if len(items) < n - 1:
@@ -93,7 +93,7 @@ def starred(stores: list[Store], star: int, origin: int) -> Store:
         for store, item in zip(stores, [*items[:star], items[star:end], *items[end:]], strict=True):
             store(f, item)
 
-    return run
+    return assign
 
 
 def iterator(value: Any) -> Any:

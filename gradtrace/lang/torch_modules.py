@@ -8,31 +8,31 @@ from gradtrace.lang.arrays import Array, raw
 VERSION = "2.13.0"  # of PyTorch, whose behaviour this is
 
 
-def never(*args: Any, **kwargs: Any) -> bool:
+def return_false(*args: Any, **kwargs: Any) -> bool:
     return False
 
 
-def nothing(*args: Any, **kwargs: Any) -> None:
+def return_none(*args: Any, **kwargs: Any) -> None:
     return None
 
 
-def zero() -> int:
+def return_zero() -> int:
     return 0
 
 
 MODULES: dict[str, dict[str, Any]] = {
     "torch": {"__version__": VERSION},
-    "torch.accelerator": {"is_available": never, "device_count": zero},
+    "torch.accelerator": {"is_available": return_false, "device_count": return_zero},
     "torch.backends": {},
-    "torch.backends.cudnn": {"is_available": never},
-    "torch.backends.mps": {"is_available": never, "is_built": never},
+    "torch.backends.cudnn": {"is_available": return_false},
+    "torch.backends.mps": {"is_available": return_false, "is_built": return_false},
     "torch.cuda": {
-        "is_available": never,
-        "device_count": zero,
-        "empty_cache": nothing,
-        "manual_seed": nothing,
-        "manual_seed_all": nothing,
-        "synchronize": nothing,
+        "is_available": return_false,
+        "device_count": return_zero,
+        "empty_cache": return_none,
+        "manual_seed": return_none,
+        "manual_seed_all": return_none,
+        "synchronize": return_none,
     },
 }
 # What torch has and the language refuses, with what to do instead.
@@ -47,14 +47,14 @@ REFUSED = {
 FROM_ARRAYS = ("as_tensor", "asarray", "from_numpy", "tensor")
 
 
-def adapted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def adapt(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """torch's function of this name, for an argument that `tensor.numpy()` gave."""
     if name not in FROM_ARRAYS:
         return function
 
-    def run(data: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(data: Any, *args: Any, **kwargs: Any) -> Any:
         return function(raw(data) if type(data) is Array else data, *args, **kwargs)
 
-    run.__name__ = run.__qualname__ = name
-    run.__wrapped__ = function  # type: ignore[attr-defined]
-    return run
+    call.__name__ = call.__qualname__ = name
+    call.__wrapped__ = function  # type: ignore[attr-defined]
+    return call

@@ -6,7 +6,7 @@ uses too lives in a cell, a list of one element, which the frames of both functi
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, Callable, NamedTuple
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import operators
 from gradtrace.lang import syntax as ast
@@ -16,7 +16,7 @@ from gradtrace.lang.builtins import NAMES, REFUSED
 from gradtrace.lang.names import CONSTANTS, MATHEMATICS
 from gradtrace.lang.operators import Guarded
 from gradtrace.lang.parse import Program
-from gradtrace.lang.scope import Scope
+from gradtrace.lang.scope import NameScope
 from gradtrace.lang.source import Span, span_of
 from gradtrace.lang.strings import Strings
 
@@ -27,6 +27,13 @@ Store = Callable[[Frame, Any], None]
 UNBOUND: Any = type("Unbound", (), {"__slots__": (), "__repr__": lambda self: "<unbound>"})()
 UNBOUND_LOCAL = "cannot access local variable '{}' where it is not associated with a value"
 UNBOUND_FREE = "cannot access free variable '{}' where it is not associated with a value in enclosing scope"
+
+
+class Operand(NamedTuple):
+    """How a closure reads an operand: the variable `name` of the frame; by `read` if `name` is None or unbound."""
+
+    name: str | None
+    read: Code
 
 
 class Machine:
@@ -55,7 +62,7 @@ class Machine:
         self.env = env
         self.find = find
         self.make_modules = make_modules
-        self.made_modules: Any = None
+        self._modules: Any = None
         self.spans: list[Span] = [Span(0, 0, 0, 0)]  # number 0 is no place
         self.first = 0  # the numbers below are places in other programs, which functions of theirs bring along
         self.recording = False  # whether functions and loops note that they run; set before anything is compiled
@@ -64,11 +71,11 @@ class Machine:
     @property
     def modules(self) -> Any:
         """The modules of the run."""
-        if self.made_modules is None:
-            self.made_modules = self.make_modules(self.spans)
-        return self.made_modules
+        if self._modules is None:
+            self._modules = self.make_modules(self.spans)
+        return self._modules
 
-    def offered(self, name: str) -> Any:
+    def unbound_value(self, name: str) -> Any:
         """What a name that the program does not bind stands for; KeyError if for nothing."""
         return self.find(name, self)
 
@@ -88,7 +95,7 @@ class Machine:
 class Unit:
     """The compile-time side of one scope."""
 
-    def __init__(self, machine: Machine, scope: Scope) -> None:
+    def __init__(self, machine: Machine, scope: NameScope) -> None:
         self.machine = machine
         self.scope = scope
         self.meter = machine.meter
@@ -107,7 +114,7 @@ class Unit:
         known = self.machine.operators.get((kind, inplace))
         if known is None:
             apply = operators.INPLACE[kind] if inplace else operators.BINARY[kind]
-            known = operators.binary(kind, self.meter, self.machine.strings, apply)
+            known = operators.guarded_binary(kind, self.meter, self.machine.strings, apply)
             self.machine.operators[kind, inplace] = known
         return known
 
@@ -116,7 +123,7 @@ class Unit:
 
     # ---- reading
 
-    def direct(self, node: ast.AST | None) -> str | None:
+    def frame_variable(self, node: ast.AST | None) -> str | None:
         """The name, if the node is a variable that the frame holds as it is; so that it is read without a call."""
         if type(node) is not ast.Name:
             return None
@@ -124,60 +131,64 @@ class Unit:
         at_home = kind == "local" or (kind == "global" and self.scope.kind == "module" and self.is_bound(node.id))
         return node.id if at_home else None
 
+    def operand(self, node: ast.expr) -> Operand:
+        name = self.frame_variable(node)
+        return Operand(name, self.compile(node) if name is None else self.fallback(node))  # type: ignore[arg-type]
+
     def load(self, node: ast.Name) -> Code:
         """Reads a variable."""
         name, kind = node.id, self.scope.kind_of(node.id)
-        missing = self.missing(node)
+        fallback = self.fallback(node)
         if kind in ("cell", "free"):
             key = self.scope.cell_key(name)
 
             def from_cell(f: Frame) -> Any:
                 value = f[key][0]
-                return missing(f) if value is UNBOUND else value
+                return fallback(f) if value is UNBOUND else value
 
             return from_cell
         if kind == "global" and not self.is_bound(name):
-            return self.constant_or(name, missing)
+            return self.constant_or(name, fallback)
         frame = self.machine.env if kind == "global" else None
 
         def from_frame(f: Frame) -> Any:
             try:
                 return f[name]
             except KeyError:
-                return missing(f)
+                return fallback(f)
 
         def from_module(f: Frame) -> Any:
             try:
                 return frame[name]  # type: ignore[index]
             except KeyError:
-                return missing(f)
+                return fallback(f)
 
         return from_frame if frame is None or self.scope.kind == "module" else from_module
 
-    def constant_or(self, name: str, missing: Code) -> Code:
+    def constant_or(self, name: str, fallback: Code) -> Code:
         """A built-in: the program never binds the name, so it is looked up once."""
         try:
-            value = self.machine.offered(name)
+            value = self.machine.unbound_value(name)
         except KeyError:
-            return missing
+            return fallback
         return lambda f: value
 
-    def missing(self, node: ast.Name) -> Code:
+    def fallback(self, node: ast.Name) -> Code:
         """What reading a variable comes to when it has no value: a built-in of that name, or an error."""
         name, kind, span = node.id, self.scope.kind_of(node.id), span_of(node)
         if kind == "free":
-            return lambda f: raise_(NameError(UNBOUND_FREE.format(name)))
+            return lambda f: raise_error(NameError(UNBOUND_FREE.format(name)))
         if kind == "cell" or (kind == "local" and self.scope.kind != "class"):
-            return lambda f: raise_(UnboundLocalError(UNBOUND_LOCAL.format(name)))
+            return lambda f: raise_error(UnboundLocalError(UNBOUND_LOCAL.format(name)))
         machine = self.machine
 
         def run(f: Frame) -> Any:
             if name in machine.env:
                 return machine.env[name]
             try:
-                return machine.offered(name)
+                return machine.unbound_value(name)
             except KeyError:
-                raise unknown(name, machine, span) from None
+                raise name_error(name, machine, span) from None
 
         return run
 
@@ -203,14 +214,14 @@ class Unit:
 
         return to_module if kind == "global" else to_frame
 
-    def home(self, node: ast.AST) -> str | None:
+    def stored_variable(self, node: ast.AST) -> str | None:
         """The name, if the node is a variable that is written straight into the frame."""
         if type(node) is not ast.Name:
             return None
         kind = self.scope.kind_of(node.id)
         return node.id if kind == "local" or (kind == "global" and self.scope.kind == "module") else None
 
-    def forget(self, name: str) -> Code:
+    def discard(self, name: str) -> Code:
         """Removes a variable that may be gone already."""
         kind = self.scope.kind_of(name)
         if kind in ("cell", "free"):
@@ -221,13 +232,13 @@ class Unit:
 
     def delete(self, node: ast.Name) -> Code:
         """Removes a variable; an error if it has no value."""
-        name, kind, missing = node.id, self.scope.kind_of(node.id), self.missing(node)
+        name, kind, fallback = node.id, self.scope.kind_of(node.id), self.fallback(node)
         if kind in ("cell", "free"):
             key = self.scope.cell_key(name)
 
             def in_cell(f: Frame) -> None:
                 if f[key][0] is UNBOUND:
-                    missing(f)
+                    fallback(f)
                 f[key][0] = UNBOUND
 
             return in_cell
@@ -239,25 +250,25 @@ class Unit:
             if name in frame:
                 del frame[name]
             elif env is None:
-                missing(f)
+                fallback(f)
             else:
-                raise unknown(name, machine, span)
+                raise name_error(name, machine, span)
 
         return in_frame
 
 
-def raise_(error: Exception) -> Any:
+def raise_error(error: Exception) -> Any:
     raise error
 
 
-def unknown(name: str, machine: Machine, span: Span) -> NameError:
+def name_error(name: str, machine: Machine, span: Span) -> NameError:
     """NameError with Python's words; `_gradtrace` is what to say if nobody catches it."""
     error = NameError(f"name '{name}' is not defined", name=name)
-    error._gradtrace = told(name, machine, span)  # type: ignore[attr-defined]
+    error._gradtrace = describe_unbound(name, machine, span)  # type: ignore[attr-defined]
     return error
 
 
-def told(name: str, machine: Machine, span: Span) -> UnknownNameError:
+def describe_unbound(name: str, machine: Machine, span: Span) -> UnknownNameError:
     import difflib
 
     place = machine.source.place(span)

@@ -27,7 +27,7 @@ class Frozen:
 FIXED: set[type] = set()
 
 
-class Function:
+class ProgramFunction:
     """A function of a program. `_run(args, kwargs)` is its compiled form; attributes are the program's own."""
 
     __slots__ = ("__dict__", "__weakref__", "_run")
@@ -35,7 +35,7 @@ class Function:
     __module__ = "__main__"
 
     def __init__(self, name: str, qualname: str, doc: str | None, run: Callable[[Any, Any], Any]) -> None:
-        self._run = run
+        self._call = run
         self.__name__ = name
         self.__qualname__ = qualname
         self.__doc__ = doc
@@ -43,7 +43,7 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """How the library calls it: a hook, a key, a forward. What it goes on to do belongs to where it was before."""
         origin = state.origin
-        result = self._run(args, kwargs)
+        result = self._call(args, kwargs)
         state.origin = origin
         return result
 
@@ -53,17 +53,17 @@ class Function:
     def __repr__(self) -> str:
         return f"<function {self.__qualname__} at {id(self):#x}>"
 
-    def __copy__(self) -> Function:
+    def __copy__(self) -> ProgramFunction:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Function:
+    def __deepcopy__(self, memo: Any) -> ProgramFunction:
         return self
 
     def __reduce__(self) -> Any:
         raise TypeError("cannot pickle 'function' object")
 
 
-Function.__name__ = Function.__qualname__ = "function"
+ProgramFunction.__name__ = ProgramFunction.__qualname__ = "function"
 
 
 class TypeName(Frozen):

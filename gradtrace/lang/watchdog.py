@@ -19,7 +19,7 @@ import time
 from gradtrace.annotations import Any, Callable
 from gradtrace.errors import BudgetError
 from gradtrace.lang import wall
-from gradtrace.lang.budget import Meter, out_of_memory, scarce
+from gradtrace.lang.budget import Meter, memory_limit, out_of_memory
 from gradtrace.limits import Budget
 
 GRACE = 1.0  # seconds that a native call has beyond the deadline
@@ -134,7 +134,7 @@ class watched:
             self.starting = False
         if now > self.meter.deadline:
             self.raised = now
-            raise self.late()
+            raise self.deadline_error()
         if self.memory.is_full():
             self.raised = now
             raise self.full()
@@ -144,8 +144,8 @@ class watched:
         error.place = self.place()
         return error
 
-    def late(self) -> BudgetError:
-        error = self.meter.late()
+    def deadline_error(self) -> BudgetError:
+        error = self.meter.deadline_error()
         error.place = self.place()
         return error
 
@@ -157,7 +157,7 @@ class watched:
         try:
             wall.lower()
             if _state.end is not None:
-                status = _state.end(self.late())
+                status = _state.end(self.deadline_error())
         finally:
             os._exit(status)
 
@@ -179,7 +179,7 @@ class _Memory:
         threads = 0 if "numpy" in sys.modules else ROOM_FOR_A_THREAD * (os.cpu_count() or 1)
         self.process = max(budget.process_bytes, whole + threads + ROOM + LATE)  # an error must find room to be told
         self.most = data + threads + ROOM + budget.memory_bytes
-        scarce.field = "memory_bytes" if self.most - data < self.process - whole and data else "process_bytes"
+        memory_limit.field = "memory_bytes" if self.most - data < self.process - whole and data else "process_bytes"
         self.least = data + threads + ROOM
 
     def fit(self) -> None:
@@ -189,7 +189,7 @@ class _Memory:
             return
         import resource
 
-        scarce.field, self.most = "", machine
+        memory_limit.field, self.most = "", machine
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         if soft == resource.RLIM_INFINITY or machine + LATE < soft:
             resource.setrlimit(resource.RLIMIT_DATA, (machine + LATE, hard))

@@ -10,7 +10,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine import Tensor
 from gradtrace.engine.state import state
 from gradtrace.lang.hosted import Hosting
-from gradtrace.lang.run import Run, recorder_of
+from gradtrace.lang.run import Run, make_recorder
 from gradtrace.trace.capture import capture
 from gradtrace.trace.record import Trace
 
@@ -40,7 +40,7 @@ class Recording:
     """Operators are recorded here, and nowhere else."""
 
     def __init__(self, records: list[Any], scopes: list[Any]) -> None:
-        self.recorder = recorder_of(records, scopes, None)
+        self.recorder = make_recorder(records, scopes, None)
 
     def __enter__(self) -> None:
         self.before = state.recorder, state.scope, state.watcher, state.planner
@@ -77,7 +77,7 @@ def tensors_in(value: Any) -> list[Tensor]:
 def names_of(model: Any, count: int) -> list[str]:
     """What the model's `forward` calls its arguments."""
     forward = type(model).forward
-    own = getattr(getattr(forward, "_run", None), "positional", None)
+    own = getattr(getattr(forward, "_call", None), "positional", None)
     code = getattr(forward, "__code__", None)
     names = list(own or (code.co_varnames[: code.co_argcount] if code is not None else ()))[1:]
     return [names[i] if i < len(names) else f"input.{i + 1}" for i in range(count)]

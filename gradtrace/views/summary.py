@@ -11,7 +11,7 @@ import time
 
 from gradtrace.annotations import Any
 from gradtrace.lang import permission, wall
-from gradtrace.lang.arrays import Array, inside
+from gradtrace.lang.arrays import Array, to_numpy
 from gradtrace.lang.hosted import Hosting
 from gradtrace.lang.values import Frozen
 from gradtrace.views.event_files import EventFile, Messages, new_name
@@ -117,8 +117,8 @@ class Writer(Frozen):
         import numpy as np
 
         array = np.asarray(plain(values), np.float64)
-        edges = default_bins() if bins == "tensorflow" else inside(bins)
-        self._hosting.meter.compute(array.size)
+        edges = default_bins() if bins == "tensorflow" else to_numpy(bins)
+        self._hosting.meter.count_flops(array.size)
         made = self._messages.histogram(tag, array, edges, max_bins)
         self._file(self._folder).add(made, step_of(global_step), walltime)
 
@@ -171,13 +171,13 @@ Writer.__module__ = "torch.utils.tensorboard.writer"
 def plain(value: Any) -> Any:
     """A program's tensor, array or number, as numpy or Python has it."""
     if isinstance(value, Array):
-        return inside(value)
+        return to_numpy(value)
     return value.detach().numpy() if hasattr(value, "requires_grad") else value
 
 
 def number(value: Any) -> float:
     """A scalar, also as a tensor of one element. RuntimeError or TypeError for anything else, as float() says it."""
-    found = inside(value) if isinstance(value, Array) else value
+    found = to_numpy(value) if isinstance(value, Array) else value
     return float(found.item() if hasattr(found, "item") else found)
 
 

@@ -71,11 +71,11 @@ class LanguageWorld(World):
         super().__init__(library)
         from gradtrace import lang
         from gradtrace.lang.budget import Meter
-        from gradtrace.lang.machine import machine_for
+        from gradtrace.lang.machine import make_machine
 
         program = lang.parse(OPENING, name="program")
         self.names = {}
-        self.machine = machine_for(program, Meter(lang.Budget()), self.names, sys.stdout, sys.stderr)
+        self.machine = make_machine(program, Meter(lang.Budget()), self.names, sys.stdout, sys.stderr)
         self.execute(program)
 
     def execute(self, program: Any) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.lang.budget import Meter
-from gradtrace.lang.iteration import LAZY, Lazy, named
+from gradtrace.lang.iteration import LAZY, Lazy, with_name
 
 HOLDERS = (tuple, list, dict)
-KEYED: set[Any] = {set, frozenset, dict}  # classes that hash what they are called with
-HASHING: set[type] = {type}  # types of what hashes its arguments: a class, if it is in KEYED, or a cached function
-Look = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
-Special = dict[tuple[type, str], Callable[[Any], Any]]
+HASHING_CLASSES: set[Any] = {set, frozenset, dict}  # classes that hash what they are called with
+# Types of callables that hash their arguments: classes (those in HASHING_CLASSES), and cached functions once loaded.
+HASHING_TYPES: set[type] = {type}
+Charge = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
+Methods = dict[tuple[type, str], Callable[[Any], Any]]
 BY_KEY = {dict: ("get", "pop", "setdefault"), set: ("add", "discard", "remove")}
 BY_KEYS = {
     dict: ("fromkeys", "update"),
@@ -35,119 +36,119 @@ def is_deep(value: Any) -> bool:
     return any(isinstance(item, HOLDERS) for item in (value.values() if isinstance(value, dict) else value))
 
 
-def weigh(value: Any, meter: Meter) -> None:
+def charge_nesting(value: Any, meter: Meter) -> None:
     """Takes a step for each holder in `value`, as often as there is a way to it."""
     todo = [value]
     while todo:
         value = todo.pop()
-        meter.take(1)
+        meter.count_steps(1)
         todo.extend(i for i in (value.values() if isinstance(value, dict) else value) if isinstance(i, HOLDERS))
 
 
-def weigh_key(key: Any, meter: Meter) -> None:
+def charge_key(key: Any, meter: Meter) -> None:
     """Before `key`, which is a tuple, is hashed."""
     for item in key:
         if isinstance(item, tuple):
-            return weigh(key, meter)
+            return charge_nesting(key, meter)
 
 
-def weigh_keys(items: Any, meter: Meter) -> None:
+def charge_keys(items: Any, meter: Meter) -> None:
     """Before the items are hashed."""
     for item in items:
         if isinstance(item, tuple):
-            weigh_key(item, meter)
+            charge_key(item, meter)
 
 
-def weighed_keys(items: Any, meter: Meter) -> Any:
+def charged_keys(items: Any, meter: Meter) -> Any:
     """The items, before they are hashed; those that are made one by one are weighed then."""
     if isinstance(items, (list, tuple)):
-        weigh_keys(items, meter)
+        charge_keys(items, meter)
         return items
-    return weighing(items, meter) if type(items) in LAZY or type(items) is Lazy else items
+    return charge_each(items, meter) if type(items) in LAZY or type(items) is Lazy else items
 
 
-def weighing(items: Any, meter: Meter) -> Iterator[Any]:
+def charge_each(items: Any, meter: Meter) -> Iterator[Any]:
     for item in items:
         if isinstance(item, tuple):
-            weigh_key(item, meter)
+            charge_key(item, meter)
         yield item
 
 
-def weigh_items(values: Any, meter: Meter) -> None:
+def charge_items(values: Any, meter: Meter) -> None:
     """Before the items of a list or tuple are compared with each other or with another value."""
     if isinstance(values, (list, tuple)):
         for value in values:
             if isinstance(value, HOLDERS) and is_deep(value):
-                weigh(value, meter)
+                charge_nesting(value, meter)
 
 
-def special(meter: Meter, late: tuple[type, ...] = ()) -> Special:
+def charging_methods(meter: Meter, late: tuple[type, ...] = ()) -> Methods:
     """The methods of Python's types that hash or compare, for the gate: they weigh first. `late`: of collections."""
-    found: Special = {}
+    found: Methods = {}
 
-    def enter(table: dict[Any, tuple[str, ...]], look: Look) -> None:
+    def enter(table: dict[Any, tuple[str, ...]], look: Charge) -> None:
         for kind, names in table.items():
             for name in names:
-                found[kind, name] = method(name, look)
+                found[kind, name] = charging_method(name, look)
 
     def key(owner: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
         for arg in args:
             if isinstance(arg, tuple):
-                weigh_key(arg, meter)
+                charge_key(arg, meter)
         return args
 
     def keys(owner: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple([weighed_keys(arg, meter) for arg in args])
+        return tuple([charged_keys(arg, meter) for arg in args])
 
-    def compared(owner: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def comparison(owner: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
         if not args or isinstance(args[0], HOLDERS):
-            weigh_items(owner, meter)
-            weigh_items(args, meter)
+            charge_items(owner, meter)
+            charge_items(args, meter)
         return args
 
     enter({**BY_KEY, **dict.fromkeys(late, BY_KEY[dict])}, key)
     enter({**BY_KEYS, **dict.fromkeys(late, ("fromkeys", "subtract", "update"))}, keys)
-    enter({**COMPARING, **dict.fromkeys(late, ("count", "index", "remove"))}, compared)
+    enter({**COMPARING, **dict.fromkeys(late, ("count", "index", "remove"))}, comparison)
     return found
 
 
-def method(name: str, look: Look) -> Callable[[Any], Any]:
+def charging_method(name: str, look: Charge) -> Callable[[Any], Any]:
     def bound(owner: Any) -> Any:
         real = getattr(owner, name)
 
-        def run(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
             return real(*look(owner, args), **kwargs)
 
-        return named(run, name)
+        return with_name(call, name)
 
     return bound
 
 
-def comparing(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
+def with_comparison_cost(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
     """sorted, min and max."""
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) != 1:
-            weigh_items(args, meter)
+            charge_items(args, meter)
         elif "key" not in kwargs:
-            weigh_items(args[0], meter)
+            charge_items(args[0], meter)
         return function(*args, **kwargs)
 
-    return named(run, function.__name__)
+    return with_name(call, function.__name__)
 
 
-def hashing(meter: Meter) -> Callable[[Any], int]:
-    def run(obj: Any, /) -> int:
+def make_hash(meter: Meter) -> Callable[[Any], int]:
+    def call(obj: Any, /) -> int:
         if isinstance(obj, tuple):
-            weigh_key(obj, meter)
+            charge_key(obj, meter)
         return hash(obj)
 
-    return named(run, "hash")
+    return with_name(call, "hash")
 
 
-def arguments(target: Any, kind: type, args: Any, meter: Meter) -> Any:
+def charged_arguments(target: Any, kind: type, args: Any, meter: Meter) -> Any:
     """The arguments of a call of something whose type `kind` is in HASHING."""
     if kind is not type:  # a cached function, whose arguments are its key
-        weigh_key((tuple(args),), meter)
+        charge_key((tuple(args),), meter)
         return args
-    return [weighed_keys(arg, meter) for arg in args] if target in KEYED else args
+    return [charged_keys(arg, meter) for arg in args] if target in HASHING_CLASSES else args

@@ -261,17 +261,14 @@ def twice(runner: Runner) -> list[analysis.Wrong]:
 
 
 def with_gradients(gradgradcheck: Any, apply: Any, inputs: tuple[Any, ...]) -> bool:
-    """gradgradcheck, called while a backward pass runs: with gradients on and nobody looking."""
-    from gradtrace.engine.state import state
+    """Call gradgradcheck during a backward pass, with gradients recorded and no watcher or recorder."""
+    from gradtrace.engine.state import using
 
-    before = state.watcher, state.recorder, state.grad_enabled
-    state.watcher, state.recorder, state.grad_enabled = None, None, True
     try:
-        return bool(gradgradcheck(apply, inputs, raise_exception=False))
+        with using(watcher=None, recorder=None, grad_enabled=True):
+            return bool(gradgradcheck(apply, inputs, raise_exception=False))
     except (RuntimeError, TypeError, ValueError):
         return False
-    finally:
-        state.watcher, state.recorder, state.grad_enabled = before
 
 
 def facts_of(program: Program, inputs: Inputs, how: Backward, budget: Budget) -> Facts:

@@ -12,6 +12,7 @@ from gradtrace.errors import BudgetError, GradtraceError, ProgramError, UsageErr
 
 if TYPE_CHECKING:
     from gradtrace.engine import Tensor
+    from gradtrace.engine.state import using
     from gradtrace.lang import Program
     from gradtrace.limits import Budget
     from gradtrace.trace import Trace
@@ -102,26 +103,18 @@ class uncollected:
             gc.enable()
 
 
-class recorded:
-    """If `wanted`, operators are recorded within it as part of a run that is over: those of backward itself."""
+def recorded(run: Any, watch: Any, wanted: bool) -> using:
+    """Return a context that, if `wanted`, adds the operators of the backward pass to the records of a finished run."""
+    from gradtrace.engine.state import using
+    from gradtrace.engine.watch import Scope
+    from gradtrace.lang.run import recorder_of
 
-    def __init__(self, run: Any, watch: Any, wanted: bool) -> None:
-        self.run, self.watch, self.wanted = run, watch, wanted
-
-    def __enter__(self) -> None:
-        from gradtrace.engine.state import state
-        from gradtrace.engine.watch import Scope
-        from gradtrace.lang.run import make_recorder
-
-        self.before = state.recorder, state.scope
-        if self.wanted:
-            state.recorder = make_recorder(self.run.records, self.run.scopes, self.watch)
-            state.scope = Scope(None, "backward", "the derivative's own graph")
-
-    def __exit__(self, *_: object) -> None:
-        from gradtrace.engine.state import state
-
-        state.recorder, state.scope = self.before
+    if not wanted:
+        return using()
+    return using(
+        recorder=recorder_of(run.records, run.scopes, watch),
+        scope=Scope(None, "backward", "the derivative's own graph"),
+    )
 
 
 def failed(error: ProgramError, begun: list[Any], tensors: dict[str, Tensor], watch: Any) -> Trace:

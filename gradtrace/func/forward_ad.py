@@ -7,14 +7,12 @@ the tangents, is the forward rule (https://j-towns.github.io/2017/06/12/A-new-tr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 from gradtrace.engine import Function, Tensor, enable_grad, grad
 from gradtrace.engine.inplace import change_data, flat_index
 from gradtrace.engine.op import Op
-from gradtrace.engine.state import state
+from gradtrace.engine.state import state, using
 from gradtrace.func.pytree import torch_function
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
@@ -111,15 +109,9 @@ class Forward:
                 self.give(result, tangent)
 
 
-@contextmanager
-def paused() -> Iterator[None]:
-    """No tangents are pushed through what runs inside, and a recorded run does not see it: it is no step of its own."""
-    before = state.forward, state.recorder, state.watcher
-    state.forward = state.recorder = state.watcher = None
-    try:
-        yield
-    finally:
-        state.forward, state.recorder, state.watcher = before
+def paused() -> using:
+    """Return a context in which no tangents are pushed and no operators are recorded."""
+    return using(forward=None, recorder=None, watcher=None)
 
 
 def _pushed(record: Op, args: tuple[Any, ...], tangents: list[Tensor | None]) -> list[Tensor | None]:

@@ -14,12 +14,12 @@ from gradtrace.engine import tensor as engine
 from gradtrace.engine.backward import run_backward
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
-from gradtrace.engine.state import state
+from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import gradient_edge
 from gradtrace.static.graph import Graph, Operation, Tensor, constant, fixed, get_default_graph
 from gradtrace.static.plan import BACKWARD, FORWARD, Step, refs, replaced
 from gradtrace.static.record import Recorder
-from gradtrace.static.replay import GRADIENTS, ancestors, fed, recording, replay
+from gradtrace.static.replay import GRADIENTS, ancestors, fed, replay
 
 
 def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> list[Tensor | None]:
@@ -73,7 +73,7 @@ def expanded(
     have, leaves = fed(places, [t.examples[0] for t in places])
     for leaf in leaves:
         recorder.feed("", leaf)
-    with recording(recorder, True):
+    with using(recorder=recorder, planner=recorder, grad_enabled=True):
         replay(ancestors(ends, have), have)
         found = differentiate([have[t] for t in outputs], [have[t] for t in inputs], [have[t] for t in weights])
         numbers = [recorder.number(g) for g in found]

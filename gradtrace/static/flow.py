@@ -22,13 +22,13 @@ from typing import Any
 from gradtrace.engine import tensor as engine
 from gradtrace.engine.function import Function
 from gradtrace.engine.lazy import np
-from gradtrace.engine.state import state
+from gradtrace.engine.state import state, using
 from gradtrace.static.control import COND, WHILE, WHILE_GRAD
 from gradtrace.static.derive import differentiate
 from gradtrace.static.passes import optimise
 from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder
-from gradtrace.static.replay import fed, recording, requiring
+from gradtrace.static.replay import fed, requiring
 
 Values = tuple[engine.Tensor, ...]
 Part = Callable[..., Values]
@@ -40,7 +40,7 @@ def plan_of_part(part: Part, values: Sequence[engine.Tensor]) -> Plan:
     leaves = fed([None] * len(values), values)[1]
     for i, leaf in enumerate(leaves):
         recorder.feed(f"f{i}", leaf)
-    with recording(recorder, True):
+    with using(recorder=recorder, planner=recorder, grad_enabled=True):
         requiring(leaves)
         outs = part(*leaves)
         return optimise(recorder.plan([(f"o{i}", out) for i, out in enumerate(outs)], {}))

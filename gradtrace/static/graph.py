@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtrace.engine import tensor as engine
 from gradtrace.engine.lazy import np
-from gradtrace.engine.state import state
+from gradtrace.engine.state import using
 from gradtrace.ops import api, find
 from gradtrace.static.elements import DType, dtype_name, has_fraction, raw_of
 
@@ -254,12 +254,8 @@ def reset_default_graph() -> None:
 
 def tried_on(run: Callable[..., Any], examples: list[Any]) -> Values:
     """The results on stand-ins; nothing is recorded."""
-    before = state.recorder, state.planner, state.grad_enabled
-    state.recorder, state.planner, state.grad_enabled = None, None, False
-    try:
+    with using(recorder=None, planner=None, grad_enabled=False):
         return results(run(*examples))
-    finally:
-        state.recorder, state.planner, state.grad_enabled = before
 
 
 def results(out: Any) -> Values:

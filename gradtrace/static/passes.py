@@ -17,7 +17,7 @@ from typing import Any
 
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
-from gradtrace.engine.state import state
+from gradtrace.engine.state import using
 from gradtrace.engine.tables import record_table
 from gradtrace.engine.tensor import Tensor
 from gradtrace.static.plan import Plan, Ref, Step, Value, refs, replaced
@@ -67,12 +67,8 @@ def folded(step: Step, values: list[Value]) -> list[Any] | None:
         return [filled(values[step.out[0]], record.constant)]
     if any(not values[n].is_constant for n in refs(step.args)):
         return None
-    before = state.recorder, state.planner, state.grad_enabled
-    state.recorder, state.planner, state.grad_enabled = None, None, False
-    try:
+    with using(recorder=None, planner=None, grad_enabled=False):
         out = record(*replaced(step.args, lambda n: Tensor._wrap(values[n].constant)))
-    finally:
-        state.recorder, state.planner, state.grad_enabled = before
     return [tensor._data for tensor in (out if isinstance(out, tuple) else (out,))]
 
 

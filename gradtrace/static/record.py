@@ -17,7 +17,7 @@ from gradtrace.engine.backward import run_backward
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
 from gradtrace.engine.promote import promote
-from gradtrace.engine.state import state
+from gradtrace.engine.state import using
 from gradtrace.engine.tensor import Tensor, gradient_edge
 from gradtrace.errors import UnsupportedError
 from gradtrace.static.plan import BACKWARD, FORWARD, Plan, Ref, Step, Value, refs
@@ -285,15 +285,11 @@ def trace(function: Callable[..., Any], examples: dict[str, Any], order: int = 1
     """
     recorder = Recorder()
     inputs = {name: fresh(example) for name, example in examples.items()}
-    before = state.recorder, state.planner
     for name, tensor in inputs.items():
         recorder.feed(name, tensor)
-    state.recorder, state.planner = recorder, recorder
-    try:
+    with using(recorder=recorder, planner=recorder):
         root = function(**inputs)
         outputs = derivatives(recorder, "y", root, wanted(inputs), order)
-    finally:
-        state.recorder, state.planner = before
     return recorder.plan(outputs, shapes_of(outputs, inputs))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from gradtrace.engine import tensor as engine
 from gradtrace.engine.lazy import np
-from gradtrace.engine.state import state
+from gradtrace.engine.state import state, using
 from gradtrace.static.graph import Operation, Tensor, spelled
 from gradtrace.static.passes import optimise
 from gradtrace.static.plan import Plan
@@ -25,7 +24,8 @@ def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Seque
         recorder.feed(f"f{i}", leaf)
     known = have[0]
     needed = ancestors(fetches, known)
-    with recording(recorder, any(op.type == GRADIENTS for op in needed)):
+    with_gradients = any(op.type == GRADIENTS for op in needed)
+    with using(recorder=recorder, planner=recorder, grad_enabled=with_gradients):
         replay(needed, known)
         return optimise(recorder.plan([(t.name, known[t]) for t in fetches], {}))
 
@@ -34,17 +34,6 @@ def fed(feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> tupl
     """New leaves with the fed values, and which tensor of the graph each stands for."""
     leaves = [engine.Tensor._wrap(np.array(value.own_array())) for value in values]
     return {feed: leaf for feed, leaf in zip(feeds, leaves, strict=True) if feed is not None}, leaves
-
-
-@contextmanager
-def recording(recorder: Recorder, with_gradients: bool) -> Iterator[None]:
-    """What the engine calls is written down by `recorder`."""
-    before = state.recorder, state.planner, state.grad_enabled
-    state.recorder, state.planner, state.grad_enabled = recorder, recorder, with_gradients
-    try:
-        yield
-    finally:
-        state.recorder, state.planner, state.grad_enabled = before
 
 
 def replay(needed: Sequence[Operation], known: Known) -> None:

@@ -12,7 +12,7 @@ from gradtrace.engine.broadcast import unbroadcast_and_cast
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Node
 from gradtrace.engine.op import records
-from gradtrace.engine.state import state
+from gradtrace.engine.state import using
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace.finite import FLOAT64, WRONG, Judged, judge
 from gradtrace.trace.probe import direction
@@ -42,17 +42,14 @@ def check(node: Node, call: tuple[str, tuple[Any, ...], Any, int]) -> Checked | 
     if run is None or any(not isinstance(o, Tensor) for o in outs):
         return None
     weights = [weight(k, o) if o._fn is node else None for k, o in enumerate(outs)]
-    before = state.watcher, state.recorder, state.grad_enabled
-    state.watcher, state.recorder, state.grad_enabled = None, None, False
     try:
-        first = weighted(run(args), weights)
-        if first != weighted(run(args), weights) and first == first:
-            return None  # it draws random numbers
-        return compare(node, name, origin, custom, args, weights, run)
+        with using(watcher=None, recorder=None, grad_enabled=False):
+            first = weighted(run(args), weights)
+            if first != weighted(run(args), weights) and first == first:
+                return None  # it draws random numbers
+            return compare(node, name, origin, custom, args, weights, run)
     except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError):
         return None
-    finally:
-        state.watcher, state.recorder, state.grad_enabled = before
 
 
 def forward_of(node: Any, name: str, args: tuple[Any, ...]) -> Callable[[tuple[Any, ...]], Any] | None:

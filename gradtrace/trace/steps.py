@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.node import AccumulateGrad, Node
-from gradtrace.engine.state import state
+from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace.ident import ident
 from gradtrace.trace.local import frozen, jacobians, local_derivatives
@@ -192,14 +192,11 @@ class Watch:
         lacking = [target is not None and known[i] is None for i, target in enumerate(node.next)]
         if not any(lacking):
             return []
-        before = state.watcher, state.recorder, state.grad_enabled
-        state.watcher, state.recorder, state.grad_enabled = None, None, False
         try:
-            return jacobians(node)
-        except Exception:  # a rule that refuses will be told by the pass itself
+            with using(watcher=None, recorder=None, grad_enabled=False):
+                return jacobians(node)
+        except Exception:  # the pass itself will report a rule that raises
             return []
-        finally:
-            state.watcher, state.recorder, state.grad_enabled = before
 
     def sends(self, index: int, value: Any) -> None:
         self.turn.sent[index] = frozen(value)

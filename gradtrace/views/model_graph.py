@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine import Tensor
-from gradtrace.engine.state import state
+from gradtrace.engine.state import using
 from gradtrace.lang.hosted import Hosting
-from gradtrace.lang.run import Run, make_recorder
+from gradtrace.lang.run import Run
 from gradtrace.trace.capture import capture
 from gradtrace.trace.record import Trace
 
@@ -24,7 +24,8 @@ def traced(model: Any, given: Any, hosting: Hosting) -> Trace:
         raise TypeError("add_graph needs input_to_model, the tensors to call the model with")
     records: list[Any] = []
     scopes: list[Any] = []
-    with Recording(records, scopes), Evaluating(model):
+    recorder = recorder_of(records, scopes, None)
+    with using(recorder=recorder, scope=None, watcher=None, planner=None), Evaluating(model):
         out = model(*arguments)
     outputs = tensors_in(out)
     if not outputs:
@@ -34,20 +35,6 @@ def traced(model: Any, given: Any, hosting: Hosting) -> Trace:
     env = {type(model).__name__: model, **inputs, **named}
     run = Run(hosting.program, env, outputs[0], tuple(named.items()), records, hosting.spans, inputs, scopes)
     return capture(run, inputs=inputs)
-
-
-class Recording:
-    """Operators are recorded here, and nowhere else."""
-
-    def __init__(self, records: list[Any], scopes: list[Any]) -> None:
-        self.recorder = make_recorder(records, scopes, None)
-
-    def __enter__(self) -> None:
-        self.before = state.recorder, state.scope, state.watcher, state.planner
-        state.recorder, state.scope, state.watcher, state.planner = self.recorder, None, None, None
-
-    def __exit__(self, *_: object) -> None:
-        state.recorder, state.scope, state.watcher, state.planner = self.before
 
 
 class Evaluating:

@@ -107,12 +107,12 @@ def recorded(run: Any, watch: Any, wanted: bool) -> using:
     """Return a context that, if `wanted`, adds the operators of the backward pass to the records of a finished run."""
     from gradtrace.engine.state import using
     from gradtrace.engine.watch import Scope
-    from gradtrace.lang.run import recorder_of
+    from gradtrace.lang.run import make_recorder
 
     if not wanted:
         return using()
     return using(
-        recorder=recorder_of(run.records, run.scopes, watch),
+        recorder=make_recorder(run.records, run.scopes, watch),
         scope=Scope(None, "backward", "the derivative's own graph"),
     )
 

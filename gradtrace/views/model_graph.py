@@ -10,7 +10,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine import Tensor
 from gradtrace.engine.state import using
 from gradtrace.lang.hosted import Hosting
-from gradtrace.lang.run import Run
+from gradtrace.lang.run import Run, make_recorder
 from gradtrace.trace.capture import capture
 from gradtrace.trace.record import Trace
 
@@ -24,7 +24,7 @@ def traced(model: Any, given: Any, hosting: Hosting) -> Trace:
         raise TypeError("add_graph needs input_to_model, the tensors to call the model with")
     records: list[Any] = []
     scopes: list[Any] = []
-    recorder = recorder_of(records, scopes, None)
+    recorder = make_recorder(records, scopes, None)
     with using(recorder=recorder, scope=None, watcher=None, planner=None), Evaluating(model):
         out = model(*arguments)
     outputs = tensors_in(out)

@@ -99,6 +99,8 @@ class Tensor(Described, metaclass=TensorType):
 
         def __neg__(self) -> Tensor: ...
 
+        __eq__ = __ne__ = _operator  # type: ignore[assignment]
+
         def __getattr__(self, name: str) -> Any: ...
 
     @classmethod

@@ -17,11 +17,11 @@ from gradtrace.ops.create.factories import assign, cast, check_device, fill, fil
 def to(
     self: Tensor,
     *args: Any,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
     non_blocking: bool = False,
     copy: bool = False,
-    memory_format: Any = None,
+    memory_format: object = None,
 ) -> Tensor:
     """In another dtype; the very same tensor when nothing changes (Tensor.to)."""
     check_device(device)
@@ -38,7 +38,7 @@ def to(
 
 
 def _cast_method(name: str, target: dtypes.dtype) -> None:
-    def method(self: Tensor, *, memory_format: Any = None) -> Tensor:
+    def method(self: Tensor, *, memory_format: object = None) -> Tensor:
         return self if self.dtype is target else cast(self, target.np)
 
     method.__name__, method.__doc__ = name, f"As torch.{target.name}; itself when it is already."
@@ -60,12 +60,12 @@ for _name, _target in (
 
 
 @public("type", forms="m")
-def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+def type_(self: Tensor, dtype: dtypes.dtype | str | None = None, non_blocking: bool = False) -> Tensor | str:
     """The type's name, or the tensor cast to another dtype (Tensor.type)."""
     if dtype is None:
         return f"torch.{self.dtype.scalar_type}Tensor"
     if type(dtype).__name__ == "LegacyType":
-        dtype = dtype.dtype
+        dtype = dtype.dtype  # type: ignore[union-attr]
     elif not isinstance(dtype, (str, dtypes.dtype)):
         raise TypeError("dtype must be a type, str, or dtype object")
     if isinstance(dtype, str):
@@ -83,13 +83,13 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @public("cpu", forms="m")
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+def cpu(self: Tensor, memory_format: object = None) -> Tensor:
     """Itself: everything is on the CPU."""
     return self
 
 
 @public("cuda", forms="m")
-def cuda(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def cuda(self: Tensor, *args: object, **kwargs: object) -> Tensor:
     """There is no such device: RuntimeError."""
     device("cuda")
     return self
@@ -109,7 +109,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 
 @public("fill_", forms="m")
-def fill_(self: Tensor, value: Any) -> Tensor:
+def fill_(self: Tensor, value: Tensor | float) -> Tensor:
     """Every element set to one value (Tensor.fill_)."""
     if isinstance(value, Tensor):
         if value.ndim:
@@ -127,6 +127,6 @@ def zero_(self: Tensor) -> Tensor:
 
 
 @public("fill", forms="f")
-def filled(input: Tensor, value: Any) -> Tensor:
+def filled(input: Tensor, value: Tensor | float) -> Tensor:
     """A copy filled with one value (torch.fill)."""
     return fill_tensor(input, value) if isinstance(value, Tensor) else fill(input, value)

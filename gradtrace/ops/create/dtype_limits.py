@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.ops.api import functions
@@ -13,7 +12,7 @@ class finfo:
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
-    def __init__(self, type: Any = None) -> None:
+    def __init__(self, type: dtypes.dtype | None = None) -> None:
         dtype = dtypes.get_default_dtype() if type is None else type
         if not isinstance(dtype, dtypes.dtype):
             kind = dtype.__class__.__name__
@@ -40,7 +39,7 @@ class iinfo:
 
     __slots__ = ("bits", "dtype", "max", "min")
 
-    def __init__(self, type: Any) -> None:
+    def __init__(self, type: dtypes.dtype | None) -> None:
         if not isinstance(type, dtypes.dtype):
             raise TypeError("iinfo(): argument 'type' (position 1) must be torch.dtype, not " + type.__class__.__name__)
         if type.is_floating_point:

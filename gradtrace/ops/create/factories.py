@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.describe import CPU, device
 from gradtrace.engine.function import refuse_twice
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor, hooks_into_ops
+from gradtrace.engine.types import Array, NumpyDtype, Shape
 from gradtrace.ops.api import public, sizes
 
 # As PyTorch copies: into an empty tensor, which the graph shows as an operand without history.
@@ -102,7 +103,7 @@ zero = op(
 )
 
 
-def full_of(shape: Any, value: Any, dtype: Any) -> Any:
+def full_of(shape: Shape, value: float, dtype: NumpyDtype) -> Array:
     """An array of one value; RuntimeError for what an integer dtype cannot hold."""
     try:
         return np.full(shape, value, dtype)
@@ -111,13 +112,13 @@ def full_of(shape: Any, value: Any, dtype: Any) -> Any:
         raise RuntimeError(f"value cannot be converted to type {name} without overflow") from None
 
 
-def check_device(value: Any) -> None:
+def check_device(value: object) -> None:
     """Refuses every device but the CPU, by name."""
     if value is not None and value is not CPU:
         device(value)
 
 
-def finish(raw: Any, requires_grad: bool = False, place: Any = None) -> Tensor:
+def finish(raw: Any, requires_grad: bool = False, place: object = None) -> Tensor:
     """A new leaf around raw data; 0-d float64 becomes a Python float."""
     check_device(place)
     if is_array(raw) and raw.ndim == 0 and raw.dtype == np.float64:
@@ -130,17 +131,24 @@ def finish(raw: Any, requires_grad: bool = False, place: Any = None) -> Tensor:
     return t.set_requires_grad(True)
 
 
-def np_of(dtype: Any, default: dtypes.dtype | None = None) -> Any:
+def np_of(dtype: dtypes.dtype | None, default: dtypes.dtype | None = None) -> NumpyDtype:
     if dtype is None:
-        return (default or dtypes.get_default_dtype()).np
+        out: NumpyDtype = (default or dtypes.get_default_dtype()).np
+        return out
     if not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    return dtype.np
+    out = dtype.np
+    return out
 
 
 @public("tensor", forms="f")
 def tensor(
-    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    data: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A new leaf holding a copy of `data`: a number, nested lists, an array or a tensor (torch.tensor)."""
     check_device(device)
@@ -154,7 +162,7 @@ def tensor(
     return finish(from_nested(data, dtype), requires_grad)
 
 
-def from_nested(data: Any, dtype: Any) -> Any:
+def from_nested(data: Any, dtype: dtypes.dtype | None) -> Array:
     """Nested sequences of numbers as an array; ValueError for ragged ones, TypeError for other values."""
     shape = nested_shape(data)
     flat: list[Any] = []
@@ -166,7 +174,7 @@ def from_nested(data: Any, dtype: Any) -> Any:
         return wrapped_around(flat, wanted).reshape(shape)
 
 
-def wrapped_around(flat: list[Any], wanted: dtypes.dtype) -> Any:
+def wrapped_around(flat: list[Any], wanted: dtypes.dtype) -> Array:
     """Numbers of which some lie outside of an integer dtype: uint8 takes the negative of what it holds, no more."""
     if any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in flat):
         raise ValueError("Overflow when unpacking long long")
@@ -220,7 +228,7 @@ def infer_dtype(flat: list[Any]) -> dtypes.dtype:
 
 
 @public("as_tensor", "asarray", forms="f")
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: object = None) -> Tensor:
     """`data` itself where it is a tensor of this dtype, else as `tensor`; an array shares its memory."""
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
@@ -230,7 +238,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 @public("from_numpy", forms="f")
-def from_numpy(ndarray: Any) -> Tensor:
+def from_numpy(ndarray: Array) -> Tensor:
     """A tensor that shares the memory of an ndarray (torch.from_numpy)."""
     if not is_array(ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
@@ -260,14 +268,14 @@ def legacy_data(args: tuple[Any, ...]) -> tuple[int, ...]:
 hooks_into_ops["legacy_tensor"] = legacy_tensor
 
 
-def _filled(name: str, value: Any) -> None:
+def _filled(name: str, value: float) -> None:
     def make(
         *size: Any,
-        dtype: Any = None,
-        device: Any = None,
+        dtype: dtypes.dtype | None = None,
+        device: object = None,
         requires_grad: bool = False,
-        out: Any = None,
-        layout: Any = None,
+        out: Tensor | None = None,
+        layout: object = None,
         **named_size: Any,
     ) -> Tensor:
         if "size" in named_size:
@@ -279,14 +287,21 @@ def _filled(name: str, value: Any) -> None:
     public(name, forms="f")(make)
 
     def make_like(
-        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, memory_format: Any = None
+        input: Tensor,
+        *,
+        dtype: dtypes.dtype | None = None,
+        device: object = None,
+        requires_grad: bool = False,
+        memory_format: object = None,
     ) -> Tensor:
         return finish(np.full_like(input.laid_out(), value, np_of(dtype, input.dtype)), requires_grad, device)
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"As {name}, with the shape and dtype of `input`."
     public(name + "_like", forms="f")(make_like)
 
-    def new(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    def new(
+        self: Tensor, *size: Any, dtype: dtypes.dtype | None = None, device: object = None, requires_grad: bool = False
+    ) -> Tensor:
         return finish(np.full(checked_sizes(sizes(size)), value, np_of(dtype, self.dtype)), requires_grad, device)
 
     new.__name__, new.__doc__ = "new_" + name, f"As {name}, with the dtype of this tensor."
@@ -307,7 +322,7 @@ _filled("ones", 1)
 _filled("empty", 0)
 
 
-def of_fill(value: Any) -> dtypes.dtype:
+def of_fill(value: object) -> dtypes.dtype:
     if isinstance(value, Tensor):
         return value.dtype
     return (
@@ -321,7 +336,13 @@ def of_fill(value: Any) -> dtypes.dtype:
 
 @public("full", forms="f")
 def full(
-    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None
+    size: Sequence[int],
+    fill_value: Tensor | float,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A tensor filled with one value, whose type decides the dtype (torch.full)."""
     if not isinstance(size, (tuple, list)):
@@ -334,12 +355,12 @@ def full(
 @public("full_like", forms="f")
 def full_like(
     input: Tensor,
-    fill_value: Any,
+    fill_value: Tensor | float,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
     requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: object = None,
 ) -> Tensor:
     """As `full`, with the shape and dtype of `input`."""
     return full(tuple(input.shape), fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
@@ -347,7 +368,13 @@ def full_like(
 
 @public("new_full", forms="m")
 def new_full(
-    self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+    self: Tensor,
+    size: Sequence[int],
+    fill_value: Tensor | float,
+    *,
+    dtype: dtypes.dtype | None = None,
+    requires_grad: bool = False,
+    device: object = None,
 ) -> Tensor:
     """As `full`, with the dtype of this tensor."""
     return full(size, fill_value, dtype=dtype or self.dtype, requires_grad=requires_grad)
@@ -355,28 +382,28 @@ def new_full(
 
 @public("new_tensor", forms="m")
 def new_tensor(
-    self: Tensor, data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+    self: Tensor, data: Any, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False, device: object = None
 ) -> Tensor:
     """A new tensor from `data`, with the dtype of this tensor."""
     return tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
 
 @public("scalar_tensor", forms="f")
-def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(s: Tensor | float, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
     """A 0-d tensor of the default dtype (torch.scalar_tensor)."""
     return full((), s, dtype=dtype or dtypes.get_default_dtype(), requires_grad=requires_grad)
 
 
 @public("arange", forms="f")
 def arange(
-    start: Any,
-    end: Any = None,
-    step: Any = 1,
+    start: Tensor | float,
+    end: Tensor | float | None = None,
+    step: Tensor | float = 1,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
     requires_grad: bool = False,
-    out: Any = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """start, start + step, ... before end; int64 for integers, else the default dtype (torch.arange)."""
     if end is None:
@@ -396,14 +423,14 @@ def arange(
 
 @public("linspace", forms="f")
 def linspace(
-    start: Any,
-    end: Any,
+    start: Tensor | float,
+    end: Tensor | float,
     steps: int,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
     requires_grad: bool = False,
-    out: Any = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`steps` values evenly spaced from start to end inclusive (torch.linspace)."""
     if steps < 0:
@@ -422,13 +449,13 @@ def linspace(
 
 @public("logspace", forms="f")
 def logspace(
-    start: Any,
-    end: Any,
+    start: Tensor | float,
+    end: Tensor | float,
     steps: int,
     base: float = 10.0,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """base ** linspace(start, end, steps) (torch.logspace)."""
@@ -437,7 +464,14 @@ def logspace(
 
 
 @public("eye", forms="f")
-def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """The identity matrix, (n, m) (torch.eye)."""
     for name, size in (("n", n), ("m", m or 0)):
         if size < 0:

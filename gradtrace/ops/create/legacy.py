@@ -15,7 +15,7 @@ class LegacyType(type):
 
     dtype: dtypes.dtype
 
-    def __instancecheck__(cls, value: Any) -> bool:
+    def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, Tensor) and value.dtype is cls.dtype
 
     def __repr__(cls) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
@@ -10,7 +9,7 @@ from gradtrace.ops.api import public
 
 
 @public("result_type", forms="f")
-def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
+def result_type(tensor1: Tensor | float, tensor2: Tensor | float) -> dtypes.dtype:
     """The dtype that an operation on two tensors or numbers gives (torch.result_type)."""
     return dtypes.result_type(
         *((value._data, True) if isinstance(value, Tensor) else (value, False) for value in (tensor1, tensor2))

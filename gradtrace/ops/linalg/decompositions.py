@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand, Shape
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.linalg.matrix import transposed
 from gradtrace.ops.linalg.solve import (
@@ -23,18 +24,18 @@ from gradtrace.ops.linalg.solve import (
     first_failure,
     inv_ex,
 )
-from gradtrace.ops.results import result_type
+from gradtrace.ops.results import Result, result_type
 
 # ---- kernels
 
 
-def eigh_kernel(a: Any, lower: bool) -> Any:
+def eigh_kernel(a: Array, lower: bool) -> tuple[Array, ...]:
     return tuple(np.linalg.eigh(a, "L" if lower else "U"))
 
 
-def svd_kernel(a: Any, full: bool) -> Any:
+def svd_kernel(a: Array, full: bool) -> tuple[Array, ...]:
     if not np.isfinite(a).all():
-        bad = ~np.isfinite(a).all(axis=(-2, -1))
+        bad: Any = ~np.isfinite(a).all(axis=(-2, -1))
         batch, _ = first_failure(bad.astype(np.int32))
         raise LinAlgError(
             f"linalg.svd: {batch}The algorithm failed to converge because the input matrix contained non-finite values."
@@ -42,14 +43,15 @@ def svd_kernel(a: Any, full: bool) -> Any:
     return tuple(np.linalg.svd(a, full_matrices=full))
 
 
-def qr_kernel(a: Any, mode: str) -> Any:
+def qr_kernel(a: Array, mode: str) -> tuple[Array, ...]:
     if mode == "r":
-        return np.empty(0, a.dtype), np.linalg.qr(a, "r")
+        triangle: Any = np.linalg.qr(a, "r")
+        return np.empty(0, a.dtype), triangle
     q, r = np.linalg.qr(a, "complete" if mode == "complete" else "reduced")
     return q, r
 
 
-def pinv_kernel(a: Any, atol: float, rtol: float, hermitian: bool) -> Any:
+def pinv_kernel(a: Array, atol: float, rtol: float, hermitian: bool) -> Array:
     if not a.size:
         return np.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
     if hermitian:
@@ -60,10 +62,11 @@ def pinv_kernel(a: Any, atol: float, rtol: float, hermitian: bool) -> Any:
     size = np.abs(values)
     keep = size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True))
     inverse = np.where(keep, 1 / np.where(keep, values, 1), 0).astype(a.dtype)
-    return (right.swapaxes(-1, -2) * inverse[..., None, :]) @ left.swapaxes(-1, -2)
+    out: Array = (right.swapaxes(-1, -2) * inverse[..., None, :]) @ left.swapaxes(-1, -2)
+    return out
 
 
-def lstsq_kernel(a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
+def lstsq_kernel(a: Array, b: Array, rcond: float, driver: str, vector: bool) -> tuple[Array, ...]:
     right = b[..., None] if vector else b
     values = np.linalg.svd(a, compute_uv=False)
     rank = np.count_nonzero(values > rcond * values[..., :1], axis=-1)
@@ -80,18 +83,18 @@ def lstsq_kernel(a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any
 # ---- rules
 
 
-def rows_minus_columns(xp: Any, values: Any) -> Any:
+def rows_minus_columns(xp: XP, values: Operand) -> Operand:
     """E[i, j] = values[j] - values[i], with 1 on the diagonal."""
     n = values.shape[-1]
     apart = xp.unsqueeze(values, values.ndim - 1) - xp.unsqueeze(values, values.ndim)
     return apart + constant(values, np.eye(n))
 
 
-def diagonal_matrix(xp: Any, values: Any) -> Any:
+def diagonal_matrix(xp: XP, values: Operand) -> Operand:
     return xp.unsqueeze(values, values.ndim) * constant(values, np.eye(values.shape[-1]))
 
 
-def eigh_grad(xp: Any, g: Any, out: Any) -> Any:
+def eigh_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand]) -> Operand:
     values, vectors = out
     if g[1] is None:
         return xp.matmul(vectors * xp.unsqueeze(g[0], g[0].ndim - 1), transposed(xp, vectors))
@@ -102,7 +105,7 @@ def eigh_grad(xp: Any, g: Any, out: Any) -> Any:
     return xp.matmul(vectors, xp.matmul(inner, transposed(xp, vectors)))
 
 
-def svd_grad(xp: Any, g: Any, out: Any) -> Any:
+def svd_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand]) -> Operand:
     """For A = U S V^T. Of full matrices only the first k columns and rows take part."""
     u, s, vh = out
     gu, gs, gvh = g
@@ -138,7 +141,7 @@ def svd_grad(xp: Any, g: Any, out: Any) -> Any:
     return total
 
 
-def qr_grad(xp: Any, g: Any, out: Any, shape: Any, mode: str) -> Any:
+def qr_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], shape: Shape, mode: str) -> Operand:
     m, n = shape[-2:]
     if mode == "r":
         raise RuntimeError(
@@ -162,13 +165,13 @@ def qr_grad(xp: Any, g: Any, out: Any, shape: Any, mode: str) -> Any:
     return xp.matmul(square, first) + of_beyond
 
 
-def square_qr_grad(xp: Any, gq: Any, gr: Any, q: Any, r: Any) -> Any:
+def square_qr_grad(xp: XP, gq: Operand, gr: Operand, q: Operand, r: Operand) -> Operand:
     inner = xp.matmul(r, transposed(xp, gr)) - xp.matmul(transposed(xp, gq), q)
     inner = xp.tril(inner, 0) + transposed(xp, xp.tril(inner, -1))
     return xp.solve_triangular(transposed(xp, r), gq + xp.matmul(q, inner), False, False, False)
 
 
-def pinv_grad(xp: Any, g: Any, a: Any, out: Any) -> Any:
+def pinv_grad(xp: XP, g: Operand, a: Operand, out: Operand) -> Operand:
     turned, gt = transposed(xp, out), transposed(xp, g)
     times = xp.matmul
     if a.shape[-2] <= a.shape[-1]:
@@ -182,7 +185,17 @@ def pinv_grad(xp: Any, g: Any, a: Any, out: Any) -> Any:
     return -transposed(xp, times(k, out)) + times(times(gt - times(a, k), out), turned) + tk - times(times(tk, out), a)
 
 
-def lstsq_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
+def lstsq_grad(
+    xp: XP,
+    wanted: Sequence[bool],
+    g: Sequence[Operand | None],
+    out: Sequence[Operand],
+    a: Operand,
+    b: Operand,
+    rcond: float,
+    driver: str,
+    vector: bool,
+) -> tuple[Operand | None, ...]:
     """Through pinv(A) B for the solution; the residuals are sums of squares of A X - B."""
     x = out[0]
     if vector:
@@ -203,7 +216,7 @@ def lstsq_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, rcond: fl
     return of_a, xp.reshape(of_b, tuple(of_b.shape[:-1])) if vector else of_b
 
 
-def count_of(x: Any) -> int:
+def count_of(x: Operand) -> int:
     return math.prod(x.shape)
 
 
@@ -264,11 +277,12 @@ matrix_rank_ = op(
 )
 
 
-def rank_kernel(a: Any, atol: float, rtol: float, hermitian: bool) -> Any:
+def rank_kernel(a: Array, atol: float, rtol: float, hermitian: bool) -> Array:
     if not a.size:
         return np.zeros(a.shape[:-2], np.int64)
     size = np.abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
-    return np.count_nonzero(size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True)), axis=-1)
+    out: Array = np.count_nonzero(size > np.maximum(atol, rtol * size.max(axis=-1, keepdims=True)), axis=-1)
+    return out
 
 
 # ---- the public names
@@ -284,7 +298,7 @@ def eigen(input: Tensor, uplo: str) -> tuple[Tensor, Tensor]:
 
 
 @torch_function("eigh", forms="l", renamed={"A": "input"})
-def eigh(input: Tensor, UPLO: str = "L") -> Any:
+def eigh(input: Tensor, UPLO: str = "L") -> Result:
     """(eigenvalues, eigenvectors) of symmetric matrices, reading one triangle (torch.linalg.eigh)."""
     return result_type("linalg_eigh", "eigenvalues", "eigenvectors")(eigen(input, UPLO))
 
@@ -295,14 +309,14 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     return eigen(input, UPLO)[0]
 
 
-def singular(input: Tensor, full: bool) -> Any:
+def singular(input: Tensor, full: bool) -> tuple[Tensor, ...]:
     check_matrix("linalg.svd", input)
     check_float("linalg.svd", input)
     return svd_(input, full)
 
 
 @torch_function("svd", forms="l", renamed={"A": "input"})
-def linalg_svd(input: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+def linalg_svd(input: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Result:
     """(U, S, Vh) with input = U @ diag(S) @ Vh (torch.linalg.svd)."""
     if driver is not None:
         raise RuntimeError(
@@ -318,7 +332,7 @@ def svdvals(input: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 @torch_function("svd")
-def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Result:
     """(U, S, V) with input = U @ diag(S) @ V.T (torch.svd, the older form)."""
     u, s, vh = singular(input, not some)
     if not compute_uv:
@@ -340,18 +354,18 @@ def factored(input: Tensor, mode: str) -> tuple[Tensor, Tensor]:
 
 
 @torch_function("qr", forms="l", renamed={"A": "input"})
-def linalg_qr(input: Tensor, mode: str = "reduced") -> Any:
+def linalg_qr(input: Tensor, mode: str = "reduced") -> Result:
     """(Q, R) with orthonormal columns in Q and upper triangular R (torch.linalg.qr)."""
     return result_type("linalg_qr", "Q", "R")(factored(input, mode))
 
 
 @torch_function("qr")
-def qr(input: Tensor, some: bool = True) -> Any:
+def qr(input: Tensor, some: bool = True) -> Result:
     """(Q, R) (torch.qr, the older form)."""
     return result_type("qr", "Q", "R")(factored(input, "reduced" if some else "complete"))
 
 
-def tolerances(input: Tensor, atol: Any, rtol: Any) -> tuple[float, float]:
+def tolerances(input: Tensor, atol: Tensor | float | None, rtol: Tensor | float | None) -> tuple[float, float]:
     """The absolute and the relative limit under which a singular value counts as 0."""
     atol, rtol = (None if t is None else float(t) for t in (atol, rtol))
     if rtol is None:
@@ -360,7 +374,14 @@ def tolerances(input: Tensor, atol: Any, rtol: Any) -> tuple[float, float]:
 
 
 @torch_function("pinv", forms="l", renamed={"A": "input"})
-def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+def pinv(
+    input: Tensor,
+    rcond: Tensor | float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
+) -> Tensor:
     """The Moore-Penrose inverse, (..., n, m) for (..., m, n) (torch.linalg.pinv)."""
     if input.ndim < 2 or not input.is_floating_point():
         raise RuntimeError(
@@ -382,7 +403,7 @@ def whole_numbers_refused(input: Tensor) -> None:
 
 
 @torch_function("lstsq", forms="l", renamed={"A": "input", "B": "other"})
-def lstsq(input: Tensor, other: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
+def lstsq(input: Tensor, other: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Result:
     """(solution, residuals, rank, singular_values) of least squares; minimal norm (torch.linalg.lstsq)."""
     check_matrix("torch.linalg.lstsq", input, "input")
     whole_numbers_refused(input)
@@ -398,7 +419,12 @@ def lstsq(input: Tensor, other: Tensor, rcond: Any = None, *, driver: str | None
 
 @torch_function("matrix_rank", forms="l", renamed={"A": "input"})
 def matrix_rank(
-    input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+    input: Tensor,
+    tol: Tensor | float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
 ) -> Tensor:
     """How many singular values are above the tolerance, int64 (torch.linalg.matrix_rank)."""
     check_matrix("torch.linalg.matrix_rank", input, "input")
@@ -409,7 +435,7 @@ def matrix_rank(
 
 
 @torch_function("cond", forms="l", renamed={"A": "input"})
-def cond(input: Tensor, p: Any = None) -> Tensor:
+def cond(input: Tensor, p: float | str | None = None) -> Tensor:
     """The condition number in the norm `p`, by default the ratio of singular values (torch.linalg.cond)."""
     from gradtrace.ops.linalg.vector_norm import norm_of_matrix
 
@@ -418,15 +444,18 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
         values = svdvals(input)
         n = values.shape[-1]
         high, low = values.narrow(-1, 0, 1), values.narrow(-1, n - 1, 1)
-        return (low / high if p == -2 else high / low).squeeze(-1)
+        out: Tensor = (low / high if p == -2 else high / low).squeeze(-1)
+        return out
     if p not in ("fro", "nuc") and (isinstance(p, str) or abs(p) not in (1, math.inf)):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     check_square(f"linalg.cond(ord={p})", input)
     if p == "nuc":
         values = svdvals(input)
-        return values.sum(-1) * values.reciprocal().sum(-1)
+        out = values.sum(-1) * values.reciprocal().sum(-1)
+        return out
     check_float("linalg.inv", input)
     inverse, info = inv_ex(input)
     inverse = inverse.masked_fill((info > 0).unsqueeze(-1).unsqueeze(-1), math.inf)
     product: Any = norm_of_matrix(input, p)
-    return (product * norm_of_matrix(inverse, p)).nan_to_num(math.inf, math.inf, -math.inf)
+    out = (product * norm_of_matrix(inverse, p)).nan_to_num(math.inf, math.inf, -math.inf)
+    return out

@@ -6,7 +6,7 @@ and a permute; then operands are multiplied from left to right, each pair by one
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
 from gradtrace.ops.linalg.matrix import bmm
@@ -35,7 +35,7 @@ def einsum(*args: Any) -> Tensor:
 def from_lists(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The form einsum(a, [0, 1], b, [1, 2], [0, 2]) with letters for the numbers."""
 
-    def letters(numbers: Any) -> str:
+    def letters(numbers: Sequence[Any]) -> str:
         codes = (n if n is Ellipsis else ord("A") + n if n < 26 else ord("a") + n - 26 for n in numbers)
         return "".join(ELLIPSIS if code is Ellipsis else chr(code) for code in codes)
 
@@ -186,7 +186,8 @@ def align(operand: Tensor, subscripts: Subscripts, order: Subscripts, position: 
         if s not in subscripts:
             operand = operand.unsqueeze(operand.ndim)
             subscripts.append(s)
-    return operand.permute([subscripts.index(s) for s in order])
+    out: Tensor = operand.permute([subscripts.index(s) for s in order])
+    return out
 
 
 def multiply(a: Tensor, b: Tensor, done: list[int]) -> Tensor:
@@ -219,7 +220,8 @@ def batched_product(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
     two = b.permute(shared + summed + right + left).reshape(batch, inner, columns)
     shape = [a.shape[k] for k in shared + left] + [1] * len(summed) + [b.shape[k] for k in right]
     order = shared + left + summed + right
-    return bmm(one, two).view(shape).permute([order.index(k) for k in range(a.ndim)])
+    out: Tensor = bmm(one, two).view(shape).permute([order.index(k) for k in range(a.ndim)])
+    return out
 
 
 def numel(t: Tensor, dims: list[int]) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, NumpyDtype, Operand
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.linalg.matrix import transposed
 from gradtrace.ops.linalg.solve import (
@@ -18,42 +19,42 @@ from gradtrace.ops.linalg.solve import (
     permuted,
     substitute,
 )
-from gradtrace.ops.results import result_type
+from gradtrace.ops.results import Result, result_type
 
 # ---- kernels
 
 
-def unpack(lu: Any) -> tuple[Any, Any]:
+def unpack(lu: Array) -> tuple[Array, Array]:
     """L (..., m, k) with ones on its diagonal, and U (..., k, n)."""
     m, n = lu.shape[-2:]
     k = min(m, n)
     return np.tril(lu[..., :k], -1) + np.eye(m, k, dtype=lu.dtype), np.triu(lu[..., :k, :])
 
 
-def permutation(pivots: Any, m: int, kind: Any) -> Any:
+def permutation(pivots: Array, m: int, kind: type[Any] | NumpyDtype) -> Array:
     """The matrix P of A = P L U for pivot rows counted from 1."""
     return permuted(np.broadcast_to(np.eye(m, dtype=kind), (*pivots.shape[:-1], m, m)), pivots, back=True)
 
 
-def lu_kernel(a: Any) -> Any:
+def lu_kernel(a: Array) -> tuple[Array, ...]:
     lu, pivots, _ = eliminate(a)
     return permutation(pivots, a.shape[-2], a.dtype), *unpack(lu)
 
 
-def lu_unpack_kernel(lu: Any, pivots: Any, data: bool, with_pivots: bool) -> Any:
+def lu_unpack_kernel(lu: Array, pivots: Array, data: bool, with_pivots: bool) -> tuple[Array, ...]:
     none = np.zeros(0, lu.dtype)
     p = permutation(pivots, lu.shape[-2], lu.dtype) if with_pivots else none
     return p, *(unpack(lu) if data else (none, none))
 
 
-def lu_solve_kernel(lu: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
+def lu_solve_kernel(lu: Array, pivots: Array, b: Array, adjoint: bool) -> Array:
     if not adjoint:
         return substitute(lu, substitute(lu, permuted(b, pivots), False, True), True, False)
     turned = lu.swapaxes(-1, -2)
     return permuted(substitute(turned, substitute(turned, b, False, False), True, True), pivots, back=True)
 
 
-def householder_kernel(a: Any, tau: Any) -> Any:
+def householder_kernel(a: Array, tau: Array) -> Array:
     m, n = a.shape[-2:]
     vectors = np.tril(a, -1) + np.eye(m, n, dtype=a.dtype)
     out = np.array(np.broadcast_to(np.eye(m, n, dtype=a.dtype), a.shape))
@@ -66,7 +67,7 @@ def householder_kernel(a: Any, tau: Any) -> Any:
 # ---- rules
 
 
-def factors(xp: Any, lu: Any) -> tuple[Any, Any]:
+def factors(xp: XP, lu: Operand) -> tuple[Operand, Operand]:
     """`unpack` in a rule."""
     m, n = lu.shape[-2:]
     k = min(m, n)
@@ -79,10 +80,14 @@ def factors(xp: Any, lu: Any) -> tuple[Any, Any]:
     return lower + constant(lu, np.eye(m, k)), upper
 
 
-def plu_grad(xp: Any, gl: Any, gu: Any, p: Any, lower: Any, upper: Any) -> Any:
+def plu_grad(xp: XP, gl: Operand | None, gu: Operand | None, p: Operand, lower: Operand, upper: Operand) -> Operand:
     """The gradient of A = P L U; a wide or tall rest is a triangular product of its own."""
     m, k, n = lower.shape[-2], lower.shape[-1], upper.shape[-1]
-    times, turn = xp.matmul, lambda x: transposed(xp, x)
+    times = xp.matmul
+
+    def turn(x: Operand) -> Operand:
+        return transposed(xp, x)
+
     gl = xp.zeros_like(lower) if gl is None else gl
     gu = xp.zeros_like(upper) if gu is None else gu
     head, wide = constant(lower, np.eye(k, m)), constant(lower, np.eye(k, n))
@@ -93,17 +98,17 @@ def plu_grad(xp: Any, gl: Any, gu: Any, p: Any, lower: Any, upper: Any) -> Any:
     from_u = times(times(gu, turn(wide)), turn(square_u)) - times(turn(lower * below), gl * below)
     inner = xp.tril(from_l, -1) + xp.triu(from_u, 0)
 
-    def after_l(x: Any) -> Any:
+    def after_l(x: Operand) -> Operand:
         return xp.solve_triangular(turn(square_l), x, True, True, True)
 
-    def before_u(x: Any) -> Any:
+    def before_u(x: Operand) -> Operand:
         return xp.solve_triangular(turn(square_u), x, False, False, False)
 
     total = times(turn(head), times(before_u(after_l(inner)), wide) + after_l(gu * beyond))
     return times(p, total + times(before_u(gl * below), wide))
 
 
-def lu_factor_grad(xp: Any, g: Any, out: Any) -> Any:
+def lu_factor_grad(xp: XP, g: Operand, out: Sequence[Operand]) -> Operand:
     lu, pivots, _ = out
     lower, upper = factors(xp, lu)
     m, n = lu.shape[-2:]
@@ -112,12 +117,12 @@ def lu_factor_grad(xp: Any, g: Any, out: Any) -> Any:
     gl = xp.matmul(gl, constant(lu, np.eye(n, k))) if n > k else gl
     gu = xp.triu(g, 0)
     gu = xp.matmul(constant(lu, np.eye(k, m)), gu) if m > k else gu
-    raw = pivots._data if isinstance(pivots, Tensor) else pivots
+    raw: Any = pivots._data if isinstance(pivots, Tensor) else pivots
     p = constant(lu, permutation(raw, m, np.float64))
     return plu_grad(xp, gl, gu, p, lower, upper)
 
 
-def lu_unpack_grad(xp: Any, g: Any, lu: Any) -> Any:
+def lu_unpack_grad(xp: XP, g: Sequence[Any], lu: Operand) -> Operand:
     m, n = lu.shape[-2:]
     k = min(m, n)
     parts = []
@@ -131,11 +136,13 @@ def lu_unpack_grad(xp: Any, g: Any, lu: Any) -> Any:
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-def lu_solve_grad(xp: Any, wanted: Any, g: Any, out: Any, lu: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
+def lu_solve_grad(
+    xp: XP, wanted: Sequence[bool], g: Operand, out: Operand, lu: Operand, pivots: Operand, b: Operand, adjoint: bool
+) -> tuple[Operand | None, ...]:
     of_b = xp.lu_solve(lu, pivots, g, not adjoint)
     if not wanted[0]:
         return None, None, of_b
-    raw = pivots._data if isinstance(pivots, Tensor) else pivots
+    raw: Any = pivots._data if isinstance(pivots, Tensor) else pivots
     p = transposed(xp, constant(g, permutation(raw, lu.shape[-2], np.float64)))
     lower, upper = factors(xp, lu)
     # With A = P L U: gradient of the product L U, then of its factors.
@@ -149,7 +156,9 @@ def lu_solve_grad(xp: Any, wanted: Any, g: Any, out: Any, lu: Any, pivots: Any, 
     return of_lu, None, of_b if wanted[2] else None
 
 
-def householder_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, tau: Any) -> Any:
+def householder_grad(
+    xp: XP, wanted: Sequence[bool], g: Operand, out: Operand, a: Operand, tau: Operand
+) -> tuple[Operand | None, ...]:
     """Backwards through Q = H1 H2 ... Hk E, each H = I - tau v v^T."""
     m, n, k = a.shape[-2], a.shape[-1], tau.shape[-1]
     vectors = xp.tril(a, -1) + constant(g, np.eye(m, n))
@@ -255,21 +264,21 @@ def need_pivoting(pivot: bool) -> None:
 
 
 @torch_function("lu_factor", forms="l", renamed={"A": "input"})
-def lu_factor(input: Tensor, *, pivot: bool = True) -> Any:
+def lu_factor(input: Tensor, *, pivot: bool = True) -> Result:
     """(LU, pivots): both factors packed in one matrix; RuntimeError for a zero pivot (torch.linalg.lu_factor)."""
     pair = factorised("linalg.lu_factor", input, pivot, True)[:2]
     return result_type("linalg_lu_factor", "LU", "pivots")(pair)
 
 
 @torch_function("lu_factor_ex", forms="l", renamed={"A": "input"})
-def lu_factor_ex(input: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
+def lu_factor_ex(input: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Result:
     """(LU, pivots, info) without an error for a zero pivot (torch.linalg.lu_factor_ex)."""
     found = factorised("linalg.lu_factor_ex", input, pivot, check_errors)
     return result_type("linalg_lu_factor_ex", "LU", "pivots", "info")(found)
 
 
 @torch_function("lu", forms="l", renamed={"A": "input"})
-def linalg_lu(input: Tensor, *, pivot: bool = True) -> Any:
+def linalg_lu(input: Tensor, *, pivot: bool = True) -> Result:
     """(P, L, U) with input = P @ L @ U (torch.linalg.lu)."""
     check_matrix("linalg.lu", input)
     check_float("linalg.lu", input)
@@ -278,14 +287,14 @@ def linalg_lu(input: Tensor, *, pivot: bool = True) -> Any:
 
 
 @torch_function("lu")
-def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
     """(LU, pivots) or (LU, pivots, info) (torch.lu, the older form)."""
     found = factorised("linalg.lu_factor_ex", input, pivot, not get_infos)
     return result_type("_lu_with_info", "LU", "pivots", "info")(found) if get_infos else found[:2]
 
 
 @torch_function("lu_unpack", forms="f", renamed={"LU_data": "input", "LU_pivots": "pivots"})
-def lu_unpack(input: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+def lu_unpack(input: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Result:
     """(P, L, U) of packed factors (torch.lu_unpack)."""
     return result_type("lu_unpack", "P", "L", "U")(lu_unpack_(input, pivots, unpack_data, unpack_pivots))
 
@@ -299,7 +308,8 @@ def linalg_lu_solve(
     check_sizes("linalg.lu_solve", input, tuple(other.shape), left)
     if left:
         return lu_solve_(input, pivots, other, adjoint)
-    return lu_solve_(input, pivots, other.mT, not adjoint).mT
+    out: Tensor = lu_solve_(input, pivots, other.mT, not adjoint).mT
+    return out
 
 
 @torch_function("lu_solve", renamed={"b": "input", "LU_data": "LU", "LU_pivots": "pivots"})

@@ -6,32 +6,35 @@ from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op, records
+from gradtrace.engine.op import Op, d, op, records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand, Shape
 from gradtrace.ops.api import named, not_a_tensor
 from gradtrace.ops.arguments import torch_function
 
 # ---- kernels: they check shapes and dtypes in PyTorch's words
 
 
-def type_name(a: Any) -> str:
+def type_name(a: Array) -> str:
     return dtypes.of_raw(a).scalar_type
 
 
-def product(a: Any, b: Any) -> Any:
+def product(a: Array, b: Array) -> Array:
     """a @ b of checked operands; half precision is multiplied in single, as numpy has no fast kernel for it."""
     if state.spend is not None:
         state.spend(2 * a.size * (b.shape[-1] if b.ndim > 1 else 1))
     if a.dtype.itemsize == 2 and a.dtype.kind == "f":
-        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+        out: Array = np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+        return out
     if a.dtype.kind == "b":
         kernel = ("dot", "addmv_impl_cpu")[a.ndim - 1] if b.ndim == 1 else "bmm" if a.ndim == 3 else "addmm_impl_cpu_"
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
-    return a.dot(b) if a.ndim < 3 else np.matmul(a, b)
+    out = a.dot(b) if a.ndim < 3 else np.matmul(a, b)
+    return out
 
 
-def mm_kernel(a: Any, b: Any) -> Any:
+def mm_kernel(a: Array, b: Array) -> Array:
     if a.ndim != 2:
         raise RuntimeError("self must be a matrix")
     if b.ndim != 2:
@@ -43,14 +46,14 @@ def mm_kernel(a: Any, b: Any) -> Any:
     return product(a, b)
 
 
-def check_inner(a: Any, b: Any) -> None:
+def check_inner(a: Array, b: Array) -> None:
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
         )
 
 
-def mv_kernel(a: Any, v: Any) -> Any:
+def mv_kernel(a: Array, v: Array) -> Array:
     check_mv(a, v, 1, a.shape[0] if a.ndim else 1)
     if a.dtype != v.dtype:
         raise RuntimeError(
@@ -59,7 +62,7 @@ def mv_kernel(a: Any, v: Any) -> Any:
     return product(a, v)
 
 
-def check_mv(a: Any, v: Any, input_ndim: int, length: int) -> None:
+def check_mv(a: Array, v: Array, input_ndim: int, length: int) -> None:
     if not a.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if a.ndim != 2 or v.ndim != 1:
@@ -68,7 +71,7 @@ def check_mv(a: Any, v: Any, input_ndim: int, length: int) -> None:
         raise RuntimeError(f"size mismatch, got input ({length}), mat ({a.shape[0]}x{a.shape[1]}), vec ({v.shape[0]})")
 
 
-def dot_kernel(a: Any, b: Any) -> Any:
+def dot_kernel(a: Array, b: Array) -> Array:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.dtype != b.dtype:
@@ -83,7 +86,7 @@ def dot_kernel(a: Any, b: Any) -> Any:
     return product(a, b)
 
 
-def bmm_kernel(a: Any, b: Any) -> Any:
+def bmm_kernel(a: Array, b: Array) -> Array:
     for one, name in ((a, "batch1"), (b, "batch2")):
         if one.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -95,7 +98,7 @@ def bmm_kernel(a: Any, b: Any) -> Any:
     return product(a, b)
 
 
-def scaled_sum(input: Any, beta: Any, result: Any, alpha: Any) -> Any:
+def scaled_sum(input: Array, beta: float, result: Array, alpha: float) -> Array:
     """beta * input + alpha * result in result's dtype and shape; beta 0 drops the input, nan and all."""
     if result.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)
@@ -109,7 +112,7 @@ def scaled_sum(input: Any, beta: Any, result: Any, alpha: Any) -> Any:
     return np.add(result, input, out=result, casting="same_kind") if result.ndim else result + input
 
 
-def check_expand(a: Any, shape: Any) -> None:
+def check_expand(a: Array, shape: Shape) -> None:
     """RuntimeError where `a` does not broadcast to `shape`."""
     lead = len(shape) - a.ndim
     for i in range(a.ndim - 1, -1, -1):
@@ -120,7 +123,7 @@ def check_expand(a: Any, shape: Any) -> None:
             )
 
 
-def addmm_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+def addmm_kernel(input: Array, a: Array, b: Array, beta: float, alpha: float) -> Array:
     if (
         input.ndim == 1
         and a.ndim == b.ndim == 2
@@ -142,12 +145,12 @@ def addmm_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     return scaled_sum(input, beta, product(a, b), alpha)
 
 
-def addmv_kernel(input: Any, a: Any, v: Any, beta: Any, alpha: Any) -> Any:
+def addmv_kernel(input: Array, a: Array, v: Array, beta: float, alpha: float) -> Array:
     check_mv(a, v, max(input.ndim, 1), input.size if input.ndim else 1)
     return scaled_sum(input, beta, product(a, v), alpha)
 
 
-def addr_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+def addr_kernel(input: Array, a: Array, b: Array, beta: float, alpha: float) -> Array:
     for one, name in ((a, "vec1"), (b, "vec2")):
         if one.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {one.ndim}-D")
@@ -158,7 +161,7 @@ def addr_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     return scaled_sum(input, beta, np.multiply.outer(a, b), alpha)
 
 
-def addbmm_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+def addbmm_kernel(input: Array, a: Array, b: Array, beta: float, alpha: float) -> Array:
     if a.ndim == b.ndim == 3 and a.shape[2] != b.shape[1]:
         raise RuntimeError(
             f"Incompatible matrix sizes for bmm ({a.shape[1]}x{a.shape[2]} and {b.shape[1]}x{b.shape[2]})"
@@ -169,30 +172,30 @@ def addbmm_kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
 # ---- rules and records
 
 
-def transposed(xp: Any, x: Any) -> Any:
+def transposed(xp: XP, x: Operand) -> Operand:
     """The matrix, or each matrix of a batch, transposed."""
     return xp.transpose(x, x.ndim - 2, x.ndim - 1)
 
 
-def flipped(xp: Any, x: Any) -> Any:
+def flipped(xp: XP, x: Operand) -> Operand:
     """The same; of one matrix as Tensor.t names it."""
     return xp.t(x) if x.ndim == 2 else transposed(xp, x)
 
 
-def columns(xp: Any, a: Any, b: Any) -> Any:
+def columns(xp: XP, a: Operand, b: Operand) -> Operand:
     """The outer product of two vectors."""
     return xp.reshape(a, (a.shape[0], 1)) * b
 
 
-def scaled(x: Any, factor: Any) -> Any:
+def scaled(x: Operand, factor: float) -> Operand:
     return x if factor == 1 else x * factor
 
 
-def input_grad(xp: Any, g: Any, beta: Any) -> Any:
+def input_grad(xp: XP, g: Operand, beta: float) -> Operand:
     return xp.zeros_like(g) if beta == 0 else scaled(g, beta)
 
 
-def batched(xp: Any, g: Any, n: int) -> Any:
+def batched(xp: XP, g: Operand, n: int) -> Operand:
     """addbmm's gradient, one matrix, for each of n batches."""
     return xp.expand(xp.unsqueeze(g, 0), (n, *g.shape))
 
@@ -203,11 +206,11 @@ def columns_first(a: Any) -> bool:
     return bool(strides[0] == 1 and strides[1] == a.shape[0])
 
 
-def mm_self_steps(xp: Any, g: Any, self: Any, mat2: Any) -> Any:
+def mm_self_steps(xp: XP, g: Operand, self: Operand, mat2: Operand) -> Operand:
     return xp.t(xp.mm(mat2, xp.t(g))) if columns_first(self) else xp.mm(g, xp.t(mat2))
 
 
-def mm_mat2_steps(xp: Any, g: Any, self: Any, mat2: Any) -> Any:
+def mm_mat2_steps(xp: XP, g: Operand, self: Operand, mat2: Operand) -> Operand:
     return xp.t(xp.mm(xp.t(g), self)) if columns_first(mat2) else xp.mm(xp.t(self), g)
 
 
@@ -345,13 +348,14 @@ baddbmm = op(
 # ---- the public names
 
 
-def _pair(record: Any, second: str) -> None:
+def _pair(record: Op, second: str) -> None:
     name = record.name
 
     def function(input: Tensor, other: Tensor) -> Tensor:
         if not isinstance(other, Tensor):
             raise not_a_tensor(name, second, 2, other)
-        return record(input, other)
+        out: Tensor = record(input, other)
+        return out
 
     function.__doc__ = f"torch.{name}: the product of `input` and `{second}`, without broadcasting."
     torch_function(name, renamed={second: "other"})(function)
@@ -361,11 +365,12 @@ for _record, _second in ((mm, "mat2"), (mv, "vec"), (dot, "tensor"), (vdot, "oth
     _pair(_record, _second)
 
 
-def _added(record: Any) -> None:
+def _added(record: Op) -> None:
     name, renamed = record.name, dict(zip(record.tensor_names[1:], ("first", "second"), strict=True))
 
     def function(input: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-        return record(input, first, second, beta, alpha)
+        out: Tensor = record(input, first, second, beta, alpha)
+        return out
 
     def method(self: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
         return inplace(record, self, first, second, beta, alpha)
@@ -394,7 +399,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     if left == 2 and right == 1:
         return mv(input, other)
     if left == 1 and right == 2:
-        return mm(input.unsqueeze(0), other).squeeze_(0)
+        out: Tensor = mm(input.unsqueeze(0), other).squeeze_(0)
+        return out
     if folds(input, other):
         return folded(input, other)
     return by_batches(input, other)
@@ -421,9 +427,11 @@ def folded(a: Tensor, b: Tensor) -> Tensor:
     shape = tuple(big.shape[:-1])
     rows = big.reshape(-1 if big.shape[-1] else int(np.prod(shape)), big.shape[-1])
     if small.ndim == 1:
-        return records["unsafe_view"](mv(rows, small), shape)
+        result: Tensor = records["unsafe_view"](mv(rows, small), shape)
+        return result
     out = records["unsafe_view"](mm(rows, small), (*shape, small.shape[1]))
-    return out.mT.contiguous() if swap else out
+    result = out.mT.contiguous() if swap else out
+    return result
 
 
 def by_batches(a: Tensor, b: Tensor) -> Tensor:
@@ -439,9 +447,11 @@ def by_batches(a: Tensor, b: Tensor) -> Tensor:
     shape = (*batch, *((n,) if a.ndim > 1 else ()))
     if b.ndim == 1:
         right = b.expand((*batch, b.shape[0])).reshape(count, b.shape[0]).unsqueeze(2)
-        return records["unsafe_view"](bmm(left, right).squeeze(-1), shape)
+        out: Tensor = records["unsafe_view"](bmm(left, right).squeeze(-1), shape)
+        return out
     right = b.expand((*batch, *b.shape[-2:])).reshape(count, *b.shape[-2:])
-    return records["unsafe_view"](bmm(left, right), (*shape, b.shape[-1]))
+    out = records["unsafe_view"](bmm(left, right), (*shape, b.shape[-1]))
+    return out
 
 
 def broadcast_batches(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -469,4 +479,5 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if not input.is_contiguous():
         return matmul(input, weight.t()) + bias
     rows = input.view(-1, input.shape[-1])
-    return addmm(bias, rows, weight.t(), 1, 1).view((*input.shape[:-1], weight.shape[0]))
+    out: Tensor = addmm(bias, rows, weight.t(), 1, 1).view((*input.shape[:-1], weight.shape[0]))
+    return out

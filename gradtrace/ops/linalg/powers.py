@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import functions, public
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.create.factories import assign, clone
@@ -32,7 +33,7 @@ PADE = (
 PADE_NORM = 5.371920351148152
 
 
-def exp_kernel(a: Any) -> Any:
+def exp_kernel(a: Array) -> Array:
     if not a.size:
         return a.copy()
     wide = a.astype(np.float64)
@@ -46,7 +47,7 @@ def exp_kernel(a: Any) -> Any:
     return out.astype(a.dtype)
 
 
-def pade(x: Any) -> Any:
+def pade(x: Array) -> Array:
     unit = np.eye(x.shape[-1])
     x2 = x @ x
     x4 = x2 @ x2
@@ -57,13 +58,13 @@ def pade(x: Any) -> Any:
     return np.linalg.solve(even - odd, even + odd)
 
 
-def exp_grad(xp: Any, g: Any, a: Any) -> Any:
+def exp_grad(xp: XP, g: Operand, a: Operand) -> Operand:
     """exp of [[A^T, G], [0, A^T]] has the gradient in its upper right block."""
     n = a.shape[-1]
     first, second = constant(g, np.eye(2 * n, n)), constant(g, np.eye(2 * n, n, -n))
     turned = flipped(xp, a)
 
-    def block(x: Any, row: Any, column: Any) -> Any:
+    def block(x: Operand, row: Operand, column: Operand) -> Operand:
         return xp.matmul(row, xp.matmul(x, flipped(xp, column)))
 
     whole = block(turned, first, first) + block(turned, second, second) + block(g, first, second)
@@ -141,7 +142,7 @@ def best_splits(sizes: list[int]) -> list[list[int]]:
 
 
 @public("multi_dot", forms="l")
-def multi_dot(tensors: Any, *, out: Any = None) -> Tensor:
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of a chain of matrices in the cheapest order; the ends may be vectors (torch.linalg.multi_dot)."""
     chain = list(tensors)
     check_chain(chain)
@@ -162,7 +163,8 @@ def multi_dot(tensors: Any, *, out: Any = None) -> Tensor:
         return chain[i] if i == j else mm(product(i, split[i][j]), product(split[i][j] + 1, j))
 
     shape = ([] if first else [chain[0].shape[0]]) + ([] if last else [chain[-1].shape[1]])
-    return product(0, len(chain) - 1).view(shape)
+    result: Tensor = product(0, len(chain) - 1).view(shape)
+    return result
 
 
 @public("chain_matmul", forms="f")
@@ -179,7 +181,8 @@ def vecdot(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     if input.ndim == 1 and other.ndim == 1:
         return vdot(input, other)
     product: Any = input
-    return (product * other).sum(dim)
+    out: Tensor = (product * other).sum(dim)
+    return out
 
 
 @torch_function("vander", forms="l")
@@ -191,7 +194,8 @@ def linalg_vander(input: Tensor, *, N: int | None = None) -> Tensor:
     column = input.unsqueeze(-1)
     ones = Tensor._wrap(np.ones(column.shape, input.dtype.np))
     powers = column.expand((*input.shape, n - 1)).cumprod(-1)
-    return functions["cat"]([ones, powers], -1)
+    out: Tensor = functions["cat"]([ones, powers], -1)
+    return out
 
 
 @torch_function("vander", forms="f")
@@ -207,4 +211,5 @@ def vander(input: Tensor, N: int | None = None, increasing: bool = False) -> Ten
 @torch_function("diagonal", forms="l", renamed={"A": "input"})
 def linalg_diagonal(input: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonals of matrices, a view (torch.linalg.diagonal)."""
-    return input.diagonal(offset, dim1, dim2)
+    out: Tensor = input.diagonal(offset, dim1, dim2)
+    return out

@@ -11,9 +11,10 @@ from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace, refuse_unless_tracked
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.rounding import blend, multiply_add
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand, Raw
 from gradtrace.ops.api import named, public
 from gradtrace.ops.arguments import count, one_dim, torch_function
 from gradtrace.ops.fused import not_differentiable
@@ -24,16 +25,16 @@ from gradtrace.ops.shape.views import unsafe_view
 # ---- kernels and records
 
 
-def cross_kernel(a: Any, b: Any, dim: int) -> Any:
+def cross_kernel(a: Array, b: Array, dim: int) -> Array:
     a, b = np.broadcast_arrays(a, b)
     return np.cross(a, b, axis=dim)
 
 
-def cdist_kernel(a: Any, b: Any, p: float) -> Any:
+def cdist_kernel(a: Array, b: Array, p: float) -> Array:
     return norm_kernel(a[..., :, None, :] - b[..., None, :, :], p, (max(a.ndim, b.ndim),), False)
 
 
-def cdist_grad(xp: Any, g: Any, out: Any, x1: Any, x2: Any, p: float, which: int) -> Any:
+def cdist_grad(xp: XP, g: Operand, out: Operand, x1: Operand, x2: Operand, p: float, which: int) -> Operand:
     away = xp.unsqueeze(x1, x1.ndim - 1) - xp.unsqueeze(x2, x2.ndim - 2)
     part = distance_grad(xp, g, away, out, p)
     if which:
@@ -41,13 +42,15 @@ def cdist_grad(xp: Any, g: Any, out: Any, x1: Any, x2: Any, p: float, which: int
     return xp.sum_dim(part, (away.ndim - 2,))
 
 
-def lerp_kernel(a: Any, b: Any, weight: Any) -> Any:
-    return blend(a, b, np.asarray(weight).astype(a.dtype))
+def lerp_kernel(a: Array, b: Array, weight: Raw) -> Array:
+    out: Array = blend(a, b, np.asarray(weight).astype(a.dtype))
+    return out
 
 
-def addcmul_kernel(a: Any, b: Any, c: Any, value: Any) -> Any:
+def addcmul_kernel(a: Array, b: Array, c: Array, value: float) -> Array:
     if a.dtype.kind == "f":
-        return multiply_add(a, value * b, c)
+        out: Array = multiply_add(a, value * b, c)
+        return out
     return a + (int(value) if a.dtype.kind in "iu" else value) * b * c
 
 
@@ -138,7 +141,8 @@ def outer(input: Tensor, other: Tensor) -> Tensor:
     for one, name in ((input, "self"), (other, "vec2")):
         if one.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {one.ndim}-D")
-    return input.reshape(-1, 1) * other
+    out: Tensor = input.reshape(-1, 1) * other
+    return out
 
 
 @torch_function("inner")
@@ -188,11 +192,13 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     free_a = [i for i in range(a.ndim) if i not in first]
     free_b = [i for i in range(b.ndim) if i not in second]
     left, right = a.permute(free_a + first), b.permute(second + free_b)
-    shape = [a.shape[i] for i in free_a] + [b.shape[i] for i in free_b]
+    shape = (*(a.shape[i] for i in free_a), *(b.shape[i] for i in free_b))
     if count(shape) == 1:
-        return dot(left.flatten(), right.flatten()).reshape(shape)
+        out: Tensor = dot(left.flatten(), right.flatten()).reshape(shape)
+        return out
     rows, columns = count(a.shape, tuple(free_a)), count(b.shape, tuple(free_b))
-    return mm(left.reshape(rows, sizes), right.reshape(sizes, columns)).reshape(shape)
+    out = mm(left.reshape(rows, sizes), right.reshape(sizes, columns)).reshape(shape)
+    return out
 
 
 def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
@@ -251,7 +257,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 @public("cdist", forms="f")
-def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> Tensor:
+def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: object = None) -> Tensor:
     """The p-norm distances of all pairs of rows, (..., P, R) (torch.cdist)."""
     for one, name in ((x1, "X1"), (x2, "X2")):
         if one.ndim < 2:
@@ -267,13 +273,14 @@ def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any
 
 
 @torch_function("lerp")
-def interpolated(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+def interpolated(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """input + weight * (end - input) (torch.lerp)."""
     record = check_lerp(input, end, weight)
-    return record(input, end, weight)
+    out: Tensor = record(input, end, weight)
+    return out
 
 
-def check_lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
+def check_lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Op:
     for one, name in ((end, "end"), (weight, "weight")):
         if isinstance(one, Tensor) and one.dtype is not input.dtype and not (name == "weight" and one.ndim == 0):
             raise RuntimeError(f"expected dtype {input.dtype.cpp_name} for `{name}` but got dtype {one.dtype.cpp_name}")
@@ -310,7 +317,7 @@ def refuse_integer_division(a: Tensor, b: Tensor) -> None:
         )
 
 
-def _lerp_inplace(self: Tensor, end: Tensor, weight: Any) -> Tensor:
+def _lerp_inplace(self: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     refuse_unless_tracked(self, end, weight)
     return inplace(check_lerp(self, end, weight), self, end, weight)
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op, records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import expose, linalg
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.linalg.matrix import transposed
-from gradtrace.ops.results import result_type
+from gradtrace.ops.results import Result, result_type
 
 
 class LinAlgError(RuntimeError):
@@ -53,14 +54,14 @@ def check_float(name: str, a: Tensor) -> None:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {a.dtype.scalar_type}")
 
 
-def first_failure(info: Any) -> tuple[str, int]:
+def first_failure(info: Array) -> tuple[str, int]:
     """The words for the first batch element whose info is not 0, and that info."""
     flat = info.reshape(-1)
     where = int(np.flatnonzero(flat)[0])
     return f"(Batch element {where}): " if info.ndim else "", int(flat[where])
 
 
-def constant(like: Any, raw: Any) -> Any:
+def constant(like: Operand, raw: Array) -> Operand:
     """A constant matrix in a rule: an array, or a tensor where the rule runs on tensors."""
     kind = like.dtype.np if isinstance(like, Tensor) else like.dtype
     raw = np.asarray(raw, kind)
@@ -70,7 +71,7 @@ def constant(like: Any, raw: Any) -> Any:
 # ---- kernels
 
 
-def eliminate(a: Any) -> tuple[Any, Any, Any]:
+def eliminate(a: Array) -> tuple[Array, Array, Array]:
     """LU with partial pivoting of (..., m, n): packed factors, pivot rows (from 1), the first zero pivot or 0."""
     shape = a.shape
     lu = np.array(a).reshape(math.prod(shape[:-2]), *shape[-2:])
@@ -90,7 +91,7 @@ def eliminate(a: Any) -> tuple[Any, Any, Any]:
     return lu.reshape(shape), pivots.reshape(*batch, k), info.reshape(batch)
 
 
-def substitute(a: Any, b: Any, upper: bool, unit: bool) -> Any:
+def substitute(a: Array, b: Array, upper: bool, unit: bool) -> Array:
     """X in triangular A X = B, batches broadcast; a zero on the diagonal gives inf or nan."""
     n = a.shape[-1]
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -103,7 +104,7 @@ def substitute(a: Any, b: Any, upper: bool, unit: bool) -> Any:
     return x
 
 
-def permuted(b: Any, pivots: Any, back: bool = False) -> Any:
+def permuted(b: Array, pivots: Array, back: bool = False) -> Array:
     """The rows of b (..., m, k) exchanged as the pivots (..., n) say, or exchanged back."""
     batch = np.broadcast_shapes(pivots.shape[:-1], b.shape[:-2])
     flat = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:]))).reshape(math.prod(batch), *b.shape[-2:])
@@ -116,7 +117,7 @@ def permuted(b: Any, pivots: Any, back: bool = False) -> Any:
     return flat.reshape(*batch, *b.shape[-2:])
 
 
-def solve_kernel(a: Any, b: Any, left: bool, vector: bool) -> tuple[Any, Any]:
+def solve_kernel(a: Array, b: Array, left: bool, vector: bool) -> tuple[Array, Array]:
     if vector:
         b = b[..., None]
     if not left:
@@ -127,7 +128,7 @@ def solve_kernel(a: Any, b: Any, left: bool, vector: bool) -> tuple[Any, Any]:
     return (x[..., 0] if vector else x), info
 
 
-def solve_checked(a: Any, b: Any) -> tuple[Any, Any]:
+def solve_checked(a: Array, b: Array) -> tuple[Array, Array]:
     """X in A X = B and, for each matrix, 0 or the number of the zero pivot."""
     try:
         return np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
@@ -136,7 +137,7 @@ def solve_checked(a: Any, b: Any) -> tuple[Any, Any]:
         return substitute(lu, substitute(lu, permuted(b, pivots), False, True), True, False), info
 
 
-def inverse_kernel(a: Any) -> tuple[Any, Any]:
+def inverse_kernel(a: Array) -> tuple[Array, Array]:
     try:
         out, info = np.linalg.inv(a), np.zeros(a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
@@ -145,24 +146,26 @@ def inverse_kernel(a: Any) -> tuple[Any, Any]:
     return out.swapaxes(-1, -2).copy().swapaxes(-1, -2), info
 
 
-def det_kernel(a: Any) -> Any:
+def det_kernel(a: Array) -> Array:
     if a.shape[-1] > SMALL:
-        return np.linalg.det(a)
+        result: Array = np.linalg.det(a)
+        return result
     lu, pivots, _ = eliminate(a)
     swaps = np.count_nonzero(pivots != np.arange(1, a.shape[-1] + 1), axis=-1)
     out = np.multiply.reduce(np.diagonal(lu, axis1=-2, axis2=-1), axis=-1)
-    return np.where(swaps % 2 == 1, -out, out)
+    result = np.where(swaps % 2 == 1, -out, out)
+    return result
 
 
 # ---- rules
 
 
-def inverse_grad(xp: Any, g: Any, inverse: Any) -> Any:
+def inverse_grad(xp: XP, g: Operand, inverse: Operand) -> Operand:
     turned = transposed(xp, inverse)
     return -xp.matmul(turned, xp.matmul(g, turned))
 
 
-def adjugate(xp: Any, a: Any) -> Any:
+def adjugate(xp: XP, a: Operand) -> Operand:
     """The transposed cofactors, a polynomial in A (Faddeev-LeVerrier): finite and smooth for singular matrices too."""
     n = a.shape[-1]
     unit = constant(a, np.eye(n))
@@ -170,18 +173,19 @@ def adjugate(xp: Any, a: Any) -> Any:
     for k in range(1, n):
         am = xp.matmul(a, m)
         m = am - xp.sum_dim(am * unit, (a.ndim - 2, a.ndim - 1), True) / k * unit
-    return m * (-1) ** (n - 1)
+    out: Operand = m * (-1) ** (n - 1)
+    return out
 
 
-def det_grad_of_arrays(xp: Any, g: Any, a: Any, out: Any) -> Any:
+def det_grad_of_arrays(xp: XP, g: Array, a: Array, out: Array) -> Array:
     """As PyTorch has it outside of a recorded pass: zeros at a determinant of 0, for it solves A^T x = det(A) there."""
-    found = det_grad(xp, g, a, out)
+    found: Any = det_grad(xp, g, a, out)
     one = (*a.shape[:-2], 1, 1)
     nothing = np.where(np.signbit(out).reshape(one), found * 0, 0)
     return np.where((out == 0).reshape(one), nothing, found).astype(a.dtype)
 
 
-def det_grad(xp: Any, g: Any, a: Any, out: Any) -> Any:
+def det_grad(xp: XP, g: Operand, a: Operand, out: Operand) -> Operand:
     one = (*a.shape[:-2], 1, 1)
     g = xp.reshape(g, one)
     if state.planner is not None:  # a plan must not depend on the numbers
@@ -192,7 +196,16 @@ def det_grad(xp: Any, g: Any, a: Any, out: Any) -> Any:
     return g * xp.reshape(out, one) * transposed(xp, xp.inv_ex(a)[0])
 
 
-def solve_grad(xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, left: bool, vector: bool) -> Any:
+def solve_grad(
+    xp: XP,
+    wanted: Sequence[bool],
+    g: Sequence[Operand],
+    out: Sequence[Operand],
+    a: Operand,
+    b: Operand,
+    left: bool,
+    vector: bool,
+) -> tuple[Operand | None, ...]:
     of_b = xp.solve_ex(transposed(xp, a), g[0], left, vector)[0]
     if not wanted[0]:
         return None, of_b
@@ -258,7 +271,7 @@ slogdet = op(
 # ---- the public names
 
 
-def singular(name: str, info: Any) -> LinAlgError:
+def singular(name: str, info: Array) -> LinAlgError:
     batch, pivot = first_failure(info)
     return LinAlgError(
         f"{name}: {batch}The diagonal element {pivot} is zero, the inversion could not be completed because the input "
@@ -285,7 +298,7 @@ expose(inv, "inverse")
 
 
 @torch_function("inv_ex", forms="l", renamed={"A": "input"})
-def inv_and_info(input: Tensor, *, check_errors: bool = False) -> Any:
+def inv_and_info(input: Tensor, *, check_errors: bool = False) -> Result:
     """(inverse, info): info is 0 or the number of the zero pivot (torch.linalg.inv_ex)."""
     return result_type("linalg_inv_ex", "inverse", "info")(inverse("linalg.inv_ex", input, check_errors))
 
@@ -298,20 +311,20 @@ def determinant(input: Tensor) -> Tensor:
     return det(input)
 
 
-def sign_and_log(name: str, input: Tensor) -> Any:
+def sign_and_log(name: str, input: Tensor) -> tuple[Tensor, Tensor]:
     check_square(name, input)
     check_float(name, input)
     return slogdet(input)
 
 
 @torch_function("slogdet", forms="l", renamed={"A": "input"})
-def linalg_slogdet(input: Tensor) -> Any:
+def linalg_slogdet(input: Tensor) -> Result:
     """(sign, logabsdet) of the determinants (torch.linalg.slogdet)."""
     return result_type("linalg_slogdet", "sign", "logabsdet")(sign_and_log("linalg.slogdet", input))
 
 
 @torch_function("slogdet")
-def old_slogdet(input: Tensor) -> Any:
+def old_slogdet(input: Tensor) -> Result:
     """(sign, logabsdet) of the determinants (torch.slogdet)."""
     return result_type("slogdet", "sign", "logabsdet")(sign_and_log("linalg.slogdet", input))
 
@@ -321,7 +334,8 @@ def logdet(input: Tensor) -> Tensor:
     """The logarithms of determinants, nan for a negative one (torch.logdet)."""
     sign, logabs = sign_and_log("logdet", input)
     nan = Tensor._wrap(np.asarray(math.nan, logabs.dtype.np))
-    return records["where"](sign == -1, nan, logabs)
+    out: Tensor = records["where"](sign == -1, nan, logabs)
+    return out
 
 
 def check_solve(name: str, a: Tensor, b: Tensor, left: bool) -> bool:
@@ -365,7 +379,7 @@ def solve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
 
 
 @torch_function("solve_ex", forms="l", renamed={"A": "input", "B": "other"})
-def solve_and_info(input: Tensor, other: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+def solve_and_info(input: Tensor, other: Tensor, *, left: bool = True, check_errors: bool = False) -> Result:
     """(result, info) of solve without an error for singular matrices (torch.linalg.solve_ex)."""
     return result_type("linalg_solve_ex", "result", "info")(solved("linalg.solve_ex", input, other, left, check_errors))
 
@@ -382,11 +396,12 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{m} != {n}"
         )
-    return inv(input.reshape(n, m)).reshape((*last, *first))
+    out: Tensor = inv(input.reshape(n, m)).reshape((*last, *first))
+    return out
 
 
 @torch_function("tensorsolve", forms="l", renamed={"B": "other"})
-def tensorsolve(input: Tensor, other: Tensor, dims: Any = None) -> Tensor:
+def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """X in tensordot(input, X) = other, after moving `dims` of input to the end (torch.linalg.tensorsolve)."""
     if dims is not None:
         input = input.movedim(tuple(dims), tuple(range(input.ndim - len(dims), input.ndim)))
@@ -397,4 +412,5 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Any = None) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
             f"but got {n} != {math.prod(input.shape[: other.ndim])}"
         )
-    return solve(input.reshape(m, n), other.reshape(-1)).reshape(shape)
+    out: Tensor = solve(input.reshape(m, n), other.reshape(-1)).reshape(shape)
+    return out

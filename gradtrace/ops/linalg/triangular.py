@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import NOT_GIVEN
 from gradtrace.ops.arguments import missing_arguments, torch_function
 from gradtrace.ops.linalg.matrix import transposed
 from gradtrace.ops.linalg.solve import LinAlgError, check_float, check_sizes, check_square, first_failure, substitute
-from gradtrace.ops.results import result_type
+from gradtrace.ops.results import Result, result_type
 
 # ---- kernels
 
 
-def solve_triangular_kernel(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
+def solve_triangular_kernel(a: Array, b: Array, upper: bool, left: bool, unit: bool) -> Array:
     if left:
         return substitute(a, b, upper, unit)
     return substitute(a.swapaxes(-1, -2), b.swapaxes(-1, -2), not upper, unit).swapaxes(-1, -2)
 
 
-def cholesky_kernel(a: Any, upper: bool) -> tuple[Any, Any]:
+def cholesky_kernel(a: Array, upper: bool) -> tuple[Array, Array]:
     """The factor, and 0 or the order of the first leading minor that is not positive."""
     source = a.swapaxes(-1, -2) if upper else a
     try:
@@ -33,7 +34,7 @@ def cholesky_kernel(a: Any, upper: bool) -> tuple[Any, Any]:
     return (out.swapaxes(-1, -2) if upper else out), info
 
 
-def partial_cholesky(a: Any) -> tuple[Any, Any]:
+def partial_cholesky(a: Array) -> tuple[Array, Array]:
     """Column by column up to the pivot that is not positive, which is left as it is."""
     flat = np.tril(a).reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
     info = np.zeros(len(flat), np.int32)
@@ -48,12 +49,12 @@ def partial_cholesky(a: Any) -> tuple[Any, Any]:
     return flat.reshape(a.shape), info.reshape(a.shape[:-2])
 
 
-def cholesky_solve_kernel(b: Any, factor: Any, upper: bool) -> Any:
+def cholesky_solve_kernel(b: Array, factor: Array, upper: bool) -> Array:
     lower = factor.swapaxes(-1, -2) if upper else factor
     return substitute(lower.swapaxes(-1, -2), substitute(lower, b, False, False), True, False)
 
 
-def cholesky_inverse_kernel(factor: Any, upper: bool) -> Any:
+def cholesky_inverse_kernel(factor: Array, upper: bool) -> Array:
     return cholesky_solve_kernel(np.eye(factor.shape[-1], dtype=factor.dtype), factor, upper)
 
 
@@ -61,8 +62,16 @@ def cholesky_inverse_kernel(factor: Any, upper: bool) -> Any:
 
 
 def solve_triangular_grad(
-    xp: Any, wanted: Any, g: Any, out: Any, a: Any, b: Any, upper: bool, left: bool, unit: bool
-) -> Any:
+    xp: XP,
+    wanted: Sequence[bool],
+    g: Operand,
+    out: Operand,
+    a: Operand,
+    b: Operand,
+    upper: bool,
+    left: bool,
+    unit: bool,
+) -> tuple[Operand | None, ...]:
     of_b = xp.solve_triangular(transposed(xp, a), g, not upper, left, unit)
     if not wanted[0]:
         return None, of_b
@@ -72,7 +81,7 @@ def solve_triangular_grad(
     return of_a, of_b if wanted[1] else None
 
 
-def cholesky_grad(xp: Any, g: Any, factor: Any, upper: bool) -> Any:
+def cholesky_grad(xp: XP, g: Operand, factor: Operand, upper: bool) -> Operand:
     """Symmetric, though only one triangle of the matrix is read: it stands for both (as PyTorch's)."""
     lower, g = (transposed(xp, factor), transposed(xp, g)) if upper else (factor, g)
     half = xp.tril(xp.matmul(transposed(xp, lower), g), 0)
@@ -81,12 +90,14 @@ def cholesky_grad(xp: Any, g: Any, factor: Any, upper: bool) -> Any:
     return xp.solve_triangular(lower, inner, False, False, False) * 0.5
 
 
-def cholesky_inverse_grad(xp: Any, g: Any, out: Any, factor: Any, upper: bool) -> Any:
+def cholesky_inverse_grad(xp: XP, g: Operand, out: Operand, factor: Operand, upper: bool) -> Operand:
     middle = xp.matmul(out, xp.matmul(g + transposed(xp, g), out))
     return -(xp.matmul(factor, middle) if upper else xp.matmul(middle, factor))
 
 
-def cholesky_solve_grad(xp: Any, wanted: Any, g: Any, out: Any, b: Any, factor: Any, upper: bool) -> Any:
+def cholesky_solve_grad(
+    xp: XP, wanted: Sequence[bool], g: Operand, out: Operand, b: Operand, factor: Operand, upper: bool
+) -> tuple[Operand | None, ...]:
     of_b = xp.cholesky_solve(g, factor, upper)
     if not wanted[1]:
         return of_b, None
@@ -97,20 +108,29 @@ def cholesky_solve_grad(xp: Any, wanted: Any, g: Any, out: Any, b: Any, factor: 
 
 
 def triangular_solve_grad(
-    xp: Any, wanted: Any, g: Any, out: Any, b: Any, a: Any, upper: bool, transpose: bool, unit: bool
-) -> Any:
+    xp: XP,
+    wanted: Sequence[bool],
+    g: Operand,
+    out: Operand,
+    b: Operand,
+    a: Operand,
+    upper: bool,
+    transpose: bool,
+    unit: bool,
+) -> tuple[Operand | None, ...]:
     """The older form, whose second result is the matrix itself."""
-    of_b = of_a = None
+    of_b: Operand | None = None
+    of_a: Operand | None = None
     if g[0] is not None:
         source = transposed(xp, a) if transpose else a
         of_a, of_b = solve_triangular_grad(xp, (True, True), g[0], out[0], source, b, upper != transpose, True, unit)
-        of_a = transposed(xp, of_a) if transpose else of_a
+        of_a = transposed(xp, of_a) if transpose and of_a is not None else of_a
     if g[1] is not None:
         of_a = g[1] if of_a is None else of_a + g[1]
     return of_b if wanted[0] else None, of_a if wanted[1] else None
 
 
-def old_triangular_kernel(b: Any, a: Any, upper: bool, transpose: bool, unit: bool) -> tuple[Any, Any]:
+def old_triangular_kernel(b: Array, a: Array, upper: bool, transpose: bool, unit: bool) -> tuple[Array, Array]:
     source = a.swapaxes(-1, -2) if transpose else a
     return substitute(source, b, upper != transpose, unit), a.copy()
 
@@ -191,7 +211,7 @@ def linalg_solve_triangular(
 @torch_function("triangular_solve", renamed={"A": "other", "b": "input"})
 def triangular_solve(
     input: Tensor, other: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
-) -> Any:
+) -> Result:
     """(solution, copy of the matrix) of other @ X = input (torch.triangular_solve, the older form)."""
     for one, name in ((input, "b"), (other, "A")):
         if one.ndim < 2:
@@ -203,7 +223,7 @@ def triangular_solve(
     return result_type("triangular_solve", "solution", "cloned_coefficient")(pair)
 
 
-def not_positive(name: str, info: Any) -> LinAlgError:
+def not_positive(name: str, info: Array) -> LinAlgError:
     batch, order = first_failure(info)
     return LinAlgError(
         f"{name}: {batch}The factorization could not be completed because the input is not positive-definite (the "
@@ -227,7 +247,7 @@ def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
 
 
 @torch_function("cholesky_ex", forms="l")
-def linalg_cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+def linalg_cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> Result:
     """(L, info): info is 0 or the order of the leading minor that is not positive (torch.linalg.cholesky_ex)."""
     pair = factor_and_info("linalg.cholesky_ex", input, upper, check_errors)
     return result_type("linalg_cholesky_ex", "L", "info")(pair)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable
+from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Dims, NumpyDtype, Operand
 from gradtrace.ops import load
 from gradtrace.ops.api import linalg
 from gradtrace.ops.arguments import count, one_dim, some_dims, torch_function
@@ -21,13 +23,16 @@ from gradtrace.ops.reduce.sums import add_up, fold, numpy_dtype, with_dims
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 
-def norm_kernel(a: Any, p: float, dims: Any, keepdim: bool, dtype: Any = None) -> Any:
+def norm_kernel(
+    a: Array, p: float, dims: tuple[int, ...] | None, keepdim: bool, dtype: NumpyDtype | None = None
+) -> Array:
     if dtype is not None:
         a = a.astype(dtype)
     if p == 2 and a.dtype.itemsize >= 4:
         if dims is None and a.flags.c_contiguous:
             flat = a.reshape(-1)
-            return np.sqrt(flat.dot(flat))
+            result: Array = np.sqrt(flat.dot(flat))
+            return result
         return np.sqrt(add_up(a * a, dims, keepdim))
     wide = np.abs(a, dtype=np.float32) if a.dtype.itemsize == 2 else np.abs(a)
     if p == math.inf:
@@ -43,12 +48,14 @@ def norm_kernel(a: Any, p: float, dims: Any, keepdim: bool, dtype: Any = None) -
     return out.astype(a.dtype)
 
 
-def kept(xp: Any, x: Any, self: Any, dims: Any, keepdim: bool) -> Any:
+def kept(xp: XP, x: Operand, self: Operand, dims: tuple[int, ...] | None, keepdim: bool) -> Operand:
     """A norm, or its gradient, so that it broadcasts against what it was made from."""
     return x if dims is None or keepdim else with_dims(xp, x, self.shape, dims)
 
 
-def norm_grad(xp: Any, g: Any, self: Any, out: Any, p: float, dims: Any, keepdim: bool) -> Any:
+def norm_grad(
+    xp: XP, g: Operand, self: Operand, out: Operand, p: float, dims: tuple[int, ...] | None, keepdim: bool
+) -> Operand | None:
     """Masks are selects throughout: at 0 the other factor may be inf or nan. The 0-norm counts: no gradient at all."""
     if p == 0:
         return None
@@ -77,32 +84,35 @@ def norm_grad(xp: Any, g: Any, self: Any, out: Any, p: float, dims: Any, keepdim
     return part * xp.zeroed(g / xp.pow_scalar(norm, p - 1), at_zero)
 
 
-def distance_grad(xp: Any, g: Any, away: Any, out: Any, p: float) -> Any:
+def distance_grad(xp: XP, g: Operand, away: Operand, out: Operand, p: float) -> Operand:
     """The gradient of differences (..., M) whose norms (...) are distances: none for p = 0; for p = inf each of the
     largest gets all of it."""
     if p == 0:
         return xp.zeros_like(away)
     if not math.isinf(p):
-        return norm_grad(xp, g, away, out, p, (away.ndim - 1,), False)
+        found = norm_grad(xp, g, away, out, p, (away.ndim - 1,), False)
+        assert found is not None
+        return found
     largest = xp.abs(away) == xp.unsqueeze(out, out.ndim)
     return xp.sign(away) * xp.where(largest, xp.unsqueeze(g, g.ndim), xp.zeros_like(away))
 
 
-def power_of_size(xp: Any, x: Any, exponent: float) -> Any:
+def power_of_size(xp: XP, x: Operand, exponent: float) -> Operand:
     """abs(x) ** exponent for an exponent >= 0."""
     return xp.pow_scalar(xp.abs(x), exponent)
 
 
-def renorm_scale(xp: Any, norm: Any, maxnorm: float) -> Any:
+def renorm_scale(xp: XP, norm: Operand, maxnorm: float) -> Operand:
     return xp.where(norm > maxnorm, maxnorm / (norm + 1e-7), xp.ones_like(norm))
 
 
-def renorm_kernel(a: Any, p: float, dim: int, maxnorm: float) -> Any:
+def renorm_kernel(a: Array, p: float, dim: int, maxnorm: float) -> Array:
     norm = norm_kernel(a, p, tuple(i for i in range(a.ndim) if i != dim), True)
-    return a * np.where(norm > maxnorm, maxnorm / (norm + 1e-7), np.ones_like(norm)).astype(a.dtype)
+    out: Array = a * np.where(norm > maxnorm, maxnorm / (norm + 1e-7), np.ones_like(norm)).astype(a.dtype)
+    return out
 
 
-def renorm_grad(xp: Any, g: Any, self: Any, p: float, dim: int, maxnorm: float) -> Any:
+def renorm_grad(xp: XP, g: Operand, self: Operand, p: float, dim: int, maxnorm: float) -> Operand:
     dims = tuple(i for i in range(self.ndim) if i != dim)
     norm = xp.vector_norm(self, p, dims, True)
     inner = xp.sum_dim(g * self, dims, True)
@@ -111,7 +121,7 @@ def renorm_grad(xp: Any, g: Any, self: Any, p: float, dim: int, maxnorm: float) 
     return g * renorm_scale(xp, norm, maxnorm) + xp.where(norm > maxnorm, of_norm, xp.zeros_like(g))
 
 
-def dist_grad(xp: Any, g: Any, out: Any, self: Any, other: Any, p: float, sign: int) -> Any:
+def dist_grad(xp: XP, g: Operand, out: Operand, self: Operand, other: Operand, p: float, sign: int) -> Operand | None:
     part = norm_grad(xp, g, self - other, out, p, None, False)
     return part if part is None or sign > 0 else -part
 
@@ -150,7 +160,9 @@ renorm = op(
 
 
 @torch_function("vector_norm", forms="l")
-def norm_of_vector(input: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def norm_of_vector(
+    input: Tensor, ord: float | str = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """(sum of abs(x) ** ord) ** (1 / ord) over `dim` or all; ord 0 counts, inf and -inf choose (torch.linalg)."""
     if isinstance(ord, (str, Tensor)) or ord is None:
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
@@ -185,18 +197,24 @@ def check_matrix_dims(input: Tensor, dim: Any) -> tuple[int, int]:
 
 @torch_function("matrix_norm", forms="l")
 def norm_of_matrix(
-    input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+    input: Tensor,
+    ord: float | str = "fro",
+    dim: int | tuple[int, ...] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """The norm of matrices over two dims: "fro", "nuc", inf, -inf, 1, -1, 2, -2 (torch.linalg.matrix_norm)."""
-    if ord not in ("fro", "nuc") and (isinstance(ord, str) or abs(ord) not in (1, 2, math.inf)):
+    size = ord if isinstance(ord, str) else abs(ord)
+    if size not in ("fro", "nuc", 1, 2, math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if input.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     dims = check_matrix_dims(input, dim)
     if ord == "fro":
         return norm_of_vector(input, 2, dims, keepdim, dtype=dtype)
-    if ord != "nuc" and abs(ord) != 2:
-        column, row = dims if abs(ord) == 1 else dims[::-1]
+    if size not in ("nuc", 2):
+        column, row = dims if size == 1 else dims[::-1]
         sums = norm_of_vector(input, 1, column, keepdim, dtype=dtype)
         return extreme(sums, ord, row - (not keepdim and row > column), keepdim)
     if dtype is not None:
@@ -208,21 +226,31 @@ def norm_of_matrix(
         return out
     batch = [i for i in range(input.ndim) if i not in dims]
     order = [*batch, *dims]
-    return out.unsqueeze(-1).permute([order.index(i) for i in range(input.ndim)])
+    result: Tensor = out.unsqueeze(-1).permute([order.index(i) for i in range(input.ndim)])
+    return result
 
 
-def extreme(values: Tensor, ord: float, dim: int, keepdim: bool) -> Tensor:
-    return values.amax(dim, keepdim) if ord > 0 else values.amin(dim, keepdim)
+def extreme(values: Tensor, ord: Any, dim: int, keepdim: bool) -> Tensor:
+    out: Tensor = values.amax(dim, keepdim) if ord > 0 else values.amin(dim, keepdim)
+    return out
 
 
-def linalg_name(name: str) -> Any:
+def linalg_name(name: str) -> Callable[..., Tensor]:
     if name not in linalg:
         load()
-    return linalg[name]
+    out: Callable[..., Tensor] = linalg[name]
+    return out
 
 
 @torch_function("norm", forms="l")
-def linalg_norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def linalg_norm(
+    input: Tensor,
+    ord: float | str | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
     """The vector or the matrix norm, as `ord` and `dim` say (torch.linalg.norm)."""
     if ord is None:
         return norm_of_vector(input, 2, dim, keepdim, dtype=dtype)
@@ -239,7 +267,12 @@ def linalg_norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool =
 
 @torch_function("norm")
 def norm(
-    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: Dims = None,
+    keepdim: bool = False,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """The norm of all elements or over `dim`, 2 by default (torch.norm)."""
     if p == "fro" and (dim is None or isinstance(dim, int) or len(dim) <= 2):

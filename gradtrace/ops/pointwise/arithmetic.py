@@ -8,15 +8,16 @@ from __future__ import annotations
 import math
 import operator as py
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine import call
 from gradtrace.engine.dtypes import get_default_dtype
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op, records
+from gradtrace.engine.op import Op, d, op, records
 from gradtrace.engine.select import select, where_kept
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, NumpyDtype, Operand
 from gradtrace.ops import (
     numbers,  # noqa: F401 - the records that `number=` names
     scalars,
@@ -40,23 +41,23 @@ from gradtrace.ops.pointwise.arithmetic_kernels import (
 )
 
 
-def pow_scalar_grad(xp: Any, g: Any, self: Any, exponent: float) -> Any:
+def pow_scalar_grad(xp: XP, g: Operand, self: Operand, exponent: float) -> Operand:
     # At exponent 0 the gradient is 0 everywhere, also where self ** -1 is inf.
     if exponent == 0:
         return xp.zeros_like(g)
     return g * (exponent * xp.pow_scalar(self, exponent - 1))
 
 
-def pow_base_grad(xp: Any, g: Any, self: Any, exponent: Any) -> Any:
+def pow_base_grad(xp: XP, g: Operand, self: Operand, exponent: Operand) -> Operand:
     return xp.where(exponent == 0, xp.zeros_like(g), g * (exponent * xp.pow(self, exponent - 1)))
 
 
-def pow_exponent_grad(xp: Any, g: Any, self: Any, exponent: Any, out: Any) -> Any:
+def pow_exponent_grad(xp: XP, g: Operand, self: Operand, exponent: Operand, out: Operand) -> Operand:
     flat = xp.logical_and(self == 0, exponent >= 0)
     return g * xp.where(flat, xp.zeros_like(out), out * xp.log(self))
 
 
-ARITH: Any = {"promote": "arith"}
+ARITH = {"promote": "arith"}
 
 add = op(
     "add(self, other)",
@@ -384,7 +385,7 @@ zeros_like = op("zeros_like(self)", "zeros_like", kind="fill", constant=0.0, sca
 ones_like = op("ones_like(self)", "ones_like", kind="fill", constant=1.0, scalar=lambda x: 1.0)
 
 
-def pow_of_scalar_grad(xp: Any, g: Any, out: Any, exponent: Any, base: float) -> Any:
+def pow_of_scalar_grad(xp: XP, g: Operand, out: Operand, exponent: Operand, base: float) -> Operand:
     if base == 0:
         # 0 ** x is flat for x >= 0 and falls from inf below.
         return xp.where(exponent >= 0, xp.zeros_like(g), g * (out * -float("inf")))
@@ -392,12 +393,12 @@ def pow_of_scalar_grad(xp: Any, g: Any, out: Any, exponent: Any, base: float) ->
     return g * (out * log)
 
 
-def extreme_grad(xp: Any, g: Any, mine: Any, other: Any, loses: Any) -> Any:
+def extreme_grad(xp: XP, g: Operand, mine: Operand, other: Operand, loses: Operand) -> Operand:
     """Half of the gradient to each side of a tie; a nan on either side gives both the whole."""
     return xp.zeroed(xp.where(mine == other, g / 2, g), loses)
 
 
-def first_wins(xp: Any, wins: Any, other: Any) -> Any:
+def first_wins(xp: XP, wins: Operand, other: Operand) -> Operand:
     return xp.logical_or(wins, other != other)
 
 
@@ -405,7 +406,7 @@ def first_wins(xp: Any, wins: Any, other: Any) -> Any:
 
 
 @public("add")
-def add_(input: Any, other: Any, *, alpha: float = NOT_GIVEN) -> Tensor:
+def add_(input: Tensor | float, other: Tensor | float, *, alpha: float = NOT_GIVEN) -> Tensor:
     """input + alpha * other, broadcast (torch.add)."""
     require_tensor("add", input, other)
     if alpha is NOT_GIVEN:
@@ -415,7 +416,7 @@ def add_(input: Any, other: Any, *, alpha: float = NOT_GIVEN) -> Tensor:
 
 
 @public("sub", "subtract")
-def sub_(input: Any, other: Any, *, alpha: float = NOT_GIVEN) -> Tensor:
+def sub_(input: Tensor | float, other: Tensor | float, *, alpha: float = NOT_GIVEN) -> Tensor:
     """input - alpha * other, broadcast (torch.sub)."""
     require_tensor("sub", input, other)
     if alpha is NOT_GIVEN:
@@ -426,7 +427,7 @@ def sub_(input: Any, other: Any, *, alpha: float = NOT_GIVEN) -> Tensor:
 
 
 @public("rsub", forms="f")
-def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+def rsub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """other - alpha * input (torch.rsub)."""
     require_tensor("rsub", input, other)
     if isinstance(other, Tensor):
@@ -435,7 +436,7 @@ def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
 
 
 @public("div", "divide")
-def div_(input: Any, other: Any, *, rounding_mode: str | None = NOT_GIVEN) -> Tensor:
+def div_(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = NOT_GIVEN) -> Tensor:
     """input / other, broadcast; `rounding_mode` None, "trunc" or "floor" (torch.div)."""
     require_tensor("div", input, other)
     if rounding_mode is NOT_GIVEN:
@@ -450,48 +451,52 @@ def div_(input: Any, other: Any, *, rounding_mode: str | None = NOT_GIVEN) -> Te
 
 
 @public("pow")
-def power(input: Any, exponent: Any) -> Tensor:
+def power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """input ** exponent; either may be a number, not both (torch.pow)."""
     if not isinstance(input, Tensor):
         if not isinstance(exponent, Tensor):
             raise not_a_tensor("pow", "input", 1, input)
         return reflected_power(exponent, input)
     if isinstance(exponent, Tensor):
-        return power_of_tensors(input, exponent)
+        out: Tensor = power_of_tensors(input, exponent)
+        return out
     return power_number(input, exponent)
 
 
 power_of_tensors = call.binary(pow_)
 
 
-def power_number(input: Tensor, exponent: Any) -> Tensor:
+def power_number(input: Tensor, exponent: float) -> Tensor:
     if not input.is_floating_point() and isinstance(exponent, float):
         input = records["cast"](input, get_default_dtype().np)
     if input.dtype.category == 0 and not isinstance(exponent, bool):
         input = records["cast"](input, np.dtype("int64"))
     if input.dtype.category == 1 and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return power_of_number(input, exponent)
+    out: Tensor = power_of_number(input, exponent)
+    return out
 
 
 power_of_number = call.with_number(pow_scalar)
 
 
-def reflected_power(exponent: Tensor, base: Any) -> Tensor:
+def reflected_power(exponent: Tensor, base: float) -> Tensor:
     if not exponent.is_floating_point():
         return (
             pow_(Tensor._wrap(np.asarray(base)), exponent)
             if isinstance(base, int)
             else pow_(Tensor._wrap(np.asarray(base, dtype=_default_np())), exponent)
         )
-    return number_to_power(exponent, base)
+    out: Tensor = number_to_power(exponent, base)
+    return out
 
 
 number_to_power = call.with_number(pow_of_scalar)
 
 
-def _default_np() -> Any:
-    return get_default_dtype().np
+def _default_np() -> NumpyDtype:
+    out: NumpyDtype = get_default_dtype().np
+    return out
 
 
 def no_rounding_of_bools(raws: list[Any]) -> None:
@@ -499,7 +504,7 @@ def no_rounding_of_bools(raws: list[Any]) -> None:
         raise NotImplementedError(f"\"div_{raws[2]}_cpu\" not implemented for 'Bool'")
 
 
-def check_alpha(input: Tensor, other: Any, alpha: Any) -> None:
+def check_alpha(input: Tensor | float, other: Tensor | float, alpha: float) -> None:
     """RuntimeError for an alpha that the result's dtype cannot hold."""
     category = max(t.dtype.category for t in (input, other) if isinstance(t, Tensor))
     if isinstance(alpha, bool) and category != 0:
@@ -508,19 +513,20 @@ def check_alpha(input: Tensor, other: Any, alpha: Any) -> None:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
 
 
-def require_tensor(name: str, input: Any, other: Any) -> None:
+def require_tensor(name: str, input: object, other: object) -> None:
     if not isinstance(input, Tensor):
         raise not_a_tensor(name, "input", 1, input)
     if not isinstance(other, (Tensor, int, float)):
         raise not_a_tensor(name, "other", 2, other)
 
 
-def _tensor_or_number(with_tensor: Any, with_number: Any, name: str) -> Any:
-    def function(input: Tensor, other: Any) -> Tensor:
+def _tensor_or_number(with_tensor: Op, with_number: Op, name: str) -> Callable[..., Tensor]:
+    def function(input: Tensor, other: Tensor | float) -> Tensor:
         if name == "remainder" and _number(input) and isinstance(other, Tensor):
             return remainder_of_number(other, input)
         require_tensor(name, input, other)
-        return with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
+        out: Tensor = with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
+        return out
 
     return expose(named(function, name, f"Element-wise {name} (torch.{name})."), name)
 
@@ -531,7 +537,7 @@ binary(mul, "multiply")
 
 
 @public("true_divide")
-def true_divide(input: Any, other: Any) -> Tensor:
+def true_divide(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input / other, broadcast (torch.true_divide)."""
     require_tensor("true_divide", input, other)
     return div(input, other)
@@ -542,8 +548,8 @@ for record in (maximum, minimum, fmax, fmin):
 binary(floor_divide)
 
 
-def _inplace_method(name: str, choose: Any) -> None:
-    def method(self: Tensor, other: Any, **options: Any) -> Tensor:
+def _inplace_method(name: str, choose: Callable[..., Any]) -> None:
+    def method(self: Tensor, other: Tensor | float, **options: Any) -> Tensor:
         record, rest = choose(other, **options)
         return inplace(record, self, other, *rest)
 
@@ -578,7 +584,7 @@ operator("floordiv", floor_divide, reflected=True, inplace_too=True)
 subtracted_from = call.binary(rsub_scalar)
 
 
-def _number(b: Any) -> bool:
+def _number(b: object) -> bool:
     return isinstance(b, (int, float))
 
 

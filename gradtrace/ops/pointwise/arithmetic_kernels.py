@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.rounding import multiply_add, power_once
+from gradtrace.engine.types import Array, Raw
 
 NO_BOOL = (
     "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
@@ -12,7 +13,7 @@ NO_BOOL = (
 )
 
 
-def is_bool(a: Any) -> bool:
+def is_bool(a: object) -> bool:
     return hasattr(a, "dtype") and a.dtype.kind == "b"
 
 
@@ -28,19 +29,19 @@ def refuse_bools(raws: list[Any]) -> None:
         raise RuntimeError(NO_BOOL)
 
 
-def plus_scaled(a: Any, b: Any, alpha: Any) -> Any:
+def plus_scaled(a: Array, b: Array, alpha: float) -> Array:
     return multiply_add(a, float(alpha), b) if a.dtype.kind == "f" else np.add(a, scaled(b, alpha))
 
 
-def minus_scaled(a: Any, b: Any, alpha: Any) -> Any:
+def minus_scaled(a: Array, b: Array, alpha: float) -> Array:
     return multiply_add(a, -float(alpha), b) if a.dtype.kind == "f" else np.subtract(a, scaled(b, alpha))
 
 
-def scaled(b: Any, alpha: Any) -> Any:
+def scaled(b: Array, alpha: float) -> Array:
     return np.logical_and(b, alpha) if b.dtype.kind == "b" else np.multiply(b, alpha)
 
 
-def negate(a: Any) -> Any:
+def negate(a: Raw) -> Array:
     """np.negative, which is its `ufunc` for float64 (see rounding.once)."""
     if is_bool(a) or type(a) is bool:
         raise RuntimeError(
@@ -53,22 +54,23 @@ def negate(a: Any) -> Any:
 negate.ufunc = "negative"  # type: ignore[attr-defined]
 
 
-def power_kernel(a: Any, b: Any) -> Any:
+def power_kernel(a: Raw, b: Raw) -> Array:
     a, b = np.asarray(a), np.asarray(b)
     if a.dtype.kind in "iu" and b.dtype.kind in "iu" and bool((b < 0).any()):
         return integer_power(a, b)
     if a.dtype.kind == "f" and b.ndim == 0 and b == 2:
         return a * a
-    return power_once(a, b)
+    out: Array = power_once(a, b)
+    return out
 
 
-def integer_power(a: Any, b: Any) -> Any:
+def integer_power(a: Array, b: Array) -> Array:
     """Integer powers where some exponents are negative: only 1 and -1 have an inverse, all others give 0."""
     out = np.power(a, np.abs(b))
     return np.where((b < 0) & (np.abs(a) != 1), 0, out).astype(out.dtype)
 
 
-def power_scalar_kernel(a: Any, exponent: Any) -> Any:
+def power_scalar_kernel(a: Array, exponent: float) -> Array:
     if a.dtype.kind == "b" and type(exponent) is bool:
         return np.logical_or(a, not exponent)
     if exponent == 2:
@@ -87,22 +89,22 @@ def power_scalar_kernel(a: Any, exponent: Any) -> Any:
     return power_kernel(a, np.asarray(exponent).astype(a.dtype))
 
 
-def reversed_subtract(a: Any, other: Any) -> Any:
+def reversed_subtract(a: Array, other: Raw) -> Array:
     return np.subtract(other, a)
 
 
-def arrays(a: Any, b: Any) -> tuple[Any, Any]:
+def arrays(a: Raw, b: Raw) -> tuple[Array, Array]:
     """The operands as arrays; a Python number takes the array's dtype."""
     a = np.asarray(a)
     return a, np.asarray(b, a.dtype) if isinstance(b, (int, float)) else np.asarray(b)
 
 
-def first_extreme(reaches: Any, a: Any, b: Any) -> Any:
+def first_extreme(reaches: Callable[..., Array], a: Array, b: Array) -> Array:
     """a where it reaches b or b is nan, else b; of equal zeros the first."""
     return np.where(reaches(a, b) | (b != b), a, b)
 
 
-def python_remainder(a: Any, b: Any) -> Any:
+def python_remainder(a: Raw, b: Raw) -> Array:
     a, b = arrays(a, b)
     if a.dtype.kind in "iu" and a.size and bool((b == 0).any()):
         raise RuntimeError("ZeroDivisionError")
@@ -112,14 +114,14 @@ def python_remainder(a: Any, b: Any) -> Any:
     return np.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
 
 
-def truncated_remainder(a: Any, b: Any) -> Any:
+def truncated_remainder(a: Raw, b: Raw) -> Array:
     a, b = arrays(a, b)
     if a.dtype.kind in "iu" and bool((b == 0).any()):
         raise RuntimeError("ZeroDivisionError")
     return np.fmod(a, b)
 
 
-def floor_division(a: Any, b: Any) -> Any:
+def floor_division(a: Raw, b: Raw) -> Array:
     a, b = arrays(a, b)
     if a.dtype.kind in "iu" and a.size and bool((b == 0).any()):
         raise RuntimeError("ZeroDivisionError")
@@ -129,7 +131,7 @@ def floor_division(a: Any, b: Any) -> Any:
     return np.floor_divide(a, b)
 
 
-def rounded_division(a: Any, b: Any, mode: str) -> Any:
+def rounded_division(a: Raw, b: Raw, mode: str) -> Array:
     if mode == "floor":
         return floor_division(a, b)
     a, b = arrays(a, b)
@@ -138,4 +140,5 @@ def rounded_division(a: Any, b: Any, mode: str) -> Any:
     if a.size and bool((b == 0).any()):
         raise RuntimeError("ZeroDivisionError")
     quotient = np.abs(a) // np.abs(b)
-    return (np.sign(a) * np.sign(b) * quotient).astype(a.dtype)
+    out: Array = (np.sign(a) * np.sign(b) * quotient).astype(a.dtype)
+    return out

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import operator as py
 
-from gradtrace.annotations import Any
 from gradtrace.engine.op import op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import binary, operator, unary
 from gradtrace.ops.pointwise.arithmetic import ARITH
 
-COMPARE: Any = {"promote": "compare"}
+COMPARE = {"promote": "compare"}
 eq = op("eq(self, other)", "equal", kind="elementwise", commutative=True, sign="==", scalar=py.eq, **COMPARE)
 ne = op("ne(self, other)", "not_equal", kind="elementwise", commutative=True, sign="!=", scalar=py.ne, **COMPARE)
 lt = op("lt(self, other)", "less", kind="elementwise", commutative=False, sign="<", scalar=py.lt, **COMPARE)

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op, records
+from gradtrace.engine.op import Op, d, op, records
 from gradtrace.engine.rounding import in_float64, multiply_add
 from gradtrace.engine.select import where_kept
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand, Raw
 from gradtrace.ops import scalars
 from gradtrace.ops.api import expose_inplace, functions, not_a_tensor, public, unary
 
-FLOAT: Any = {"promote": "float"}
+FLOAT = {"promote": "float"}
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
 
 exponential = in_float64("exp")
 
 
-def sigmoid_kernel(x: Any) -> Any:
-    return 1 / (1 + exponential(-np.asarray(x)))
+def sigmoid_kernel(x: Array) -> Array:
+    out: Array = 1 / (1 + exponential(-np.asarray(x)))
+    return out
 
 
-def round_decimals(x: Any, decimals: int) -> Any:
+def round_decimals(x: Array, decimals: int) -> Array:
     if decimals == 0:
         return np.rint(x)
     scale = np.asarray(10.0 ** abs(decimals)).astype(x.dtype)
-    return np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
+    out: Array = np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
+    return out
 
 
-def zero(xp: Any, g: Any, *_: Any) -> Any:
+def zero(xp: XP, g: Operand, *_: object) -> Operand:
     return xp.zeros_like(g)
 
 
@@ -260,7 +262,7 @@ cosh = op(
 )
 
 
-def tanh_slope(g: Any, result: Any) -> Any:
+def tanh_slope(g: Operand, result: Operand) -> Operand:
     return g * (1 - result * result)
 
 
@@ -502,18 +504,18 @@ isneginf = op("isneginf(self)", "isneginf", kind="elementwise", scalar=lambda x:
 signbit = op("signbit(self)", "signbit", kind="elementwise", scalar=lambda x: math.copysign(1.0, x) < 0)
 
 
-def relu_kernel(x: Any) -> Any:
+def relu_kernel(x: Array) -> Array:
     """Of equal zeros np.maximum gives the second, so -0.0 stays; in half precision it does not."""
     return np.maximum(0, x) if x.dtype.itemsize > 2 else np.where(x < 0, np.zeros_like(x), x)
 
 
-def inverse_square(xp: Any, self: Any, other: Any) -> Any:
+def inverse_square(xp: XP, self: Operand, other: Operand) -> Operand:
     """1 / (self^2 + other^2), and 0 at the origin, where the gradient of atan2 is taken as 0."""
     square = self * self + other * other
     return xp.zeroed(xp.reciprocal(square), square == 0)
 
 
-def sign_kernel(x: Any) -> Any:
+def sign_kernel(x: Array) -> Array:
     """-1, 0 or 1, and 0 for nan."""
     if x.dtype.kind != "f":
         return x.copy() if x.dtype.kind == "b" else np.sign(x)
@@ -521,7 +523,7 @@ def sign_kernel(x: Any) -> Any:
     return np.where(out == out, out, out.dtype.type(0)) if np.isnan(out.sum()) else out
 
 
-def clamp_kernel(x: Any, low: Any, high: Any) -> Any:
+def clamp_kernel(x: Array, low: Raw | None, high: Raw | None) -> Array:
     dtype = np.asarray(x).dtype
     if low is not None:
         x = np.maximum(np.asarray(low).astype(dtype), x)  # of equal zeros numpy gives the second, PyTorch the input
@@ -530,7 +532,7 @@ def clamp_kernel(x: Any, low: Any, high: Any) -> Any:
     return x
 
 
-def clamp_grad(xp: Any, g: Any, self: Any, low: Any, high: Any) -> Any:
+def clamp_grad(xp: XP, g: Operand, self: Operand, low: Operand | float | None, high: Operand | float | None) -> Operand:
     """Passes at the bounds, not outside and not for nan; with low > high the value is high and nothing passes."""
     inside = self == self
     if low is not None:
@@ -540,7 +542,7 @@ def clamp_grad(xp: Any, g: Any, self: Any, low: Any, high: Any) -> Any:
     return xp.where(inside, g, xp.zeros_like(g))
 
 
-def bound_grad(xp: Any, g: Any, active: Any) -> Any:
+def bound_grad(xp: XP, g: Operand, active: Operand) -> Operand:
     return xp.where(active, g, xp.zeros_like(g))
 
 
@@ -601,7 +603,7 @@ def rounded(input: Tensor, *, decimals: int = 0) -> Tensor:
 
 
 @public("atan2", "arctan2")
-def arctan2(input: Tensor, other: Any) -> Tensor:
+def arctan2(input: Tensor, other: Tensor | float) -> Tensor:
     """The angle of the point (other, input) (torch.atan2)."""
     if not isinstance(other, Tensor):
         raise TypeError("atan2 of a number")
@@ -609,13 +611,16 @@ def arctan2(input: Tensor, other: Any) -> Tensor:
 
 
 @public("clamp", "clip")
-def clamped(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clamped(input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
     """input limited to [min, max]; the bounds may be tensors, one may be None (torch.clamp)."""
     record, rest = choose_clamp(input, min, max)
-    return record(in_bounds_dtype(input, min, max), *rest)
+    out: Tensor = record(in_bounds_dtype(input, min, max), *rest)
+    return out
 
 
-def choose_clamp(input: Tensor, low: Any, high: Any) -> tuple[Any, tuple[Any, ...]]:
+def choose_clamp(
+    input: Tensor, low: Tensor | float | None, high: Tensor | float | None
+) -> tuple[Op, tuple[Tensor | float | None, ...]]:
     if low is None and high is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(low, Tensor) or isinstance(high, Tensor):
@@ -623,7 +628,7 @@ def choose_clamp(input: Tensor, low: Any, high: Any) -> tuple[Any, tuple[Any, ..
     return clamp, (low, high)
 
 
-def in_bounds_dtype(input: Tensor, *bounds: Any) -> Tensor:
+def in_bounds_dtype(input: Tensor, *bounds: Tensor | float | None) -> Tensor:
     """The input in the dtype that it has in common with bounds that are numbers."""
     if input.is_floating_point():
         return input
@@ -633,13 +638,13 @@ def in_bounds_dtype(input: Tensor, *bounds: Any) -> Tensor:
 
 
 @public("clamp_min")
-def clamped_below(input: Tensor, min: Any) -> Tensor:
+def clamped_below(input: Tensor, min: Tensor | float) -> Tensor:
     """input, at least `min` (torch.clamp_min)."""
     return clamp_min_tensor(input, min) if isinstance(min, Tensor) else clamp_min(in_bounds_dtype(input, min), min)
 
 
 @public("clamp_max")
-def clamped_above(input: Tensor, max: Any) -> Tensor:
+def clamped_above(input: Tensor, max: Tensor | float) -> Tensor:
     """input, at most `max` (torch.clamp_max)."""
     return clamp_max_tensor(input, max) if isinstance(max, Tensor) else clamp_max(in_bounds_dtype(input, max), max)
 
@@ -654,7 +659,7 @@ def without_nan(
     return nan_to_num(input, nan or 0.0, posinf, neginf)
 
 
-def _clamp_inplace(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def _clamp_inplace(self: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
     record, rest = choose_clamp(self, min, max)
     common = in_bounds_dtype(self, min, max).dtype
     if common.category > self.dtype.category:
@@ -664,7 +669,8 @@ def _clamp_inplace(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
 
 def _pow2_inplace(self: Tensor) -> Tensor:
-    return self.pow_(2)
+    out: Tensor = self.pow_(2)
+    return out
 
 
 def _round_inplace(self: Tensor, *, decimals: int = 0) -> Tensor:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Operand
 from gradtrace.ops.api import binary, public
-from gradtrace.ops.results import result_type
+from gradtrace.ops.results import Result, result_type
 
 
-def copysign_grad(xp: Any, g: Any, out: Any, x: Any) -> Any:
+def copysign_grad(xp: XP, g: Operand, out: Operand, x: Operand) -> Operand:
     # At 0 the sign cannot be taken from out / x: PyTorch gives 0 there.
     ratio = out / xp.where(x == 0, xp.ones_like(x), x)
     return g * xp.where(x == 0, xp.zeros_like(ratio), ratio)
@@ -80,19 +80,19 @@ frexp_record = op(
 )
 
 
-def mantissa_grad(xp: Any, g: Any, exponent: Any) -> Any:
+def mantissa_grad(xp: XP, g: Operand, exponent: Operand) -> Operand:
     raw = exponent.array if isinstance(exponent, Tensor) else exponent
     return xp.times_array(g, np.exp2(-np.asarray(raw, np.float64)))
 
 
 @public("copysign")
-def copysign_public(input: Tensor, other: Any) -> Tensor:
+def copysign_public(input: Tensor, other: Tensor | float) -> Tensor:
     """The magnitude of input with the sign of other, a tensor or a number (torch.copysign)."""
     return (copysign if isinstance(other, Tensor) else copysign_number)(input, other)
 
 
 @public("copysign_", forms="m")
-def copysign_inplace(self: Tensor, other: Any) -> Tensor:
+def copysign_inplace(self: Tensor, other: Tensor | float) -> Tensor:
     """copysign in place."""
     return inplace(copysign if isinstance(other, Tensor) else copysign_number, self, other)
 
@@ -129,7 +129,7 @@ def ldexp_inplace(self: Tensor, other: Tensor) -> Tensor:
 
 
 @public("frexp")
-def frexp(input: Tensor) -> Any:
+def frexp(input: Tensor) -> Result:
     """Mantissa, within [1/2, 1), and exponent (torch.frexp)."""
     if not input.is_floating_point():
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import public
+
+if TYPE_CHECKING:
+    from numpy.random import Generator as NumpyGenerator
 
 STATE_SIZES = (16, 16, 1, 4, 9)  # bytes of each part of a generator's state
 
@@ -14,12 +17,12 @@ STATE_SIZES = (16, 16, 1, 4, 9)  # bytes of each part of a generator's state
 class Generator:
     """A source of random numbers of its own (torch.Generator)."""
 
-    def __init__(self, device: Any = "cpu") -> None:
+    def __init__(self, device: object = "cpu") -> None:
         self._seed = 67280421310721
-        self._source: Any = None
+        self._source: NumpyGenerator | None = None
 
     @property
-    def source(self) -> Any:
+    def source(self) -> NumpyGenerator:
         if self._source is None:
             self._source = np.random.Generator(np.random.PCG64(self._seed % 2**64))
         return self._source
@@ -72,7 +75,7 @@ default_generator = Generator()
 default_generator.seed()
 
 
-def draw(generator: Generator | None) -> Any:
+def draw(generator: Generator | None) -> NumpyGenerator:
     """The source of random numbers; RuntimeError inside a vmap whose `randomness` is "error"."""
     if state.batching is not None:
         state.batching.allow_random()

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable
+from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array, Shape
 from gradtrace.ops.api import public, sizes
 from gradtrace.ops.create.factories import finish, np_of
 from gradtrace.ops.random.generator import Generator, draw
+
+if TYPE_CHECKING:
+    from numpy.random import Generator as NumpyGenerator
 
 # An in-place random fill cuts the history: what was there gets a zero gradient.
 redraw = op(
@@ -32,8 +37,8 @@ def shape_of(size: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:
 def rand(
     *size: Any,
     generator: Generator | None = None,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
     requires_grad: bool = False,
     **named: Any,
 ) -> Tensor:
@@ -45,8 +50,8 @@ def rand(
 def randn(
     *size: Any,
     generator: Generator | None = None,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
     requires_grad: bool = False,
     **named: Any,
 ) -> Tensor:
@@ -56,13 +61,13 @@ def randn(
 
 
 @public("rand_like", forms="f")
-def rand_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def rand_like(input: Tensor, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
     """rand with the shape and dtype of `input`."""
     return rand(*input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
 
 
 @public("randn_like", forms="f")
-def randn_like(input: Tensor, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def randn_like(input: Tensor, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
     """randn with the shape and dtype of `input`."""
     return randn(*input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
 
@@ -74,8 +79,8 @@ def randint(
     size: Any = None,
     *,
     generator: Generator | None = None,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Integers from low (0 if one bound is given) to high, exclusive (torch.randint)."""
@@ -88,14 +93,18 @@ def randint(
 
 
 @public("randperm", forms="f")
-def randperm(n: int, *, generator: Generator | None = None, dtype: Any = None, device: Any = None) -> Tensor:
+def randperm(
+    n: int, *, generator: Generator | None = None, dtype: dtypes.dtype | None = None, device: object = None
+) -> Tensor:
     """A permutation of 0 .. n-1 (torch.randperm)."""
     values = draw(generator).permutation(n)
     return finish(values if dtype is None else values.astype(np_of(dtype)), False, device)
 
 
 @public("normal", forms="f")
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None) -> Tensor:
+def normal(
+    mean: Tensor | float, std: Tensor | float = 1.0, size: Any = None, *, generator: Generator | None = None
+) -> Tensor:
     """Normal with the given means and standard deviations (torch.normal)."""
     m, s = (v.shared() if isinstance(v, Tensor) else v for v in (mean, std))
     shape = tuple(size) if size is not None else np.broadcast_shapes(np.shape(m), np.shape(s))
@@ -120,7 +129,7 @@ def multinomial(
     return Tensor._wrap(drawn if input.ndim > 1 else drawn[0])
 
 
-def _fill_method(name: str, values: Any) -> None:
+def _fill_method(name: str, values: Callable[..., Array]) -> None:
     def method(self: Tensor, *args: Any, generator: Generator | None = None, **named: Any) -> Tensor:
         drawn = np.asarray(values(draw(generator), tuple(self.shape), *args, **named))
         return inplace(redraw, self, drawn.astype(self.dtype.np))
@@ -129,12 +138,12 @@ def _fill_method(name: str, values: Any) -> None:
     public(name, forms="m")(method)
 
 
-def _uniform(source: Any, shape: Any, a: float = 0.0, b: float = 1.0, **named: Any) -> Any:
+def _uniform(source: NumpyGenerator, shape: Shape, a: float = 0.0, b: float = 1.0, **named: float) -> Array:
     low, high = named.get("from", a), named.get("to", b)
     return low + (high - low) * source.random(shape)
 
 
-def _integers(source: Any, shape: Any, a: int | None = None, b: int | None = None) -> Any:
+def _integers(source: NumpyGenerator, shape: Shape, a: int | None = None, b: int | None = None) -> Array:
     low, high = (0, 2**24) if a is None else (0, a) if b is None else (a, b)
     return source.integers(low, high, shape)
 

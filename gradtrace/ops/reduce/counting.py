@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable, NoReturn, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array, Rule
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.index.records import taken
 from gradtrace.ops.reduce.sorting import order_of
-from gradtrace.ops.results import result_type, values_and_indices
+from gradtrace.ops.results import Result, result_type, values_and_indices
 
 kth = op(
     "kthvalue(self; dim, index)",
@@ -27,7 +28,7 @@ kth = op(
 )
 
 
-def wrap(array: Any) -> Tensor:
+def wrap(array: Array) -> Tensor:
     return Tensor._wrap(np.asarray(array))
 
 
@@ -36,7 +37,7 @@ def raw_of(value: Any) -> Any:
 
 
 @public("kthvalue")
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Result:
     """The k-th smallest value of a dim and its index (torch.kthvalue)."""
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim] if input.ndim else 1
@@ -53,8 +54,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     return values_and_indices("kthvalue", pair)
 
 
-def no_derivative(name: str) -> Any:
-    def refuse(*args: Any) -> Any:
+def no_derivative(name: str) -> Rule:
+    def refuse(*args: object) -> NoReturn:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
     return refuse
@@ -76,7 +77,7 @@ def unique(
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: int | None = None,
-) -> Any:
+) -> Tensor | tuple[Tensor, ...]:
     """The distinct elements (or slices of a dim) in order, with inverse indices and counts if asked (torch.unique)."""
     axis = None if dim is None else check_dim(dim, input.ndim)
     values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True, axis=axis)
@@ -90,7 +91,7 @@ def unique(
 @public("unique_consecutive")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> Any:
+) -> Tensor | tuple[Tensor, ...]:
     """The first of each run of equal elements (or slices of a dim) (torch.unique_consecutive)."""
     axis = 0 if dim is None else check_dim(dim, input.ndim)
     array = input.array.reshape(-1) if dim is None else np.moveaxis(input.array, axis, 0)
@@ -116,7 +117,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return wrap(counts if weights is None else counts.astype(weights.dtype.np))
 
 
-def bounds_of(array: Any, low: float, high: float) -> tuple[float, float]:
+def bounds_of(array: Array, low: float, high: float) -> tuple[float, float]:
     if low == high == 0 and array.size:
         low, high = float(array.min()), float(array.max())
     if low == high:
@@ -137,8 +138,13 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 @public("histogram")
 def histogram(
-    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
-) -> Any:
+    input: Tensor,
+    bins: int | Tensor,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Result:
     """Counts (or densities) and the edges of the bins (torch.histogram)."""
     float_elements(input)
     edges = raw_of(bins) if isinstance(bins, Tensor) else np.linspace(*limits_of(input.array, range, 0), bins + 1)
@@ -149,8 +155,13 @@ def histogram(
 
 @public("histogramdd", forms="f")
 def histogramdd(
-    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
-) -> Any:
+    input: Tensor,
+    bins: int | Sequence[int | Tensor],
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Result:
     """Counts (or densities) of rows (..., D) in D-dimensional bins, and the bins' edges (torch.histogramdd)."""
     if input.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
@@ -171,7 +182,7 @@ def histogramdd(
     )
 
 
-def edges_of(points: Any, bins: Any, limits: Any) -> list[Any]:
+def edges_of(points: Array, bins: int | Sequence[int | Tensor], limits: Sequence[float] | None) -> list[Array]:
     """The edges in each dim, from a number of bins, one for each dim, or the edges themselves."""
     count = points.shape[1]
     several = [bins] * count if isinstance(bins, int) else list(bins)
@@ -199,7 +210,7 @@ def float_elements(input: Tensor) -> None:
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype.scalar_type}'")
 
 
-def limits_of(values: Any, given: Any, dim: int) -> tuple[float, float]:
+def limits_of(values: Array, given: Sequence[float] | None, dim: int) -> tuple[float, float]:
     """The outer edges: those given, or the least and the greatest value; 1 apart if they are equal."""
     if given is not None:
         low, high = (float(v) for v in given)
@@ -214,7 +225,7 @@ def limits_of(values: Any, given: Any, dim: int) -> tuple[float, float]:
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
-def search(boundaries: Any, values: Any, right: bool, out_int32: bool) -> Tensor:
+def search(boundaries: Tensor, values: Tensor | float, right: bool, out_int32: bool) -> Tensor:
     side: Any = "right" if right else "left"
     sorted_, at = raw_of(boundaries), np.asarray(raw_of(values))
     if sorted_.ndim == 1:
@@ -229,7 +240,7 @@ def search(boundaries: Any, values: Any, right: bool, out_int32: bool) -> Tensor
 @public("searchsorted", forms="f")
 def searchsorted(
     sorted_sequence: Tensor,
-    input: Any,
+    input: Tensor | float,
     *,
     out_int32: bool = False,
     right: bool = False,
@@ -243,7 +254,7 @@ def searchsorted(
 
 
 @public("bucketize", forms="f")
-def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The index of the bucket of each value, between sorted boundaries (torch.bucketize)."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
@@ -251,13 +262,17 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 
 
 @public("isin", forms="f")
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+def isin(
+    elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
     """Which elements are among the test elements (torch.isin)."""
     return wrap(np.isin(raw_of(elements), raw_of(test_elements), assume_unique, invert))
 
 
-def _triangle(name: str, indices: Any) -> None:
-    def function(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
+def _triangle(name: str, indices: Callable[[int, int, int], tuple[Array, Array]]) -> None:
+    def function(
+        row: int, col: int, offset: int = 0, *, dtype: dtypes.dtype | None = None, device: object = None
+    ) -> Tensor:
         found = np.stack(indices(row, offset, col))
         return wrap(found.astype(np.int64 if dtype is None else dtype.np))
 
@@ -270,7 +285,7 @@ _triangle("triu_indices", lambda n, k, m: np.triu_indices(n, k, m))
 
 
 @public("unravel_index", forms="f")
-def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Flat positions as one index tensor a dim (torch.unravel_index)."""
     return tuple(wrap(i) for i in np.unravel_index(indices.array, (shape,) if isinstance(shape, int) else tuple(shape)))
 

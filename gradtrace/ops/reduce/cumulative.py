@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Sequence
+from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Kernel, NumpyDtype, Operand
 from gradtrace.ops.api import functions
 from gradtrace.ops.arguments import one_dim, torch_function
 from gradtrace.ops.create.factories import assign
@@ -23,7 +25,7 @@ from gradtrace.ops.reduce.sums import numpy_dtype
 # ---- kernels
 
 
-def shift_kernel(a: Any, dim: int, steps: int, fill: float) -> Any:
+def shift_kernel(a: Array, dim: int, steps: int, fill: float) -> Array:
     """Moves the elements by `steps` towards higher indices along `dim`; what comes in is `fill`."""
     out = np.full_like(a, fill)
     n = a.shape[dim]
@@ -35,17 +37,18 @@ def shift_kernel(a: Any, dim: int, steps: int, fill: float) -> Any:
     return out
 
 
-def running(ufunc: str) -> Any:
-    def kernel(a: Any, dim: int, dtype: Any = None) -> Any:
+def running(ufunc: str) -> Kernel:
+    def kernel(a: Array, dim: int, dtype: NumpyDtype | None = None) -> Array:
         wanted = dtype or (a.dtype if a.dtype.kind == "f" else np.dtype(np.int64))
         if not a.ndim:
             return a.astype(wanted)
-        return getattr(np, ufunc).accumulate(a, axis=dim, dtype=wanted)
+        out: Array = getattr(np, ufunc).accumulate(a, axis=dim, dtype=wanted)
+        return out
 
     return kernel
 
 
-def running_log_sum(a: Any, dim: int) -> Any:
+def running_log_sum(a: Array, dim: int) -> Array:
     if not a.ndim:
         return a.copy()
     # In float32 numpy's logaddexp is off by an ulp where PyTorch's is not.
@@ -55,14 +58,14 @@ def running_log_sum(a: Any, dim: int) -> Any:
 # ---- rules
 
 
-def backwards(xp: Any, record: str, x: Any, dim: int) -> Any:
+def backwards(xp: XP, record: str, x: Operand, dim: int) -> Operand:
     """A running record from the end to the start."""
     if not x.ndim:
         return x
     return xp.flip(getattr(xp, record)(xp.flip(x, (dim,)), dim), (dim,))
 
 
-def recurrence(xp: Any, start: Any, factor: Any, dim: int) -> Any:
+def recurrence(xp: XP, start: Operand, factor: Operand, dim: int) -> Operand:
     """B[k] = start[k] + factor[k] * B[k+1], by doubling."""
     total, step = start, 1
     while step < total.shape[dim]:
@@ -72,7 +75,7 @@ def recurrence(xp: Any, start: Any, factor: Any, dim: int) -> Any:
     return total
 
 
-def cumprod_grad(xp: Any, g: Any, self: Any, out: Any, dim: int) -> Any:
+def cumprod_grad(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> Operand:
     if not self.ndim:
         return g
     if state.planner is None and not bool((self == 0).any()):
@@ -81,7 +84,7 @@ def cumprod_grad(xp: Any, g: Any, self: Any, out: Any, dim: int) -> Any:
     return before * recurrence(xp, g, xp.shift(self, dim, -1, 0), dim)
 
 
-def logcumsumexp_grad(xp: Any, g: Any, self: Any, out: Any, dim: int) -> Any:
+def logcumsumexp_grad(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> Operand:
     """sum over j >= k of g[j] exp(self[k] - out[j]): through factors exp(out[k] - out[k+1]), which are at most 1."""
     if not self.ndim:
         return g
@@ -92,7 +95,7 @@ def logcumsumexp_grad(xp: Any, g: Any, self: Any, out: Any, dim: int) -> Any:
     return xp.exp(self - out) * recurrence(xp, g, xp.shift(fade, dim, -1, 0), dim)
 
 
-def part(xp: Any, g: Any, self: Any, out: Any, dim: int) -> Any:
+def part(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> Operand:
     """The share of the positive entries of g."""
     logs = xp.where(g > 0, xp.log(g), np.asarray(-math.inf, g.dtype)) - out
     return xp.exp(xp.flip(xp.logcumsumexp(xp.flip(logs, (dim,)), dim), (dim,)) + self)
@@ -138,14 +141,15 @@ logcumsumexp = op(
 # ---- the public names
 
 
-def _running(name: str, record: Any) -> None:
-    def function(input: Tensor, dim: Any, *, dtype: Any = None) -> Tensor:
-        return record(input, one_dim(name, dim, input.ndim), numpy_dtype(input, dtype))
+def _running(name: str, record: Op) -> None:
+    def function(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+        out: Tensor = record(input, one_dim(name, dim, input.ndim), numpy_dtype(input, dtype))
+        return out
 
     function.__doc__ = f"The running {name[3:]} along `dim`; integers give int64 (torch.{name})."
     torch_function(name)(function)
 
-    def method(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    def method(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
         if self.dtype.category == 0 and self.ndim:
             raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
         return inplace(record, self, one_dim(name, dim, self.ndim), numpy_dtype(self, dtype) or self.dtype.np)
@@ -159,7 +163,7 @@ _running("cumprod", cumprod)
 
 
 @torch_function("logcumsumexp")
-def running_logsumexp(input: Tensor, dim: Any) -> Tensor:
+def running_logsumexp(input: Tensor, dim: int) -> Tensor:
     """log of the running sum of exp(input) along `dim`, without overflow (torch.logcumsumexp)."""
     found = one_dim("logcumsumexp", dim, input.ndim)
     if not input.is_floating_point():
@@ -177,7 +181,9 @@ def neighbours(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 
 @torch_function("diff")
-def difference(input: Tensor, n: int = 1, dim: Any = -1, prepend: Any = None, append: Any = None) -> Tensor:
+def difference(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
     """The n-th difference of neighbours along `dim` (torch.diff)."""
     if input.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -206,37 +212,49 @@ def spacing_of(name: str, x: Tensor, y: Tensor, dim: int) -> Tensor:
         if x.shape[0] != y.shape[dim]:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
         widths = difference(x)
-        return widths.reshape([-1 if i == dim else 1 for i in range(y.ndim)])
+        out: Tensor = widths.reshape([-1 if i == dim else 1 for i in range(y.ndim)])
+        return out
     return difference(x, dim=dim - y.ndim)
 
 
 @torch_function("trapezoid", "trapz", forms="f")
-def trapezoid(input: Tensor, x: Any = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+def trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """The integral by the trapezoidal rule along `dim`, over points `x` or `dx` apart (torch.trapezoid)."""
     found = dim_of_samples(input, dim)
     n = input.shape[found]
     if x is None:
         if n == 0:
-            return functions["zeros_like"](input.sum(found))
+            out: Tensor = functions["zeros_like"](input.sum(found))
+            return out
         ends = mul_number(input.select(found, 0) + input.select(found, n - 1), 0.5)
-        return mul_number(input.sum(found) - ends, dx)
+        out = mul_number(input.sum(found) - ends, dx)
+        return out
     widths = spacing_of("trapezoid", x, input, found)
     later, earlier = neighbours(input, found)
-    return div_number(((later + earlier) * widths).sum(found), 2.0)
+    out = div_number(((later + earlier) * widths).sum(found), 2.0)
+    return out
 
 
 @torch_function("cumulative_trapezoid", forms="f")
-def cumulative_trapezoid(input: Tensor, x: Any = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+def cumulative_trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """The running integral by the trapezoidal rule (torch.cumulative_trapezoid)."""
     found = dim_of_samples(input, dim)
     later, earlier = neighbours(input, found)
     if x is None:
-        return mul_number(later + earlier, dx / 2.0).cumsum(found)
-    return div_number(((later + earlier) * spacing_of("cumulative_trapezoid", x, input, found)).cumsum(found), 2.0)
+        out: Tensor = mul_number(later + earlier, dx / 2.0).cumsum(found)
+        return out
+    out = div_number(((later + earlier) * spacing_of("cumulative_trapezoid", x, input, found)).cumsum(found), 2.0)
+    return out
 
 
 @torch_function("gradient", forms="f")
-def numerical_gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+def numerical_gradient(
+    input: Tensor,
+    *,
+    spacing: float | Tensor | Sequence[float | Tensor] = 1,
+    dim: int | Sequence[int] | None = None,
+    edge_order: int = 1,
+) -> tuple[Tensor, ...]:
     """Central differences along each `dim`, one-sided at the edges (torch.gradient); a tuple, one for each dim."""
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
@@ -260,14 +278,15 @@ def numerical_gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge
     return tuple(slope(input, one, step, edge_order) for one, step in zip(found, steps, strict=True))
 
 
-def slope(x: Tensor, dim: int, step: Any, edge_order: int) -> Tensor:
+def slope(x: Tensor, dim: int, step: float | Tensor, edge_order: int) -> Tensor:
     """One dim of `gradient`; `step` is a number or the points themselves."""
     n = x.shape[dim]
     if isinstance(step, Tensor):
         return slope_at_points(x, dim, step, edge_order)
 
     def at(i: int) -> Tensor:
-        return x.narrow(dim, i % n, 1)
+        out: Tensor = x.narrow(dim, i % n, 1)
+        return out
 
     inner = div_number(div_number(x.narrow(dim, 2, n - 2) - x.narrow(dim, 0, n - 2), 2), step)
     if edge_order == 1:
@@ -275,7 +294,8 @@ def slope(x: Tensor, dim: int, step: Any, edge_order: int) -> Tensor:
     else:
         first = div_number(mul_number(at(0), -1.5) + mul_number(at(1), 2) - mul_number(at(2), 0.5), step)
         last = div_number(mul_number(at(-3), 0.5) - mul_number(at(-2), 2) + mul_number(at(-1), 1.5), step)
-    return functions["cat"]([first, inner, last], dim)
+    out: Tensor = functions["cat"]([first, inner, last], dim)
+    return out
 
 
 def slope_at_points(x: Tensor, dim: int, points: Tensor, edge_order: int) -> Tensor:
@@ -284,10 +304,12 @@ def slope_at_points(x: Tensor, dim: int, points: Tensor, edge_order: int) -> Ten
     widths = difference(points).reshape([-1 if i == dim else 1 for i in range(x.ndim)])
 
     def at(i: int) -> Tensor:
-        return x.narrow(dim, i % n, 1)
+        out: Tensor = x.narrow(dim, i % n, 1)
+        return out
 
     def width(i: int) -> Tensor:
-        return widths.narrow(dim, i % (n - 1), 1)
+        out: Tensor = widths.narrow(dim, i % (n - 1), 1)
+        return out
 
     left, right = widths.narrow(dim, 0, n - 2), widths.narrow(dim, 1, n - 2)
     inner = (
@@ -301,4 +323,5 @@ def slope_at_points(x: Tensor, dim: int, points: Tensor, edge_order: int) -> Ten
         a, b, c, e = width(0), width(1), width(-2), width(-1)
         first = at(0) * (-(2 * a + b) / (a * (a + b))) + at(1) * ((a + b) / (a * b)) + at(2) * (-a / (b * (a + b)))
         last = at(-3) * (e / (c * (c + e))) + at(-2) * (-(e + c) / (c * e)) + at(-1) * ((2 * e + c) / (e * (c + e)))
-    return functions["cat"]([first, inner, last], dim)
+    out: Tensor = functions["cat"]([first, inner, last], dim)
+    return out

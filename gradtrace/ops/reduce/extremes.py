@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Kernel, Operand
 from gradtrace.ops.api import functions
 from gradtrace.ops.arguments import kept_shape, one_dim, some_dims, torch_function
 from gradtrace.ops.index.records import nothing
 from gradtrace.ops.reduce.sums import fold, spread
-from gradtrace.ops.results import result_type, values_and_indices
+from gradtrace.ops.results import Result, result_type, values_and_indices
 
 Pair = tuple[Any, Any]
 
@@ -25,11 +26,11 @@ Pair = tuple[Any, Any]
 # ---- kernels
 
 
-def pick_kernel(a: Any, index: Any, dim: int) -> Any:
+def pick_kernel(a: Array, index: Array, dim: int) -> Array:
     return np.take_along_axis(a, index, axis=dim) if a.ndim else a.copy()
 
 
-def place_kernel(a: Any, index: Any, dim: int, size: int) -> Any:
+def place_kernel(a: Array, index: Array, dim: int, size: int) -> Array:
     if not a.ndim:
         return a.copy()
     shape = (*a.shape[:dim], size, *a.shape[dim + 1 :])
@@ -43,7 +44,7 @@ def place_kernel(a: Any, index: Any, dim: int, size: int) -> Any:
     return out
 
 
-def chosen(a: Any, index: Any, dim: int, keepdim: bool) -> Pair:
+def chosen(a: Array, index: Array, dim: int, keepdim: bool) -> Pair:
     """The values at `index` (kept dims) along `dim`, and the index, as a reduction returns them."""
     if not a.ndim:
         return a.copy(), index
@@ -51,14 +52,14 @@ def chosen(a: Any, index: Any, dim: int, keepdim: bool) -> Pair:
     return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
 
-def extreme_along(search: str) -> Any:
-    def kernel(a: Any, dim: int, keepdim: bool) -> Pair:
+def extreme_along(search: str) -> Kernel:
+    def kernel(a: Array, dim: int, keepdim: bool) -> Pair:
         return chosen(a, getattr(np, search)(a, axis=dim if a.ndim else None, keepdims=a.ndim > 0), dim, keepdim)
 
     return kernel
 
 
-def middle_order(a: Any, ignore_nan: bool) -> Any:
+def middle_order(a: Array, ignore_nan: bool) -> Array:
     """Along the last axis, kept: where the lower of the two middle values is; nan sorts last, and wins if it counts."""
     n = a.shape[-1]
     order = np.argsort(a, axis=-1, kind="stable")
@@ -71,8 +72,8 @@ def middle_order(a: Any, ignore_nan: bool) -> Any:
     return np.take_along_axis(order, np.where(nans > 0, n - nans, middle), axis=-1)
 
 
-def median_along(ignore_nan: bool) -> Any:
-    def kernel(a: Any, dim: int, keepdim: bool) -> Pair:
+def median_along(ignore_nan: bool) -> Kernel:
+    def kernel(a: Array, dim: int, keepdim: bool) -> Pair:
         if not a.ndim:
             return a.copy(), np.zeros((), np.int64)
         index = np.moveaxis(middle_order(np.moveaxis(a, dim, -1), ignore_nan), -1, dim)
@@ -81,17 +82,18 @@ def median_along(ignore_nan: bool) -> Any:
     return kernel
 
 
-def median_of_all(ignore_nan: bool) -> Any:
-    def kernel(a: Any) -> Any:
+def median_of_all(ignore_nan: bool) -> Kernel:
+    def kernel(a: Array) -> Array:
         flat = a.reshape(-1)
         if not flat.size:
             return np.asarray(math.nan).astype(a.dtype)
-        return flat[middle_order(flat, ignore_nan)][0]
+        out: Array = flat[middle_order(flat, ignore_nan)][0]
+        return out
 
     return kernel
 
 
-def mode_along(a: Any, dim: int, keepdim: bool) -> Pair:
+def mode_along(a: Array, dim: int, keepdim: bool) -> Pair:
     if not a.ndim:
         return a.copy(), np.zeros((), np.int64)
     moved = np.moveaxis(a, dim, -1)
@@ -105,8 +107,8 @@ def mode_along(a: Any, dim: int, keepdim: bool) -> Pair:
     return chosen(a, np.moveaxis(index, -1, dim), dim, keepdim)
 
 
-def running_extreme(ufunc: str) -> Any:
-    def kernel(a: Any, dim: int) -> Pair:
+def running_extreme(ufunc: str) -> Kernel:
+    def kernel(a: Array, dim: int) -> Pair:
         if not a.ndim:
             return a.copy(), np.zeros((), np.int64)
         values = getattr(np, ufunc).accumulate(a, axis=dim)
@@ -118,14 +120,14 @@ def running_extreme(ufunc: str) -> Any:
     return kernel
 
 
-def lowest_and_highest(a: Any, dims: Any, keepdim: bool) -> Pair:
+def lowest_and_highest(a: Array, dims: tuple[int, ...] | None, keepdim: bool) -> Pair:
     return fold("minimum", a, dims, keepdim), fold("maximum", a, dims, keepdim)
 
 
 # ---- rules
 
 
-def even_grad(xp: Any, g: Any, self: Any, out: Any) -> Any:
+def even_grad(xp: XP, g: Operand, self: Operand, out: Operand) -> Operand:
     """The gradient shared by all elements that equal the result, or by the nans where that is one."""
     if state.planner is None:
         hit = self != self if bool(out != out) else self == out
@@ -135,7 +137,7 @@ def even_grad(xp: Any, g: Any, self: Any, out: Any) -> Any:
     return xp.fill_where(None, g / xp.sum(weights), hit)
 
 
-def group_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any, keepdim: bool) -> Any:
+def group_grad(xp: XP, g: Operand, self: Operand, out: Operand, dims: tuple[int, ...] | None, keepdim: bool) -> Operand:
     """The same in each reduced group. A nan result makes the count 0, and so the whole group's gradient nan."""
     hit = self == spread(xp, out, self.shape, dims, keepdim)
     weights = xp.where(hit, xp.ones_like(self), xp.zeros_like(self))
@@ -144,16 +146,26 @@ def group_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any, keepdim: bool) -
     return g / xp.sum_dim(weights, dims, True) * weights
 
 
-def index_grad(xp: Any, g: Any, index: Any, self: Any, dim: int, keepdim: bool = True, placing: str = "place") -> Any:
+def index_grad(
+    xp: XP, g: Operand, index: Operand, self: Operand, dim: int, keepdim: bool = True, placing: str = "place"
+) -> Operand:
     """The gradient goes to the elements that were picked."""
     if not self.ndim:
         return g
     if not keepdim:
         g, index = xp.unsqueeze(g, dim), xp.unsqueeze(index, dim)
-    return getattr(xp, placing)(None, g, index, dim, self.shape[dim])
+    placed: Operand = getattr(xp, placing)(None, g, index, dim, self.shape[dim])
+    return placed
 
 
-def aminmax_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any, keepdim: bool) -> Any:
+def aminmax_grad(
+    xp: XP,
+    g: Sequence[Operand | None],
+    self: Operand,
+    out: Sequence[Operand],
+    dims: tuple[int, ...] | None,
+    keepdim: bool,
+) -> Operand:
     parts = [group_grad(xp, gi, self, oi, dims, keepdim) for gi, oi in zip(g, out, strict=True) if gi is not None]
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
@@ -190,7 +202,7 @@ _place("place", "ScatterAddBackward0")
 _place("place_chosen", "ScatterBackward0")
 
 
-def _of_all(name: str, kernel: Any, node: str) -> Any:
+def _of_all(name: str, kernel: str | Kernel, node: str) -> Op:
     return op(
         f"{name}(self)",
         kernel,
@@ -201,7 +213,7 @@ def _of_all(name: str, kernel: Any, node: str) -> Any:
     )
 
 
-def _along(name: str, kernel: Any, node: str) -> Any:
+def _along(name: str, kernel: Kernel, node: str) -> Op:
     return op(
         f"{name}(self; dim, keepdim)",
         kernel,
@@ -219,7 +231,7 @@ def _along(name: str, kernel: Any, node: str) -> Any:
     )
 
 
-def _in_groups(name: str, ufunc: str, node: str) -> Any:
+def _in_groups(name: str, ufunc: str, node: str) -> Op:
     return op(
         f"{name}(self; dim, keepdim)",
         lambda a, dims, keepdim: fold(ufunc, a, dims, keepdim),
@@ -231,7 +243,7 @@ def _in_groups(name: str, ufunc: str, node: str) -> Any:
     )
 
 
-def _running(name: str, ufunc: str, node: str) -> Any:
+def _running(name: str, ufunc: str, node: str) -> Op:
     return op(
         f"{name}(self; dim)",
         running_extreme(ufunc),
@@ -280,7 +292,9 @@ argmin = op(
 # ---- the public names
 
 
-def need_elements(name: str, input: Tensor, dims: Any = None, kind: type[Exception] = RuntimeError) -> None:
+def need_elements(
+    name: str, input: Tensor, dims: tuple[int, ...] | None = None, kind: type[Exception] = RuntimeError
+) -> None:
     """Refuses a reduction over nothing that has no value for it."""
     for dim in () if dims is None else dims:
         if input.ndim and input.shape[dim] == 0:
@@ -290,7 +304,7 @@ def need_elements(name: str, input: Tensor, dims: Any = None, kind: type[Excepti
         raise kind(f"{name}: Expected reduction dim to be specified for input.numel() == 0.{hint}")
 
 
-def _max_or_min(name: str, of_all: Any, along: Any, pairwise: str) -> None:
+def _max_or_min(name: str, of_all: Op, along: Op, pairwise: str) -> None:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         other = dim if isinstance(dim, Tensor) else other
         if other is not None:
@@ -318,7 +332,7 @@ _max_or_min("max", max_all, max_dim, "maximum")
 _max_or_min("min", min_all, min_dim, "minimum")
 
 
-def _median(name: str, of_all: Any, along: Any) -> None:
+def _median(name: str, of_all: Op, along: Op) -> None:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
         if input.dtype.name == "bool":
             kernel = "median_cpu" if dim is None else "median_out"
@@ -338,18 +352,19 @@ _median("nanmedian", nanmedian_all, nanmedian_dim)
 
 
 @torch_function("mode")
-def most_frequent(input: Tensor, dim: Any = -1, keepdim: bool = False) -> Any:
+def most_frequent(input: Tensor, dim: int = -1, keepdim: bool = False) -> Result:
     """The most frequent value along `dim`, the smallest of several, with an index of it (torch.mode)."""
     found = one_dim("mode", dim, input.ndim)
     need_elements("mode()", input, (found,))
     return values_and_indices("mode", mode(input, found, keepdim))
 
 
-def _group_extreme(name: str, record: Any) -> None:
+def _group_extreme(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
         dims = some_dims(name, dim, input.ndim)
         need_elements(f"{name}()", input, None if dim is None or dim == () else dims)
-        return record(input, dims, keepdim)
+        out: Tensor = record(input, dims, keepdim)
+        return out
 
     function.__doc__ = f"The extreme over `dim` (all by default); ties share the gradient (torch.{name})."
     torch_function(name)(function)
@@ -360,7 +375,7 @@ _group_extreme("amin", amin)
 
 
 @torch_function("aminmax")
-def both_extremes(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
+def both_extremes(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Result:
     """(min, max) of all elements or along one `dim`; ties share the gradient (torch.aminmax)."""
     if dim is None and not input.numel():
         raise RuntimeError(
@@ -372,13 +387,14 @@ def both_extremes(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> A
     return result_type("aminmax", "min", "max")(aminmax(input, dims, keepdim))
 
 
-def _arg_extreme(name: str, record: Any) -> None:
+def _arg_extreme(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
         if input.dtype.name == "bool":
             raise RuntimeError(f"{name}(): does not support bool input")
         found = None if dim is None else one_dim(name, dim, input.ndim)
         need_elements(f"{name}()", input, None if found is None else (found,), IndexError)
-        return record(input, found if input.ndim else None, keepdim)
+        out: Tensor = record(input, found if input.ndim else None, keepdim)
+        return out
 
     function.__doc__ = f"The index of the first extreme, int64; nan counts as the extreme (torch.{name})."
     torch_function(name)(function)
@@ -388,7 +404,7 @@ _arg_extreme("argmax", argmax)
 _arg_extreme("argmin", argmin)
 
 
-def _cumulative(name: str, record: Any) -> None:
+def _cumulative(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any) -> Any:
         return values_and_indices(name, record(input, one_dim(name, dim, input.ndim)))
 

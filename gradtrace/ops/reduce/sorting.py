@@ -6,19 +6,20 @@ from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.index.records import taken
-from gradtrace.ops.results import values_and_indices
+from gradtrace.ops.results import Result, values_and_indices
 
 
-def like(a: Any, values: Any) -> Any:
+def like(a: Array, values: Array) -> Array:
     """The values in an array of their own, laid out in memory as `a` is."""
     out = np.empty_like(a, values.dtype)
     out[...] = values
     return out
 
 
-def in_order(a: Any, dim: int, order: Any) -> Any:
+def in_order(a: Array, dim: int, order: Array) -> Array:
     return like(a, taken(a, order, dim))
 
 
@@ -71,7 +72,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 @public("is_tensor", forms="f")
-def is_tensor(obj: Any) -> bool:
+def is_tensor(obj: object) -> bool:
     """Whether obj is a Tensor."""
     return isinstance(obj, Tensor)
 
@@ -94,7 +95,7 @@ def numel(input: Tensor) -> int:
     return input.numel()
 
 
-def order_of(a: Any, dim: int, descending: bool) -> Any:
+def order_of(a: Array, dim: int, descending: bool) -> Array:
     """Stable positions in order; nan counts as the largest."""
     if not a.ndim:
         return np.zeros((), np.int64)
@@ -121,13 +122,13 @@ def positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable:
 
 
 @public("sort")
-def sort(input: Tensor, *args: Any, **options: Any) -> Any:
+def sort(input: Tensor, *args: Any, **options: Any) -> Result:
     """A dim in order: (values, indices); arguments dim=-1, descending=False, or by name with stable= (torch.sort)."""
     named_only(args, options)
     return values_and_positions(input, *args, **options)
 
 
-def values_and_positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
+def values_and_positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Result:
     dim = check_dim(dim, input.ndim)
     order = like(input.laid_out(), order_of(input.shared(), dim, descending))
     values = (sort_stable if stable else sort_by)(input, dim, order)
@@ -135,7 +136,7 @@ def values_and_positions(input: Tensor, dim: int = -1, descending: bool = False,
 
 
 @public("topk")
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Result:
     """The k largest (or smallest) of a dim: (values, indices) (torch.topk)."""
     if input.dtype.name == "bool":
         raise RuntimeError("topk does not support bool dtypes on CPU")

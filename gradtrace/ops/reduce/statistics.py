@@ -10,7 +10,9 @@ from gradtrace.ops.reduce.extremes import pick
 
 
 @torch_function("cov")
-def covariance(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
+def covariance(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
     """The covariance matrix of variables in rows, observations in columns (torch.cov)."""
     if input.dtype.name == "bool":
         raise RuntimeError("cov(): bool dtype is not supported for input")
@@ -33,7 +35,8 @@ def covariance(input: Tensor, *, correction: int = 1, fweights: Any = None, awei
     freedom = freedom.clamp(min=0) if isinstance(freedom, Tensor) else max(freedom, 0)
     away = rows - mean.unsqueeze(1)
     weighted = away if weights is None else away * weights
-    return (away.mm(weighted.t()) / freedom).squeeze()
+    out: Tensor = (away.mm(weighted.t()) / freedom).squeeze()
+    return out
 
 
 @torch_function("corrcoef")
@@ -48,10 +51,11 @@ def correlation(input: Tensor) -> Tensor:
         return c / c
     deviation = c.diagonal().sqrt()
     c = c / deviation.view(-1, 1) / deviation.view(1, -1)
-    return c.clip(-1, 1)
+    out: Tensor = c.clip(-1, 1)
+    return out
 
 
-def check_quantile(input: Tensor, q: Any, interpolation: str) -> None:
+def check_quantile(input: Tensor, q: Tensor | float, interpolation: str) -> None:
     if not input.numel():
         raise RuntimeError("quantile() input tensor must be non-empty")
     if input.dtype.name not in ("float32", "float64"):
@@ -77,10 +81,12 @@ def sorted_rows(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """The elements that each quantile is taken of, sorted, as the last dim."""
     if dim is None or not input.ndim:
         rows, _ = input.reshape(-1).sort(-1)
-        return rows.view([1] * (input.ndim if keepdim else 0) + [-1])
+        out: Tensor = rows.view([1] * (input.ndim if keepdim else 0) + [-1])
+        return out
     rows, _ = (input if dim == input.ndim - 1 else input.unsqueeze(-1).transpose(dim, -1)).sort(-1)
     kept = [1 if i == dim else n for i, n in enumerate(input.shape) if keepdim or i != dim]
-    return rows.view([*kept, -1])
+    out = rows.view([*kept, -1])
+    return out
 
 
 def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
@@ -92,11 +98,14 @@ def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
         return q * Tensor._wrap(np.maximum(last - nans, 0).astype(raw.dtype))
     ranks = q * last
     if not nans.any():
-        return ranks.expand((*raw.shape[:-1], ranks.shape[0]))
+        out: Tensor = ranks.expand((*raw.shape[:-1], ranks.shape[0]))
+        return out
     return Tensor._wrap(np.where(nans > 0, raw.dtype.type(last), ranks.detach().array))
 
 
-def quantiles(input: Tensor, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool) -> Tensor:
+def quantiles(
+    input: Tensor, q: Tensor | float, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool
+) -> Tensor:
     """Sorts, takes the neighbours of each rank, and goes between them; the gradient follows the same way."""
     check_quantile(input, q, interpolation)
     rows = sorted_rows(input, None if dim is None else one_dim("quantile", dim, input.ndim), keepdim)
@@ -114,12 +123,18 @@ def quantiles(input: Tensor, q: Any, dim: Any, keepdim: bool, interpolation: str
         values = values.lerp(pick(rows, above, last), weight)
     if several:
         values = values.unsqueeze_(0).transpose_(0, -1)
-    return values.squeeze_(-1)
+    out: Tensor = values.squeeze_(-1)
+    return out
 
 
 def _quantile(name: str, ignore_nan: bool) -> None:
     def function(
-        input: Tensor, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"
+        input: Tensor,
+        q: Tensor | float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
     ) -> Tensor:
         return quantiles(input, q, dim, keepdim, interpolation, ignore_nan)
 

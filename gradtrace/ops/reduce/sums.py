@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import warnings
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Dims, Kernel, NumpyDtype, Operand, Shape
 from gradtrace.ops.api import NOT_GIVEN
 from gradtrace.ops.arguments import count, float_input, kept_shape, one_dim, some_dims, torch_function
 
@@ -29,12 +30,15 @@ FEW = 256  # elements
 # ---- kernels
 
 
-def fold(ufunc: str, a: Any, dims: Any, keepdim: bool = False, dtype: Any = None) -> Any:
+def fold(ufunc: str, a: Array, dims: tuple[int, ...] | None, keepdim: bool = False, dtype: Any = None) -> Array:
     """np.UFUNC.reduce over dims."""
-    return getattr(np, ufunc).reduce(a, axis=dims, dtype=dtype, keepdims=keepdim)
+    out: Array = getattr(np, ufunc).reduce(a, axis=dims, dtype=dtype, keepdims=keepdim)
+    return out
 
 
-def add_up(a: Any, dims: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def add_up(
+    a: Array, dims: tuple[int, ...] | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None
+) -> Array:
     """The sum, in `dtype`; bools and integers in int64 unless told."""
     wanted = dtype or (a.dtype if a.dtype.kind == "f" else np.dtype(np.int64))
     if a.ndim == 0:
@@ -43,7 +47,7 @@ def add_up(a: Any, dims: Any = None, keepdim: bool = False, dtype: Any = None) -
     return out if out.dtype is wanted else out.astype(wanted)
 
 
-def accumulator(a: Any, dims: Any, wanted: Any) -> Any:
+def accumulator(a: Array, dims: tuple[int, ...] | None, wanted: NumpyDtype) -> Any:
     """The dtype to add in. numpy adds pairwise only along the last axis: other long float32 sums need more digits."""
     if wanted.itemsize == 2 and wanted.kind == "f":
         return np.float32
@@ -52,43 +56,48 @@ def accumulator(a: Any, dims: Any, wanted: Any) -> Any:
     return wanted
 
 
-def alone(a: Any, dtype: Any = None) -> float:
+def alone(a: object, dtype: object = None) -> float:
     """The sum, or the mean, of one float. ValueError for what arrays must do."""
     if type(a) is not float or dtype is not None:
         raise ValueError
     return a + 0.0  # -0.0 comes out as 0.0, as if added to nothing
 
 
-def average(a: Any, dims: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def average(
+    a: Array, dims: tuple[int, ...] | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None
+) -> Array:
     wanted = dtype or a.dtype
     wide = np.dtype(np.float32) if wanted.itemsize == 2 else wanted
     out = add_up(a, dims, keepdim, wide) / wide.type(count(a.shape, dims))
     return out if out.dtype is wanted else out.astype(wanted)
 
 
-def multiply_up(a: Any, dims: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def multiply_up(
+    a: Array, dims: tuple[int, ...] | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None
+) -> Array:
     wanted = dtype or (a.dtype if a.dtype.kind == "f" else np.dtype(np.int64))
     return fold("multiply", a, dims, keepdim, wanted)
 
 
-def variance(a: Any, dims: Any, correction: float, keepdim: bool) -> Any:
+def variance(a: Array, dims: tuple[int, ...] | None, correction: float, keepdim: bool) -> Array:
     wide = a.astype(np.float32) if a.dtype.itemsize == 2 else a
     away = wide - average(wide, dims, True)
     freedom = max(count(a.shape, dims) - correction, 0)
     total = add_up(away * away, dims, keepdim)
-    return (total / total.dtype.type(freedom)).astype(a.dtype)
+    out: Array = (total / total.dtype.type(freedom)).astype(a.dtype)
+    return out
 
 
-def deviation(a: Any, dims: Any, correction: float, keepdim: bool) -> Any:
+def deviation(a: Array, dims: tuple[int, ...] | None, correction: float, keepdim: bool) -> Array:
     return np.sqrt(variance(a, dims, correction, keepdim))
 
 
-def with_average(spread_kernel: Any) -> Any:
+def with_average(spread_kernel: Kernel) -> Kernel:
     return lambda a, dims, correction, keepdim: (spread_kernel(a, dims, correction, keepdim), average(a, dims, keepdim))
 
 
-def logical(ufunc: str) -> Any:
-    def kernel(a: Any, dims: Any = None, keepdim: bool = False) -> Any:
+def logical(ufunc: str) -> Kernel:
+    def kernel(a: Array, dims: tuple[int, ...] | None = None, keepdim: bool = False) -> Array:
         out = fold(ufunc, a, dims, keepdim)
         return out.astype(a.dtype) if a.dtype == np.uint8 else out
 
@@ -98,7 +107,7 @@ def logical(ufunc: str) -> Any:
 # ---- rules
 
 
-def spread(xp: Any, g: Any, shape: Any, dims: Any = None, keepdim: bool = False) -> Any:
+def spread(xp: XP, g: Any, shape: Shape, dims: tuple[int, ...] | None = None, keepdim: bool = False) -> Operand:
     """What belongs to a reduction's result, stretched over the elements it was made from.
 
     Nothing is allocated, unless they are few: numpy takes longer to stretch one number than to write some.
@@ -107,13 +116,13 @@ def spread(xp: Any, g: Any, shape: Any, dims: Any = None, keepdim: bool = False)
         g = with_dims(xp, g, shape, dims)
     if type(g) is float:
         if not shape:
-            return g
+            return g  # type: ignore[return-value]  # a float is an operand too
         if count(shape) <= FEW:
             return np.full(shape, g)
     return xp.expand(g, tuple(shape))
 
 
-def with_dims(xp: Any, g: Any, shape: Any, dims: Any) -> Any:
+def with_dims(xp: XP, g: Operand, shape: Shape, dims: tuple[int, ...]) -> Operand:
     """The reduced dims put back with size 1; in a graph one by one, as in PyTorch."""
     if not isinstance(g, Tensor):
         return xp.reshape(g, kept_shape(shape, dims))
@@ -122,14 +131,18 @@ def with_dims(xp: Any, g: Any, shape: Any, dims: Any) -> Any:
     return g
 
 
-def shared(xp: Any, g: Any, n: int, shape: Any, dims: Any = None, keepdim: bool = False) -> Any:
+def shared(
+    xp: XP, g: Operand, n: int, shape: Shape, dims: tuple[int, ...] | None = None, keepdim: bool = False
+) -> Operand:
     """`spread` in n equal parts. Arrays are divided while small; in a graph the division comes last, as in PyTorch."""
     if isinstance(g, Tensor):
         return spread(xp, g, shape, dims, keepdim) / n
     return spread(xp, xp.div(g, n), shape, dims, keepdim)
 
 
-def prod_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any = None, keepdim: bool = False) -> Any:
+def prod_grad(
+    xp: XP, g: Operand, self: Operand, out: Operand, dims: tuple[int, ...] | None = None, keepdim: bool = False
+) -> Operand:
     """Each factor's share is the product of the others: by division, or without it where a zero is, or may be."""
     if not self.ndim:
         return g
@@ -143,14 +156,16 @@ def prod_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any = None, keepdim: b
     return spread(xp, g, self.shape, dims, keepdim) * product_of_others(xp, self, dims[0])
 
 
-def product_of_others(xp: Any, x: Any, dim: int) -> Any:
+def product_of_others(xp: XP, x: Operand, dim: int) -> Operand:
     """For each element the product along `dim` of those before it times the product of those after it."""
     before = xp.cumprod(xp.shift(x, dim, 1, 1), dim)
     after = xp.flip(xp.cumprod(xp.flip(xp.shift(x, dim, -1, 1), (dim,)), dim), (dim,))
     return before * after
 
 
-def var_grad(xp: Any, g: Any, self: Any, dims: Any, correction: float, keepdim: bool) -> Any:
+def var_grad(
+    xp: XP, g: Operand, self: Operand, dims: tuple[int, ...] | None, correction: float, keepdim: bool
+) -> Operand:
     n = count(self.shape, dims)
     away = self - (xp.mean(self) if dims is None else xp.mean_dim(self, dims, True))
     if dims is None and n - correction <= 0:
@@ -162,13 +177,22 @@ def var_grad(xp: Any, g: Any, self: Any, dims: Any, correction: float, keepdim: 
     return g * factor * away
 
 
-def std_grad(xp: Any, g: Any, self: Any, out: Any, dims: Any, correction: float, keepdim: bool) -> Any:
+def std_grad(
+    xp: XP, g: Operand, self: Operand, out: Operand, dims: tuple[int, ...] | None, correction: float, keepdim: bool
+) -> Operand:
     # A select, for a constant row has g / 0 here; its gradient is 0.
     of_variance = xp.zeroed(g / (out * 2), out == 0)
     return var_grad(xp, of_variance, self, dims, correction, keepdim)
 
 
-def pair_grad(xp: Any, g: Any, self: Any, dims: Any, keepdim: bool, of_first: Any) -> Any:
+def pair_grad(
+    xp: XP,
+    g: Sequence[Operand | None],
+    self: Operand,
+    dims: tuple[int, ...] | None,
+    keepdim: bool,
+    of_first: Callable[[Operand], Operand],
+) -> Operand:
     """The gradient of (var, mean) or (std, mean); either may have got none."""
     parts = [] if g[0] is None else [of_first(g[0])]
     if g[1] is not None:
@@ -321,7 +345,7 @@ on_diagonal = op(
 # ---- the public names
 
 
-def numpy_dtype(input: Tensor, dtype: Any) -> Any:
+def numpy_dtype(input: Tensor, dtype: dtypes.dtype | None) -> NumpyDtype | None:
     """The numpy dtype of a result; RuntimeError for an integer result of what requires grad."""
     if dtype is None:
         return None
@@ -329,11 +353,12 @@ def numpy_dtype(input: Tensor, dtype: Any) -> Any:
         raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     if input.requires_grad and not dtype.is_floating_point:
         raise RuntimeError(f"Autograd not support dtype: {dtype.scalar_type}")
-    return dtype.np
+    out: NumpyDtype | None = dtype.np
+    return out
 
 
 @torch_function("sum")
-def summed(input: Tensor, dim: Any = NOT_GIVEN, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def summed(input: Tensor, dim: Dims = NOT_GIVEN, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """The sum of all elements, or over `dim` (torch.sum). Integers and bools give int64."""
     kind = numpy_dtype(input, dtype)
     if dim is NOT_GIVEN:
@@ -342,7 +367,9 @@ def summed(input: Tensor, dim: Any = NOT_GIVEN, keepdim: bool = False, *, dtype:
 
 
 @torch_function("mean")
-def averaged(input: Tensor, dim: Any = NOT_GIVEN, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def averaged(
+    input: Tensor, dim: Dims = NOT_GIVEN, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The mean of all elements, or over `dim` (torch.mean). RuntimeError for integers without a floating `dtype`."""
     given, got = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
     if not got.is_floating_point:
@@ -357,7 +384,9 @@ def averaged(input: Tensor, dim: Any = NOT_GIVEN, keepdim: bool = False, *, dtyp
 
 
 @torch_function("prod")
-def product(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def product(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The product of all elements, or over one `dim` (torch.prod). Its gradient stands zeros among the factors."""
     kind = numpy_dtype(input, dtype)
     if dim is None:
@@ -366,10 +395,15 @@ def product(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     return prod_dim(input, (found,) if input.ndim else (), keepdim, kind)
 
 
-def _spread_measure(name: str, record: Any) -> None:
+def _spread_measure(name: str, record: Op) -> None:
     def function(
-        input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
-    ) -> Any:
+        input: Tensor,
+        dim: Any = None,
+        unbiased: bool | None = None,
+        keepdim: bool = False,
+        *,
+        correction: float | None = None,
+    ) -> Tensor | tuple[Tensor, ...]:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         kind = "std and var only" if name in ("std", "var") else f"{name} only"
@@ -379,7 +413,8 @@ def _spread_measure(name: str, record: Any) -> None:
         dims = None if dim is None else some_dims(name, dim, input.ndim)
         if count(input.shape, dims) <= correction:
             warnings.warn(DEGREES_WARNING.format(name), UserWarning, stacklevel=3)
-        return record(input, dims, correction, keepdim)
+        out: Tensor | tuple[Tensor, ...] = record(input, dims, correction, keepdim)
+        return out
 
     function.__doc__ = f"torch.{name}: divides by n - correction (1 unless given); over all elements, or over `dim`."
     torch_function(name, forms="fm" if name in ("std", "var") else "f")(function)
@@ -390,7 +425,9 @@ for _name, _record in (("var", var), ("std", std), ("var_mean", var_mean), ("std
 
 
 @torch_function("nansum")
-def sum_without_nan(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def sum_without_nan(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The sum, nan counting as 0 (torch.nansum)."""
     dims = None if dim is None else some_dims("nansum", dim, input.ndim)
     kind = numpy_dtype(input, dtype)
@@ -400,16 +437,20 @@ def sum_without_nan(input: Tensor, dim: Any = None, keepdim: bool = False, *, dt
 
 
 @torch_function("nanmean")
-def mean_without_nan(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def mean_without_nan(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The mean of what is not nan (torch.nanmean)."""
     float_input(input, "nanmean(): expected input to have floating point or complex dtype but got {}")
     valid = input.detach().isnan().logical_not().sum(dim, keepdim=keepdim)
-    return sum_without_nan(input, dim, keepdim, dtype=dtype) / valid
+    out: Tensor = sum_without_nan(input, dim, keepdim, dtype=dtype) / valid
+    return out
 
 
-def _logical(name: str, record: Any) -> None:
+def _logical(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-        return record(input, None if dim is None else some_dims(name, dim, input.ndim), keepdim)
+        out: Tensor = record(input, None if dim is None else some_dims(name, dim, input.ndim), keepdim)
+        return out
 
     function.__doc__ = f"Whether {name} of the elements are true, over all or over `dim` (torch.{name})."
     torch_function(name)(function)
@@ -420,7 +461,7 @@ _logical("all", all_)
 
 
 @torch_function("count_nonzero")
-def how_many_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+def how_many_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """The number of elements that are not 0, int64 (torch.count_nonzero)."""
     return count_nonzero(input, some_dims("count_nonzero", dim, input.ndim))
 

@@ -9,24 +9,26 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
+from gradtrace.engine.types import XP, Array, Kernel, Operand
 from gradtrace.ops.api import unary
 from gradtrace.ops.special import bessel_kernels as kernels
 
-FLOAT: Any = {"promote": "float"}
+FLOAT = {"promote": "float"}
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10}
 
 
-def on_arrays(kernel: Any, *rest: Any) -> Any:
+def on_arrays(kernel: Kernel, *rest: float) -> Kernel:
     """The kernel of a flat float64 array, on any; the result has the input's dtype."""
 
-    def run(x: Any) -> Any:
+    def run(x: Array) -> Array:
         x = np.asarray(x)
-        return kernel(np.ascontiguousarray(x, np.float64).reshape(-1), *rest).reshape(x.shape).astype(x.dtype)
+        out: Array = kernel(np.ascontiguousarray(x, np.float64).reshape(-1), *rest).reshape(x.shape).astype(x.dtype)
+        return out
 
     return run
 
 
-def quotient(xp: Any, x: Any, slope: Callable[[Any], Any]) -> Any:
+def quotient(xp: XP, x: Operand, slope: Callable[[Any], Any]) -> Operand:
     """A slope with x in a denominator, and its limit 1/2 where x is below the dtype's last digit, or nan (PyTorch's
     i1_backward)."""
     plain = xp.abs(x) > EPSILON.get(str(getattr(x, "dtype", "")).rpartition(".")[2], EPSILON["float64"])

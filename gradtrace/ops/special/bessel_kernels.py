@@ -14,6 +14,7 @@ import math
 
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
+from gradtrace.engine.types import Array
 
 EULER = 0.5772156649015329
 NEAR, POWERS, TERMS = 22.0, 48, 30  # of I
@@ -21,7 +22,7 @@ FAR, START = 25.0, 90  # of J and Y: where the asymptotic series takes over, and
 NODES = 64  # of the trapezoidal rule
 
 
-def by_size(x: Any, *pieces: tuple[float, Any]) -> Any:
+def by_size(x: Array, *pieces: tuple[float, Any]) -> Array:
     """Each piece (limit, function) on the numbers up to its limit and above the one before; nan stays."""
     out = np.array(x)
     left = x == x
@@ -40,7 +41,7 @@ def harmonic(k: int) -> float:
 # ---- I and K
 
 
-def i_series(x: Any, n: int) -> Any:
+def i_series(x: Array, n: int) -> Array:
     """(x/2)^n sum of (x^2/4)^k / (k! (k + n)!), by Horner's rule."""
     t, total = x * x / 4, np.ones_like(x)
     for k in range(POWERS, 0, -1):
@@ -49,7 +50,7 @@ def i_series(x: Any, n: int) -> Any:
     return total * (x / 2) if n else total
 
 
-def i_asymptotic(x: Any, n: int) -> Any:
+def i_asymptotic(x: Array, n: int) -> Array:
     """exp(-x) I_n(x): 1 / sqrt(2 pi x) times a series in 1/x."""
     total = np.ones_like(x)
     for k in range(TERMS, 0, -1):
@@ -58,10 +59,10 @@ def i_asymptotic(x: Any, n: int) -> Any:
     return total / np.sqrt(2 * math.pi * x)
 
 
-def i_plain(x: Any, n: int) -> Any:
+def i_plain(x: Array, n: int) -> Array:
     """I_n of a flat array; nan at infinity, as in PyTorch."""
 
-    def far(a: Any) -> Any:
+    def far(a: Array) -> Array:
         rise = np.exp(a / 2)  # in two halves: the product may be finite where exp(a) is not
         return i_asymptotic(a, n) * rise * rise
 
@@ -69,13 +70,13 @@ def i_plain(x: Any, n: int) -> Any:
     return np.where(x < 0, -out, out) if n else out
 
 
-def i_scaled(x: Any, n: int) -> Any:
+def i_scaled(x: Array, n: int) -> Array:
     """exp(-abs(x)) I_n(x) of a flat array."""
     out = by_size(np.abs(x), (NEAR, lambda a: i_series(a, n) * np.exp(-a)), (np.inf, lambda a: i_asymptotic(a, n)))
     return np.where(x < 0, -out, out) if n else out
 
 
-def k_series(x: Any, n: int) -> Any:
+def k_series(x: Array, n: int) -> Array:
     t, total = x * x / 4, np.zeros_like(x)
     log = np.log(x / 2) + EULER
     if n == 0:
@@ -88,7 +89,7 @@ def k_series(x: Any, n: int) -> Any:
     return 1 / x + log * i_series(x, 1) - x / 4 * total
 
 
-def k_integral(x: Any, n: int) -> Any:
+def k_integral(x: Array, n: int) -> Array:
     """exp(x) K_n(x) for x >= 1: the integrand is below a double's last digit from `end` on."""
     end = np.arccosh(1 + 42 / x)
     step = end / NODES
@@ -100,7 +101,7 @@ def k_integral(x: Any, n: int) -> Any:
     return total * step
 
 
-def k_any(x: Any, n: int, scaled: bool) -> Any:
+def k_any(x: Array, n: int, scaled: bool) -> Array:
     """K_n of a flat array, or exp(x) K_n(x): inf at 0, nan below."""
     out = by_size(
         x,
@@ -114,14 +115,14 @@ def k_any(x: Any, n: int, scaled: bool) -> Any:
 # ---- J and Y
 
 
-def j_series(x: Any, n: int) -> Any:
+def j_series(x: Array, n: int) -> Array:
     t, total = -x * x / 4, np.ones_like(x)
     for k in range(16, 0, -1):
         total = total * t / (k * (k + n)) + 1
     return total * (x / 2) if n else total
 
 
-def y_series(x: Any, n: int) -> Any:
+def y_series(x: Array, n: int) -> Array:
     t, total = -x * x / 4, np.zeros_like(x)
     log = np.log(x / 2) + EULER
     if n == 0:
@@ -133,7 +134,7 @@ def y_series(x: Any, n: int) -> Any:
     return 2 / math.pi * (log * j_series(x, 1) - 1 / x) - x / 2 / math.pi * total
 
 
-def recurrence(x: Any) -> list[Any]:
+def recurrence(x: Array) -> list[Array]:
     """J_0, J_1, ..., by Miller's method: J_(k-1) = 2 k / x J_k - J_(k+1) downwards, then scaled to a sum of 1."""
     values = [np.zeros_like(x), np.full_like(x, 1e-250)]
     for k in range(START, 0, -1):
@@ -143,22 +144,24 @@ def recurrence(x: Any) -> list[Any]:
     return [value / scale for value in values]
 
 
-def j_middle(x: Any, n: int) -> Any:
+def j_middle(x: Array, n: int) -> Array:
     return recurrence(x)[n]
 
 
-def y_middle(x: Any, n: int) -> Any:
+def y_middle(x: Array, n: int) -> Array:
     """Neumann's series of Y in the J of higher orders."""
     j = recurrence(x)
     log = np.log(x / 2) + EULER
     if n == 0:
         rest = sum((-1) ** k * j[2 * k] / k for k in range(1, START // 2 - 1))
-        return 2 / math.pi * log * j[0] - 4 / math.pi * rest
+        out: Array = 2 / math.pi * log * j[0] - 4 / math.pi * rest
+        return out
     rest = sum((-1) ** k * (2 * k + 1) / (k * (k + 1)) * j[2 * k + 1] for k in range(1, START // 2 - 1))
-    return 2 / math.pi * ((log - 1) * j[1] - j[0] / x - rest)
+    out = 2 / math.pi * ((log - 1) * j[1] - j[0] / x - rest)
+    return out
 
 
-def hankel(x: Any, n: int) -> tuple[Any, Any, Any, Any]:
+def hankel(x: Array, n: int) -> tuple[Array, Array, Array, Array]:
     """The series P and Q, and cosine and sine of the phase x - (n/2 + 1/4) pi."""
     p, q, term = np.ones_like(x), np.zeros_like(x), np.ones_like(x)
     for k in range(1, 40):
@@ -173,24 +176,26 @@ def hankel(x: Any, n: int) -> tuple[Any, Any, Any, Any]:
     return p, q, cosine, sine
 
 
-def j_far(x: Any, n: int) -> Any:
+def j_far(x: Array, n: int) -> Array:
     p, q, cosine, sine = hankel(x, n)
-    return (p * cosine - q * sine) / np.sqrt(math.pi * x)
+    out: Array = (p * cosine - q * sine) / np.sqrt(math.pi * x)
+    return out
 
 
-def y_far(x: Any, n: int) -> Any:
+def y_far(x: Array, n: int) -> Array:
     p, q, cosine, sine = hankel(x, n)
-    return (p * sine + q * cosine) / np.sqrt(math.pi * x)
+    out: Array = (p * sine + q * cosine) / np.sqrt(math.pi * x)
+    return out
 
 
-def j(x: Any, n: int) -> Any:
+def j(x: Array, n: int) -> Array:
     """J_n of a flat array; nan at infinity, as in PyTorch."""
     pieces = ((2, j_series), (FAR, j_middle), (np.inf, j_far))
     out = by_size(np.abs(x), *((limit, lambda a, f=f: f(a, n)) for limit, f in pieces))
     return np.where(x < 0, -out, out) if n else out
 
 
-def y(x: Any, n: int) -> Any:
+def y(x: Array, n: int) -> Array:
     """Y_n of a flat array: -inf at 0, nan below."""
     return by_size(
         x,
@@ -201,6 +206,6 @@ def y(x: Any, n: int) -> Any:
     )
 
 
-def spherical_j0(x: Any) -> Any:
+def spherical_j0(x: Array) -> Array:
     """sin(x) / x, which is 1 at 0."""
     return np.where(np.isinf(x), 0.0, np.where(x == 0, 1.0, np.sin(x) / np.where(x == 0, 1.0, x)))

@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 import threading
 
-from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
+from gradtrace.engine.types import Array
 
 # erf(x) = x + x P(x^2) / Q(x^2) up to 0.84375
 PP = (
@@ -97,7 +97,7 @@ SB = (
 SMALL, MIDDLE, LARGE, LAST = 0.84375, 1.25, 1 / 0.35, 28.0
 
 
-def polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
+def polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
     """By Horner's rule, lowest coefficient first."""
     total = np.full_like(x, coefficients[-1])
     for c in coefficients[-2::-1]:
@@ -106,7 +106,7 @@ def polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
     return total
 
 
-def tail(x: Any, top: tuple[float, ...], bottom: tuple[float, ...]) -> Any:
+def tail(x: Array, top: tuple[float, ...], bottom: tuple[float, ...]) -> Array:
     """erfc of x > 1.25. The square is split so that exp gets its leading part exactly."""
     s = 1 / (x * x)
     ratio = polynomial(top, s) / polynomial(bottom, s)
@@ -114,14 +114,14 @@ def tail(x: Any, top: tuple[float, ...], bottom: tuple[float, ...]) -> Any:
     return np.exp(-z * z - 0.5625) * np.exp((z - x) * (z + x) + ratio) / x
 
 
-def erfc(x: Any) -> Any:
+def erfc(x: Array) -> Array:
     """erfc of an array, in its dtype."""
     x = np.asarray(x)
     wide = np.ascontiguousarray(x, np.float64).reshape(-1)
     return by_range(wide).reshape(x.shape).astype(x.dtype)
 
 
-def by_range(x: Any) -> Any:
+def by_range(x: Array) -> Array:
     """erfc of a float64 array."""
     a = np.abs(x)
     out = np.where(np.isnan(x), x, 1.0 - np.sign(x))  # beyond all ranges
@@ -155,11 +155,11 @@ MAGIC = 1.5 * 2.0**52 / STEPS
 MAGIC_BITS = 0x4278000000000000 - END * STEPS
 FAR = 1e12  # where the square is beyond it x is clipped before
 C = 2 / math.sqrt(math.pi)
-_table: list[Any] = []
+_table: list[Array] = []
 _scratch = threading.local()
 
 
-def erf(x: Any, out: Any = None, bell: Any = None) -> Any:
+def erf(x: Array, out: Array | None = None, bell: Array | None = None) -> Array:
     """erf of an array, in its dtype; into `out` if given: contiguous, of x's shape and dtype, and not x itself.
 
     With `out` of float64, exp(-(x * x)) is put into `bell` if that is given too, an array like `out`.
@@ -167,20 +167,19 @@ def erf(x: Any, out: Any = None, bell: Any = None) -> Any:
     x = np.asarray(x)
     wide = np.ascontiguousarray(x, np.float64).reshape(-1)
     direct = out is not None and out.dtype == np.float64
-    result = out.reshape(-1) if direct else np.empty(len(wide))
+    result = out.reshape(-1) if out is not None and direct else np.empty(len(wide))
     given = None if bell is None else bell.reshape(-1)
     for start in range(0, len(wide), CHUNK):
         piece = slice(start, start + CHUNK)
         from_table(wide[piece], result[piece], None if given is None else given[piece])
-    if direct:
-        return out
-    if out is not None:
+    if out is None:
+        return result.reshape(x.shape).astype(x.dtype, copy=False)
+    if not direct:
         np.copyto(out, result.reshape(x.shape), casting="same_kind")
-        return out
-    return result.reshape(x.shape).astype(x.dtype, copy=False)
+    return out
 
 
-def table() -> Any:
+def table() -> Array:
     """erf at the points from -END to END. That of 0 is -0, which leaves the sign of a zero that is added to it."""
     if not _table:
         right = np.array([math.erf(k / STEPS) for k in range(END * STEPS + 1)])
@@ -189,7 +188,7 @@ def table() -> Any:
     return _table[0]
 
 
-def scratch(n: int) -> list[Any]:
+def scratch(n: int) -> list[Array]:
     """This thread's arrays of n elements: four of floats, one of positions. For few elements, new ones."""
     if n <= SMALLEST:
         return [*np.empty((4, n)), np.empty(n, np.int64)]
@@ -198,7 +197,7 @@ def scratch(n: int) -> list[Any]:
     return [a[:n] for a in _scratch.arrays]
 
 
-def from_table(x: Any, out: Any, bell: Any = None) -> None:
+def from_table(x: Array, out: Array, bell: Array | None = None) -> None:
     """erf of at most CHUNK elements, at least one; exp(-(x * x)) into `bell`."""
     h, m, t, own, place = scratch(len(x))
     bell = own if bell is None else bell

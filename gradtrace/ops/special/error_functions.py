@@ -10,11 +10,12 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Kernel, Operand
 from gradtrace.ops.api import binary, expose, public, unary
 from gradtrace.ops.pointwise.elementary import round_to
 from gradtrace.ops.special import erf_kernels
 
-FLOAT: Any = {"promote": "float"}
+FLOAT = {"promote": "float"}
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
@@ -61,10 +62,10 @@ hypot = op(
 )
 
 
-def x_log(logarithm: str) -> Any:
+def x_log(logarithm: str) -> Kernel:
     """a * log(b) with 0 * log = 0; nan where b is; either may be a number, in the other's dtype."""
 
-    def kernel(a: Any, b: Any) -> Any:
+    def kernel(a: Array, b: Array) -> Array:
         kind = (b if isinstance(a, (int, float)) else a).dtype
         a, b = np.asarray(a, kind), np.asarray(b, kind)
         return np.where(np.isnan(b), b, np.where(a == 0, np.zeros_like(a), a * getattr(np, logarithm)(b)))
@@ -72,7 +73,7 @@ def x_log(logarithm: str) -> Any:
     return kernel
 
 
-def xlogy_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
+def xlogy_grad(xp: XP, g: Operand, self: Operand, other: Operand) -> Operand:
     times_log = xp.xlogy_number(g, other) if isinstance(other, (int, float)) else xp.xlogy(g, other)
     return xp.zeroed(times_log, xp.logical_and(self == 0, other <= 0))
 
@@ -130,7 +131,7 @@ for _record in (logaddexp, hypot):
 
 
 @public("xlogy", forms="fms")
-def xlogy_public(input: Any, other: Any) -> Tensor:
+def xlogy_public(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input * log(other), 0 where input is 0; one of them may be a number (torch.xlogy)."""
     if not isinstance(input, Tensor):
         return xlogy_of_number(other, input)
@@ -138,35 +139,38 @@ def xlogy_public(input: Any, other: Any) -> Tensor:
 
 
 @public("xlogy_", forms="m")
-def xlogy_inplace(self: Tensor, other: Any) -> Tensor:
+def xlogy_inplace(self: Tensor, other: Tensor | float) -> Tensor:
     """xlogy in place."""
     return inplace(xlogy, self, other) if isinstance(other, Tensor) else inplace(xlogy_number, self, other)
 
 
 @public("float_power")
-def float_power(input: Any, exponent: Any) -> Tensor:
+def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """input ** exponent in float64 (torch.float_power)."""
     base = input.double() if isinstance(input, Tensor) else float(input)
     power = exponent.double() if isinstance(exponent, Tensor) else float(exponent)
-    return base**power
+    out: Tensor = base**power
+    return out
 
 
 @public("float_power_", forms="m")
-def float_power_(self: Tensor, exponent: Any) -> Tensor:
+def float_power_(self: Tensor, exponent: Tensor | float) -> Tensor:
     """In-place form of float_power; RuntimeError unless this tensor is float64."""
     if self.dtype.name != "float64":
         raise RuntimeError(
             f"the base given to float_power_ has dtype {self.dtype.scalar_type} but the operation's result requires "
             "dtype Double"
         )
-    return self.pow_(exponent.double() if isinstance(exponent, Tensor) else float(exponent))
+    out: Tensor = self.pow_(exponent.double() if isinstance(exponent, Tensor) else float(exponent))
+    return out
 
 
 def _from_elsewhere(name: str, own: str) -> None:
     """torch.special.NAME: a function that PyTorch also has under its own name."""
 
     def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
-        return ops.find(ops.api.functions, own)(input, *args, **options)
+        out: Tensor = ops.find(ops.api.functions, own)(input, *args, **options)
+        return out
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"torch.{own}."

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Kernel, Operand, Raw
 from gradtrace.ops.api import expose, public, unary
 
 # Bernoulli numbers B2, B4, ... of the asymptotic series.
@@ -20,18 +20,18 @@ BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 FAR = 16.0  # from here on ten terms of the series are exact to double precision
 
 
-def wide(kernel: Any) -> Any:
+def wide(kernel: Kernel) -> Kernel:
     """The kernel in float64, the result in the input's dtype."""
     return lambda x, *rest: np.asarray(kernel(np.asarray(x, np.float64), *rest)).astype(x.dtype)
 
 
-def shifted(x: Any) -> tuple[Any, Any]:
+def shifted(x: Array) -> tuple[Array, Array]:
     """x + n >= FAR, and the integers n."""
     n = np.maximum(np.ceil(FAR - x), 0)
     return x + n, n
 
 
-def lgamma_kernel(x: Any) -> Any:
+def lgamma_kernel(x: Array) -> Array:
     return np.asarray(np.frompyfunc(log_gamma, 1, 1)(x), np.float64)
 
 
@@ -41,7 +41,7 @@ def log_gamma(x: float) -> float:
     return math.lgamma(x)
 
 
-def digamma_kernel(x: Any) -> Any:
+def digamma_kernel(x: Array) -> Array:
     """psi(x) = log z - 1/(2z) - sum B2k / (2k z^2k) - sum 1/(x + i), z = x + n; reflected for x < 0."""
     reflect = x < 0
     y = np.where(reflect, 1 - x, x)
@@ -60,7 +60,7 @@ def digamma_kernel(x: Any) -> Any:
     return np.where(pole, np.where(x == 0, -np.copysign(np.inf, x), np.nan), out)
 
 
-def zeta_kernel(s: Any, x: Any) -> Any:
+def zeta_kernel(s: Raw, x: Array) -> Array:
     """The Hurwitz zeta function sum 1/(x + i)^s for x > 0, s > 1, by Euler's and Maclaurin's sum."""
     s = s * 1.0
     z, n = shifted(x)
@@ -75,7 +75,7 @@ def zeta_kernel(s: Any, x: Any) -> Any:
     return total
 
 
-def cotangent_slope(n: int, c: Any) -> Any:
+def cotangent_slope(n: int, c: Array) -> Array:
     """The n-th derivative of cot(pi x) / pi^n from c = cot(pi x): each is a polynomial, p -> -(1 + c^2) p'."""
     p = [0, 1]
     for _ in range(n):
@@ -89,7 +89,7 @@ def cotangent_slope(n: int, c: Any) -> Any:
     return total
 
 
-def polygamma_kernel(x: Any, n: int) -> Any:
+def polygamma_kernel(x: Array, n: int) -> Array:
     """(-1)^(n+1) n! zeta(n+1, x), by reflection below 0; at poles and infinities what PyTorch gives."""
     if n == 0:
         return digamma_kernel(x)
@@ -108,12 +108,12 @@ def polygamma_kernel(x: Any, n: int) -> Any:
     return np.where(x == np.inf, np.nan, out)
 
 
-def mvlgamma_kernel(x: Any, p: int) -> Any:
+def mvlgamma_kernel(x: Array, p: int) -> Array:
     total = sum((lgamma_kernel(x - i / 2) for i in range(p)), np.zeros_like(x))
     return total + p * (p - 1) / 4 * math.log(math.pi)
 
 
-def mvlgamma_grad(xp: Any, g: Any, x: Any, p: int) -> Any:
+def mvlgamma_grad(xp: XP, g: Operand, x: Operand, p: int) -> Operand:
     slope = xp.digamma(x + 0.0)  # -0.0 counts as 0, as in PyTorch
     for i in range(1, p):
         slope = slope + xp.digamma(x - i / 2)
@@ -160,7 +160,7 @@ expose(unary(digamma, forms=""), "digamma", "psi", forms="s")
 expose(unary(lgamma, forms=""), "gammaln", forms="s")
 
 
-def check_order(n: Any) -> None:
+def check_order(n: object) -> None:
     if not isinstance(n, int):
         raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {type(n).__name__}")
     if n < 0:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import NoReturn
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import Derivative, Op, d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Kernel, Operand
 from gradtrace.ops.api import expose, expose_inplace, not_a_tensor, public
 from gradtrace.ops.special.gamma import BERNOULLI, lgamma_kernel, polygamma_kernel, zeta_kernel
 
@@ -22,7 +23,7 @@ MOST = 200_000  # terms; x near a needs some 9 sqrt(a)
 EPS = 1e-17
 
 
-def stirling_rest(a: Any) -> Any:
+def stirling_rest(a: Array) -> Array:
     """log Gamma(a + 1) minus (a + 1/2) log a - a + log(2 pi) / 2."""
     total, power = np.zeros_like(a), 1 / a
     for k, b in enumerate(BERNOULLI, 1):
@@ -31,7 +32,7 @@ def stirling_rest(a: Any) -> Any:
     return total
 
 
-def fall(x: Any, a: Any) -> Any:
+def fall(x: Array, a: Array) -> Array:
     """m - log(1 + m) for m = x / a - 1, also next to 0."""
     m = (x - a) / a
     series = np.zeros_like(m)
@@ -40,14 +41,15 @@ def fall(x: Any, a: Any) -> Any:
     return np.where(np.abs(m) < 0.15, series * m, m - np.log(x / a))
 
 
-def factor(a: Any, x: Any) -> Any:
+def factor(a: Array, x: Array) -> Array:
     """x^a exp(-x) / Gamma(a + 1)."""
     big = np.maximum(a, LARGE)
     far = np.exp(-big * fall(x, big) - stirling_rest(big)) / np.sqrt(2 * math.pi * big)
-    return np.where(a >= LARGE, far, np.exp(a * np.log(x) - x - lgamma_kernel(a + 1)))
+    out: Array = np.where(a >= LARGE, far, np.exp(a * np.log(x) - x - lgamma_kernel(a + 1)))
+    return out
 
 
-def lower_series(a: Any, x: Any) -> Any:
+def lower_series(a: Array, x: Array) -> Array:
     """P(a, x), best for x < a + 1."""
     total, term = np.ones_like(x), np.ones_like(x)
     for k in range(1, MOST):
@@ -58,7 +60,7 @@ def lower_series(a: Any, x: Any) -> Any:
     return factor(a, x) * total
 
 
-def upper_fraction(a: Any, x: Any) -> Any:
+def upper_fraction(a: Array, x: Array) -> Array:
     """Q(a, x), best for x > a + 1: by Lentz' method."""
     b = x + 1 - a
     c, d_ = np.full_like(x, 1e300), 1 / b
@@ -76,7 +78,7 @@ def upper_fraction(a: Any, x: Any) -> Any:
     return factor(a, x) * a * total
 
 
-def log_gamma_of_one_more(a: Any) -> Any:
+def log_gamma_of_one_more(a: Array) -> Array:
     """log Gamma(1 + a) for a in [0, 1], also next to 0."""
     z = np.where(a > 0.5, a - 1, a)  # Gamma(1 + a) = a Gamma(a) on the upper half
     total = np.zeros_like(a)
@@ -86,17 +88,18 @@ def log_gamma_of_one_more(a: Any) -> Any:
     return np.where(a > 0.5, np.log(np.where(a > 0.5, a, 1.0)) + total, total)
 
 
-def upper_series(a: Any, x: Any) -> Any:
+def upper_series(a: Array, x: Array) -> Array:
     """Q(a, x) for small a and x, where it is no difference from 1."""
     total, term = np.zeros_like(x), np.ones_like(x)
     for k in range(1, 40):
         term = term * (-x / k)
         total += term / (a + k)
     logs = a * np.log(x) - log_gamma_of_one_more(a)
-    return -np.expm1(logs) - a * np.exp(logs) * total
+    out: Array = -np.expm1(logs) - a * np.exp(logs) * total
+    return out
 
 
-def regularised(a: Any, x: Any, upper: bool) -> Any:
+def regularised(a: Array, x: Array, upper: bool) -> Array:
     """P or Q for finite positive a and x."""
     out = np.empty_like(x)
     # Where 1 - P would lose Q's digits.
@@ -114,11 +117,11 @@ def regularised(a: Any, x: Any, upper: bool) -> Any:
     return out
 
 
-def incomplete(upper: bool) -> Any:
+def incomplete(upper: bool) -> Kernel:
     """The kernel, with PyTorch's values at 0 and infinity and nan for what is negative."""
     at_zero, at_infinity = (1.0, 0.0) if upper else (0.0, 1.0)
 
-    def kernel(a: Any, x: Any) -> Any:
+    def kernel(a: Array, x: Array) -> Array:
         dtype = np.result_type(a, x)
         shape = np.broadcast_shapes(np.shape(a), np.shape(x))
         a, x = (np.array(np.broadcast_to(v, shape), np.float64).reshape(-1) for v in (a, x))
@@ -133,14 +136,14 @@ def incomplete(upper: bool) -> Any:
     return kernel
 
 
-def no_derivative(name: str) -> Any:
-    def rule(*_: Any) -> Any:
+def no_derivative(name: str) -> Derivative:
+    def rule(*_: object) -> NoReturn:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
     return d("", rule)
 
 
-def slope(xp: Any, g: Any, a: Any, x: Any) -> Any:
+def slope(xp: XP, g: Operand, a: Operand, x: Operand) -> Operand:
     return g * xp.exp(xp.log(x) * (a - 1) - x - xp.lgamma(a))
 
 
@@ -166,14 +169,15 @@ igammac = op(
 )
 
 
-def _of_two(record: Any, alias: str) -> None:
+def _of_two(record: Op, alias: str) -> None:
     name = record.name
 
     def function(input: Tensor, other: Tensor) -> Tensor:
         for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
             if not isinstance(value, Tensor):
                 raise not_a_tensor(name, argument, position, value)
-        return record(input, other)
+        out: Tensor = record(input, other)
+        return out
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
@@ -192,7 +196,7 @@ _of_two(igammac, "gammaincc")
 # ---- zeta
 
 
-def hurwitz(s: Any, q: Any) -> Any:
+def hurwitz(s: Array, q: Array) -> Array:
     """sum over k >= 0 of (q + k)^-s for s > 1; inf at s = 1 and at q = 0, -1, ..., nan where it is not real."""
     dtype = np.result_type(s, q)
     s, q = (np.array(v, np.float64) for v in np.broadcast_arrays(s, q))

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array, Kernel
 from gradtrace.ops.api import public, unary
 from gradtrace.ops.numbers import add_number, mul_number
 from gradtrace.ops.special.erf_kernels import LARGE, LAST, MIDDLE, RA, RB, SA, SB, erfc, polynomial
 
-FLOAT: Any = {"promote": "float"}
+FLOAT = {"promote": "float"}
 ROOT_HALF, ROOT_TWO_PI, ROOT_PI = math.sqrt(0.5), math.sqrt(2 * math.pi), math.sqrt(math.pi)
 
 
-def wide(kernel: Any) -> Any:
+def wide(kernel: Kernel) -> Kernel:
     """The kernel of a flat float64 array, on any; the result has the input's dtype."""
 
-    def run(x: Any) -> Any:
+    def run(x: Array) -> Array:
         x = np.asarray(x)
-        return kernel(np.ascontiguousarray(x, np.float64).reshape(-1)).reshape(x.shape).astype(x.dtype)
+        out: Array = kernel(np.ascontiguousarray(x, np.float64).reshape(-1)).reshape(x.shape).astype(x.dtype)
+        return out
 
     return run
 
 
-def erfcx_kernel(x: Any) -> Any:
+def erfcx_kernel(x: Array) -> Array:
     """exp(x^2) erfc(x): erfc's quotients without their exponential; beyond LAST the asymptotic series."""
     a = np.abs(x)
     out = np.array(x)
@@ -45,13 +46,13 @@ def erfcx_kernel(x: Any) -> Any:
     return np.where(x < 0, 2 * np.exp(x * x) - out, out)
 
 
-def log_ndtr_kernel(x: Any) -> Any:
+def log_ndtr_kernel(x: Array) -> Array:
     scaled = x * ROOT_HALF
     low = np.log(erfcx_kernel(-np.minimum(scaled, -0.5)) / 2) - scaled * scaled
     return np.where(x < -1, low, np.log1p(-erfc(scaled) / 2))
 
 
-def ndtri_kernel(p: Any) -> Any:
+def ndtri_kernel(p: Array) -> Array:
     """The inverse of ndtr: a guess (Abramowitz and Stegun, 26.2.23), then Newton's steps of third order."""
     inside = (p > 0) & (p < 1)
     half = np.where(inside, np.minimum(p, 1 - p), 0.25)
@@ -99,4 +100,5 @@ for _record in (erfcx, log_ndtr, ndtri):
 @public("ndtr", forms="s")
 def ndtr(input: Tensor) -> Tensor:
     """The area under the normal density up to input: (1 + erf(input / sqrt 2)) / 2 (torch.special.ndtr)."""
-    return mul_number(add_number(mul_number(input, ROOT_HALF).erf(), 1), 0.5)
+    out: Tensor = mul_number(add_number(mul_number(input, ROOT_HALF).erf(), 1), 0.5)
+    return out

@@ -11,13 +11,14 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import op
 from gradtrace.engine.tables import record_table
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import not_a_tensor, public
 
 MOST = 100_000  # degrees: a recurrence that long takes seconds already
 Step = Callable[[int, Any, Any, Any], Any]  # k, x, p[k], p[k-1]
 
 
-def chebyshev_step(k: int, x: Any, q: Any, p: Any) -> Any:
+def chebyshev_step(k: int, x: Array, q: Array, p: Array) -> Array:
     return (x + x) * q - p
 
 
@@ -37,8 +38,8 @@ FAMILIES: dict[str, tuple[Callable[[Any], Any], Step]] = record_table(
 )
 
 
-def kernel_of(first: Callable[[Any], Any], step: Step, shifted: bool) -> Callable[[Any, Any], Any]:
-    def kernel(x: Any, n: Any) -> Any:
+def kernel_of(first: Callable[[Any], Any], step: Step, shifted: bool) -> Callable[[Array, Array], Array]:
+    def kernel(x: Array, n: Array) -> Array:
         dtype = np.result_type(x, n)
         shape = np.broadcast_shapes(np.shape(x), np.shape(n))
         x, n = (np.array(np.broadcast_to(v, shape), np.float64) for v in (x, n))

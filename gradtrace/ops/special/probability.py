@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import binary, public, unary
 from gradtrace.ops.special import erf_kernels
 from gradtrace.ops.special.error_functions import x_log
 
-FLOAT: Any = {"promote": "float"}
+FLOAT = {"promote": "float"}
 
 
-def erfinv_kernel(x: Any) -> Any:
+def erfinv_kernel(x: Array) -> Array:
     """An initial guess (Winitzki's), then Newton's steps of third order on erf; inf at the ends, nan beyond."""
     y = np.asarray(x, np.float64)
     inner = np.where(np.abs(y) < 1, y, 0.0)
@@ -37,7 +37,7 @@ def erfinv_kernel(x: Any) -> Any:
     return np.where(np.abs(y) < 1, z, ends).astype(np.asarray(x).dtype)
 
 
-def sinc_grad(xp: Any, g: Any, x: Any) -> Any:
+def sinc_grad(xp: XP, g: Operand, x: Operand) -> Operand:
     # Where the square is 0 the quotient below would be 0 / 0; its limit is 0.
     flat = x * x * math.pi == 0
     x = xp.where(flat, xp.ones_like(x), x)
@@ -46,17 +46,18 @@ def sinc_grad(xp: Any, g: Any, x: Any) -> Any:
     return xp.where(flat, xp.zeros_like(g), g * slope)
 
 
-def entr_kernel(x: Any) -> Any:
+def entr_kernel(x: Array) -> Array:
     logs = np.log(np.where(x > 0, x, 1.0))
     return np.where(np.isnan(x), x, np.where(x > 0, -x * logs, np.where(x == 0, 0.0, -np.inf))).astype(x.dtype)
 
 
-def logit_kernel(x: Any, eps: Any) -> Any:
+def logit_kernel(x: Array, eps: float | None) -> Array:
     z = x if eps is None else np.clip(x, eps, 1 - eps)
-    return np.log(z / (1 - z)).astype(x.dtype)
+    out: Array = np.log(z / (1 - z)).astype(x.dtype)
+    return out
 
 
-def logit_grad(xp: Any, g: Any, x: Any, eps: Any) -> Any:
+def logit_grad(xp: XP, g: Operand, x: Operand, eps: float | None) -> Operand:
     if eps is None and isinstance(g, Tensor):
         return xp.where(xp.logical_and(x >= 0, x <= 1), g / (x * (1 - x)), xp.ones_like(x) * math.nan)
     if eps is None:
@@ -118,7 +119,7 @@ entr = op(
 )
 
 
-def xlog1py_grad(xp: Any, g: Any, self: Any, other: Any) -> Any:
+def xlog1py_grad(xp: XP, g: Operand, self: Operand, other: Operand) -> Operand:
     flat = xp.logical_and(self == 0, other <= -1)
     return xp.where(flat, xp.zeros_like(g), g * xp.log1p(other))
 
@@ -157,7 +158,7 @@ unary(entr, forms="s")
 
 
 @public("xlog1py", forms="s")
-def xlog1py_public(input: Any, other: Any) -> Tensor:
+def xlog1py_public(input: Tensor | float, other: Tensor | float) -> Tensor:
     """input * log1p(other), 0 where input is 0; one of them may be a number (torch.special.xlog1py)."""
     if not isinstance(input, Tensor):
         return xlog1py_of_number(other, input)

@@ -8,29 +8,33 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import expose
 from gradtrace.ops.special.bessel_kernels import i_plain
 
 
-def hann(steps: Any, n: int) -> Any:
+def hann(steps: Array, n: int) -> Array:
     return hamming(steps, n, 0.5, 0.5)
 
 
-def hamming(steps: Any, n: int, alpha: float = 0.54, beta: float = 0.46) -> Any:
-    return np.cos(steps * steps.dtype.type(2 * math.pi / (n - 1))) * -beta + alpha
+def hamming(steps: Array, n: int, alpha: float = 0.54, beta: float = 0.46) -> Array:
+    out: Array = np.cos(steps * steps.dtype.type(2 * math.pi / (n - 1))) * -beta + alpha
+    return out
 
 
-def blackman(steps: Any, n: int) -> Any:
+def blackman(steps: Array, n: int) -> Array:
     t = steps * steps.dtype.type(math.pi / (n - 1))
-    return np.cos(t * 4) * 0.08 - np.cos(t * 2) * 0.5 + 0.42
+    out: Array = np.cos(t * 4) * 0.08 - np.cos(t * 2) * 0.5 + 0.42
+    return out
 
 
-def bartlett(steps: Any, n: int) -> Any:
+def bartlett(steps: Array, n: int) -> Array:
     rise = steps * steps.dtype.type(2 / (n - 1))
-    return np.where(np.arange(n) > (n - 1) // 2, 2 - rise, rise)
+    out: Array = np.where(np.arange(n) > (n - 1) // 2, 2 - rise, rise)
+    return out
 
 
-def kaiser(steps: Any, n: int, beta: float = 12.0) -> Any:
+def kaiser(steps: Array, n: int, beta: float = 12.0) -> Array:
     middle = (n - 1) / 2
     height = beta * np.sqrt(np.maximum(1 - ((steps - middle) / middle) ** 2, 0))
     return i_plain(height.astype(np.float64), 0) / i_plain(np.array([float(beta)]), 0)
@@ -41,9 +45,9 @@ def _expose(name: str, shape: Callable[..., Any]) -> None:
         window_length: int,
         periodic: bool | None = None,
         *numbers: float,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
+        dtype: dtypes.dtype | None = None,
+        layout: object = None,
+        device: object = None,
         requires_grad: bool = False,
         pin_memory: bool = False,
         **named: float,

@@ -1,20 +1,23 @@
-"""Shapes that do not broadcast, refused in PyTorch's words."""
+"""The broadcast shape of operands, and PyTorch's error for shapes that do not broadcast."""
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Iterable
+
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Shape
 
 
-def refuse_mismatch(raws: list[Any]) -> None:
-    """RuntimeError if the shapes of the operands do not broadcast; each is held against what those before it give."""
-    shape: tuple[int, ...] = ()
+def refuse_mismatch(raws: Iterable[object]) -> None:
+    """RuntimeError if the shapes of the operands do not broadcast."""
+    shape: Shape = ()
     for raw in raws:
         if hasattr(raw, "shape"):
             shape = broadcast(shape, tuple(raw.shape))
 
 
-def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The common shape of two (https://pytorch.org/docs/stable/notes/broadcasting.html)."""
+def broadcast(a: Shape, b: Shape) -> Shape:
+    """Return the common shape of two shapes (https://pytorch.org/docs/stable/notes/broadcasting.html)."""
     n = max(len(a), len(b))
     found = []
     for i in reversed(range(n)):
@@ -27,5 +30,5 @@ def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def size(shape: tuple[int, ...], i: int) -> int:
+def size(shape: Shape, i: int) -> int:
     return shape[i] if -i <= len(shape) else 1

@@ -1,4 +1,4 @@
-"""Mixed operands brought to one dtype, as an operator's record asks."""
+"""Type promotion of the operands of an operator, as its record says."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from gradtrace.engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from gradtrace.engine.op import Op
+    from gradtrace.engine.types import Array
 
 
 def promote(operator: Op, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
-    """The tensor arguments cast to their common dtype, as the record's `promote` says.
+    """Return the raw arguments with the tensor arguments cast to their common dtype, as the record's `promote` says.
 
     "arith" and "compare": the common dtype; "float": integers become the default float too.
     """
@@ -36,9 +37,10 @@ def promote(operator: Op, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
     return [cast_operand(r, common, isinstance(args[i], Tensor)) if i < n else r for i, r in enumerate(raws)]
 
 
-def cast_operand(raw: Any, common: dtypes.dtype, is_tensor: bool) -> Any:
+def cast_operand(raw: Any, common: dtypes.dtype, is_tensor: bool) -> Array | None:
     if raw is None:
         return None
     if not is_tensor or type(raw) in (float, bool):
         return np.asarray(raw).astype(common.np)
-    return raw if raw.dtype is common.np else raw.astype(common.np)
+    array: Array = raw if raw.dtype is common.np else raw.astype(common.np)
+    return array

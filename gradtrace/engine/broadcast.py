@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.node import Node
 from gradtrace.engine.op import records
 from gradtrace.engine.tensor import Tensor
 
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Shape
 
-def refuse_mismatch(raws: list[Any]) -> None:
-    """RuntimeError if the shapes of the operands do not broadcast; each is held against what those before it give."""
-    shape: tuple[int, ...] = ()
+
+def refuse_mismatch(raws: Iterable[object]) -> None:
+    """RuntimeError if the shapes of the operands do not broadcast."""
+    shape: Shape = ()
     for raw in raws:
         if hasattr(raw, "shape"):
             shape = broadcast(shape, tuple(raw.shape))
 
 
-def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The common shape of two (https://pytorch.org/docs/stable/notes/broadcasting.html)."""
+def broadcast(a: Shape, b: Shape) -> Shape:
+    """Return the common shape of two shapes (https://pytorch.org/docs/stable/notes/broadcasting.html)."""
     n = max(len(a), len(b))
     found = []
     for i in reversed(range(n)):
@@ -32,7 +35,7 @@ def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def size(shape: tuple[int, ...], i: int) -> int:
+def size(shape: Shape, i: int) -> int:
     return shape[i] if -i <= len(shape) else 1
 
 

@@ -1,15 +1,12 @@
-"""What PyTorch refuses of a tensor's `.grad`, in its words."""
+"""The checks of a value assigned to a tensor's `.grad`, with PyTorch's messages."""
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.tensor import Tensor
 
-if TYPE_CHECKING:
-    from gradtrace.engine.tensor import Tensor
 
-
-def check_assigned_grad(tensor: Tensor, value: Any) -> None:
+def check_assigned_grad(tensor: Tensor, value: object) -> None:
+    """Raise TypeError or RuntimeError if `value` cannot be the gradient of `tensor`."""
     if not isinstance(value, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
     if value is tensor:

@@ -1,8 +1,7 @@
-"""What a call of an operator costs, told to `state.spend` before it starts: its floating-point operations, roughly.
+"""The approximate number of floating-point operations of an operator call, passed to `state.spend` before the call.
 
-Products of matrices and convolutions count themselves, for they know their sizes. Here are the operators whose records
-have a `cost`, because their work is not in the number of results (decompositions, distances), and reductions of long
-views that take no memory.
+Matrix products and convolutions report their own cost. This module handles operators whose records have a `cost`,
+because the number of results does not bound their work (decompositions, distances), and reductions of large views.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from gradtrace.engine.state import state
 if TYPE_CHECKING:
     from gradtrace.engine.op import Op
 
-LARGE = 1 << 20  # elements from which on even one pass over them counts
+LARGE = 1 << 20  # number of elements from which a single pass is charged
 
 
 def charge(record: Op, raws: list[Any]) -> None:
-    """Tell `state.spend`, which may raise, what the operator will do with its raw arguments."""
+    """Call `state.spend`, which may raise, with the cost of an operator for its raw arguments."""
     first = raws[0]
     size = getattr(first, "size", 0)
     if record.cost is not None:

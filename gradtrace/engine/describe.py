@@ -1,10 +1,15 @@
-"""How a tensor is described: its size, dtype, device and memory layout. Nothing here looks at its history."""
+"""The size, dtype, device and memory layout of a tensor, which do not depend on its history."""
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.extra import TensorExtras
+
+if TYPE_CHECKING:
+    from typing import SupportsIndex, overload
+
+    from gradtrace.engine.types import Shape
 
 
 class Size(tuple[int, ...]):
@@ -21,12 +26,20 @@ class Size(tuple[int, ...]):
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(map(str, self))}])"
 
-    def __add__(self, other: Any) -> Size:
+    def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]
         return Size(tuple(self) + tuple(other))
 
-    def __getitem__(self, index: Any) -> Any:
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, index: SupportsIndex) -> int: ...
+
+        @overload
+        def __getitem__(self, index: slice) -> Size: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Size | int:
         item = tuple.__getitem__(self, index)
-        return Size(item) if isinstance(index, slice) else item
+        return Size(item) if isinstance(item, tuple) else item
 
 
 class device:
@@ -34,7 +47,7 @@ class device:
 
     __slots__ = ("index", "type")
 
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: str | device = "cpu", index: int | None = None) -> None:
         text = str(type)
         if text.partition(":")[0] != "cpu":
             raise RuntimeError(f"gradtrace computes on the CPU only: device '{text}' is not available; use 'cpu'")
@@ -57,8 +70,8 @@ class device:
 CPU = device()
 
 
-def strides_of_empty(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a fresh tensor without elements, which numpy gives as zeros and PyTorch does not."""
+def strides_of_empty(shape: Shape) -> Shape:
+    """Return PyTorch's strides of a new tensor without elements. numpy has zeros for these."""
     steps, step = [], 1
     for size in reversed(shape):
         steps.append(step)
@@ -67,7 +80,7 @@ def strides_of_empty(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class Described:
-    """The part of Tensor that reads its raw data and nothing else."""
+    """The properties of Tensor that depend only on its raw data."""
 
     __slots__ = ()
 
@@ -123,7 +136,15 @@ class Described:
     def element_size(self) -> int:
         return self.dtype.itemsize
 
-    def size(self, dim: int | None = None) -> Any:
+    if TYPE_CHECKING:
+
+        @overload
+        def size(self) -> Size: ...
+
+        @overload
+        def size(self, dim: int) -> int: ...
+
+    def size(self, dim: int | None = None) -> Size | int:
         if dim is None:
             return self.shape
         n = self.ndim
@@ -133,14 +154,22 @@ class Described:
             )
         return self.shape[dim]
 
-    def stride(self, dim: int | None = None) -> Any:
+    if TYPE_CHECKING:
+
+        @overload
+        def stride(self) -> Shape: ...
+
+        @overload
+        def stride(self, dim: int) -> int: ...
+
+    def stride(self, dim: int | None = None) -> Shape | int:
         raw = self._data
         steps = () if type(raw) in (float, bool) else tuple(s // raw.itemsize for s in raw.strides)
         if 0 in steps and raw.size == 0 and not any(steps):
             steps = strides_of_empty(raw.shape)
         return steps if dim is None else steps[dim]
 
-    def is_contiguous(self, memory_format: Any = None) -> bool:
+    def is_contiguous(self, memory_format: object = None) -> bool:
         raw = self._data
         return type(raw) in (float, bool) or bool(raw.flags.c_contiguous)
 

@@ -6,8 +6,11 @@ bool < integer < float; a 0-d tensor or a Python number changes the result only 
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.lazy import np
+
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Array, Number, NumpyDtype, Shape
 
 BOOL, INTEGER, FLOAT = 0, 1, 2
 
@@ -24,10 +27,10 @@ class dtype:
         self.itemsize = itemsize
         self.scalar_type = scalar_type
         self.c_name = c_name
-        self._np: Any = None
+        self._np: NumpyDtype | None = None
 
     @property
-    def np(self) -> Any:
+    def np(self) -> NumpyDtype:
         """The numpy dtype."""
         if self._np is None:
             self._np = np.dtype(self.name)
@@ -47,7 +50,7 @@ class dtype:
 
     @property
     def cpp_name(self) -> str:
-        """As C++ prints the type in messages."""
+        """The name of the type in messages of C++ code."""
         return "long int" if self.name == "int64" else self.c_name
 
     def __repr__(self) -> str:
@@ -69,7 +72,7 @@ float64 = dtype("float64", FLOAT, 7, 8, "Double", "double")
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
 BY_NAME = {d.name: d for d in ALL}
-_by_np: dict[Any, dtype] = {}
+_by_np: dict[NumpyDtype, dtype] = {}
 _default = float32
 
 
@@ -79,15 +82,15 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Makes `d` the dtype of new floating-point tensors."""
+    """Make `d` the dtype of new floating-point tensors."""
     global _default
     if not isinstance(d, dtype) or d.category != FLOAT:
         raise TypeError("only floating-point types are supported as the default type")
     _default = d
 
 
-def from_np(np_dtype: Any) -> dtype:
-    """The dtype of a numpy dtype; TypeError for the others (object, strings, complex, ...)."""
+def from_np(np_dtype: NumpyDtype) -> dtype:
+    """Return the dtype of a numpy dtype; TypeError for one without a counterpart (object, str, complex)."""
     found = _by_np.get(np_dtype)
     if found is not None:
         return found
@@ -102,7 +105,7 @@ def from_np(np_dtype: Any) -> dtype:
 
 
 def of_raw(raw: Any) -> dtype:
-    """The dtype of a tensor's raw data: a float is float64, a bool is bool, else an array's own."""
+    """Return the dtype of raw data: float64 for a float, bool for a bool, otherwise the array's."""
     kind = type(raw)
     if kind is float:
         return float64
@@ -112,7 +115,7 @@ def of_raw(raw: Any) -> dtype:
 
 
 def promote_types(a: dtype, b: dtype) -> dtype:
-    """The smallest dtype that holds both, as torch.promote_types."""
+    """Return the smallest dtype that can hold both (torch.promote_types)."""
     if a is b:
         return a
     if a.category != b.category:
@@ -122,8 +125,8 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     return a if a.rank > b.rank else b
 
 
-def of_number(value: Any) -> dtype:
-    """The dtype that a Python number stands for in promotion."""
+def of_number(value: Number) -> dtype:
+    """Return the dtype of a Python number in type promotion."""
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):
@@ -132,14 +135,14 @@ def of_number(value: Any) -> dtype:
 
 
 def combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
-    """Two priority groups (dims over 0-d over numbers): the lower one counts only by a higher category."""
+    """Return the common dtype of two priority groups: the lower group's only if its category is higher."""
     if higher is None or lower is None:
         return higher or lower
     return lower if lower.category > higher.category else higher
 
 
-def result_type(*operands: Any) -> dtype:
-    """The common dtype of raw data and Python numbers, each operand being `(raw, is_tensor)`."""
+def result_type(*operands: tuple[Any, bool]) -> dtype:
+    """Return the common dtype of operands `(raw, is_tensor)`: raw data of tensors, or Python numbers."""
     groups: list[dtype | None] = [None, None, None]
     for raw, is_tensor in operands:
         if not is_tensor:
@@ -155,13 +158,13 @@ def result_type(*operands: Any) -> dtype:
 
 # ---- shape and dtype together
 
-# What a derivative runs on: floats; float64 arrays (not large); other arrays; operands of unequal shapes.
+# The kinds of data of a derivative: floats; float64 arrays (not large); other arrays; operands of unequal shapes.
 FLOATS, WIDE, OTHERS, BROADCAST = range(4)
-LARGE = 1 << 16  # elements from which backward goes by blocks (blocks.py)
+LARGE = 1 << 16  # number of elements from which backward works in blocks (blocks.py)
 MANY = 4096  # specs, or numbers of one spec; when there are more, the cache is cleared
 
 
-def count(shape: tuple[int, ...]) -> int:
+def count(shape: Shape) -> int:
     """The number of elements of a shape."""
     n = 1
     for size in shape:
@@ -186,9 +189,9 @@ class TensorSpec:
         self.fast = dtype is None or (one and len(shape) > 0 and dtype.kind == "f")
         self.large = self.fast and count(shape) >= LARGE
         self.data = FLOATS if dtype is None else WIDE if one and dtype == np.float64 and not self.large else OTHERS
-        self.numbers: dict[Any, Any] = {}  # Python numbers as 0-d arrays: numpy is slow to convert one each time
+        self.numbers: dict[Number, Array] = {}  # Python numbers as 0-d arrays: numpy is slow to convert one each time
 
-    def number(self, value: Any) -> Any:
+    def number(self, value: Number) -> Array:
         """Return the Python number as a 0-d array of this dtype."""
         known = self.numbers.get(value)
         if known is not None:
@@ -202,7 +205,7 @@ class TensorSpec:
 
 
 SCALAR_SPEC = TensorSpec((), None)
-_specs: dict[Any, TensorSpec] = {}
+_specs: dict[tuple[Shape, NumpyDtype], TensorSpec] = {}
 
 
 def spec_of(raw: Any) -> TensorSpec:

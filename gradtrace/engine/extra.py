@@ -1,4 +1,4 @@
-"""What few tensors have: a version counter, a base to be a view of, a gradient, hooks."""
+"""The rarely used fields of tensors: version counter, base of a view, gradient, hooks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import weakref
 from gradtrace.annotations import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gradtrace.engine.node import HookTable
     from gradtrace.engine.tensor import Tensor
 
 
@@ -20,20 +21,21 @@ class Counter:
 
 
 class View:
-    """What a view remembers: its base, how it was made, and at which version its grad_fn was right."""
+    """A view's base, how the view was created, and the version at which its grad_fn was computed."""
 
     __slots__ = ("base", "creation", "version")
 
     def __init__(self, base: Tensor, creation: str, version: int) -> None:
         self.base = base
-        self.creation = creation  # one of view_rules' words
+        self.creation = creation  # a constant of view_rules
         self.version = version
 
 
 class TensorExtras:
     """The rarely used parts of a tensor. `needs_slow_path`: a view or an inference tensor.
 
-    `transforms` are those of `func` that ran when the tensor was made; `tangent` is a dual tensor's, and its level.
+    `transforms` are the transforms of `func` that were active when the tensor was made; `tangent` is the tangent of a
+    dual tensor and its level.
     """
 
     __slots__ = (
@@ -56,11 +58,11 @@ class TensorExtras:
         self.counter: Counter | None = None
         self.view: View | None = None
         self.accumulator: weakref.ref[Any] | None = None
-        self.hooks: Any = None  # a HookTable
-        self.post_hooks: Any = None
+        self.hooks: HookTable | None = None
+        self.post_hooks: HookTable | None = None
         self.retains = False
         self.tangent: tuple[Any, Any] | None = None
         self.transforms: tuple[Any, ...] = ()
         self.inference = False
-        self.detached = 0  # the newest node's number when detach_ cut a history; nodes up to it may have saved that
+        self.detached = 0  # number of the newest node at the time of detach_: older ones may have saved this
         self.needs_slow_path = False

@@ -1,4 +1,4 @@
-"""`autograd.Function`: operators written by users, with both directions.
+"""`autograd.Function`: custom operators with their own forward and backward.
 
 https://pytorch.org/docs/stable/autograd.html#function. The node that backward runs is the `ctx` itself, as in
 PyTorch: its class is named after the user's (`MyReLUBackward`).
@@ -6,7 +6,7 @@ PyTorch: its class is named after the user's (`MyReLUBackward`).
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NoReturn
 from gradtrace.engine.dtypes import spec_for
 from gradtrace.engine.hooks import as_tensor, like
 from gradtrace.engine.inplace import repoint
@@ -16,6 +16,10 @@ from gradtrace.engine.op import records
 from gradtrace.engine.saved import layout, modified, source_node
 from gradtrace.engine.state import State, state, using
 from gradtrace.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradtrace.engine.saved_hooks import Packed
+    from gradtrace.engine.types import Gradient, NodeGradient
 
 NO_BACKWARD = (
     "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
@@ -34,26 +38,26 @@ LEGACY_MESSAGE = (
 
 
 class FunctionCtx:
-    """What forward and backward share: saved tensors, flags, and any attribute the user sets."""
+    """The context of forward and backward: saved tensors, flags, and the user's attributes."""
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps tensors for backward; their version is checked when they are used."""
+        """Save tensors for backward, which checks their versions."""
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor) -> None:
-        """Keeps tensors for jvp."""
+        """Save tensors for jvp."""
         self._for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Says that forward changed these inputs in place."""
+        """Mark inputs that forward changed in place."""
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Says that these outputs have no gradient."""
+        """Mark outputs that have no gradient."""
         self._non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """With False, backward gets None for outputs without gradient instead of zeros."""
+        """Set whether backward gets zeros (True, the default) or None for outputs without gradient."""
         self._materialize = value
 
     _to_save: tuple[Any, ...] = ()
@@ -74,10 +78,10 @@ class Saved:
         self.raw = None if tensor is None or number is None else tensor.own_array()
         self.counter = None if tensor is None or number is None else tensor.counter()
         self.version = 0 if tensor is None else tensor._version
-        self.packed: Any = None
+        self.packed: Packed | None = None
 
     def pack(self, ctx: BackwardCFunction) -> None:
-        """Puts what the hooks in force make of the tensor in its place."""
+        """Replace the tensor by the result of the active pack hook."""
         from gradtrace.engine.saved_hooks import Packed
 
         if self.number is None and self.tensor is None:
@@ -101,7 +105,7 @@ ENGINE_NAMES = frozenset(Node.__slots__) | {
     "outputs",
     "shape",
 }
-# The dtype of an output that is no tensor: backward gets None for it.
+# The dtype of an output that is not a tensor: backward gets None for it.
 NO_TENSOR = "no tensor"
 
 
@@ -111,8 +115,8 @@ class BackwardCFunction(Node, FunctionCtx):
     function: type[Function]
     needs_input_grad: tuple[bool, ...] = ()
 
-    # `ctx.shape = ...` is common, and the engine has a `shape` of its own here: while the user's code runs, such names
-    # mean the user's attributes, which live in the `__dict__` beside the slots.
+    # `ctx.shape = ...` is common, but the engine also uses `shape`. While the user's code runs, such names refer to the
+    # user's attributes, which are in the `__dict__`.
 
     def __getattribute__(self, name: str) -> Any:
         if name in ENGINE_NAMES:
@@ -121,23 +125,24 @@ class BackwardCFunction(Node, FunctionCtx):
                 return own[name]
         return object.__getattribute__(self, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name in ENGINE_NAMES and self.__dict__.get("_user_code"):
             self.__dict__[name] = value
         else:
             object.__setattr__(self, name, value)
 
-    # What other nodes have from their class must be properties here: an entry of `__dict__` does not hide those.
+    # Class attributes of other nodes are properties here, because an entry of `__dict__` does not override a property.
     op = property(lambda self: None)
     layout = property(lambda self: TUPLES)
     is_accumulator = property(lambda self: False)
 
     @property
     def outputs(self) -> int:  # type: ignore[override]
-        return self.__dict__.get("_outputs", 1)
+        outputs: int = self.__dict__.get("_outputs", 1)
+        return outputs
 
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Runs a piece of the user's code that has this ctx."""
+    def call(self, function: Callable[..., Any], *args: object) -> Any:
+        """Call a function of the user that uses this ctx."""
         self.__dict__["_user_code"] = True
         try:
             return function(*args)
@@ -166,11 +171,11 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def _unpack(self, saved: Saved) -> Tensor | None:
         if saved.packed is not None:
-            unpacked: Tensor = saved.packed.tensor(self)
-            return unpacked
+            return saved.packed.tensor(self)
         if saved.number is not None:
             if saved.counter is not None and saved.counter.n != saved.version:
                 raise modified(saved.raw, self, saved.number, saved.counter.n, saved.version)
+            assert saved.raw is not None
             t = Tensor._wrap(saved.raw)
             if saved.number >= 0:
                 t._fn, t._nr, t._req = self, saved.number, True
@@ -185,7 +190,7 @@ class BackwardCFunction(Node, FunctionCtx):
             self.saved_a = FREED
             self.__dict__["_saved"] = None
 
-    def derive(self, gradient: Any) -> tuple[Any, ...]:
+    def derive(self, gradient: NodeGradient) -> tuple[Any, ...]:
         slots = gradient if isinstance(gradient, dict) else {0: gradient} if gradient is not None else {}
         traced = state.grad_enabled
         given = [self._incoming(slots.get(i), i) for i in range(len(self.shape))]
@@ -196,7 +201,7 @@ class BackwardCFunction(Node, FunctionCtx):
         answers = answer if isinstance(answer, tuple) else (answer,)
         return self._checked(answers, traced)
 
-    def _incoming(self, g: Any, i: int) -> Tensor | None:
+    def _incoming(self, g: Gradient | None, i: int) -> Tensor | None:
         if g is not None:
             return as_tensor(g)
         dtype = self.dtype[i]
@@ -219,7 +224,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
 
 class FunctionMeta(type):
-    """Gives each Function class its node class, named after it."""
+    """The metaclass that gives each Function class its node class, named after it."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
@@ -235,7 +240,7 @@ class Function(metaclass=FunctionMeta):
 
     _backward_cls: type[BackwardCFunction]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         import warnings
 
         warnings.warn(
@@ -246,7 +251,7 @@ class Function(metaclass=FunctionMeta):
             stacklevel=2,
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         raise RuntimeError(LEGACY_MESSAGE)
 
     @staticmethod
@@ -254,26 +259,26 @@ class Function(metaclass=FunctionMeta):
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+    def setup_context(ctx: FunctionCtx, inputs: tuple[Any, ...], output: Any) -> object:
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(ctx: FunctionCtx, *grad_outputs: Any) -> Any:
         raise NotImplementedError(NO_BACKWARD)
 
     @staticmethod
-    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
+    def vjp(ctx: FunctionCtx, *grad_outputs: Any) -> Any:
         raise NotImplementedError(NO_BACKWARD)
 
     @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
+    def jvp(ctx: FunctionCtx, *tangents: Any) -> Any:
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """Runs forward outside the graph and records one node for it."""
+        """Run forward outside the graph and record one node for it."""
         if state.levels:
             if cls.setup_context is Function.setup_context:
                 raise RuntimeError(NO_SETUP)
@@ -299,14 +304,14 @@ class Function(metaclass=FunctionMeta):
 
     @classmethod
     def context(cls) -> BackwardCFunction:
-        """A new ctx, which is the node too."""
-        ctx = cls._backward_cls()
+        """Return a new ctx, which is also the node."""
+        ctx: BackwardCFunction = cls._backward_cls()
         ctx.fill((), None, (), None, SAVES_ITS_OWN, spec_for([], []))
         state.live_observers += 1  # its backward is the user's code
         return ctx
 
     @classmethod
-    def _run_forward(cls, ctx: BackwardCFunction, args: tuple[Any, ...]) -> Any:
+    def _run_forward(cls, ctx: BackwardCFunction, args: tuple[Any, ...]) -> object:
         if cls.setup_context is Function.setup_context:
             return ctx.call(cls.forward, ctx, *args)
         output = cls.forward(*args)
@@ -315,8 +320,14 @@ class Function(metaclass=FunctionMeta):
 
     @classmethod
     def _finish(
-        cls, ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, edges: Any, numbers: Any, tracked: bool
-    ) -> Any:
+        cls,
+        ctx: BackwardCFunction,
+        args: tuple[Any, ...],
+        output: Any,
+        edges: tuple[Node | None, ...],
+        numbers: tuple[int, ...],
+        tracked: bool,
+    ) -> object:
         single = not isinstance(output, (tuple, list))
         outputs = [output] if single else list(output)
         given = list(outputs)
@@ -337,7 +348,7 @@ class Function(metaclass=FunctionMeta):
 
     @classmethod
     def _own_output(cls, ctx: BackwardCFunction, args: tuple[Any, ...], o: Tensor) -> Tensor:
-        """An input returned as it is must become a tensor of its own, unless it was changed in place."""
+        """Return an output; an alias of it if it is an unchanged input or a view."""
         if any(o is d for d in ctx._dirty):
             o.counter().n += 1
             return o
@@ -367,12 +378,12 @@ class Function(metaclass=FunctionMeta):
                 repoint(o, ctx)
             o._fn, o._nr, o._req, o._fast_spec = ctx, number, True, None
         ctx.spec = spec_for(shapes, dtypes_)
-        # Several outputs are told apart by their number, so the gradient of even one comes in as a dict.
+        # `derive` gets a dict of gradients by output number unless this is 1.
         ctx.__dict__["_outputs"] = len(shapes) if len(shapes) != 1 else 0
 
 
-def position(saved: Any, given: list[Any], outputs: list[Any]) -> int | None:
-    """The output number of a saved tensor; -1 for an output without gradient; None for anything else."""
+def position(saved: object, given: list[Any], outputs: list[Any]) -> int | None:
+    """Return the output number of a saved tensor; -1 for an output without gradient, None for anything else."""
     for i, (g, o) in enumerate(zip(given, outputs, strict=True)):
         if saved is not None and (saved is g or saved is o):
             return i if isinstance(o, Tensor) and o._fn is not None and o._nr == i else -1
@@ -380,9 +391,9 @@ def position(saved: Any, given: list[Any], outputs: list[Any]) -> int | None:
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a backward that cannot be differentiated itself: doing so raises RuntimeError."""
+    """Decorate a backward that cannot be differentiated: doing so raises RuntimeError."""
 
-    def run(ctx: Any, *grads: Any) -> Any:
+    def run(ctx: FunctionCtx, *grads: object) -> object:
         before = state.grad_enabled
         with using(grad_enabled=False):
             answer = backward(ctx, *grads)
@@ -396,10 +407,10 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def requiring(a: Any) -> Any:
-    """A copy that requires grad, so that differentiating it reaches the refusal."""
+def requiring(a: object) -> object:
+    """Return a copy that requires grad, so that differentiating it raises."""
     return a.alias().requires_grad_() if isinstance(a, Tensor) and a.is_floating_point() else a
 
 
-def refuse_twice(*_: Any) -> Any:
+def refuse_twice(*_: object) -> NoReturn:
     raise RuntimeError(ONCE_MESSAGE)

@@ -6,7 +6,7 @@ https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Mapping
+from gradtrace.annotations import TYPE_CHECKING, Any, Iterable, Mapping, TypeVar
 from gradtrace.engine.backward import run_backward
 from gradtrace.engine.hooks import as_tensor, own_copy
 from gradtrace.engine.lazy import np
@@ -14,6 +14,13 @@ from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.node import Edge, GradientEdge, Node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge
+
+if TYPE_CHECKING:
+    from typing import overload
+
+    from gradtrace.engine.types import Gradient, Inputs, Outputs, Vectors
+
+Key = TypeVar("Key")
 
 CREATE_GRAPH_WARNING = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
@@ -29,14 +36,14 @@ NO_HISTORY = "element {} of tensors does not require grad and does not have a gr
 
 
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
+    tensors: Outputs,
+    grad_tensors: Vectors = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
+    grad_variables: Vectors = None,
+    inputs: Inputs | None = None,
 ) -> None:
-    """Adds the gradients of `tensors` to the leaves they depend on (or to `inputs` alone).
+    """Add the gradients of `tensors` to the leaves they depend on (or to `inputs` only).
 
     `grad_tensors` are the vectors of the vector-Jacobian product, each of its tensor's shape; None means 1 for a
     tensor of one element, else it is a RuntimeError. Values saved for backward are freed unless `retain_graph`
@@ -62,16 +69,45 @@ def backward(
     if state.watcher is not None:
         state.watcher.starts(outputs, grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
-    create_graph = create_graph or state.planner is not None  # a plan takes down backward's steps too
+    create_graph = create_graph or state.planner is not None  # a static plan records the steps of backward too
     roots = root_gradients(outputs, grad_tensors, create_graph)
     wanted = None if targets is None else [input_slot(t, accumulate=True) for t in targets]
     run_backward(roots, keep, create_graph, None if wanted is None else [w for w in wanted if w is not None])
 
 
+if TYPE_CHECKING:
+
+    @overload
+    def grad(
+        outputs: Outputs,
+        inputs: dict[Key, Tensor],
+        grad_outputs: Vectors = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        only_inputs: bool = True,
+        allow_unused: bool | None = None,
+        is_grads_batched: bool = False,
+        materialize_grads: bool = False,
+    ) -> dict[Key, Tensor]: ...
+
+    @overload
+    def grad(
+        outputs: Outputs,
+        inputs: Outputs,
+        grad_outputs: Vectors = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        only_inputs: bool = True,
+        allow_unused: bool | None = None,
+        is_grads_batched: bool = False,
+        materialize_grads: bool = False,
+    ) -> tuple[Tensor, ...]: ...
+
+
 def grad(
-    outputs: Any,
+    outputs: Outputs,
     inputs: Any,
-    grad_outputs: Any = None,
+    grad_outputs: Vectors = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,
@@ -79,7 +115,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched.
+    """Return the gradients of `outputs` with respect to `inputs` as a tuple, without changing any `.grad`.
 
     An input that the outputs do not depend on is a RuntimeError, or None with `allow_unused`, or zeros with
     `materialize_grads`. A dict of inputs gives a dict.
@@ -96,7 +132,7 @@ def grad(
         state.watcher.starts(as_tuple(outputs), grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
     planned = state.planner is not None and not create_graph
-    create_graph = create_graph or planned  # a plan takes down backward's steps too
+    create_graph = create_graph or planned  # a static plan records the steps of backward too
     if is_grads_batched:
         results = batched(as_tuple(outputs), targets, as_tuple(grad_outputs), keep, create_graph, allow_unused)
     else:
@@ -117,7 +153,10 @@ def grad(
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else results
 
 
-def one_pass(outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_graph: bool) -> tuple[Any, ...]:
+def one_pass(
+    outputs: tuple[Any, ...], targets: tuple[Any, ...], grad_outputs: Vectors, keep: bool, create_graph: bool
+) -> tuple[Any, ...]:
+    """Return the gradients of `targets` from one backward pass."""
     roots = root_gradients(outputs, grad_outputs, create_graph)
     slots = [input_slot(t, accumulate=False) for t in targets]
     wanted = [s for s in slots if s is not None]
@@ -127,20 +166,27 @@ def one_pass(outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_g
 
 
 def batched(
-    outputs: Any, targets: Any, vectors: Any, keep: bool, create_graph: bool, allow_unused: bool
+    outputs: tuple[Any, ...],
+    targets: tuple[Any, ...],
+    vectors: tuple[Any, ...],
+    keep: bool,
+    create_graph: bool,
+    allow_unused: bool,
 ) -> tuple[Any, ...]:
-    """is_grads_batched: the first dim of each vector counts passes; the results are stacked."""
+    """Return the stacked gradients of one pass for each entry of the vectors' first dim (is_grads_batched)."""
     rows = []
     for i in range(len(vectors[0])):
         one = tuple(v[i] for v in vectors)
         rows.append(one_pass(outputs, targets, one, True, create_graph))
     if not keep:
         one_pass(outputs, targets, tuple(v[0] for v in vectors), False, False)
-    stack: Any = TRACED.stack  # which loads its family
+    stack = TRACED.stack  # loads its family
     return tuple(None if column[0] is None else stack(tuple(column), 0) for column in zip(*rows, strict=True))
 
 
-def as_tuple(values: Any) -> tuple[Any, ...]:
+def as_tuple(values: Tensor | Edge | GradientEdge | Iterable[Any] | None) -> tuple[Any, ...]:
+    """Return a tuple of one value or of several, with a GradientEdge as an Edge."""
+    found: tuple[Any, ...]
     found = (values,) if isinstance(values, (Tensor, Edge, GradientEdge)) or values is None else tuple(values)
     if any(isinstance(value, GradientEdge) for value in found):
         return tuple(Edge(v.node, v.output_nr) if isinstance(v, GradientEdge) else v for v in found)
@@ -151,8 +197,8 @@ def zeros_like(t: Tensor, requires_grad: bool = False) -> Tensor:
     return Tensor._wrap(np.zeros(t.shape, t.dtype.np)).requires_grad_(requires_grad)
 
 
-def input_slot(t: Any, accumulate: bool) -> tuple[Node, int] | None:
-    """The (node, output number) at which an input's gradient arrives; None for a leaf that no graph has used."""
+def input_slot(t: Tensor | Edge, accumulate: bool) -> tuple[Node, int] | None:
+    """Return the (node, output number) that receives an input's gradient; None for a leaf outside of any graph."""
     if isinstance(t, Edge):
         assert t.function is not None
         return t.function, t.input_nr
@@ -166,8 +212,8 @@ def input_slot(t: Any, accumulate: bool) -> tuple[Node, int] | None:
     return None if node is None else (node, t._nr)
 
 
-def root_gradients(outputs: Any, vectors: Any, create_graph: bool) -> list[tuple[Node, int, Any]]:
-    """Where each output's gradient enters the graph, and that gradient: given, or 1."""
+def root_gradients(outputs: tuple[Any, ...], vectors: Vectors, create_graph: bool) -> list[tuple[Node, int, Any]]:
+    """Return (node, output number, gradient) for each output; the default gradient is 1."""
     given = (None,) * len(outputs) if vectors is None else as_tuple(vectors)
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
@@ -187,14 +233,14 @@ def root_gradients(outputs: Any, vectors: Any, create_graph: bool) -> list[tuple
     return roots
 
 
-def first_gradient(out: Any, g: Any, i: int) -> Any:
+def first_gradient(out: Tensor | Edge, g: object, i: int) -> Gradient | None:
+    """Return the gradient of output `i`: `g` after a check of its shape, or 1 for an output of one element."""
     if isinstance(g, Tensor):
         target = out.function if isinstance(out, Edge) else out
         shape = () if target is None else target.shape
         if tuple(g.shape) != tuple(shape):
             raise RuntimeError(
-                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
-                f"{out.shape}."
+                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {shape}."
             )
         return g
     if g is not None:

@@ -1,8 +1,8 @@
-"""Where PyTorch's classes live, for their text: `<class 'torch.nn.modules.linear.Linear'>`."""
+"""The modules of PyTorch's classes, for their repr: `<class 'torch.nn.modules.linear.Linear'>`."""
 
 from __future__ import annotations
 
-# Classes of one file here that have files of their own there.
+# Classes that share a module here but not in PyTorch.
 MOVED = {
     "ChannelShuffle": "nn.modules.channelshuffle",
     "CosineSimilarity": "nn.modules.distance",
@@ -32,7 +32,7 @@ MOVED = {
 
 
 def home(cls: type) -> str:
-    """The full name of a class; of the package's own, PyTorch's."""
+    """Return the full name of a class, with PyTorch's module for a class of this package."""
     package, _, rest = cls.__module__.partition(".")
     if package != "gradtrace":
         return f"{cls.__module__}.{cls.__qualname__}"
@@ -42,7 +42,7 @@ def home(cls: type) -> str:
 
 
 class Homed(type):
-    """The type of classes that print as PyTorch's do."""
+    """A metaclass whose classes have the repr of PyTorch's."""
 
     def __repr__(cls) -> str:
         return f"<class '{home(cls)}'>"

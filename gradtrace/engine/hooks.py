@@ -6,34 +6,38 @@ is checked as PyTorch does: a gradient may change its values, not its size or ty
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.node import AccumulateGrad, Hooks, Node
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Array, Gradient, Hook, NodeGradient
 
-def as_tensor(gradient: Any) -> Tensor:
+
+def as_tensor(gradient: Gradient) -> Tensor:
     return gradient if isinstance(gradient, Tensor) else Tensor._wrap(gradient)
 
 
-def like(gradient: Any, t: Tensor) -> Any:
-    """A hook's result in the form that this pass uses."""
-    return t if isinstance(gradient, Tensor) else t._data
+def like(gradient: Gradient | None, t: Tensor) -> Gradient:
+    """Return a hook's result in the form of `gradient`: a Tensor or raw data."""
+    raw: float | Array = t._data
+    return t if isinstance(gradient, Tensor) else raw
 
 
-def own_copy(gradient: Any) -> Tensor:
+def own_copy(gradient: Gradient) -> Tensor:
     if isinstance(gradient, Tensor):
         return gradient
-    return Tensor._wrap(gradient if type(gradient) is float else gradient.copy())
+    return Tensor._wrap(gradient if isinstance(gradient, float) else gradient.copy())
 
 
 # ---- hooks of tensors
 
 
 def tensor_hooks(node: Node, gradient: Any) -> Any:
-    """Runs the hooks of the tensors that this node made, and keeps the gradients that retain_grad asks for."""
+    """Run the hooks of the tensors that this node made, and store gradients for retain_grad."""
     if isinstance(node, AccumulateGrad):
         extra = node.variable._x
         hooks = extra.hooks if extra is not None else None
@@ -44,7 +48,7 @@ def tensor_hooks(node: Node, gradient: Any) -> Any:
     return {number: one_tensor_hooks(node.hooks, number, g) for number, g in gradient.items()}
 
 
-def one_tensor_hooks(hooks: Hooks, number: int, gradient: Any) -> Any:
+def one_tensor_hooks(hooks: Hooks, number: int, gradient: Gradient) -> Gradient:
     if number in hooks.tensor_pre:
         gradient = call_tensor_hooks(hooks.tensor_pre[number], gradient)
     if number in hooks.retains:
@@ -59,7 +63,7 @@ def one_tensor_hooks(hooks: Hooks, number: int, gradient: Any) -> Any:
     return gradient
 
 
-def call_tensor_hooks(hooks: dict[int, Callable[..., Any]], gradient: Any) -> Any:
+def call_tensor_hooks(hooks: dict[int, Hook], gradient: Gradient) -> Gradient:
     for hook in list(hooks.values()):
         current = as_tensor(gradient)
         answer = hook(current)
@@ -75,8 +79,10 @@ def call_tensor_hooks(hooks: dict[int, Callable[..., Any]], gradient: Any) -> An
 # ---- hooks of nodes
 
 
-def node_hooks(node: Node, hooks: Hooks, gradient: Any, apply: Callable[[Node, Any], Any]) -> Any:
-    """Runs a node with its pre hooks before it and its post hooks after it."""
+def node_hooks(
+    node: Node, hooks: Hooks, gradient: NodeGradient, apply: Callable[[Node, Any], Any]
+) -> tuple[Gradient | None, ...]:
+    """Run a node with its pre hooks before it and its post hooks after it."""
     incoming = gradients_of(node, gradient)
     for hook in list(hooks.pre.values()):
         incoming = checked("pre", hook, incoming, hook(incoming))
@@ -90,7 +96,7 @@ def node_hooks(node: Node, hooks: Hooks, gradient: Any, apply: Callable[[Node, A
 
 
 def gradients_of(node: Node, gradient: Any) -> tuple[Tensor | None, ...]:
-    """The gradients that came in, one for each output."""
+    """Return the incoming gradients, one for each output."""
     if node.outputs == 1:
         return (None if gradient is None else as_tensor(gradient),)
     slots = gradient or {}
@@ -98,18 +104,18 @@ def gradients_of(node: Node, gradient: Any) -> tuple[Tensor | None, ...]:
 
 
 def counted_outputs(node: Node) -> int:
-    """How many of a node's outputs can have a gradient: indices, which come last, are not among them."""
+    """Return how many of a node's outputs can have a gradient: all but indices, which are the last ones."""
     some = None if node.op is None else node.op.differentiable
     return len(node.shape) if some is None else max(some) + 1
 
 
-def gradient_from(node: Node, incoming: tuple[Tensor | None, ...], traced: bool) -> Any:
+def gradient_from(node: Node, incoming: tuple[Tensor | None, ...], traced: bool) -> NodeGradient:
     raw = [g if g is None or traced else g._data for g in incoming]
     return raw[0] if node.outputs == 1 else {i: g for i, g in enumerate(raw) if g is not None}
 
 
-def checked(kind: str, hook: Any, old: tuple[Any, ...], new: Any) -> tuple[Any, ...]:
-    """What a node hook returned, or what there was if it returned None."""
+def checked(kind: str, hook: Hook, old: tuple[Any, ...], new: object) -> tuple[Any, ...]:
+    """Return the result of a node hook, or `old` if it returned None; TypeError or RuntimeError if it is invalid."""
     if state.watcher is not None:
         state.watcher.hooked(kind, hook, old, old if new is None else new)
     if new is None:
@@ -130,8 +136,8 @@ def checked(kind: str, hook: Any, old: tuple[Any, ...], new: Any) -> tuple[Any, 
     return new
 
 
-def check_result(hook: Any, before: Tensor, after: Any) -> None:
-    """TypeError or RuntimeError for a result that is no tensor of the same type and size."""
+def check_result(hook: Hook, before: Tensor, after: object) -> None:
+    """Raise TypeError or RuntimeError if a hook's result is not a tensor of the same type and size."""
     if after is before:
         return
     if not isinstance(after, Tensor):
@@ -145,7 +151,7 @@ def check_result(hook: Any, before: Tensor, after: Any) -> None:
         raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
 
 
-def hook_name(hook: Any) -> str:
+def hook_name(hook: Hook) -> str:
     return getattr(hook, "__name__", "<unknown>")
 
 

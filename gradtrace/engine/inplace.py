@@ -1,15 +1,15 @@
-"""In-place operations and views: history re-pointed, as PyTorch does it.
+"""In-place operations, and the history of views, as in PyTorch.
 
-An in-place operation computes out of place, writes the result into the storage, counts a version and re-points the
-tensor's grad_fn. On a view, the base gets a CopySlices node (its gradient flows through the operation where the view
-lies, and past it elsewhere), and every view of that base makes its grad_fn anew (AsStridedBackward0) when next asked.
+An in-place operation computes its result out of place, writes it into the storage, increments the version and replaces
+the tensor's grad_fn. On a view, the base gets a CopySlices node (its gradient passes through the operation for the
+elements of the view only), and every view of that base regenerates its grad_fn (AsStridedBackward0) on the next access.
 """
 
 from __future__ import annotations
 
 import weakref
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.backward import derive
 from gradtrace.engine.broadcast import unbroadcast_and_cast
 from gradtrace.engine.call import record_call, unwrap
@@ -26,6 +26,9 @@ from gradtrace.engine.strided_view import window
 from gradtrace.engine.tensor import Tensor, gradient_edge, hooks_into_ops
 from gradtrace.engine.view_rules import DIRECT, refuse_change
 
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Array, NodeGradient, Raw, Shape
+
 LEAF_MESSAGE = "a leaf Variable that requires grad is being used in an in-place operation."
 VIEW_OF_LEAF_MESSAGE = "a view of a leaf Variable that requires grad is being used in an in-place operation."
 INFERENCE_MESSAGE = (
@@ -34,18 +37,19 @@ INFERENCE_MESSAGE = (
 )
 
 
-def take_kernel(a: Any, index: Any) -> Any:
-    return np.asarray(a).reshape(-1)[index]
+def take_kernel(a: Raw, index: Array) -> Array:
+    part: Array = np.asarray(a).reshape(-1)[index]
+    return part
 
 
-def place_kernel(a: Any, index: Any, shape: Any) -> Any:
+def place_kernel(a: Raw, index: Array, shape: Shape) -> Array:
     a = np.asarray(a)
     out = np.zeros(int(np.prod(shape, dtype=np.int64)), a.dtype)
     np.add.at(out, index, a)  # a view may show one element several times (expand)
     return out.reshape(shape)
 
 
-def replace_kernel(a: Any, values: Any, index: Any) -> Any:
+def replace_kernel(a: Raw, values: Raw, index: Array) -> Array:
     out = np.array(a).reshape(-1)
     out[index] = values
     return out.reshape(np.shape(a))
@@ -69,11 +73,11 @@ place_flat = op(
 
 
 class CopySlices(Node):
-    """The base's grad_fn after an in-place operation on a view of it: `inner` is that operation's node."""
+    """The base's grad_fn after an in-place operation on a view; `inner` is the node of the operation."""
 
     __slots__ = ("inner",)
 
-    def __init__(self, base: Tensor, index: Any, inner: Node) -> None:
+    def __init__(self, base: Tensor, index: Array, inner: Node) -> None:
         edges = (gradient_edge(base), *inner.next[1:])
         self.fill((index,), None, edges, None, SAVES_ITS_OWN, spec_of(base._data))
         self.inner = inner
@@ -85,17 +89,17 @@ class CopySlices(Node):
 
     @property
     def next_functions(self) -> tuple[Any, ...]:
-        """The base's edge, and those that the operation itself shows."""
+        """The base's edge, and the edges that the operation's node shows."""
         edges = super().next_functions
         shown = None if self.inner.op is None else self.inner.op.edges
         return edges if shown is None else tuple(edge for i, edge in enumerate(edges) if i == 0 or i in shown)
 
-    def derive(self, gradient: Any) -> Any:
+    def derive(self, gradient: NodeGradient) -> tuple[Any, ...]:
         if gradient is None:
             return (None,) * len(self.next)
         if isinstance(gradient, Tensor):
             return self.apply_traced(gradient)
-        xp: Any = ARRAY
+        xp = ARRAY
         (index,) = self.args
         part = unbroadcast_and_cast(xp.take_flat(gradient, index), self.inner, 0, self, 0)
         results = derive(self.inner, part)
@@ -103,10 +107,10 @@ class CopySlices(Node):
         if through is None:
             through = xp.zeros_like(part)
         through = unbroadcast_and_cast(through, self.inner, 0, self.inner, 0)
-        return (replace_kernel(gradient, through, index), *results[1:])
+        return (replace_kernel(gradient, through, index), *results[1:])  # type: ignore[arg-type]
 
-    def apply_traced(self, gradient: Tensor) -> Any:
-        """The same in PyTorch's steps: a copy of the gradient, of which the view's part is replaced in place."""
+    def apply_traced(self, gradient: Tensor) -> tuple[Any, ...]:
+        """`derive` on Tensors, in PyTorch's steps: copy the gradient and replace the view's part in place."""
         (index,) = self.args
         empty = Tensor._wrap(np.empty(gradient.shape, gradient.dtype.np))
         whole = inplace(records["assign"], empty, gradient)
@@ -122,19 +126,20 @@ class CopySlices(Node):
         return (out, *results[1:])
 
     def release(self) -> None:
-        """The index is no saved value; what the operation itself kept is."""
+        """Drop the saved values of the operation. The index is not a saved value."""
         self.inner.release()
 
 
 def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
-    """Runs `record` on (target, *rest), writes the result into target, and returns target."""
+    """Run `record` on (target, *rest), write the result into target, and return target."""
     args = (target, *rest)
     if state.levels:
         state.guard(record.name, target)
     if state.batching is not None:
         batched = state.batching.operate_inplace(record, args)
         if batched is not NotImplemented:
-            return batched
+            changed: Tensor = batched
+            return changed
     raws, mask = unwrap(record, args)
     tracked = bool(mask) and state.grad_enabled and record.has_gradient and target.is_floating_point()
     if mask and state.grad_enabled:
@@ -147,7 +152,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
         state.planner.change(target)
     tangents = None if state.forward is None else state.forward.tangents_of(record, args)
     write(target, raw)
-    if target.is_inference() and not state.inference:  # PyTorch finds it out when it counts the version: too late
+    if target.is_inference() and not state.inference:  # like PyTorch, only after the data were written
         raise RuntimeError(INFERENCE_MESSAGE)
     counter = target.counter()
     counter.n += 1
@@ -159,19 +164,19 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
         rebase_history(target, node)
     if state.recorder is not None:
         state.recorder(record.name + "_", args, target, state.origin)
-    if tangents is not None:
+    if state.forward is not None and tangents is not None:
         state.forward.settle(target, tangents[0])
     return target
 
 
-def refuse_unless_tracked(target: Tensor, *operands: Any) -> None:
-    """`refuse_untrackable` ahead of an operation's own checks, as PyTorch has it."""
+def refuse_unless_tracked(target: Tensor, *operands: object) -> None:
+    """Call `refuse_untrackable`, for operations in which PyTorch checks this before the arguments."""
     if state.grad_enabled and any(isinstance(t, Tensor) and t.requires_grad for t in (target, *operands)):
         refuse_untrackable(target)
 
 
 def refuse_untrackable(target: Tensor) -> None:
-    """RuntimeError for the in-place operations whose history could not be kept."""
+    """Raise RuntimeError if the history of an in-place operation could not be recorded."""
     view = None if target._x is None else target._x.view
     if view is not None:
         refuse_change(target, view, DIRECT)
@@ -181,7 +186,7 @@ def refuse_untrackable(target: Tensor) -> None:
         raise RuntimeError(LEAF_MESSAGE)
 
 
-def check_result(target: Tensor, raw: Any) -> None:
+def check_result(target: Tensor, raw: Raw) -> None:
     shape, _ = layout(raw)
     if tuple(shape) != tuple(target.shape):
         raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
@@ -192,8 +197,8 @@ def check_result(target: Tensor, raw: Any) -> None:
         )
 
 
-def make_node(record: Op, target: Tensor, rest: tuple[Any, ...], mask: int, raw: Any) -> Node:
-    """The node of the out-of-place operation. Where it keeps its input, it must keep the old value."""
+def make_node(record: Op, target: Tensor, rest: tuple[Any, ...], mask: int, raw: Raw) -> Node:
+    """Return the node of the out-of-place operation. If it saves its input, it saves a copy of the old value."""
     plan = record.plan(mask)
     if not plan.actions or plan.actions[0] != SAVE:
         return record_call(record, (target, *rest), mask, raw, record.inplace_node)
@@ -212,7 +217,7 @@ def write(target: Tensor, raw: Any) -> None:
         target._data = type(target._data)(raw)
         return
     data = target.own_array()
-    if not data.flags.c_contiguous and repeats(data):  # one location for several elements: the changed ones count
+    if not data.flags.c_contiguous and repeats(data):  # elements share memory: write only the changed ones
         changed = raw != data
         data[changed] = raw[changed]
         return
@@ -220,7 +225,7 @@ def write(target: Tensor, raw: Any) -> None:
 
 
 def rebase_history(target: Tensor, node: Node) -> None:
-    """Makes `node` the grad_fn of a tensor that was changed in place."""
+    """Make `node` the grad_fn of a tensor that was changed in place."""
     view = None if target._x is None else target._x.view
     if view is None:
         repoint(target, node)
@@ -248,16 +253,16 @@ def regenerate_view(tensor: Tensor, view: View) -> None:
 hooks_into_ops["regenerate_view"] = regenerate_view
 
 
-def flat_index(base: Tensor, view: Tensor) -> Any:
-    """For each element of the view, its position among the base's elements (int64, the view's shape)."""
+def flat_index(base: Tensor, view: Tensor) -> Array:
+    """Return the position of each element of the view among the base's elements (int64, the view's shape)."""
     whole, part = base.own_array(), view.own_array()
     low, high = np.lib.array_utils.byte_bounds(whole)
     unit = whole.itemsize
     cells = np.full((high - low) // unit, -1, dtype=np.int64)
 
-    def on_cells(array: Any) -> Any:
+    def on_cells(array: Array) -> Array:
         start = array.__array_interface__["data"][0]
-        # `.data = ` may have given the view another storage; its place there is taken for its place in the base.
+        # `.data = ` may have given the view another storage; its offset there is used as the offset in the base.
         first = low if low <= start < high else np.lib.array_utils.byte_bounds(owner(array))[0]
         return window(cells, array.shape, tuple(s // unit for s in array.strides), (start - first) // unit)
 
@@ -265,14 +270,14 @@ def flat_index(base: Tensor, view: Tensor) -> Any:
     return on_cells(part).copy()
 
 
-def owner(array: Any) -> Any:
-    """The array whose memory this one shows."""
+def owner(array: Array) -> Array:
+    """Return the array that owns the memory of this one."""
     while array.base is not None and hasattr(array.base, "strides"):
         array = array.base
     return array
 
 
-def change_data(target: Tensor, raw: Any) -> None:
-    """Writes without history and counts a version: for optimisers and running statistics."""
+def change_data(target: Tensor, raw: Raw) -> None:
+    """Write without history and increment the version: for optimisers and running statistics."""
     write(target, raw)
     target.counter().n += 1

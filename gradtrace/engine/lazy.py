@@ -1,24 +1,24 @@
-"""numpy, imported at its first use.
+"""numpy, imported on first use.
 
-A program on float64 scalars runs on Python floats and never needs numpy, whose import costs more than the whole
-of such a run. Everything here reaches numpy by `from gradtrace.engine.lazy import np`.
+A program on float64 scalars runs on Python floats without numpy, whose import takes longer than such a program. All
+modules of the package use `from gradtrace.engine.lazy import np`.
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.annotations import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
 else:
 
     class _Numpy:
-        """Stands for the numpy module; each attribute is fetched once and kept."""
+        """A proxy of the numpy module that caches each attribute."""
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             import numpy
 
-            # PyTorch computes inf and nan without a word; so must every kernel here.
+            # PyTorch does not warn when a result is inf or nan, so numpy must not warn either.
             numpy.seterr(all="ignore")
             value = getattr(numpy, name)
             setattr(self, name, value)
@@ -26,10 +26,12 @@ else:
 
     np = _Numpy()
 
+__all__ = ["is_array", "np"]
+
 
 __all__ = ["is_array", "np"]
 
 
 def is_array(value: object) -> bool:
-    """Whether `value` is an ndarray, asked without importing numpy."""
+    """Whether `value` is an ndarray. Does not import numpy."""
     return type(value).__name__ == "ndarray"

@@ -1,17 +1,19 @@
 """Grad modes as context managers and decorators: no_grad, enable_grad, set_grad_enabled, inference_mode.
 
-As in PyTorch they restore the mode that was in force, also when the block raises; as decorators they apply to
-each call (https://pytorch.org/docs/stable/generated/torch.no_grad.html).
+As in PyTorch they restore the previous mode, also when the block raises; as decorators they apply to each call
+(https://pytorch.org/docs/stable/generated/torch.no_grad.html).
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, Callable, TypeVar
 from gradtrace.engine.state import state
+
+F = TypeVar("F", bound="Callable[..., Any]")
 
 
 class _Wrapped:
-    """A function that runs under a mode; keeps the name of what it wraps."""
+    """A function that runs under a mode. It has the name and docstring of the wrapped function."""
 
     def __init__(self, function: Callable[..., Any], mode: _Mode) -> None:
         self._function = function
@@ -20,11 +22,11 @@ class _Wrapped:
         self.__doc__ = getattr(function, "__doc__", None)
         self.__wrapped__ = function
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         with self._mode.clone():
             return self._function(*args, **kwargs)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> _Wrapped:
         if instance is None:
             return self
         bound = self._function.__get__(instance, owner)
@@ -32,7 +34,7 @@ class _Wrapped:
 
 
 class _Mode:
-    """Sets (grad_enabled, inference) on entry and puts back what it found on exit."""
+    """A context manager that sets (grad_enabled, inference) and restores the previous values."""
 
     def __init__(self) -> None:
         self._previous: list[tuple[bool, bool]] = []
@@ -43,8 +45,8 @@ class _Mode:
     def clone(self) -> _Mode:
         return type(self)()
 
-    def __call__(self, function: Callable[..., Any]) -> Any:
-        return _Wrapped(function, self)
+    def __call__(self, function: F) -> F:
+        return _Wrapped(function, self)  # type: ignore[return-value]
 
     def __enter__(self) -> None:
         self._previous.append((state.grad_enabled, state.inference))
@@ -58,9 +60,9 @@ class _Mode:
 
 
 class _Bare(type):
-    """Lets `@no_grad` stand without parentheses: called with a function, the class decorates it."""
+    """A metaclass for `@no_grad` without parentheses: a class called with a function decorates it."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: object, **kwargs: object) -> Any:
         if len(args) == 1 and not kwargs and callable(args[0]) and not isinstance(args[0], bool):
             return _Wrapped(args[0], super().__call__())
         if len(args) > 1:
@@ -79,14 +81,14 @@ class no_grad(_Mode, metaclass=_Bare):
 
 
 class enable_grad(_Mode, metaclass=_Bare):
-    """Recording is on inside, also within no_grad; within inference_mode nothing is recorded."""
+    """Operations inside are recorded, also within no_grad, but not within inference_mode."""
 
     def _values(self) -> tuple[bool, bool]:
         return not state.inference, state.inference
 
 
 class set_grad_enabled(_Mode):
-    """Switches recording by a flag: at once, and for a `with` block until its end."""
+    """Turn recording on or off: at once, or for a `with` block."""
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
@@ -97,9 +99,9 @@ class set_grad_enabled(_Mode):
         self._entered_from = (state.grad_enabled, state.inference)
         state.grad_enabled = self.mode
 
-    def __call__(self, function: Callable[..., Any]) -> Any:
-        state.grad_enabled = self._entered_from[0]  # as a decorator it must not switch the caller's mode
-        return _Wrapped(function, self)
+    def __call__(self, function: F) -> F:
+        state.grad_enabled = self._entered_from[0]  # a decorator must not change the caller's mode
+        return _Wrapped(function, self)  # type: ignore[return-value]
 
     def clone(self) -> _Mode:
         before = state.grad_enabled
@@ -117,7 +119,7 @@ class set_grad_enabled(_Mode):
 
 
 class inference_mode(_Mode, metaclass=_Bare):
-    """As no_grad, and what is made inside is an inference tensor: never part of a graph."""
+    """Like no_grad; tensors made inside are inference tensors, which cannot be part of a graph."""
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
@@ -136,12 +138,12 @@ def is_grad_enabled() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether inference_mode is in force."""
+    """Whether inference_mode is active."""
     return state.inference
 
 
 class set_detect_anomaly:
-    """Switches anomaly mode, at once and for a `with` block.
+    """Turn anomaly mode on or off: at once, or for a `with` block.
 
     In anomaly mode backward raises at the first function that returns nan
     (https://pytorch.org/docs/stable/autograd.html#anomaly-detection).

@@ -11,16 +11,19 @@ A name of `xp` is the name of an operator record, with the record's positional a
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import FLOAT_TRAPS, Op, records
 from gradtrace.engine.tensor import hooks_into_ops, normalise
 
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Kernel, Raw
+
 
 class _Namespace:
-    """Fetches the record of a name on first use and keeps what it makes of it."""
+    """Looks up the record of a name on first use and caches the function made from it."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Kernel:
         record = records.get(name)
         if record is None:
             hooks_into_ops["load"](name)
@@ -29,24 +32,29 @@ class _Namespace:
         setattr(self, name, made)
         return made
 
-    def make(self, record: Op) -> Callable[..., Any]:
+    def make(self, record: Op) -> Kernel:
         raise NotImplementedError
 
 
 class _Traced(_Namespace):
-    def make(self, record: Op) -> Callable[..., Any]:
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Op: ...
+
+    def make(self, record: Op) -> Kernel:
         return record
 
 
 class _Array(_Namespace):
-    def make(self, record: Op) -> Callable[..., Any]:
-        kernel, arity = record.kernel, record.arity
+    def make(self, record: Op) -> Kernel:
+        kernel: Kernel = record.kernel
+        arity = record.arity
         if record.variadic or (record.promote is not None and type(record._kernel) is str):
             return kernel
         if record.promote is not None:
 
-            def on_mixed(*args: Any) -> Any:
-                if float in map(type, args):  # a saved scalar; a kernel of our own expects arrays
+            def on_mixed(*args: Raw) -> Any:
+                if float in map(type, args):  # a saved scalar; gradtrace's kernels expect arrays
                     args = tuple(np.asarray(a) if type(a) is float and i < arity else a for i, a in enumerate(args))
                 return kernel(*args)
 
@@ -54,7 +62,7 @@ class _Array(_Namespace):
 
         operands = range(arity)
 
-        def on_arrays(*args: Any) -> Any:
+        def on_arrays(*args: object) -> Any:
             for i in operands:
                 if type(args[i]) is not np.ndarray:
                     break
@@ -66,16 +74,16 @@ class _Array(_Namespace):
 
 
 class _Scalar(_Namespace):
-    def make(self, record: Op) -> Callable[..., Any]:
+    def make(self, record: Op) -> Kernel:
         scalar = record.scalar
 
-        def on_floats(*args: Any) -> Any:
+        def on_floats(*args: object) -> Any:
             if scalar is not None:
                 try:
                     return scalar(*args)
                 except FLOAT_TRAPS:
                     pass
-            # Asked for only here: it imports numpy.
+            # Only here, because this imports numpy.
             own = (np.float64(a) if type(a) is float and i < record.arity else a for i, a in enumerate(args))
             return normalise(getattr(ARRAY, record.name)(*own))
 

@@ -13,13 +13,18 @@ from __future__ import annotations
 import weakref
 from itertools import count
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, Sequence, TypeVar
 from gradtrace.engine import dtypes
 from gradtrace.engine.dtypes import TensorSpec, spec_of
 from gradtrace.engine.state import State, state
 
 if TYPE_CHECKING:
+    from gradtrace.engine.extra import Counter
+    from gradtrace.engine.op import BackwardPlan, Op
     from gradtrace.engine.tensor import Tensor
+    from gradtrace.engine.types import Hook, NodeGradient, NumpyDtype, Shape
+
+AnyNode = TypeVar("AnyNode", bound="Node | None")
 
 FREED_MESSAGE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -44,16 +49,18 @@ FREED = Freed(("freed",))
 
 
 class Meta(NamedTuple):
-    """What is kept of a tensor whose shape and dtype a rule needs, but not its values."""
+    """What a node keeps of a tensor if a rule needs its shape and dtype but not its values."""
 
-    shape: tuple[int, ...]
-    dtype: Any
-    bytes_apart: Any = None  # numpy's strides
+    shape: Shape
+    dtype: NumpyDtype | None
+    bytes_apart: Shape | None = None  # numpy's strides
 
     @property
-    def strides(self) -> tuple[int, ...]:
-        """In elements, as Tensor.stride()."""
-        return tuple(step // self.dtype.itemsize for step in self.bytes_apart or ())
+    def strides(self) -> Shape:
+        """The strides in elements, like Tensor.stride()."""
+        if self.dtype is None or self.bytes_apart is None:
+            return ()
+        return tuple(step // self.dtype.itemsize for step in self.bytes_apart)
 
     @property
     def ndim(self) -> int:
@@ -68,7 +75,7 @@ class Meta(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """Where a gradient goes: output `input_nr` of `function`. Unpacks as PyTorch's (function, index) pairs."""
+    """The destination of a gradient: output `input_nr` of `function`. Unpacks like PyTorch's (function, index)."""
 
     function: Node | None
     input_nr: int
@@ -78,7 +85,7 @@ class Edge(NamedTuple):
 
 
 class GradientEdge(NamedTuple):
-    """Where a tensor's gradient arrives: output `output_nr` of `node`. `autograd.grad` takes it for the tensor."""
+    """The destination of a tensor's gradient: output `output_nr` of `node`. `autograd.grad` accepts it as an input."""
 
     node: Node
     output_nr: int
@@ -86,7 +93,7 @@ class GradientEdge(NamedTuple):
 
 
 class Hooks:
-    """The hooks of one node; made only when there is one."""
+    """The hooks of one node, created with its first hook."""
 
     __slots__ = ("post", "pre", "retains", "tensor_pre")
 
@@ -98,18 +105,18 @@ class Hooks:
 
 
 class HookTable(dict[int, Any]):
-    """The hooks of one place by handle number, in order of registration.
+    """Hooks by the number of their handle, in the order of registration.
 
-    Counts the live hooks of the process in `state.live_observers`: while there are none, backward takes its fast order.
+    Maintains the count of hooks in `state.live_observers`: while it is 0, backward uses its fast order.
     """
 
     __slots__ = ("__weakref__",)
 
-    def __setitem__(self, number: int, hook: Any) -> None:
+    def __setitem__(self, number: int, hook: Hook) -> None:
         state.live_observers += number not in self
         super().__setitem__(number, hook)
 
-    def pop(self, number: int, default: Any = None) -> Any:
+    def pop(self, number: int, default: object = None) -> Any:
         state.live_observers -= number in self
         return super().pop(number, default)
 
@@ -118,11 +125,11 @@ class HookTable(dict[int, Any]):
 
 
 class RemovableHandle:
-    """What register_hook returns: `remove()` removes the hook; a second call does nothing."""
+    """The result of register_hook: `remove()` removes the hook; a second call does nothing."""
 
     _next_id = 0
 
-    def __init__(self, hooks: Any) -> None:
+    def __init__(self, hooks: dict[int, Any]) -> None:
         RemovableHandle._next_id += 1
         self.id = RemovableHandle._next_id
         # A module's own dict cannot be referenced weakly; a tensor's hooks must not outlive its graph.
@@ -163,7 +170,7 @@ class NodeExtras:
     def __init__(self) -> None:
         self.hooks: Hooks | None = None
         self.versions: tuple[int, ...] | None = None
-        self.out_counter: Any = None
+        self.out_counter: Counter | None = None
         self.out_version = 0
         self.fast_result: tuple[Any, Any, weakref.ref[Tensor]] | None = None
         self.packed = False  # whether a saved tensor went through saved-tensor hooks
@@ -217,7 +224,14 @@ class Node:
     extras: NodeExtras | None
 
     def fill(
-        self, saved_a: Any, saved_b: Any, edge_a: Any, edge_b: Any, plan: Any, spec: TensorSpec, out: Any = None
+        self,
+        saved_a: object,
+        saved_b: object,
+        edge_a: Node | tuple[Node | None, ...] | None,
+        edge_b: Node | None,
+        plan: BackwardPlan | NoPlan,
+        spec: TensorSpec,
+        out: object = None,
     ) -> None:
         """Set every field. The class has no `__init__`: a class without one is faster to instantiate."""
         self.saved_a = saved_a
@@ -251,7 +265,8 @@ class Node:
             return (self.saved_a, self.saved_b)
         if layout == ONE_AND_PLAIN:
             return (self.saved_a,) if self.saved_b is None else (self.saved_a, *self.saved_b)
-        return (self.saved_a,) if layout else self.saved_a
+        args: tuple[Any, ...] = (self.saved_a,) if layout else self.saved_a
+        return args
 
     @property
     def next(self) -> tuple[Any, ...]:
@@ -259,10 +274,11 @@ class Node:
         if layout == TUPLES:
             for edge in self.edge_a:
                 named(edge)
-            return self.edge_a
+            edges: tuple[Any, ...] = self.edge_a
+            return edges
         return (named(self.edge_a), named(self.edge_b)) if layout == TWO else (named(self.edge_a),)
 
-    def derive(self, gradient: Any) -> Any:
+    def derive(self, gradient: NodeGradient) -> Sequence[Any]:
         """Return the gradient of each input (None for those without); RuntimeError if the node has none to give.
 
         `gradient` is raw data, or a Tensor in a recorded pass; for a node of several outputs a dict by output number.
@@ -303,11 +319,11 @@ class Node:
         return rare.hooks
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Calls `fn(grad_inputs, grad_outputs)` after this node has run; a returned tuple replaces grad_inputs."""
+        """Call `fn(grad_inputs, grad_outputs)` after this node has run; a returned tuple replaces grad_inputs."""
         return add_hook(self.ensure_hooks().post, fn)
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Calls `fn(grad_outputs)` before this node runs; a returned tuple replaces grad_outputs."""
+        """Call `fn(grad_outputs)` before this node runs; a returned tuple replaces grad_outputs."""
         return add_hook(self.ensure_hooks().pre, fn)
 
     @property
@@ -334,31 +350,33 @@ class OpNode(Node):
     __slots__ = ()
 
     @property
-    def op(self) -> Any:
-        return self.plan.record
+    def op(self) -> Op:
+        record: Op = self.plan.record
+        return record
 
     @property
     def layout(self) -> int:  # type: ignore[override]
-        return self.plan.node_type.layout
+        layout: int = self.plan.node_type.layout
+        return layout
 
     @property
     def outputs(self) -> int:  # type: ignore[override]
-        return self.plan.node_type.outputs
+        outputs: int = self.plan.node_type.outputs
+        return outputs
 
     def name(self) -> str:
-        name: str = named(self).name()
-        return name
+        return named(self).name()
 
 
-def named(node: Any) -> Any:
+def named(node: AnyNode) -> AnyNode:
     """Return the node (or None), with the class of its operator's nodes."""
     if type(node) is OpNode:
-        node.__class__ = node.plan.node_type
+        node.__class__ = node.plan.node_type  # type: ignore[union-attr]
     return node
 
 
 class NoPlan:
-    """The plan of nodes that no operator record made: they save nothing of an operator's arguments."""
+    """The plan of nodes without an operator record, which save no arguments of an operator."""
 
     raw_mask = 0
     save_out = False
@@ -369,7 +387,7 @@ class NoPlan:
         self.saves = saves
 
     @staticmethod
-    def derivative(node: Node, gradient: Any) -> Any:
+    def derivative(node: Node, gradient: NodeGradient) -> list[tuple[Any, Any]]:
         from gradtrace.engine.backward import conformed
 
         return conformed(node, node.derive(gradient))
@@ -382,9 +400,9 @@ leaf_numbers = count(-1, -1)
 
 
 class AccumulateGrad(Node):
-    """The end of a path: adds the gradient to `variable.grad`.
+    """The node of a leaf: adds the gradient to `variable.grad`.
 
-    Its sequence number is negative, so that a pass which runs the newest node first runs it last.
+    Its sequence number is negative, so that a backward pass, which runs the newest node first, runs it last.
     """
 
     __slots__ = ("variable",)
@@ -418,7 +436,7 @@ class UndefinedGrad(OpNode):
     def name(self) -> str:
         return "torch::autograd::NotImplemented"
 
-    def derive(self, gradient: Any) -> Any:
+    def derive(self, gradient: NodeGradient) -> NoReturn:
         name = self.op.undefined if isinstance(self.op.undefined, str) else self.op.name
         raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
@@ -427,7 +445,7 @@ UndefinedGrad.__name__ = UndefinedGrad.__qualname__ = "NotImplemented"
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
-    """The one AccumulateGrad node of a leaf, made when first needed."""
+    """Return the AccumulateGrad node of a leaf, created on first use."""
     extra = leaf._x
     if extra is None:
         extra = leaf.extra()
@@ -440,13 +458,13 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
 
 
 def bare_name(fn: Node) -> str:
-    """A grad_fn's name as messages about outputs give it: "Mul" for MulBackward0."""
+    """Return a grad_fn's name in messages about outputs: "Mul" for MulBackward0."""
     name = fn.name().removesuffix("0").removesuffix("Backward")
     return name.replace("Backward", "") if name[-1:].isdigit() else name
 
 
-def tensor_type_name(dtype: Any) -> str:
-    """ "torch.FloatTensor" and its like, as messages name a tensor's type."""
+def tensor_type_name(dtype: NumpyDtype | None) -> str:
+    """Return the name of a tensor's type in messages, such as torch.FloatTensor."""
     if dtype is not None and dtype.kind == "b":
         return "CPUBoolType"
     return f"torch.{dtypes.from_np(dtype).scalar_type}Tensor" if dtype is not None else "torch.DoubleTensor"

@@ -92,8 +92,9 @@ Rule = Callable[..., Any]
 # What Python's float arithmetic raises where IEEE arithmetic gives inf or nan.
 FLOAT_TRAPS = (ZeroDivisionError, OverflowError, ValueError)
 
-KINDS = tuple(
-    "elementwise fill random reduction scan normalization view structural gather contraction linalg window loss".split()
+KINDS = (
+    *("elementwise", "fill", "random", "reduction", "scan", "normalization", "view", "structural", "gather"),
+    *("contraction", "linalg", "window", "loss"),
 )
 ZEROS = ("", "flat", "clamp", "rectifier", "saturated", "choice", "branch", "mask", "product", "padding")
 

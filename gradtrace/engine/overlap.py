@@ -1,15 +1,18 @@
-"""Memory that an in-place operation must not meet: elements on each other, operands that lie half on the target.
+"""Checks of memory overlap before an in-place operation: inside the target, and between operands and target.
 
 PyTorch's rules (ATen/MemoryOverlap.cpp): a dim of stride 0 and more than one element is an overlap of the target with
-itself; two dense tensors on one storage are the same, apart, or partly over each other, and only the last is refused.
+itself; of two dense tensors on one storage only a partial overlap is refused.
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
 from gradtrace.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Array
 
 INTERNAL = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
@@ -21,8 +24,8 @@ PARTIAL = (
 )
 
 
-def refuse_overlap(name: str, target: Tensor, rest: tuple[Any, ...]) -> None:
-    """RuntimeError where the result of an in-place operation would depend on the order of writing."""
+def refuse_overlap(name: str, target: Tensor, rest: tuple[object, ...]) -> None:
+    """Raise RuntimeError if the result of an in-place operation would depend on the order of writing."""
     raw = target._data
     if type(raw) is not np.ndarray or (name == "assign" and rest[0] is target):
         return
@@ -39,12 +42,12 @@ def refuse_overlap(name: str, target: Tensor, rest: tuple[Any, ...]) -> None:
                 raise RuntimeError(PARTIAL)
 
 
-def repeats(raw: Any) -> bool:
-    """Whether one memory location stands for several elements along a dim."""
+def repeats(raw: Array) -> bool:
+    """Whether several elements along a dim share a memory location."""
     return any(step == 0 and n > 1 for n, step in zip(raw.shape, raw.strides, strict=True))
 
 
-def on_each_other(a: Any, b: Any, wholly_too: bool) -> bool:
+def on_each_other(a: Array, b: Array, wholly_too: bool) -> bool:
     if not (a.size and b.size and dense(a) and dense(b)):
         return False
     start, other = a.__array_interface__["data"][0], b.__array_interface__["data"][0]
@@ -53,13 +56,13 @@ def on_each_other(a: Any, b: Any, wholly_too: bool) -> bool:
     return bool(start < other + b.nbytes and other < start + a.nbytes)
 
 
-def steps(raw: Any) -> list[int]:
-    """The strides, but those of dims of one entry: they may be anything."""
+def steps(raw: Array) -> list[int]:
+    """Return the strides of dims with more than one entry; the others are arbitrary."""
     return [step for n, step in zip(raw.shape, raw.strides, strict=True) if n != 1]
 
 
-def dense(raw: Any) -> bool:
-    """Whether the elements fill a stretch of memory without holes, in whatever order of the dims."""
+def dense(raw: Array) -> bool:
+    """Whether the elements fill a contiguous block of memory, in any order of the dims."""
     if raw.flags.c_contiguous or raw.flags.f_contiguous:
         return True
     expected = raw.itemsize

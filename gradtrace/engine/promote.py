@@ -10,13 +10,14 @@ from gradtrace.engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from gradtrace.engine.op import Op
+    from gradtrace.engine.types import Array
 
 # PyTorch's names of kernels, for the dtypes that they refuse, where they are not the operators' names.
 KERNEL_NAMES = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 
 
 def promote(operator: Op, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
-    """The tensor arguments cast to their common dtype, as the record's `promote` says.
+    """Return the raw arguments with the tensor arguments cast to their common dtype, as the record's `promote` says.
 
     "arith" and "compare": the common dtype; "float": integers become the default float too.
     """
@@ -40,12 +41,13 @@ def promote(operator: Op, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
     return [cast_operand(r, common, isinstance(args[i], Tensor)) if i < n else r for i, r in enumerate(raws)]
 
 
-def cast_operand(raw: Any, common: dtypes.dtype, is_tensor: bool) -> Any:
+def cast_operand(raw: Any, common: dtypes.dtype, is_tensor: bool) -> Array | None:
     if raw is None:
         return None
     if not is_tensor or type(raw) in (float, bool):
         return np.asarray(raw).astype(common.np)
-    return raw if raw.dtype is common.np else raw.astype(common.np)
+    array: Array = raw if raw.dtype is common.np else raw.astype(common.np)
+    return array
 
 
 def raise_as_pytorch(record: Op, raws: list[Any], error: Exception) -> None:

@@ -1,21 +1,24 @@
-"""Products and sums rounded once, as the fused multiply-adds of PyTorch's kernels round.
+"""Products and sums rounded once, like the fused multiply-adds of PyTorch's kernels.
 
-`a.add_(b, alpha=s)`, addcmul and lerp, and so every optimiser's step, are one instruction for each element there. numpy
-has none: the product is worked out in a wider type. That costs some passes over the data, so large arrays, whose single
-numbers nobody reads, are rounded twice.
+PyTorch computes `a.add_(b, alpha=s)`, addcmul and lerp, and so every optimiser's step, with one instruction for each
+element. numpy does not, so the product is computed in a wider type. That takes several passes over the data, so the
+elements of large arrays are rounded twice.
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
+
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Array, Kernel
 
 LARGE = 2048  # elements
 
 
-def multiply_add(a: Any, x: Any, y: Any) -> Any:
-    """a + x * y for arrays of one floating dtype; either factor may be a number, which takes that dtype."""
+def multiply_add(a: Array, x: float | Array, y: float | Array) -> Array:
+    """Return a + x * y for arrays of one floating dtype. A factor may be a number, which is cast to that dtype."""
     kind = a.dtype
     if kind.itemsize < 4 or a.size > LARGE:
         return a + x * y
@@ -27,8 +30,8 @@ def multiply_add(a: Any, x: Any, y: Any) -> Any:
     return (np.multiply(x, y, dtype=wide) + a).astype(kind)
 
 
-def blend(start: Any, end: Any, weight: Any) -> Any:
-    """start + weight * (end - start), from the nearer end, as torch.lerp goes; `weight` is an array or a number."""
+def blend(start: Array, end: Array, weight: Any) -> Array:
+    """Return start + weight * (end - start), computed from the nearer end like torch.lerp."""
     away = end - start
     if np.ndim(weight) == 0:
         weight = start.dtype.type(weight)
@@ -37,16 +40,16 @@ def blend(start: Any, end: Any, weight: Any) -> Any:
     return np.where(near, multiply_add(start, weight, away), multiply_add(end, away, weight - 1))
 
 
-def in_float64(name: str, by_blocks: bool = False) -> Any:
-    """The kernel of numpy's function `name`, in float32 worked out in float64: PyTorch's are nearly always exact.
+def in_float64(name: str, by_blocks: bool = False) -> Kernel:
+    """Return a kernel that calls numpy's function `name`, for float32 in float64, since PyTorch's are nearly exact.
 
-    What the kernel stands for otherwise is its attribute `ufunc`, for who runs it block by block. With `by_blocks`
-    `trigonometry.py` has it for large float64 arrays.
+    The attribute `ufunc` of the kernel is the name of numpy's function, for code that runs it in blocks. With
+    `by_blocks`, `trigonometry.py` computes large float64 arrays.
     """
 
-    function: Any = None
+    function: Kernel | None = None
 
-    def kernel(x: Any) -> Any:
+    def kernel(x: Array) -> Any:
         nonlocal function
         if function is None:
             function = getattr(np, name)
@@ -63,8 +66,8 @@ def in_float64(name: str, by_blocks: bool = False) -> Any:
     return kernel
 
 
-def power_once(a: Any, b: Any) -> Any:
-    """a ** b in the same way."""
+def power_once(a: Array, b: Array) -> Array:
+    """Return a ** b, for float32 computed in float64."""
     if a.dtype.itemsize == 4 and a.size <= LARGE and a.dtype == b.dtype and a.dtype.kind == "f":
         return np.power(a, b, dtype=np.float64).astype(np.float32)
     return np.power(a, b)

@@ -1,8 +1,8 @@
-"""What a node keeps of a call: edges, saved arguments and their versions; and what makes a result a view."""
+"""The state that a node keeps of a call: edges, saved arguments and their versions. Also marks results as views."""
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine import view_rules
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
@@ -26,6 +26,10 @@ from gradtrace.engine.node import (
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
+if TYPE_CHECKING:
+    from gradtrace.engine.extra import TensorExtras
+    from gradtrace.engine.types import Raw
+
 SAVED_INFERENCE_MESSAGE = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
     "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
@@ -48,7 +52,7 @@ DETACHED_MESSAGE = (
 # ---- when the node is made
 
 
-def source_node(argument: Any) -> Node | None:
+def source_node(argument: object) -> Node | None:
     """Return the node that receives an argument's gradient; None for an argument that needs none."""
     if not isinstance(argument, Tensor):
         return None
@@ -57,7 +61,7 @@ def source_node(argument: Any) -> Node | None:
     return argument._fn if argument._fn is not None else accumulator(argument) if argument._req else None
 
 
-def kept_argument(argument: Any, action: int) -> Any:
+def kept_argument(argument: object, action: int) -> object:
     """Return what a plan keeps of an argument: itself, its Meta, or None. A number is always kept."""
     if type(argument) is tuple:
         return argument if action == SAVE else tuple(kept_argument(a, action) for a in argument) if action else None
@@ -93,7 +97,7 @@ def note_versions(node: Node, kept: tuple[Any, ...]) -> None:
         node.ensure_extras().versions = tuple(versions)
 
 
-def watch(result: Tensor, *tensors: Any) -> Tensor:
+def watch(result: Tensor, *tensors: object) -> Tensor:
     """Store the versions of the index tensors and masks that the rule of an operation's node reads as arrays."""
     extra = result._x
     node = result._fn if extra is None or extra.view is None else extra.view.base._fn
@@ -106,7 +110,7 @@ def watch(result: Tensor, *tensors: Any) -> Tensor:
 
 
 def flat(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments with the operands of a variadic operator spread out."""
+    """Return the arguments with the operands of a variadic operator flattened."""
     return (*args[0], *args[1:]) if args and type(args[0]) is tuple else args
 
 
@@ -127,7 +131,7 @@ def mark_view(out: Tensor, source: Tensor, several: bool = False) -> None:
 
 
 def restored(node: Node) -> tuple[Any, ...]:
-    """The arguments of a node that keeps some as raw data: these as tensors with their history again."""
+    """Return the arguments of a node, with those kept as raw data as tensors with their history."""
     raw_mask, layout = node.plan.raw_mask, node.plan.layout
     first = of_edge(node.saved_a, node.edge_a) if raw_mask & 1 else node.saved_a
     if layout == ONE:
@@ -137,24 +141,25 @@ def restored(node: Node) -> tuple[Any, ...]:
     return first, of_edge(node.saved_b, node.edge_b) if raw_mask & 2 else node.saved_b
 
 
-def of_edge(raw: Any, edge: Any) -> Tensor:
-    """The tensor whose gradient goes to `edge`, as it was when its data were kept."""
+def of_edge(raw: Raw, edge: Node) -> Tensor:
+    """Return the tensor whose gradient goes to `edge`, as it was when its data were saved."""
     if isinstance(edge, AccumulateGrad):
         return edge.variable
+    extra: TensorExtras | None
     if edge.extras is None or edge.extras.fast_result is None:
         extra, data = None, raw
     else:
         extra, data, original = edge.extras.fast_result
         tensor = original()
-        if tensor is not None and tensor._fn is not edge:  # changed in place: errors name what it is now
+        if tensor is not None and tensor._fn is not edge:  # changed in place: errors name its present grad_fn
             return tensor
     tensor = Tensor._wrap(data)
     tensor._fn, tensor._req, tensor._x = named(edge), True, extra
     return tensor
 
 
-def result_of(node: Node, data: Any, number: int = 0) -> Tensor:
-    """A node's saved result as a tensor with its history. A new one each time: if kept, it would be a cycle."""
+def result_of(node: Node, data: Raw, number: int = 0) -> Tensor:
+    """Return a node's saved result as a new tensor with its history. Keeping the tensor would be a cycle."""
     result = Tensor._wrap(data)
     known = node.op.differentiable
     if result.is_floating_point() and (known is None or number in known):
@@ -162,15 +167,15 @@ def result_of(node: Node, data: Any, number: int = 0) -> Tensor:
     return result
 
 
-def saved_results(node: Node, out: Any) -> Any:
-    """The saved result, or results, as tensors of the graph."""
+def saved_results(node: Node, out: Any) -> Tensor | tuple[Tensor | None, ...] | None:
+    """Return the saved result, or results, as tensors of the graph."""
     if type(out) is tuple and node.outputs != 1:
         return tuple(None if raw is None else result_of(node, raw, i) for i, raw in enumerate(out))
     return None if out is None else result_of(node, out)
 
 
 def saved_data(node: Node) -> tuple[list[Any], Any]:
-    """The saved arguments and the saved result as raw data; RuntimeError if they are freed or were changed since."""
+    """Return the saved arguments and result as raw data; RuntimeError if they were freed or changed in place."""
     a, b = node.saved_a, node.saved_b
     if a is FREED:
         raise RuntimeError(FREED_MESSAGE)
@@ -196,7 +201,7 @@ def saved_data(node: Node) -> tuple[list[Any], Any]:
 
 
 def fast_operand_changed(node: Node, raw_mask: int) -> bool:
-    """Whether something happened to a tensor whose raw data a node of the fast path keeps."""
+    """Whether a tensor whose raw data a node of the fast path keeps has left the fast path."""
     if raw_mask & 1 and node.edge_a.extras is not None:
         return True
     return bool(raw_mask & 2) and node.edge_b.extras is not None
@@ -214,8 +219,8 @@ def checked_data(node: Node) -> tuple[list[Any], Any]:
     return [raw_nested(None, a) for a in kept], out
 
 
-def raw_nested(node: Node | None, value: Any) -> Any:
-    """A value with tensors, also those inside tuples, replaced by their data; a node's saved ones are checked."""
+def raw_nested(node: Node | None, value: object) -> Any:
+    """Return a value with tensors, also inside tuples, replaced by their data; checks the versions for a `node`."""
     if isinstance(value, Tensor):
         if node is not None and value._x is not None:
             check_version(node, value, 0)
@@ -227,7 +232,7 @@ def raw_nested(node: Node | None, value: Any) -> Any:
 
 
 def check_versions(node: Node) -> None:
-    """RuntimeError if a saved tensor was changed in place since it was saved: the gradient would be wrong."""
+    """Raise RuntimeError if a saved tensor was changed in place since it was saved: the gradient would be wrong."""
     extras = node.extras
     expected = None if extras is None else extras.versions
     saved = [a for a in flat(node.args) if isinstance(a, Tensor)]
@@ -245,7 +250,7 @@ def check_versions(node: Node) -> None:
 
 
 def check_version(node: Node, saved: Tensor, expected: int) -> None:
-    """RuntimeError unless a saved tensor still has the version `expected` and the history that it had."""
+    """Raise RuntimeError unless a saved tensor still has the version `expected` and its history."""
     extra = saved._x
     version = 0
     if extra is not None and (extra.counter is not None or extra.inference):
@@ -257,7 +262,7 @@ def check_version(node: Node, saved: Tensor, expected: int) -> None:
 
 
 def first_modified(node: Node, expected: tuple[int, ...] | None) -> RuntimeError:
-    """The error for the changed argument that PyTorch looks at first: it goes by the arguments' names."""
+    """Return the error for the changed argument that PyTorch checks first, in the order of the names."""
     saved = [(i, a) for i, a in enumerate(flat(node.args)) if isinstance(a, Tensor)]
     names = node.op.tensor_names if node.op is not None and not node.op.variadic else ()
     changed = []
@@ -269,9 +274,9 @@ def first_modified(node: Node, expected: tuple[int, ...] | None) -> RuntimeError
     return modified(a._data, a.grad_fn, a._nr, a._version, want)
 
 
-def modified(raw: Any, fn: Node | None, number: int, version: int, expected: int) -> RuntimeError:
-    """PyTorch's error for a saved tensor that an in-place operation has changed."""
-    kind = tensor_type_name(None if type(raw) is float else raw.dtype)
+def modified(raw: object, fn: Node | None, number: int, version: int, expected: int) -> RuntimeError:
+    """Return PyTorch's error for a saved tensor that an in-place operation has changed."""
+    kind = tensor_type_name(getattr(raw, "dtype", None))
     shape = list(getattr(raw, "shape", ()))
     origin = f", which is output {number} of {bare_name(fn)}," if fn is not None else ""
     return RuntimeError(

@@ -1,7 +1,7 @@
-"""Hooks on what nodes save: packed when it is saved, unpacked when backward or a program reads it.
+"""Saved-tensor hooks: they pack a tensor when a node saves it, and unpack it when it is read.
 
 https://pytorch.org/docs/stable/autograd.html#hooks-for-saved-tensors. A node's saved tensors are replaced by `Packed`
-after the node has been made; whoever reads a node that has some (`rare.packed`) asks `unpacked` for its arguments.
+after the node has been made; code that reads such a node (`extras.packed`) calls `unpacked` for its arguments.
 As in PyTorch inputs are packed and unpacked in the order of their names, results after them, and the versions of packed
 tensors are not checked.
 """
@@ -35,7 +35,7 @@ TWICE_MESSAGE = (
 
 
 class Packed:
-    """What a pack hook made of one saved tensor, and what it takes to make that tensor again."""
+    """The result of a pack hook for one saved tensor, and what is needed to restore that tensor."""
 
     __slots__ = ("fn", "is_leaf", "nr", "packed", "req", "unpack")
 
@@ -54,7 +54,7 @@ class Packed:
         self.nr = tensor._nr
 
     def tensor(self, owner: Node) -> Tensor:
-        """The saved tensor, with the history that it had; `owner` is the node that keeps it."""
+        """Return the saved tensor with its history; `owner` is the node that keeps it."""
         data = self.unpack(self.packed)
         if not isinstance(data, Tensor):
             kind = type(data).__name__
@@ -77,14 +77,14 @@ class Packed:
 
 
 class SavedTensor:
-    """`grad_fn._raw_saved_NAME`: one place of a node, on which hooks can be set for it alone."""
+    """`grad_fn._raw_saved_NAME`: one saved value of a node, for which hooks can be registered."""
 
     def __init__(self, node: Node, position: int) -> None:
         self._node = node
         self._position = position  # among the node's arguments; -1: its result
 
     def register_hooks(self, pack_hook: Hook, unpack_hook: Hook) -> None:
-        """Packs the saved tensor at once. RuntimeError when it is freed, no tensor, or packed already."""
+        """Pack the saved tensor at once. RuntimeError if it is freed, None or packed already."""
         node = self._node
         if node.freed:
             raise RuntimeError(GONE_MESSAGE)
@@ -104,7 +104,7 @@ class SavedTensor:
 
 
 def pack(node: Node) -> None:
-    """Replaces what a new node saves by what the hooks in force make of it."""
+    """Replace what a new node saves by the results of the active pack hooks."""
     hooks = state.saved_hooks[-1]
     args = node.args
     for position in alphabetical(node):
@@ -124,12 +124,12 @@ def pack(node: Node) -> None:
 
 
 def alphabetical(node: Node) -> list[int]:
-    """The positions of a node's tensor arguments in the order of their names, which is PyTorch's for saved ones."""
+    """Return the positions of a node's tensor arguments in the order of their names, as PyTorch saves them."""
     names = node.op.tensor_names
     return sorted(range(min(len(names), len(node.args))), key=lambda i: names[i].lstrip("*"))
 
 
-def replace(node: Node, position: int, packed: Any) -> None:
+def replace(node: Node, position: int, packed: object) -> None:
     node.ensure_extras().packed = True
     if node.plan.raw_mask:
         with_plain = node.layout == ONE_AND_PLAIN
@@ -147,27 +147,27 @@ def replace(node: Node, position: int, packed: Any) -> None:
 
 
 def unpacked(node: Node) -> tuple[tuple[Any, ...], Any]:
-    """A node's arguments and saved result (raw data), after the unpack hooks."""
+    """Return a node's arguments and saved result (raw data), after the unpack hooks."""
     args = list(node.args)
     for position in alphabetical(node):
         args[position] = each_unpacked(args[position], node)
     return tuple(args), raw(each_unpacked(node.out, node))
 
 
-def each_unpacked(kept: Any, node: Node) -> Any:
+def each_unpacked(kept: object, node: Node) -> object:
     if type(kept) is tuple:
         return tuple(each_unpacked(each, node) for each in kept)
     return kept.tensor(node) if isinstance(kept, Packed) else kept
 
 
-def raw(kept: Any) -> Any:
+def raw(kept: object) -> object:
     if type(kept) is tuple:
         return tuple(map(raw, kept))
     return kept._data if isinstance(kept, Tensor) else kept
 
 
 def raw_saved(node: Node, name: str) -> SavedTensor:
-    """`node._raw_saved_NAME`; AttributeError where the node saves no tensor of that name."""
+    """Return `node._raw_saved_NAME`; AttributeError where the node saves no tensor of that name."""
     names = [n.lstrip("*") for n in node.op.tensor_names]
     if name in names:
         return SavedTensor(node, names.index(name))

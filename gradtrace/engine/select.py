@@ -1,40 +1,44 @@
 """Choosing between two arrays by a mask, element by element.
 
-numpy's `where` branches at each element. Where neighbours differ without a pattern, as the signs of activations do, the
-processor guesses every second one wrong, and the choice takes ten times as long as a product. On the bits of the
-numbers it needs no branch.
+numpy's `where` branches at each element. If the mask has no pattern, as with the signs of activations, half of the
+branches are mispredicted and `where` takes ten times as long as a product. Bitwise operations need no branch.
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.engine.lazy import np
 
-MANY = 512  # elements from which it pays
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Array
+
+MANY = 512  # number of elements from which this is faster
 BITS = {2: "i2", 4: "i4", 8: "i8"}
 
 
-def select(mask: Any, a: Any, b: Any) -> Any:
-    """np.where(mask, a, b)."""
+def select(mask: Array, a: Array, b: Array) -> Array:
+    """Return np.where(mask, a, b)."""
     if not (is_mask(mask) and fits(a, mask) and fits(b, mask) and a.dtype is b.dtype):
         return np.where(mask, a, b)
     bits = BITS[a.dtype.itemsize]
     x, y = a.view(bits), b.view(bits)
-    found = np.bitwise_xor(x, y)
+    found: Array = np.bitwise_xor(x, y)
     np.bitwise_and(found, np.negative(mask.view(np.int8)), found)
-    return np.bitwise_xor(found, y, found).view(a.dtype)
+    np.bitwise_xor(found, y, found)
+    return found.view(a.dtype)
 
 
-def where_kept(mask: Any, g: Any) -> Any:
-    """g where the mask is true, else 0.0: nan and infinities there are gone too."""
+def where_kept(mask: Array, g: Array) -> Array:
+    """Return g where the mask is true and 0.0 elsewhere, also in place of nan and infinities."""
     if not (is_mask(mask) and fits(g, mask)):
         return np.where(mask, g, np.zeros_like(g))
-    return np.multiply(g.view(BITS[g.dtype.itemsize]), mask).view(g.dtype)
+    kept: Array = np.multiply(g.view(BITS[g.dtype.itemsize]), mask)
+    return kept.view(g.dtype)
 
 
-def is_mask(mask: Any) -> bool:
+def is_mask(mask: object) -> bool:
     return type(mask) is np.ndarray and mask.size >= MANY and mask.dtype.kind == "b"
 
 
-def fits(a: Any, mask: Any) -> bool:
+def fits(a: object, mask: Array) -> bool:
     return type(a) is np.ndarray and a.dtype.kind == "f" and a.shape == mask.shape and a.flags.c_contiguous

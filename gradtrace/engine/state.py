@@ -1,21 +1,25 @@
-"""The modes in force, in one object that the engine and the language read, and the one way to change them for a block.
+"""The active modes, in one object that the engine and the language read, and the context manager that sets them.
 
     with using(grad_enabled=False, recorder=None): ...
 
-`origin` is the number of the source span being evaluated (0: none); the engine copies it into every node and knows
-nothing of text. `recorder`, when set, is called after every operator: `recorder(op_name, args, out, origin)`;
-`scope` and `watcher` are what else a recorded run notes (`engine/watch.py`). `planner`, when set, is notified of what
-a static plan would lose: `planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, a
+`origin` is the number of the source span being evaluated (0: none); the engine copies it into every node and does not
+depend on the source text. `recorder`, when set, is called after every operator: `recorder(op_name, args, out, origin)`;
+`scope` and `watcher` record calls and backward steps (`engine/watch.py`). `planner`, when set, is notified of what a
+static plan cannot represent: `planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, a
 numpy array), `planner.change(tensor)` before an in-place operation writes. `spend`, when set, gets the number of
 floating-point operations of an expensive operator before it starts, and may raise.
 
 `live_observers` counts the hooks, retained gradients, custom Functions and packed tensors that exist: a backward pass
-takes PyTorch's exact order if there are any, for they can see it.
+uses PyTorch's exact order if there are any, because they can observe it.
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable
+
+if TYPE_CHECKING:
+    from gradtrace.engine.types import ForwardMode
+    from gradtrace.engine.watch import Watcher
 
 Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
@@ -55,26 +59,26 @@ class State:
         self.anomaly_check_nan = True
         self.origin = 0
         self.depth = 0
-        self.seq = 0  # of the newest node; backward runs the ready node with the highest
+        self.seq = 0  # the number of the newest node; backward runs the ready node with the highest number
         self.live_observers = 0
-        self.scope: Any = None  # see engine/watch.py
-        self.watcher: Any = None
+        self.scope: Any = None
+        self.watcher: Watcher | None = None
         self.planner: Any = None
         self.batching: Any = None
         self.guard: Any = None
         self.printer: Callable[[Any], str | None] | None = None
         self.spend: Callable[[int], None] | None = None
-        self._forward: Any = None
+        self._forward: ForwardMode | None = None
         self._in_rule = False  # whether a derivative rule runs on Tensors
         self._inference = False
         self._levels: tuple[Any, ...] = ()
         self._recorder: Recorder | None = None
         self._saved_hooks: tuple[Any, ...] = ()  # pairs (pack, unpack), the last one in force
-        self.no_saved_hooks: str | None = None  # why there may be none
-        self.running: Any = None  # the backward.Pass at work, if it keeps PyTorch's order
+        self.no_saved_hooks: str | None = None  # why saved-tensor hooks are refused, if they are
+        self.running: Any = None  # the active backward.OrderedPass
         self.marks = False  # whether new tensors are marked: inference, transforms
-        self.special = False  # whether every call of an operator must look closer: any of these modes
-        self.closely = False  # whether one of two operands must: `special`, or in a rule
+        self.special = False  # whether every operator call needs the slow path: any of these modes is on
+        self.closely = False  # whether calls with two operands need it: `special`, or inside a rule
 
     @property
     def levels(self) -> tuple[Any, ...]:
@@ -104,11 +108,11 @@ class State:
         self._look()
 
     @property
-    def forward(self) -> Any:
+    def forward(self) -> ForwardMode | None:
         return self._forward
 
     @forward.setter
-    def forward(self, level: Any) -> None:
+    def forward(self, level: ForwardMode | None) -> None:
         self._forward = level
         self._look()
 

@@ -1,30 +1,37 @@
-"""Views by sizes and steps, as the one place that makes them: none shows what lies outside of the memory it is of.
+"""Strided views with bounds checks: the only place that makes them, so that no view reads outside of its memory.
 
-Sizes and steps may be objects of a program, whose arithmetic can say anything: they become integers here, once.
+Sizes and steps may be objects of the user's classes, so they are converted to integers here, once.
 """
 
 from __future__ import annotations
 
 from operator import index
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Iterable
 from gradtrace.engine.lazy import np
 
+if TYPE_CHECKING:
+    from typing import SupportsIndex
 
-def extent(size: Any, steps: Any, offset: int) -> int:
-    """How many cells a view needs: one more than the position of its last element, 0 where it has none."""
+    from gradtrace.engine.types import Array, Shape
+
+
+def extent(size: Shape, steps: Shape, offset: int) -> int:
+    """Return the number of cells a view needs: the position of its last element plus one, 0 for an empty view."""
     return offset + sum((n - 1) * step for n, step in zip(size, steps, strict=True)) + 1 if all(size) else 0
 
 
-def window(cells: Any, size: Any, steps: Any, offset: Any = 0) -> Any:
-    """A view of the 1-d array `cells`, sizes, steps and offset in elements. RuntimeError where it would lie outside."""
-    size, steps, offset = tuple(map(index, size)), tuple(map(index, steps)), index(offset)
-    first = offset + sum((n - 1) * step for n, step in zip(size, steps, strict=True) if step < 0)
-    if min((first, offset, *size)) < 0 or extent(size, tuple(map(abs, steps)), first) > cells.size:
+def window(
+    cells: Array, size: Iterable[SupportsIndex], steps: Iterable[SupportsIndex], offset: SupportsIndex = 0
+) -> Array:
+    """Return a view of the 1-d array `cells`; RuntimeError if it is not inside of it. All counts are in elements."""
+    shape, strides, start = tuple(map(index, size)), tuple(map(index, steps)), index(offset)
+    first = start + sum((n - 1) * step for n, step in zip(shape, strides, strict=True) if step < 0)
+    if min((first, start, *shape)) < 0 or extent(shape, tuple(map(abs, strides)), first) > cells.size:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(steps)}, storage offset {offset}, and itemsize "
-            f"{cells.itemsize} requiring a storage size of {extent(size, steps, offset) * cells.itemsize} are out of "
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {start}, and itemsize "
+            f"{cells.itemsize} requiring a storage size of {extent(shape, strides, start) * cells.itemsize} are out of "
             f"bounds for storage of size {cells.size * cells.itemsize}"
         )
     unit = cells.strides[0]
-    return np.lib.stride_tricks.as_strided(cells[offset:], size, tuple(step * unit for step in steps))
+    return np.lib.stride_tricks.as_strided(cells[start:], shape, tuple(step * unit for step in strides))

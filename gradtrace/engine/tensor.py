@@ -1,9 +1,9 @@
-"""The Tensor: raw data, its place in the graph, and what PyTorch's tensors tell about themselves.
+"""The Tensor: raw data, its grad_fn, and the attributes of PyTorch's tensors.
 
-`_data` is a Python float (a 0-d float64 that nobody shares), a Python bool (0-d bool) or an ndarray. A float cannot
-be shared, so whatever needs shared storage (a view, detach, data, an in-place operation, numpy()) first moves it into
-a 0-d array by `shared()`. What few tensors have (grad, hooks, base of a view, version) lives in `_x`, an TensorExtras
-made on demand: creating a tensor must stay cheap. Arithmetic and the other operators are put on this class by `ops`.
+`_data` is a Python float (a 0-d float64 that is not shared), a Python bool (0-d bool) or an ndarray. A float cannot be
+shared, so operations that need shared storage (views, detach, data, in-place operations, numpy()) first move it into a
+0-d array by `shared()`. The rarely used fields (grad, hooks, base of a view, version) are in `_x`, a TensorExtras that
+is created on demand, which keeps the creation of a tensor cheap. `ops` adds arithmetic and the other operators.
 """
 
 from __future__ import annotations
@@ -19,6 +19,13 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.node import HookTable, Node, RemovableHandle, accumulator, add_hook, named
 from gradtrace.engine.state import state
 from gradtrace.engine.view_rules import INDIRECT, refuse_change
+
+if TYPE_CHECKING:
+    from collections import OrderedDict
+
+    from numpy.typing import DTypeLike
+
+    from gradtrace.engine.types import Array, Hook, Inputs, Number, NumpyScalar, Raw
 
 NON_LEAF_GRAD_WARNING = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
@@ -40,9 +47,9 @@ DETACH_HINT = (
 
 
 class Later:
-    """Stands for a method that lives in an operator family not loaded yet, which its first use loads.
+    """A descriptor for a method of an operator family that is not loaded yet; the first use loads the family.
 
-    A `__getattr__` would do the same, but a class that has one makes each look at an attribute of its objects slow.
+    A `__getattr__` could do the same, but it would make every attribute access slower.
     """
 
     __slots__ = ("name",)
@@ -50,18 +57,18 @@ class Later:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __get__(self, instance: Any, owner: Any) -> Any:
+    def __get__(self, instance: object, owner: type) -> Any:
         return hooks_into_ops["method"](self.name).__get__(instance, owner)
 
 
 class TensorType(type):
-    """Prints as PyTorch's.
+    """The metaclass of Tensor, with the repr of PyTorch's class.
 
-    `Tensor(...)` is PyTorch's legacy constructor. It stands here, for a class without `__init__` makes its own objects
-    faster: see `blank`.
+    `Tensor(...)` is PyTorch's legacy constructor. It is defined here, because a class without `__init__` is faster to
+    instantiate: see `blank`.
     """
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: object, **kwargs: object) -> Any:
         if cls.__init__ is not object.__init__:  # type: ignore[misc]
             return super().__call__(*args, **kwargs)
         return cls._wrap(factory("legacy_tensor")(*args, **kwargs)._data)
@@ -88,11 +95,11 @@ class Tensor(Described, metaclass=TensorType):
     _req: bool
     _fast_spec: TensorSpec | None
     _x: TensorExtras | None
-    escaped = False  # of a vmap's sample: whether that vmap is over, and there is nothing left to read
+    escaped = False  # for a sample of a vmap: whether that vmap has ended and the data are gone
 
     if TYPE_CHECKING:  # what ops puts on this class
 
-        def _operator(self, other: Any) -> Tensor: ...
+        def _operator(self, other: Tensor | float) -> Tensor: ...
 
         __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _operator
         __pow__ = __rpow__ = __gt__ = __ge__ = __lt__ = __le__ = _operator
@@ -113,8 +120,8 @@ class Tensor(Described, metaclass=TensorType):
         def __getattr__(self, name: str) -> Any: ...
 
     @classmethod
-    def _wrap(cls, raw: Any) -> Tensor:
-        """A new tensor without history around raw data (numpy scalars are normalised)."""
+    def _wrap(cls, raw: Raw | NumpyScalar) -> Tensor:
+        """Return a new tensor without history for raw data (numpy scalars are normalised)."""
         t = cls.__new__(cls)
         t._data = raw if type(raw) in (float, bool) or type(raw) is np.ndarray else normalise(raw)
         t._fn = None
@@ -135,16 +142,16 @@ class Tensor(Described, metaclass=TensorType):
             self._x = TensorExtras()
         return self._x
 
-    def shared(self) -> Any:
-        """The data as an ndarray that stands for the storage: writing to it writes to this tensor."""
+    def shared(self) -> Array:
+        """Return the data as an ndarray on this tensor's storage: writing to it changes the tensor."""
         if state.planner is not None:
             state.planner.read(self)
         return self.own_array()
 
-    def own_array(self) -> Any:
-        """`shared()` for the engine's own use, where no value leaves the tensors."""
-        raw = self._data
-        kind = type(raw)
+    def own_array(self) -> Array:
+        """`shared()` for the engine, where no value leaves the tensors."""
+        raw: Array = self._data  # or a float or bool, replaced below
+        kind: type = type(raw)
         if kind is float or kind is bool:
             raw = self._data = np.array(raw)
             self.disable_fast_path()
@@ -153,7 +160,7 @@ class Tensor(Described, metaclass=TensorType):
         return raw
 
     def disable_fast_path(self) -> None:
-        """Make operators look closer at this tensor from now on; tells the node at its edge if it was on the path."""
+        """Make operators use the slow path for this tensor, and note it on the node at its edge."""
         if self._fast_spec is None:
             return
         self._fast_spec = None
@@ -163,17 +170,17 @@ class Tensor(Described, metaclass=TensorType):
         if fn is not None:
             fn.ensure_extras().fast_result = (self.extra(), self._data, weakref.ref(self))
 
-    def laid_out(self) -> Any:
-        """An array with this tensor's shape and strides, for questions about them alone."""
+    def laid_out(self) -> Array:
+        """Return an array with this tensor's shape and strides; its values are not meant to be read."""
         return self.own_array()
 
     @property
-    def array(self) -> Any:
+    def array(self) -> Array:
         """The data as an ndarray on this tensor's storage."""
         return self.shared()
 
     def counter(self) -> Counter:
-        """The version counter of the storage, made (and told to the node that saved this result) when needed."""
+        """Return the version counter of the storage, created on first use, also for a node that saved this result."""
         extra = self.extra()
         if extra.counter is None:
             extra.counter = Counter()
@@ -187,7 +194,7 @@ class Tensor(Described, metaclass=TensorType):
         return extra.counter
 
     def alias(self) -> Tensor:
-        """A tensor without history on the same storage and the same version counter: what detach returns."""
+        """Return a tensor without history on the same storage with the same version counter, for detach."""
         t = Tensor._wrap(self.own_array())
         extra = t.extra()
         extra.counter = self.counter()
@@ -203,7 +210,7 @@ class Tensor(Described, metaclass=TensorType):
             raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if extra.counter is None else extra.counter.n
 
-    # ---- its place in the graph
+    # ---- graph
 
     @property
     def requires_grad(self) -> bool:
@@ -221,13 +228,13 @@ class Tensor(Described, metaclass=TensorType):
         self.set_requires_grad(flag)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Changes in place whether this leaf requires grad; RuntimeError for a computed tensor."""
+        """Set whether this leaf requires grad; RuntimeError for a computed tensor."""
         if state.levels:
             raise RuntimeError(INSIDE_TRANSFORM)
         return self.set_requires_grad(requires_grad)
 
     def set_requires_grad(self, requires_grad: bool) -> Tensor:
-        """requires_grad_ as assigning to `requires_grad` does it, also inside a transform."""
+        """Like requires_grad_, but also allowed inside a transform: for assigning to `requires_grad`."""
         if not isinstance(requires_grad, (bool, int)):
             kind = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
@@ -298,7 +305,7 @@ class Tensor(Described, metaclass=TensorType):
         return self._x is not None and self._x.retains
 
     def retain_grad(self) -> None:
-        """Keeps the gradient of this computed tensor in `.grad` when backward passes it."""
+        """Make backward store the gradient of this computed tensor in `.grad`."""
         if state.levels and self.requires_grad:
             raise RuntimeError(
                 INSIDE_TRANSFORM.replace("requires_grad_()", "retain_grad()").replace(
@@ -314,7 +321,7 @@ class Tensor(Described, metaclass=TensorType):
         fn.ensure_hooks().retains[self._nr] = weakref.ref(self)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Calls `hook(grad)` when the gradient of this tensor is complete; a returned tensor replaces it."""
+        """Call `hook(grad)` when the gradient of this tensor is complete; a returned tensor replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         fn = self.grad_fn
@@ -326,7 +333,7 @@ class Tensor(Described, metaclass=TensorType):
         return add_hook(extra.hooks, hook)
 
     @property
-    def _backward_hooks(self) -> Any:
+    def _backward_hooks(self) -> OrderedDict[int, Hook] | None:
         """The hooks of this tensor by number, in order; None if it never had one."""
         fn = self.grad_fn
         if fn is not None:
@@ -340,7 +347,7 @@ class Tensor(Described, metaclass=TensorType):
         return OrderedDict(found)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Calls `hook(self)` after backward has added to this leaf's `.grad`."""
+        """Call `hook(self)` after backward has added to this leaf's `.grad`."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
@@ -352,7 +359,7 @@ class Tensor(Described, metaclass=TensorType):
 
     @property
     def data(self) -> Tensor:
-        """The same storage outside the graph, with a version counter of its own."""
+        """A tensor on the same storage, outside the graph and with its own version counter."""
         out = Tensor._wrap(self.shared())
         if self.is_inference():
             extra = out.extra()
@@ -380,27 +387,30 @@ class Tensor(Described, metaclass=TensorType):
         gradient: Tensor | None = None,
         retain_graph: bool | None = None,
         create_graph: bool = False,
-        inputs: Any = None,
+        inputs: Inputs | None = None,
     ) -> None:
-        """Adds the gradient of this tensor to the leaves it depends on (torch.Tensor.backward)."""
+        """Add the gradient of this tensor to the leaves it depends on (torch.Tensor.backward)."""
         from gradtrace.engine.gradients import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     # ---- Python values
 
-    def item(self) -> Any:
-        """The one element as a Python number; RuntimeError for any other count."""
+    def item(self) -> Number:
+        """Return the only element as a Python number; RuntimeError unless there is exactly one."""
         if state.planner is not None:
             state.planner.read(self)
         raw = self._data
         if state.watcher is not None:
             state.watcher.escapes("item", self, None)
+        number: Number
         if type(raw) in (float, bool):
-            return raw
+            number = raw
+            return number
         if raw.size != 1:
             raise RuntimeError(f"a Tensor with {raw.size} elements cannot be converted to Scalar")
-        return raw.item()
+        number = raw.item()
+        return number
 
     def tolist(self) -> Any:
         if state.planner is not None:
@@ -424,7 +434,7 @@ class Tensor(Described, metaclass=TensorType):
     def __int__(self) -> int:
         return int(self._single())
 
-    def _single(self) -> Any:
+    def _single(self) -> Number:
         if self.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.item()
@@ -450,13 +460,13 @@ class Tensor(Described, metaclass=TensorType):
     def __hash__(self) -> int:
         return id(self)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self.shared() if dtype is None else self.shared().astype(dtype)
 
-    def numpy(self, *, force: bool = False) -> Any:
-        """The storage as an ndarray; RuntimeError for a tensor that requires grad (unless `force`)."""
+    def numpy(self, *, force: bool = False) -> Array:
+        """Return the storage as an ndarray; RuntimeError for a tensor that requires grad (unless `force`)."""
         if state.watcher is not None:
             state.watcher.escapes("numpy", self, None)
         return self.shared() if force else self.__array__()
@@ -483,19 +493,26 @@ class Tensor(Described, metaclass=TensorType):
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
-    # Python looks these up on the class, past __getattr__: so they stand here and call what `ops` brings.
+    # Python looks these up on the class, so they are defined here and call the functions of `ops`.
 
-    def __getitem__(self, key: Any) -> Tensor:
-        return factory("getitem")(self, key)
+    def __getitem__(self, key: object) -> Tensor:
+        item: Tensor = factory("getitem")(self, key)
+        return item
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         factory("setitem")(self, key, value)
 
-    def __matmul__(self, other: Any) -> Any:
-        return self.matmul(other) if isinstance(other, Tensor) else NotImplemented
+    def __matmul__(self, other: Tensor) -> Tensor:
+        if not isinstance(other, Tensor):
+            return NotImplemented
+        product: Tensor = self.matmul(other)
+        return product
 
-    def __rmatmul__(self, other: Any) -> Any:
-        return other.matmul(self) if isinstance(other, Tensor) else NotImplemented
+    def __rmatmul__(self, other: Tensor) -> Tensor:
+        if not isinstance(other, Tensor):
+            return NotImplemented
+        product: Tensor = other.matmul(self)
+        return product
 
     def __copy__(self) -> Tensor:
         return self.alias().requires_grad_(self._req) if self.is_leaf else self.alias()
@@ -515,10 +532,10 @@ class Tensor(Described, metaclass=TensorType):
         return copy
 
 
-# Makes a Tensor with every field unset: what `object.__new__` does, by a shorter way.
-blank: Callable[[], Any] = type.__call__.__get__(Tensor)
+# Makes a Tensor with every field unset, like `object.__new__` but faster.
+blank: Callable[[], Tensor] = type.__call__.__get__(Tensor)
 
-# What `ops` fills in: the engine must not import it.
+# Filled by `ops`, which the engine must not import.
 hooks_into_ops: dict[str, Callable[..., Any]] = {}
 
 
@@ -526,8 +543,8 @@ def factory(name: str) -> Callable[..., Any]:
     return hooks_into_ops[name]
 
 
-def normalise(raw: Any) -> Any:
-    """Kernel results as raw data: float64 and bool scalars become Python's, other scalars 0-d arrays."""
+def normalise(raw: object) -> Raw:
+    """Return a kernel's result as raw data: numpy's float64 and bool as Python's, other scalars as 0-d arrays."""
     if isinstance(raw, np.float64):
         return float(raw)
     if isinstance(raw, np.bool_):
@@ -536,22 +553,22 @@ def normalise(raw: Any) -> Any:
 
 
 def grad_fn_text(fn: Node) -> str:
-    """The name inside `grad_fn=<...>`."""
+    """Return the name inside `grad_fn=<...>`."""
     name = fn.name()
     return name.rpartition("::")[2] if "::" in name else name
 
 
 def refresh_view(tensor: Tensor, view: View) -> None:
-    """Makes the grad_fn of a view right after its base was changed in place."""
+    """Update the grad_fn of a view if its base was changed in place."""
     if view.base._req and tensor._version != view.version:
         refuse_change(tensor, view, INDIRECT)
         hooks_into_ops["regenerate_view"](tensor, view)
 
 
 def gradient_edge(tensor: Tensor) -> Node | None:
-    """The node that receives this tensor's gradient: its grad_fn, or its accumulator for a leaf."""
+    """Return the node that receives this tensor's gradient: its grad_fn, or the accumulator of a leaf."""
     fn = tensor.grad_fn
     if fn is not None:
         return fn
-    # A view made under no_grad of what requires grad says that it does too, and yet gets no gradient.
+    # A view made under no_grad of a tensor that requires grad has requires_grad=True, but gets no gradient.
     return accumulator(tensor) if tensor._req else None

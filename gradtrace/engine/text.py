@@ -19,6 +19,8 @@ from gradtrace.engine.lazy import np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gradtrace.engine.types import Array, Number, Raw, Shape
+
 ELLIPSIS = "..."
 
 _INF = float("inf")
@@ -85,7 +87,7 @@ def get_printoptions() -> dict[str, Any]:
 
 
 def tensor_text(
-    array: Any,
+    array: Raw,
     *,
     dtype_name: str,
     default_dtype_name: str,
@@ -112,7 +114,7 @@ def tensor_text(
     return _with_suffixes(prefix + contents, suffixes, len(prefix))
 
 
-def scalar_text(value: Any, format_spec: str) -> str:
+def scalar_text(value: Raw, format_spec: str) -> str:
     """`format(tensor, spec)` of a 0-d tensor: that of its plain number, whatever its grad history.
 
     Raises TypeError for an array with dims, which take no spec (without one they print as `tensor_text`),
@@ -123,17 +125,20 @@ def scalar_text(value: Any, format_spec: str) -> str:
     return format(_item(value), format_spec)
 
 
-def _shape(array: Any) -> tuple[int, ...]:
+def _shape(array: Raw) -> Shape:
     return () if isinstance(array, (float, int)) else array.shape
 
 
-def _item(array: Any) -> float | int | bool:
-    return array if isinstance(array, (float, int)) else array.item()
+def _item(array: Raw) -> Number:
+    if isinstance(array, (float, int)):
+        return array
+    number: Number = array.item()
+    return number
 
 
-def _contents(array: Any, shape: tuple[int, ...], floating: bool, indent: int) -> str:
+def _contents(array: Raw, shape: Shape, floating: bool, indent: int) -> str:
     """The numbers with their brackets; `indent` is where the first bracket stands."""
-    if not shape:
+    if isinstance(array, (float, int)) or not shape:
         values = [_item(array)]
         return _cells(values, _style(values, floating))[0]
     if not array.size:
@@ -150,7 +155,7 @@ def _contents(array: Any, shape: tuple[int, ...], floating: bool, indent: int) -
     return _nested(_cells(values, style), array.shape, cut, style.width, indent)
 
 
-def _edges(array: Any, cut: tuple[bool, ...], edge: int) -> Any:
+def _edges(array: Array, cut: tuple[bool, ...], edge: int) -> Array:
     """The array with only the first and last `edge` items of each axis that is cut."""
     for axis, is_cut in enumerate(cut):
         if is_cut:
@@ -161,7 +166,7 @@ def _edges(array: Any, cut: tuple[bool, ...], edge: int) -> Any:
 # --------------------------------------------------------------------------------------------------- cells
 
 
-def _style(values: Sequence[Any], floating: bool) -> Style:
+def _style(values: Sequence[Number], floating: bool) -> Style:
     """The one style of all `values`. Zeros, infinities and nans have no say in it, not even in its width."""
     if not floating:
         return Style("", "", max(len(str(value)) for value in values))
@@ -187,7 +192,7 @@ def _is_scientific(telling: Sequence[float]) -> bool:
     return greatest / least > 1000.0 or greatest > 1.0e8 or least < 1.0e-4
 
 
-def _cells(values: Sequence[Any], style: Style) -> list[str]:
+def _cells(values: Sequence[Number], style: Style) -> list[str]:
     """Each value as text, right-aligned to the style's width (a nan may still be wider than it)."""
     spec, point, width = style
     if point:
@@ -203,7 +208,7 @@ def _whole(value: float) -> str:
 # --------------------------------------------------------------------------------------------------- layout
 
 
-def _nested(cells: list[str], shape: tuple[int, ...], cut: tuple[bool, ...], width: int, indent: int) -> str:
+def _nested(cells: list[str], shape: Shape, cut: tuple[bool, ...], width: int, indent: int) -> str:
     """Cells in row-major order of `shape`, in brackets; an axis that is `cut` shows dots at its middle."""
     last = len(shape) - 1
     per_line = max(1, int((_options["linewidth"] - indent - last) // (width + 2)))
@@ -230,7 +235,7 @@ def _row(cells: list[str], per_line: int, indent: int) -> str:
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _size_and_dtype(shape: tuple[int, ...], dtype_name: str, default_dtype_name: str) -> list[str]:
+def _size_and_dtype(shape: Shape, dtype_name: str, default_dtype_name: str) -> list[str]:
     """What the numbers alone do not tell. An empty tensor has none to tell int64 or bool from float."""
     empty = 0 in shape
     evident = (default_dtype_name,) if empty else (default_dtype_name, "int64", "bool")
@@ -260,7 +265,7 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
 # --------------------------------------------------------------------------------------------------- arrays
 
 
-def array_text(array: Any) -> str:
+def array_text(array: Raw) -> str:
     """`str(tensor.numpy())`; `array` as in `tensor_text`."""
     if isinstance(array, (float, int)):
         return str(array)  # numpy prints a 0-d float64, int64 or bool as Python prints the number
@@ -268,7 +273,7 @@ def array_text(array: Any) -> str:
         return str(array)
 
 
-def array_repr(array: Any) -> str:
+def array_repr(array: Raw) -> str:
     """`repr(tensor.numpy())`; `array` as in `tensor_text`."""
     with np.printoptions(**_NUMPY_DEFAULTS):
         return repr(np.asarray(array))

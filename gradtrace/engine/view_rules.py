@@ -1,7 +1,7 @@
-"""How a view came to be, and what that forbids: PyTorch's CreationMeta, with its messages word for word.
+"""How a view was created, and the in-place changes that this forbids: PyTorch's CreationMeta with its messages.
 
-A view made while no gradient was tracked, or one of several that one operation returned, or one that a custom Function
-returned, must not be changed in place (nor its base) where gradients are tracked: its history could not be kept.
+A view made in no_grad mode, one of several views that one operation returned, or a view that a custom Function
+returned must not be changed in place (nor its base) where gradients are tracked, because its history would be wrong.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ADVICE = {
 
 
 def creation(several: bool, source: View | None) -> str:
-    """How a view made now, of a tensor that is perhaps a view itself, came to be."""
+    """Return the creation of a view that is made now; `source` is that of its tensor, if this is a view."""
     if state.inference:
         return INFERENCE
     if not state.grad_enabled:
@@ -44,7 +44,7 @@ def creation(several: bool, source: View | None) -> str:
 
 
 def refuse_change(tensor: Tensor, view: View, how: str) -> None:
-    """RuntimeError where a view's history cannot follow a change in place."""
+    """Raise RuntimeError if a view's history cannot record an in-place change."""
     if view.creation == PLAIN:
         return
     fn = tensor._fn
@@ -64,7 +64,7 @@ def refuse_change(tensor: Tensor, view: View, how: str) -> None:
 
 
 def known_grad_fn(tensor: Tensor) -> Node | None:
-    """A tensor's grad_fn for who only looks: where PyTorch refuses to tell it, the last that was known."""
+    """Return a tensor's grad_fn for display: the last known one where PyTorch would raise."""
     try:
         return tensor.grad_fn
     except RuntimeError:

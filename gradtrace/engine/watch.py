@@ -1,23 +1,27 @@
-"""What a recorded run notes beside its operator calls: where in the program each was called, and each backward step.
+"""The scopes of operator calls in a recorded run, and the interface of observers of backward passes.
 
-`state.scope` is a chain of Scopes: the modules, functions and loop passes that are being run, innermost first. It is
-kept only while `state.recorder` is set. `state.watcher`, when set, is told what else happens, above all every backward
-pass node by node; setting it makes backward run in PyTorch's exact order, and changes no result.
+`state.scope` is a chain of Scopes: the running modules, functions and loop iterations, innermost first. It is set only
+while `state.recorder` is. `state.watcher`, when set, receives other events, above all those of every node in a backward
+pass. Setting it makes backward run in PyTorch's exact order and does not change results.
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, Protocol, TypeVar
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Protocol, TypeVar
 from gradtrace.engine.state import state
+
+if TYPE_CHECKING:
+    from gradtrace.engine.node import Node
+    from gradtrace.engine.tensor import Tensor
 
 T = TypeVar("T")
 
 
 class Scope:
-    """One call of a module or function, one loop, or one pass of a loop.
+    """One call of a module or function, one loop, or one iteration of a loop.
 
     `kind` is "module", "function", "loop", "pass" or "backward"; `what` is the module, the function's name or the
-    loop's origin; `count` is how many passes a loop has made, and of a pass which it is.
+    loop's origin; `count` is the number of iterations of a loop, or the number of this iteration.
     """
 
     __slots__ = ("count", "kind", "origin", "parent", "what")
@@ -31,48 +35,48 @@ class Scope:
 
 
 class Watcher(Protocol):
-    """Who looks on at a run. Gradients are raw data or Tensors; it copies what it keeps, and changes nothing."""
+    """An observer of a run. Gradients are raw data or Tensors. It copies what it keeps and changes nothing."""
 
-    def called(self, name: str, args: tuple[Any, ...], out: Any, origin: int) -> None:
+    def called(self, name: str, args: tuple[Any, ...], out: object, origin: int) -> None:
         """An operator has run (told by the language's recorder)."""
 
-    def begins(self, leaf: Any) -> None:
+    def begins(self, leaf: Tensor) -> None:
         """A tensor begins to require grad."""
 
-    def escapes(self, how: str, tensor: Any, out: Any) -> None:
+    def escapes(self, how: str, tensor: Tensor, out: Tensor | None) -> None:
         """A value leaves the graph without an operator: by "item", "tolist", "data", "numpy", "detach_"."""
 
-    def changes(self, how: str, tensor: Any) -> None:
+    def changes(self, how: str, tensor: Tensor) -> None:
         """A tensor is changed without an operator: by a "step" of an optimiser, "data" set, "frozen" (its requires_grad
         is turned off); or its gradient is "cleared" or "assigned"."""
 
-    def starts(self, outputs: tuple[Any, ...], vectors: Any) -> None:
+    def starts(self, outputs: tuple[Any, ...], vectors: object) -> None:
         """backward or autograd.grad is called on these tensors, with their vectors (or None)."""
 
     def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
         """A backward pass begins at `roots` of (node, output number, gradient)."""
 
     def ended(self, error: BaseException | None) -> None:
-        """It is over, by an error or not."""
+        """The backward pass has ended, with this error or without one."""
 
-    def enters(self, node: Any, gradient: Any) -> None:
-        """A node's turn has come; `gradient` is what has gathered for it (None, or a dict by output number)."""
+    def enters(self, node: Node, gradient: object) -> None:
+        """A node is next; `gradient` is its accumulated gradient (None, or a dict by output number)."""
 
-    def hooked(self, kind: str, hook: Any, before: Any, after: Any) -> None:
+    def hooked(self, kind: str, hook: object, before: object, after: object) -> None:
         """A hook has run: "tensor", "pre", "post", "accumulated" (after), or "retain": the gradient was kept."""
 
-    def runs(self, node: Any, gradient: Any) -> None:
+    def runs(self, node: Node, gradient: object) -> None:
         """The node's rules are about to run on `gradient`."""
 
-    def sends(self, index: int, value: Any) -> None:
+    def sends(self, index: int, value: object) -> None:
         """The node sends `value` along its edge `index`, in the shape and dtype in which it arrives."""
 
-    def leaves(self, node: Any, released: bool) -> None:
-        """Its turn is over; with `released` what it had saved is about to be dropped."""
+    def leaves(self, node: Node, released: bool) -> None:
+        """The node is done; if `released`, its saved values are about to be dropped."""
 
 
-def within(kind: str, what: Any, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-    """`call(*args, **kwargs)` with one more scope around it."""
+def within(kind: str, what: object, call: Callable[..., T], *args: object, **kwargs: object) -> T:
+    """Return `call(*args, **kwargs)`, run inside a new scope."""
     outer = state.scope
     state.scope = Scope(outer, kind, what)
     try:

@@ -55,7 +55,7 @@ def again(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any,
         ]
         if not pairs:
             return [None] * len(wanted)
-        chosen = [p for p, asked in zip(points, wanted, strict=True) if asked]
+        chosen: list[Any] = [p for p, asked in zip(points, wanted, strict=True) if asked]
         found = iter(
             grad([r for r, _ in pairs], chosen, [one for _, one in pairs], create_graph=recorded, allow_unused=True)
         )

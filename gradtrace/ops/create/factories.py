@@ -112,7 +112,7 @@ def full_of(shape: Shape, value: float, dtype: NumpyDtype) -> Array:
         raise RuntimeError(f"value cannot be converted to type {name} without overflow") from None
 
 
-def check_device(value: object) -> None:
+def check_device(value: Any) -> None:
     """Refuses every device but the CPU, by name."""
     if value is not None and value is not CPU:
         device(value)

@@ -81,7 +81,7 @@ def unique(
     """The distinct elements (or slices of a dim) in order, with inverse indices and counts if asked (torch.unique)."""
     axis = None if dim is None else check_dim(dim, input.ndim)
     values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True, axis=axis)
-    shape = input.shape if dim is None else (input.shape[axis],)
+    shape = input.shape if axis is None else (input.shape[axis],)
     found = [unique_record(input, values)]
     found += [wrap(inverse.reshape(tuple(shape)).astype(np.int64))] if return_inverse else []
     found += [wrap(counts.astype(np.int64))] if return_counts else []

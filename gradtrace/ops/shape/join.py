@@ -177,11 +177,11 @@ def pieces(a: Array, dim: int, parts: Sequence[int]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def repeat_back(xp: XP, g: Any, shape: Shape, repeats: Shape) -> Operand:
+def repeat_back(xp: XP, g: Operand, shape: Shape, repeats: Shape) -> Operand:
     """The dims that repeating added summed one by one; each other read as (repeats, size), the repeats summed."""
     lead = len(repeats) - len(shape)
     for _ in range(lead):
-        g: Operand = xp.sum_dim(g, (0,), False)
+        g = xp.sum_dim(g, (0,), False)
     if all(times == 1 for times in repeats[lead:]):
         return g
     split_: list[int] = []

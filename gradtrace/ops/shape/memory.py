@@ -24,14 +24,14 @@ RESIZE_MESSAGE = (
 )
 
 
-def owner(raw: Any) -> Array:
+def owner(raw: Array) -> Array:
     """The array that owns the memory of `raw`."""
     while raw.base is not None:
         # numpy's as_strided puts an object of its own between the view and the array.
         below = raw.base if is_array(raw.base) else getattr(raw.base, "base", None)
         if not is_array(below):
             break
-        raw: Array = below
+        raw = below
     return raw
 
 

@@ -59,11 +59,11 @@ def reshape_back(xp: XP, g: Any, out: Operand, self: Operand, *_: object) -> Ope
     return xp.reshape(g, tuple(self.shape))
 
 
-def dims_back(xp: XP, g: Any, self: Operand, dims: Iterable[int]) -> Operand:
+def dims_back(xp: XP, g: Operand, self: Operand, dims: Iterable[int]) -> Operand:
     """The dims that squeezing took from `self` put back one by one."""
     for dim in dims:
         if self.ndim and self.shape[dim] == 1:
-            g: Operand = xp.unsqueeze(g, dim)
+            g = xp.unsqueeze(g, dim)
     return g
 
 

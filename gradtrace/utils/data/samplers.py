@@ -64,7 +64,7 @@ class RandomSampler(Sampler):
 
     def __iter__(self) -> Iterator[int]:
         n, left = len(self.data_source), self.num_samples
-        generator = self.generator or Generator().manual_seed(randint(0, 2**62, (1,)).item())
+        generator = self.generator or Generator().manual_seed(int(randint(0, 2**62, (1,)).item()))
         while left > 0:
             if self.replacement:
                 drawn = randint(0, n, (min(left, DRAWN_AT_ONCE),), generator=generator)

@@ -3,29 +3,29 @@
     program = parse(text)            text -> Program: only node types of the language, scopes and inputs found
     run(program, inputs) -> Run      Program -> closures -> variables, root tensor, records
 
-Nothing of a program is ever given to exec or eval, and no code object or frame of it exists: it becomes Python closures
-over frames that are plain dicts. Every attribute passes one gate, by exact type; every pass of a loop, call and item is
-counted; what it can import are frozen tables. What it means is what it means in Python:
+No part of a program is given to exec or eval, and no code object or frame of it exists: it is compiled to
+Python closures over frames that are plain dicts. Every attribute is checked by one gate, by exact type; every loop
+iteration, call and item is counted; the modules that it can import are frozen tables. The semantics are Python's:
 
     statements    = += ... : annotated, unpacking with *, to names, attributes, items, slices   del   pass
                   if elif else   for while else break continue   with (several items)
                   try except else finally   raise ... from   assert   return   global nonlocal
                   def (defaults, / and *, *args, **kwargs, decorators, closures)   class (super(), properties,
                   static and class methods, special methods of a list)   import, from ... import (from a list)
-    expressions   literals but bytes and complex   displays   comprehensions and generator expressions   lambda
+    expressions   literals except bytes and complex   displays   comprehensions and generator expressions   lambda
                   operators, chained comparisons, and or not, conditional, :=   calls with * and **
                   attributes, items, slices   f-strings (specs, !r, =)
-    left out      yield, async, match, except*, metaclasses, built-in types as bases, files, eval
+    unsupported   yield, async, match, except*, metaclasses, built-in types as bases, files, eval
     inputs        names left free; `w: leaf = 1.0` and `x: data = [1, 2]` declare them with a default;
                   other annotations are not evaluated
 
-Where what is:
+The modules:
 
     reading       source, parse, scope (who owns a name), checks (what Python's compiler refuses), inputs, names
     compiling     unit (what the compilers share), expressions, binary, calls, comprehensions,
                   statements, control, targets, functions, arguments, classes
-    running       run, machine (one run put together), budget (the meter), depth, restore
-    values        values, attributes (the gate), allowed (its tables), operators, strings, iteration, arrays
+    running       run, machine (assembles one run), budget (the meter), depth, restore
+    values        values, attributes (the gate), allowed (its tables), operators, hash_cost, strings, iteration, arrays
     names         builtins, mathematics, namespaces, python_modules, torch_modules, numpy_module, typing_names, warnings
 """
 

@@ -1,7 +1,7 @@
-"""The names that a program may read, by exact type: tables and nothing else. What is not listed here is not offered.
+"""Allow-lists of the attributes that a program may read, by exact type. An attribute that is not listed is refused.
 
-Left out of Python's own types is what leads to code or frames, what formats by a text of the program's (`format` has
-a gated form of its own), and bytes.
+The lists of Python's types leave out what leads to code or frames, methods that take a format string (`format` has a
+gated version), and bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DICT = words("clear copy get items keys pop popitem setdefault update values")
 SET = words("""copy difference intersection isdisjoint issubset issuperset symmetric_difference union""")
 MUTABLE_SET = words("""add clear difference_update discard intersection_update pop remove symmetric_difference_update
     update""")
-NAMED = words("__name__ __qualname__ __doc__ __module__")  # what functions and classes tell of themselves
+NAMED = words("__name__ __qualname__ __doc__ __module__")  # attributes that describe a function or class
 
 BY_TYPE: dict[type, frozenset[str]] = {
     type(None): frozenset(),
@@ -45,7 +45,7 @@ BY_TYPE: dict[type, frozenset[str]] = {
     type(sys.float_info): words("dig epsilon mant_dig max max_10_exp max_exp min min_10_exp min_exp radix rounds"),
 }
 
-# Of Python's classes themselves: `str.upper` as a key, `dict.fromkeys`. None is for those that only construct.
+# Attributes of Python's classes: `str.upper` as a key, `dict.fromkeys`. Empty for classes that are only called.
 OF_CLASS: dict[type, frozenset[str]] = {
     str: BY_TYPE[str] - words("format join center ljust rjust zfill replace expandtabs"),
     dict: words("fromkeys get items keys values"),
@@ -71,7 +71,7 @@ OF_CLASS: dict[type, frozenset[str]] = {
     filter: frozenset(),
     reversed: frozenset(),
 }
-# The same for classes whose modules a program may never load, by module and name.
+# The same by module and name, for classes whose modules may not be loaded yet.
 OF_NAMED_CLASS: dict[str, frozenset[str]] = {
     "collections.OrderedDict": words("fromkeys"),
     "collections.defaultdict": frozenset(),
@@ -88,7 +88,7 @@ MAGIC = words("""__init__ __call__ __len__ __getitem__ __setitem__ __delitem__ _
     __floordiv__ __rfloordiv__ __ifloordiv__ __mod__ __rmod__ __imod__ __pow__ __rpow__ __ipow__
     __matmul__ __rmatmul__ __imatmul__ __divmod__ __and__ __rand__ __iand__ __or__ __ror__ __ior__ __xor__ __rxor__
     __ixor__ __lshift__ __rlshift__ __rshift__ __rrshift__""")
-# What else a class body may bind.
+# Other names that a class body may bind.
 CLASS_NAMES = words("__doc__ __slots__ __annotations__")
 
 TENSOR = words("""T mT H mH _backward_hooks _base _is_view _version backward data device dim dtype
@@ -106,7 +106,7 @@ NODE = words("""_register_hook_dict _sequence_nr mark_dirty mark_non_differentia
     next_functions register_hook register_prehook save_for_backward save_for_forward saved_tensors
     set_materialize_grads variable""")
 
-# Other types, by the module and the name of their class.
+# Attributes of other types, by the module and the name of their class.
 BY_NAME: dict[str, frozenset[str]] = {
     "collections.OrderedDict": DICT | words("move_to_end _metadata"),
     "collections.defaultdict": DICT | words("default_factory"),
@@ -145,9 +145,9 @@ BY_NAME: dict[str, frozenset[str]] = {
     "tensorflow.Session": words("built close graph run runs"),
     "tensorflow.InteractiveSession": words("built close graph run runs"),
 }
-# All public names of the instances of classes in these modules: layers, optimisers, schedules, transforms.
+# Instances of classes in these modules (layers, optimisers, schedulers, transforms) offer all their public names.
 OPEN_MODULES = ("gradtrace.nn.", "gradtrace.optim.", "gradtrace.utils.data.")
-# Private names there that scripts do read.
+# Private names of these instances that scripts read.
 OPEN_PRIVATE = words("_parameters _buffers _modules _get_name _last_lr _step_count")
 
 

@@ -1,4 +1,4 @@
-"""Putting the arguments of a call into a frame, with Python's TypeErrors."""
+"""Binding of the arguments of a call to a frame, with Python's TypeErrors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gradtrace.lang.unit import Frame
 
 
 class Parameters:
-    """The parameters of one function, as its def or lambda wrote them."""
+    """The parameters of one def or lambda."""
 
     def __init__(self, name: str, a: ast.arguments) -> None:
         self.name = name  # qualified, for messages
@@ -21,7 +21,7 @@ class Parameters:
         self.is_plain = not (self.rest or self.extra or self.keyword_only)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], defaults: dict[str, Any]) -> Frame:
-        """The frame of a call. TypeError, with Python's words, if the arguments do not fit."""
+        """Return the frame of a call. Raise TypeError with Python's message if the arguments do not match."""
         frame: Frame = dict(zip(self.positional, args))
         extra: dict[str, Any] = {}
         for key, value in kwargs.items():

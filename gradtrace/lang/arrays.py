@@ -1,7 +1,7 @@
-"""numpy's arrays as a program has them: from `tensor.numpy()` and from the functions in `numpy_module`.
+"""The type of numpy arrays in programs, made by `tensor.numpy()` and by the functions in `numpy_module`.
 
-An Array keeps the ndarray inside. What goes into numpy passes `inside`, which takes exact numeric types, lists and
-tuples of them, tensors and Arrays, and nothing else; what comes out passes `outside`.
+An Array wraps an ndarray that the program cannot reach. Arguments of numpy go through `to_numpy`, which accepts exact
+numeric types, lists and tuples of them, tensors and Arrays, and nothing else; results go through `from_numpy`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import words
 
-# Methods that are numpy's own, with their arguments through `inside`.
+# Methods that call numpy's, with their arguments converted by `to_numpy`.
 METHODS = words("""all any argmax argmin argsort astype clip copy cumsum diagonal dot fill flatten item max mean min
     nonzero prod ravel repeat reshape round sort squeeze std sum swapaxes tolist transpose var""")
 NUMBERS = (bool, int, float)
@@ -46,7 +46,7 @@ class DType(Frozen):
 
 
 class Array(Frozen):
-    """An ndarray, or one of its scalars that Python's numbers cannot stand for."""
+    """An ndarray, or a numpy scalar whose type has no equal among Python's numbers."""
 
     __slots__ = ("_array",)
     __module__ = "numpy"
@@ -126,16 +126,16 @@ class Array(Frozen):
 Array.__name__ = Array.__qualname__ = "ndarray"
 
 
-# ---- in and out
+# ---- conversion
 
 
 def raw(array: Array) -> Any:
-    """The ndarray inside, for the library's own functions."""
+    """Return the wrapped ndarray, for functions of the library."""
     return array._array
 
 
 def to_numpy(value: Any) -> Any:
-    """What a program gave, for numpy: numbers, lists of them and arrays, by exact type. TypeError for all else."""
+    """Convert a value of a program for numpy: numbers, lists of numbers and arrays. TypeError for other exact types."""
     kind = type(value)
     if kind is Array:
         return value._array
@@ -153,7 +153,7 @@ def to_numpy(value: Any) -> Any:
 
 
 def to_numpy_argument(value: Any, is_word: bool) -> Any:
-    """An argument of numpy's: an element type may be Python's, or be named; other texts only where `is_word`."""
+    """Convert an argument for numpy. An element type may be a Python type or its name; other strings need `is_word`."""
     if type(value) is type and value in NUMBERS:
         return value
     if type(value) is str and (is_word or value in ELEMENT_TYPES):
@@ -162,7 +162,7 @@ def to_numpy_argument(value: Any, is_word: bool) -> Any:
 
 
 def from_numpy(value: Any) -> Any:
-    """What numpy gave, for a program: Python's own numbers where these print and count the same."""
+    """Convert a result of numpy: to a Python number where that prints and computes the same, else to an Array."""
     if isinstance(value, np.ndarray):
         return Array(value)
     if isinstance(value, (np.float64, np.int64, np.bool_)):
@@ -175,7 +175,7 @@ def from_numpy(value: Any) -> Any:
 
 
 def wrap_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function or method of numpy's for a program."""
+    """Wrap a numpy function or method, converting its arguments and result."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         texts = name == "einsum"
@@ -187,7 +187,7 @@ def wrap_function(function: Callable[..., Any], name: str) -> Callable[..., Any]
 
 
 def checked_index(key: Any) -> Any:
-    """An index of exact types alone."""
+    """Convert an index for numpy; only exact types pass."""
     kind = type(key)
     if kind is tuple:
         return tuple(map(checked_index, key))

@@ -1,8 +1,8 @@
-"""The one gate for attributes: what a program reads, sets and deletes passes here, and is decided by exact type.
+"""The gate for attributes: decides by exact type what a program may read, set and delete.
 
-A Gate belongs to one run, for it knows the run's own classes. Where the decision depends on the type alone it is kept:
-`approved(name)` is a set of types shared by all places of the program that read this name, so that the common case of
-compiled code is one look into a set.
+A Gate belongs to one run, because it knows the classes that the program defines. Decisions that depend on the type
+alone are cached: `approved(name)` is a set of types shared by all expressions that read this name, so that compiled
+code usually needs one set lookup.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from gradtrace.lang import allowed
 from gradtrace.lang.allowed import BY_TYPE, MAGIC, NAMED, OF_CLASS, OF_EXCEPTION, OPEN_PRIVATE
 from gradtrace.lang.values import Frozen, ProgramFunction, TypeName
 
-INNER = "the language keeps Python's inner parts away"
+INNER = "the language does not give access to Python's internals"
 AttributeRule = Callable[[Any, str], bool]
 
 
 class Gate:
-    """The attributes of one run. `special` gives some (type, name) another value than Python would."""
+    """The attributes of one run. `special` replaces the value that Python would give for some (type, name)."""
 
     def __init__(self, special: dict[tuple[type, str], Callable[[Any], Any]]) -> None:
         self.special = special
@@ -33,21 +33,21 @@ class Gate:
         self.type_names: dict[type, TypeName] = {}
 
     def adopt(self, cls: type) -> None:
-        """Takes a class that the program has made."""
+        """Register a class that the program has defined."""
         self.own.add(cls)
 
     def approved(self, name: str) -> set[type]:
-        """The types whose attribute `name` is known to be offered."""
+        """The set of types whose attribute `name` is known to be readable."""
         return self.known.setdefault(name, set())
 
     def settable(self, name: str) -> set[type]:
-        """The types whose attribute `name` is known to be the program's to set."""
+        """The set of types whose attribute `name` is known to be settable."""
         return self.settable_types.setdefault(name, set())
 
     # ---- reading
 
     def get(self, value: Any, name: str) -> Any:
-        """value.name; AttributeError where it is not offered."""
+        """Return value.name; AttributeError if the program may not read it."""
         kind = type(value)
         if name == "__class__":
             return self.type_of(value)
@@ -68,7 +68,7 @@ class Gate:
         return found
 
     def get_by_value(self, value: Any, name: str, rule: AttributeRule) -> Any:
-        """Where the decision, or what is found, depends on more than the type."""
+        """Return value.name where the decision or the result depends on the value, not on its type alone."""
         if isinstance(value, BackwardCFunction) and name in vars(value) and not is_inner(name):
             return vars(value)[name]
         if not rule(value, name):
@@ -78,7 +78,7 @@ class Gate:
         return getattr(value._kind if type(value) is TypeName else value, name)
 
     def rule_for(self, kind: type) -> AttributeRule:
-        """What the instances of a type offer."""
+        """The rule for instances of a type."""
         if kind in self.own:
             return self.rule_for_own(kind)
         listed = BY_TYPE.get(kind)
@@ -109,7 +109,7 @@ class Gate:
         return lambda value, name: name in known
 
     def rule_for_own(self, kind: type) -> AttributeRule:
-        """A class of the program: all but what its library bases keep to themselves."""
+        """The rule for a class of the program: everything except the private names of its bases in the library."""
         hidden = {n for c in kind.__mro__ if c not in self.own and c is not object for n in vars(c) if n[:1] == "_"}
         hidden = hidden - OPEN_PRIVATE | (OBJECTS if issubclass(kind, BaseException) else set())
         plain = all(c in self.own or c is object for c in kind.__mro__)
@@ -122,7 +122,7 @@ class Gate:
         return rule
 
     def class_offers(self, value: Any, name: str) -> bool:
-        """What a class itself offers."""
+        """Whether a class offers the attribute."""
         if name in NAMED:
             return True
         if name == "mro":
@@ -139,14 +139,14 @@ class Gate:
         return is_public(name) or name in MAGIC if self.is_offered(value) else False
 
     def super_offers(self, value: Any, name: str) -> bool:
-        """super().name: what the object itself offers."""
+        """Whether super() offers the attribute: what the object offers."""
         target = value.__self__
         return target is not None and self.rule_of(type(target))(target, name)
 
     # ---- types
 
     def type_of(self, value: Any) -> Any:
-        """The class of a value, if programs may construct by it; else its name alone."""
+        """The class of a value if programs may call it; else a TypeName."""
         kind = type(value)
         if kind is TypeName or issubclass(kind, type):
             return self.type_name(type)
@@ -158,7 +158,7 @@ class Gate:
         return self.type_names[kind]
 
     def is_offered(self, kind: type) -> bool:
-        """Whether a program may have this class itself, to construct by it."""
+        """Whether a program may have this class itself, and call it."""
         if kind in self.own or class_attributes(kind) is not None or issubclass(kind, Tensor):
             return True
         if issubclass(kind, BaseException):
@@ -168,7 +168,7 @@ class Gate:
     # ---- setting
 
     def put(self, target: Any, name: str, value: Any) -> None:
-        """target.name = value; AttributeError where nothing can be set."""
+        """Set target.name; AttributeError if the program may not."""
         kind = type(target)
         if isinstance(target, BackwardCFunction) and not is_inner(name):
             vars(target)[name] = value  # apart from the node's own fields, which have names like these
@@ -196,7 +196,7 @@ class Gate:
         return self.rules[kind]
 
     def remove(self, target: Any, name: str) -> None:
-        """del target.name."""
+        """Delete target.name; AttributeError if the program may not."""
         if isinstance(target, BackwardCFunction) and name in vars(target) and not is_inner(name):
             del vars(target)[name]
         elif self.may_set(target, type(target), name):
@@ -205,9 +205,9 @@ class Gate:
             raise read_only(target, name, self.rule_of(type(target)))
 
 
-# Of exceptions: an object that the library was working on, and what puts a traceback in.
+# Attributes of exceptions that are withheld: an object of the library, and the method that sets a traceback.
 OBJECTS = frozenset({"obj", "with_traceback"})
-# Classes outside nn and optim that programs construct by.
+# Classes outside nn and optim that programs may call.
 CONSTRUCTED = frozenset(
     {
         "gradtrace.engine.dtypes.dtype",
@@ -229,7 +229,7 @@ CONSTRUCTED = frozenset(
 
 
 def class_attributes(kind: type) -> frozenset[str] | None:
-    """What a class of Python's itself offers; None if programs may not have it."""
+    """The attributes that one of Python's classes offers; None if programs may not have the class."""
     listed = OF_CLASS.get(kind)
     return allowed.OF_NAMED_CLASS.get(allowed.qualified(kind)) if listed is None else listed
 
@@ -238,7 +238,7 @@ INNER_OF_CTX = ("_dirty", "_is_tensor", "_materialize", "_non_differentiable", "
 
 
 def is_inner(name: str) -> bool:
-    """What the engine keeps in a ctx, and Python in every object."""
+    """Whether the name belongs to the engine's fields of a ctx, or to Python."""
     return is_dunder(name) or name in INNER_OF_CTX
 
 
@@ -255,7 +255,7 @@ def is_open(kind: type) -> bool:
 
 
 def is_tensor_attribute(name: str) -> bool:
-    """Methods of tensors: those listed, and what the operators expose."""
+    """Whether tensors offer the name: it is listed, or an operator exposes it."""
     if name in allowed.TENSOR:
         return True
     if name.startswith("_"):
@@ -264,7 +264,7 @@ def is_tensor_attribute(name: str) -> bool:
 
 
 def python_type(kind: type) -> frozenset[str]:
-    """Types of Python that cannot be named at import: partial objects, caches."""
+    """The attributes of Python's types that have no public name: partial objects, cached functions."""
     if kind.__module__ != "functools":
         return frozenset()
     if kind.__name__ == "partial":
@@ -276,7 +276,7 @@ def python_type(kind: type) -> frozenset[str]:
 
 
 def describe_owner(value: Any) -> str:
-    """How Python's messages name the owner of an attribute."""
+    """The owner of an attribute as Python's messages name it."""
     if isinstance(value, type):
         return f"type object '{value.__name__}'"
     if type(value).__name__ == "module":
@@ -285,14 +285,14 @@ def describe_owner(value: Any) -> str:
 
 
 def attribute_refused(value: Any, name: str, rule: AttributeRule) -> AttributeError:
-    """AttributeError with Python's words; `explain` says more of it, if nobody catches it."""
+    """An AttributeError with Python's message. `explain_refusal` gives the text for an uncaught one."""
     error = AttributeError(f"{describe_owner(value)} has no attribute '{name}'")
     vars(error)["_refused"] = (value, name, rule)
     return error
 
 
 def explain_refusal(error: BaseException) -> tuple[UnknownNameError | None, str]:
-    """What to say of an uncaught refusal instead of its own words, and what to do. Of any other error: None, ""."""
+    """The error to report for an uncaught refusal (None: the original), and a hint. For any other error: None, ""."""
     if "_refused" not in vars(error):
         return None, ""
     value, name, rule = vars(error)["_refused"]

@@ -27,7 +27,7 @@ def binary_code(
     """The closure for `left operator right`, or for `target = left operator right`."""
     left_name, read_left = unit.operand(left)
     right_name, read_right = unit.operand(right)
-    plain, apply, guarded = operator.by(right.value) if isinstance(right, ast.Constant) else operator
+    direct, apply, guarded = operator.by(right.value) if isinstance(right, ast.Constant) else operator
     apply_to_tensors = getattr(Tensor, METHODS[apply]) if apply in METHODS else apply  # without Python's search for it
 
     def evaluate(f: Frame) -> Any:
@@ -49,7 +49,7 @@ def binary_code(
         if type(a) is Tensor and type(b) is Tensor:
             result = apply_to_tensors(a, b)
         else:
-            result = apply(a, b) if type(a) in plain else guarded(a, b)
+            result = apply(a, b) if type(a) in direct else guarded(a, b)
         if target is None:
             return result
         f[target] = result
@@ -62,10 +62,10 @@ def chain(first: Code, rest: list[tuple[Guarded, Code, int]], target: Target = N
 
     def run(f: Frame) -> Any:
         value = first(f)
-        for (plain, apply, guarded), right, origin in rest:
+        for (direct, apply, guarded), right, origin in rest:
             other = right(f)
             state.origin = origin
-            value = apply(value, other) if type(value) in plain else guarded(value, other)
+            value = apply(value, other) if type(value) in direct else guarded(value, other)
         if target is None:
             return value
         f[target] = value

@@ -1,4 +1,4 @@
-"""The meter that counts what a program uses, while it runs, against its budget."""
+"""The meter that counts what a program uses while it runs, and compares it with its budget."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import time
 from gradtrace.errors import BudgetError
 from gradtrace.limits import DEEPEST, Budget, advice
 
-LOOK = 4096  # steps between two looks at the clock
+LOOK = 4096  # steps between two readings of the clock
 
 
 class Meter:
-    """Counts what a program uses. What it raises no program can catch, and once it has raised it raises again.
+    """Counts what a program uses. Programs cannot catch its errors, and after the first it raises again at every check.
 
-    `left` is what the compiled program counts down, a look at the clock being due when it is used up:
+    Compiled code counts `left` down and asks for more steps when it is used up:
 
         meter.left -= 1
         if meter.left < 0:
@@ -31,10 +31,10 @@ class Meter:
         self.output = 0
         self.flops = 0
         self.deadline = time.monotonic() + budget.seconds
-        self.over: tuple[str, str] | None = None  # the limit that was reached, and what to say
+        self.over: tuple[str, str] | None = None  # the limit that was reached, and the message
 
     def grant(self) -> None:
-        """Grants the next steps, which `left` is short of; BudgetError if there are none, or no time."""
+        """Grant the next steps to `left`, and check the clock; BudgetError if no steps or no time remain."""
         granted = min(max(LOOK, -self.left), self.rest)
         if self.over is None and granted < -self.left:
             self.over = ("steps", f"the program took more than {self.budget.steps} steps")
@@ -47,35 +47,35 @@ class Meter:
         self.left += granted
 
     def deadline_error(self) -> BudgetError:
-        """Notes that the time is over, and gives the error to raise."""
+        """Record that the time limit was reached, and return the error to raise."""
         self.over = self.over or ("seconds", f"the program ran longer than {self.budget.seconds:g} s")
         return exceeded(*self.over)
 
     def count_steps(self, steps: int) -> None:
-        """Counts several steps at once."""
+        """Count several steps at once."""
         self.left -= steps
         if self.left < 0:
             self.grant()
 
     def reserve(self, size: int) -> None:
-        """Called before a value of `size` bytes is made."""
+        """Check the size of a value, in bytes, before it is allocated."""
         if size > self.budget.memory_bytes:
             raise exceeded("memory_bytes", f"a value of {size} bytes is larger than {self.budget.memory_bytes}")
 
     def reserve_integer(self, bits: int) -> None:
-        """Called before a product of `bits` bits is computed, which takes more than linear time."""
+        """Check and count an integer of `bits` bits before it is computed, which takes more than linear time."""
         if bits > 8192:
             self.reserve(bits // 8)
             self.count_steps(int((bits / 1024) ** 1.6))
 
     def count_flops(self, flops: int) -> None:
-        """Called before a product of matrices, a convolution, a decomposition of so many operations starts."""
+        """Count the operations of a matrix product, convolution or decomposition before it starts."""
         self.flops += flops
         if self.flops > self.budget.flops:
             raise exceeded("flops", f"the program's tensors take more than {self.budget.flops} operations")
 
     def count_output(self, size: int) -> None:
-        """Called before `size` bytes are printed, or written to a file."""
+        """Count `size` bytes before they are printed or written to a file."""
         self.output += size
         if self.output > self.budget.output_bytes:
             raise exceeded("output_bytes", f"the program put out more than {self.budget.output_bytes} bytes")
@@ -86,7 +86,7 @@ def exceeded(field: str, message: str) -> BudgetError:
 
 
 class _MemoryLimit:
-    """Which limit holds the memory of a run: a field of Budget, or "" where it is the machine itself."""
+    """The limit that applies to a run's memory: a field of Budget, or "" for the memory of the machine."""
 
     __slots__ = ("field",)
 
@@ -105,9 +105,9 @@ def out_of_memory() -> BudgetError:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory is short in truth; a MemoryError that the program raised, with words, is its own.
+    """Whether the process ran out of memory. The program itself raises a MemoryError with a message.
 
-    A module of numpy's or Python's that is loaded just then does not find room either, and says so in its own way.
+    An import can fail for lack of memory too, with an ImportError.
     """
     if isinstance(error, MemoryError):
         return type(error) is not MemoryError or not error.args

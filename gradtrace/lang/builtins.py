@@ -1,4 +1,4 @@
-"""Python's built-in names, those that a program may have; some are its own, for they need the run's gate or meter."""
+"""The built-in names of programs. Some are reimplemented, because they need the run's gate or meter."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ MADE = (
     "type",
 )
 NAMES = frozenset((*PLAIN, *MADE, *(make.__name__ for make in LAZY)))
-# What Python has and the language has not, with what to do instead.
+# Built-in names of Python that the language refuses, with what to do instead.
 REFUSED = {
     "__build_class__": "write a class statement",
     "__import__": "write an import statement",
@@ -207,14 +207,14 @@ def make_delattr(gate: Gate) -> Callable[[Any, str], None]:
 
 
 class TypeChecks:
-    """type, isinstance and issubclass; classes that programs may not have stand as a TypeName."""
+    """type, isinstance and issubclass. A class that programs may not have is represented by a TypeName."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate
         self.type_of = TypeFunction(gate)
 
     def real(self, kinds: Any) -> Any:
-        """The classes behind what a program gives as a class or a tuple of classes."""
+        """The real classes of a class or tuple of classes that a program gives."""
         if type(kinds) is tuple:
             return tuple(self.real(kind) for kind in kinds)
         if type(kinds) is TypeName:
@@ -231,7 +231,7 @@ class TypeChecks:
 
 
 class TypeFunction(Frozen):
-    """`type`, with one argument."""
+    """The built-in `type`, with one argument only."""
 
     __slots__ = ("_gate",)
     __name__ = __qualname__ = "type"
@@ -264,7 +264,7 @@ def make_pow(meter: Meter) -> Callable[..., Any]:
 
 
 class Streams:
-    """Where a run prints: stdout and stderr as the caller gave them, counted."""
+    """stdout and stderr of a run, as the caller gave them; their output is counted."""
 
     def __init__(self, stdout: Any, stderr: Any, meter: Meter) -> None:
         self.meter = meter
@@ -273,7 +273,7 @@ class Streams:
 
 
 class Stream(Frozen):
-    """sys.stdout or sys.stderr as a program sees it. On a terminal what it prints cannot command that."""
+    """sys.stdout or sys.stderr of a program. On a terminal, control characters are escaped."""
 
     __slots__ = ("_escape", "_meter", "_stream", "name")
 
@@ -294,7 +294,7 @@ class Stream(Frozen):
     def _put(self, text: str) -> None:
         try:
             self._stream.write(text)
-        except UnicodeEncodeError:  # letters that the terminal has not; nothing of the text was written
+        except UnicodeEncodeError:  # characters that the encoding lacks; nothing was written yet
             encoding = getattr(self._stream, "encoding", None) or "ascii"
             self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
@@ -314,7 +314,7 @@ def is_terminal(stream: Any) -> bool:
 
 
 def escapes() -> dict[int, str]:
-    """Escapes of control characters but those that lay out lines, and of those that turn the direction of text."""
+    """Escapes of control characters (except line breaks and tabs), and of characters that change the text direction."""
     codes = [
         *range(8),
         11,

@@ -1,4 +1,4 @@
-"""class to closures. The class is a real one, so that the library can call its methods; these are Functions."""
+"""Compiler of class statements. The result is a real class, so that the library can call its methods."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gradtrace.lang.statements import compile_block
 from gradtrace.lang.typing_names import Form
 from gradtrace.lang.unit import UNBOUND, Frame, Unit
 
-BASES = "a class may derive from the program's own, nn.Module and its like, autograd.Function, optimisers and Exception"
+BASES = "a class may derive from the program's own, nn.Module and layers, autograd.Function, optimisers and Exception"
 
 
 def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
-    """A closure that makes the class in a frame."""
+    """The closure that creates the class."""
     inner = unit.child(node)
     refuse_methods(node, unit)
     bases, origins = items_of(node.bases, unit), [unit.origin(b) for b in node.bases]
@@ -58,7 +58,7 @@ def metaclass(parents: tuple[type, ...]) -> Any:
 
 
 def base(gate: attributes.Gate, parent: Any, origin: int, place: Any) -> type:
-    """The class that `parent` is, if programs may derive from it."""
+    """Return `parent` if programs may derive from it; else raise UnsupportedError."""
     if parent is object or parent in gate.own:
         return parent
     if isinstance(parent, type) and (issubclass(parent, (Differentiable, Exception)) or attributes.is_open(parent)):

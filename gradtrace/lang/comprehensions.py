@@ -1,10 +1,11 @@
-"""Comprehensions and generator expressions: each has a frame of its own, but for its first iterable."""
+"""Compilers of comprehensions and generator expressions. Only the first iterable uses the outer frame."""
 
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.state import state
 from gradtrace.lang import syntax as ast
+from gradtrace.lang.budget import Meter
 from gradtrace.lang.expressions import compile_expression, compiles
 from gradtrace.lang.hash_cost import charge_key
 from gradtrace.lang.iteration import depth_of, limit_depth
@@ -15,7 +16,7 @@ Emit = Callable[[Frame], None]
 
 
 class Loop:
-    """One `for target in items if tests`; the first loop's items belong to the frame around."""
+    """One `for target in items if tests`; the items of the first loop are evaluated in the outer frame."""
 
     def __init__(self, node: ast.comprehension, first: bool, outer: Unit, unit: Unit) -> None:
         self.items = compile_expression(node.iter, outer if first else unit)
@@ -25,7 +26,7 @@ class Loop:
         self.origin = unit.origin(node.iter)
 
     def iterate(self, f: Frame) -> Iterator[Any]:
-        """The iterator, made where a fault is to be shown."""
+        """The iterator over the items, with the origin set for errors."""
         items = self.items(f)
         state.origin = self.origin
         return iter(items)
@@ -35,7 +36,7 @@ class Loop:
 
 
 def new_frame(unit: Unit, outer: Unit) -> Callable[[Frame], Frame]:
-    """Makes the frame of a comprehension from the frame around it: its own cells, and those that it uses."""
+    """Return a function that makes the frame of a comprehension from the outer frame: new cells, and captured ones."""
     taken = [(name, outer.scope.cell_key(name)) for name in sorted(unit.scope.free)]
     own = sorted(unit.scope.cells)
     if not taken and not own:
@@ -48,8 +49,8 @@ def loops_of(node: Any, unit: Unit) -> tuple[Unit, list[Loop], Callable[[Frame],
     return inner, [Loop(g, i == 0, unit, inner) for i, g in enumerate(node.generators)], new_frame(inner, unit)
 
 
-def nested(loops: list[Loop], meter: Any, frame: Frame, emit: Emit, items: Iterator[Any], depth: int = 0) -> None:
-    """Runs the loops from `depth` on, calling `emit` for each element."""
+def nested(loops: list[Loop], meter: Meter, frame: Frame, emit: Emit, items: Iterator[Any], depth: int = 0) -> None:
+    """Run the loops from `depth` on, calling `emit` for each element."""
     loop = loops[depth]
     store, last = loop.store, depth + 1 == len(loops)
     for item in items:

@@ -1,7 +1,7 @@
-"""Compound statements to closures: if, while, for, with, try.
+"""Compilers of compound statements: if, while, for, with, try.
 
-An error of gradtrace's own (a limit reached, a construct refused) passes every handler, `finally` and `__exit__` of the
-program untouched: no program can catch or delay it.
+A GradtraceError (a limit reached, a construct refused) skips every handler, `finally` and `__exit__` of the program, so
+that no program can catch or delay it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from gradtrace.annotations import Any, Callable
 from gradtrace.engine.state import state
 from gradtrace.errors import GradtraceError
 from gradtrace.lang import syntax as ast
-from gradtrace.lang.budget import is_out_of_memory, out_of_memory
+from gradtrace.lang.budget import Meter, is_out_of_memory, out_of_memory
 from gradtrace.lang.places import header, in_pass_scope, in_scope
 from gradtrace.lang.statements import BREAK, CONTINUE, compile_block, compiles, may_jump
 from gradtrace.lang.targets import compile_store
@@ -121,8 +121,8 @@ def compile_for(node: ast.For, unit: Unit) -> Code:
     return as_loop(node, execute, unit)
 
 
-def simple_for(items: Code, name: str, body: Code, other: Code | None, meter: Any, origin: int) -> Code:
-    """The common loop: over a variable of the frame, with a body that always runs to its end."""
+def simple_for(items: Code, name: str, body: Code, other: Code | None, meter: Meter, origin: int) -> Code:
+    """The common loop: its target is a variable of the frame, and its body has no jumps."""
 
     def execute(f: Frame) -> Any:
         found = items(f)
@@ -150,7 +150,7 @@ def compile_with(node: ast.With, unit: Unit) -> Code:
 
 
 def managed(manager: Code, origin: int, store: Any, body: Code) -> Code:
-    """One item of a `with`. What `__exit__` gets of an exception is its type and value, never a traceback."""
+    """One item of a `with`. `__exit__` gets the type and value of an exception, but no traceback."""
 
     def execute(f: Frame) -> Any:
         context = manager(f)
@@ -253,7 +253,7 @@ def handled(body: Code, handlers: list[Handler], other: Code | None) -> Code:
 
 
 def raise_if_out_of_memory(error: BaseException) -> None:
-    """BudgetError for memory that the process could not have: limits are not for the program to catch."""
+    """Raise BudgetError, which the program cannot catch, if `error` means that the process ran out of memory."""
     if is_out_of_memory(error):
         raise out_of_memory() from error
 

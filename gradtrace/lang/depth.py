@@ -1,8 +1,8 @@
-"""Room for nested calls while a program is read or runs: Python's own limit on them, and the stack of the process.
+"""The recursion limit and the stack size while a program is parsed or run.
 
-One call in a program is several of Python's, and some of these are calls in C, whose stack must not overflow: that is
-no exception, it ends the process. On Linux the main thread's stack can be allowed to grow while it runs; where it
-cannot, the limit stays lower, and deep recursion ends sooner in a RecursionError.
+One call in a program takes several calls of Python, and some of these are calls in C, whose stack must not overflow:
+that ends the process without an exception. On Linux the main thread's stack limit can be raised at run time; elsewhere
+the recursion limit stays lower, and deep recursion raises RecursionError sooner.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 import sys
 
 PARSING = 4000
-PER_CALL = 16  # Python's calls for one of the program's, on average
+PER_CALL = 16  # calls of Python for one call of a program, on average
 HIGHEST = 30_000
 HIGHEST_ON_A_SMALL_STACK = 10_000
 STACK = 120_000_000  # bytes; Linux keeps some 128 MB free for it
 
 
 class deep:
-    """Room for `calls` nested calls of a program, or for parsing; what was in force comes back."""
+    """Context manager that allows `calls` nested calls of a program, or parsing (0); it restores the limits."""
 
     def __init__(self, calls: int = 0) -> None:
         self.calls = calls
@@ -37,7 +37,7 @@ class deep:
 
 
 def grow_stack() -> tuple[int, int] | None:
-    """Lets the main thread's stack grow; returns the limits that were in force, or None if that cannot be done here."""
+    """Raise the stack limit of the main thread; return the old limits, or None if it cannot be raised here."""
     threading = sys.modules.get("threading")
     elsewhere = threading is not None and threading.current_thread() is not threading.main_thread()
     if elsewhere or not sys.platform.startswith("linux"):

@@ -1,10 +1,10 @@
-"""Programs that run one after the other in one namespace: the cells of a notebook, the entries of a person at a prompt.
+"""Programs that run one after the other in one namespace: the cells of a notebook, the entries at a prompt.
 
     talk = Dialogue("note.md", budget)
     run = talk.run("import torch", stdout=out)
 
-What a program changes for the process (seed, print options) holds for the next one, and is put back after each.
-With `record` the operators of all are kept as those of one program, whose text is all of theirs.
+What a program changes for the process (seed, print options) is restored after it, and applied again for the next one.
+With `record` the operator calls of all programs are kept as those of one program with their joined text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from gradtrace.limits import Budget
 
 
 class Dialogue:
-    """`record` and `watcher` as for `lang.run`; `dtype` None is float64, or float32 once torch was imported."""
+    """A namespace and its programs. `record` and `watcher` as for `lang.run`; `dtype`: None is
+    float64, and float32 once torch was imported.
+    """
 
     def __init__(
         self,
@@ -48,7 +50,7 @@ class Dialogue:
         return self.dtype or ("float32" if self.imports_torch else "float64")
 
     def parse(self, text: str) -> Program:
-        """Reads the next program; its lines count on from the last one's. ParseError, UnsupportedError as `parse`."""
+        """Parse the next program; when recording, its line numbers follow those of the last. Errors as for `parse`."""
         if self.record:
             budget = self.budget._replace(source_bytes=self.budget.source_bytes + self.text.count("\n"))
             program = parse("\n" * self.text.count("\n") + text, self.name, budget)
@@ -59,7 +61,7 @@ class Dialogue:
         return program._replace(imports_torch=self.imports_torch)
 
     def run(self, program: Program, *, stdout: Any, stderr: Any, show: Callable[[Any, str], None] | None = None) -> Run:
-        """Runs it, with whatever `lang.run` raises; `show` gets the value and the text of each expression statement."""
+        """Run a program; errors as for `lang.run`. `show` gets each expression statement's value and text."""
         if self.record:
             self.text = program.source.text.rstrip("\n") + "\n"
         if self.kept is not None:
@@ -83,6 +85,6 @@ class Dialogue:
         self.kept = restore.random_state(), restore.print_options()
 
     def forget(self) -> None:
-        """Drops what was recorded; variables keep their values."""
+        """Discard what was recorded; variables keep their values."""
         self.past.records.clear()
         self.past.scopes.clear()

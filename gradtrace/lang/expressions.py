@@ -1,7 +1,7 @@
-"""Expressions to closures: each takes the frame and returns the value.
+"""Compilers of expressions. The closure of an expression takes the frame and returns the value.
 
-`compile_expression` looks the compiler of a node type up in a table; `calls` and `comprehensions` put theirs there too.
-Before an operation that may raise or be recorded, its place goes to `state.origin`.
+`compile_expression` looks up the compiler of a node type in COMPILERS; `calls` and `comprehensions` add theirs.
+Before an operation that may raise or be recorded, the closure sets `state.origin` to its place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gradtrace.lang.operators import NUMBERS, UNARY, Guarded, guarded_comparison
 from gradtrace.lang.unit import Code, Frame, Unit
 
 COMPILERS: dict[type, Callable[..., Code]] = {}
-STORING: frozenset[type] = frozenset({ast.BinOp, ast.Call})  # whose compilers take the variable to store in
+STORING: frozenset[type] = frozenset({ast.BinOp, ast.Call})  # node types whose compilers take a target variable
 LONG = 30  # operators in a row from which on they are evaluated in a loop
 
 
@@ -24,7 +24,7 @@ def compile_expression(node: ast.AST, unit: Unit) -> Code:
 
 
 def compile_assignment(target: str, node: ast.AST, unit: Unit) -> Code:
-    """`target = expression` for a variable of the frame; operators and calls, the most common, store by themselves."""
+    """Compile `target = expression` for a variable of the frame; for STORING node types that is one closure."""
     if type(node) in STORING:
         return COMPILERS[type(node)](node, unit, target)
     value = compile_expression(node, unit)
@@ -36,7 +36,7 @@ def compile_assignment(target: str, node: ast.AST, unit: Unit) -> Code:
 
 
 def compiles(*kinds: type) -> Callable[[Any], Any]:
-    """Enters a compiler for node types."""
+    """Decorator that registers a compiler for node types."""
 
     def register(compiler: Any) -> Any:
         COMPILERS.update(dict.fromkeys(kinds, compiler))
@@ -216,7 +216,7 @@ def compile_slice(node: ast.Slice, unit: Unit) -> Code:
 
 
 def items_of(elements: list[ast.expr], unit: Unit) -> Callable[..., list[Any]]:
-    """The elements of a display as a new list; or the positional arguments of a call, given what is called."""
+    """The closure that lists the elements of a display, or the positional arguments of a call to `target`."""
     if not any(isinstance(e, ast.Starred) for e in elements):
         parts = [compile_expression(e, unit) for e in elements]
         return lambda f, target=None: [part(f) for part in parts]
@@ -252,7 +252,7 @@ def spread(found: list[Any], value: Any, target: Any) -> None:
 
 
 def full_name(target: Any) -> str:
-    """How Python's messages name what is called."""
+    """The name of a called object in Python's messages."""
     name = getattr(target, "__qualname__", None)
     if name is None:
         return str(target)

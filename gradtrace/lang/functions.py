@@ -1,10 +1,11 @@
-"""def and lambda to closures that make a Function: compiled once, its defaults and cells taken when it is defined."""
+"""Compilers of def and lambda. The body is compiled once; defaults and cells are taken when the function is defined."""
 
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang import syntax as ast
 from gradtrace.lang.arguments import Parameters
+from gradtrace.lang.budget import Meter
 from gradtrace.lang.expressions import compiles
 from gradtrace.lang.places import in_scope
 from gradtrace.lang.statements import compile_block, effective, may_jump, sequence
@@ -16,7 +17,7 @@ TOO_DEEP = "maximum recursion depth exceeded"
 
 @compiles(ast.Lambda)
 def compile_function(node: Any, unit: Unit) -> Callable[[Frame], ProgramFunction]:
-    """A closure that makes the function in a frame."""
+    """The closure that creates the function."""
     inner = unit.child(node)
     scope, a = inner.scope, node.args
     parameters = Parameters(scope.qualname, a)
@@ -41,14 +42,14 @@ def compile_function(node: Any, unit: Unit) -> Callable[[Frame], ProgramFunction
 
 
 def default_codes(a: ast.arguments, unit: Unit) -> list[tuple[str, Code]]:
-    """The defaults in the order in which Python evaluates them."""
+    """The defaults, in the order in which Python evaluates them."""
     positional = [p.arg for p in (*a.posonlyargs, *a.args)]
     codes = [(name, unit.compile(d)) for name, d in zip(positional[len(positional) - len(a.defaults) :], a.defaults)]
     return codes + [(p.arg, unit.compile(d)) for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None]
 
 
 def compile_body(node: Any, unit: Unit) -> tuple[Code, bool]:
-    """The body, and whether it returns the function's value itself, not a signal."""
+    """The closure of the body, and whether it returns the function's value instead of a signal."""
     if isinstance(node, ast.Lambda):
         return unit.compile(node.body), True
     *head, last = node.body
@@ -63,9 +64,9 @@ def make_call(
     closure: dict[str, Any],
     cells: list[str],
     compiled: tuple[Code, bool],
-    meter: Any,
+    meter: Meter,
 ) -> Callable[[Any, Any], Any]:
-    """What a call does: binds the arguments, counts the call, runs the body."""
+    """The function's `_call`: it binds the arguments, counts the call and executes the body."""
     body, gives_value = compiled
     names, is_simple, bind = parameters.positional, parameters.is_plain, parameters.bind
     n, deepest = len(names), meter.deepest
@@ -97,5 +98,5 @@ def make_call(
         finally:
             meter.depth -= 1
 
-    call.positional = names  # type: ignore[attr-defined]  # what add_graph calls a model's inputs
+    call.positional = names  # type: ignore[attr-defined]  # add_graph reads the names of a model's inputs here
     return call

@@ -1,7 +1,8 @@
-"""Steps for what Python's own code does with nested values: tuples in tuples, each twice in the next, are 2 ** n.
+"""Charges the budget for hashing and comparing nested containers, which can take exponential time.
 
-Python hashes a key and compares two lists without looking at any clock, and nothing can end it. So before it does, the
-holders within are counted here, each as often as Python will meet it. A key that holds no tuple costs one look.
+Python hashes a key and compares two lists in one step that cannot be interrupted, and n tuples, each twice in the next,
+take 2 ** n operations. So the containers inside are counted first, as often as Python will visit them. A key without a
+nested tuple costs one check.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.iteration import LAZY, Lazy, with_name
 
 HOLDERS = (tuple, list, dict)
-HASHING_CLASSES: set[Any] = {set, frozenset, dict}  # classes that hash what they are called with
+HASHING_CLASSES: set[Any] = {set, frozenset, dict}  # classes that hash their argument's items
 # Types of callables that hash their arguments: classes (those in HASHING_CLASSES), and cached functions once loaded.
 HASHING_TYPES: set[type] = {type}
 Charge = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
@@ -32,12 +33,12 @@ COMPARING = {list: ("count", "index", "remove", "sort"), tuple: ("count", "index
 
 
 def is_deep(value: Any) -> bool:
-    """Whether a holder holds another."""
+    """Whether a container holds another."""
     return any(isinstance(item, HOLDERS) for item in (value.values() if isinstance(value, dict) else value))
 
 
 def charge_nesting(value: Any, meter: Meter) -> None:
-    """Takes a step for each holder in `value`, as often as there is a way to it."""
+    """Count a step for each container in `value`, once for every path to it."""
     todo = [value]
     while todo:
         value = todo.pop()
@@ -46,21 +47,21 @@ def charge_nesting(value: Any, meter: Meter) -> None:
 
 
 def charge_key(key: Any, meter: Meter) -> None:
-    """Before `key`, which is a tuple, is hashed."""
+    """Charge for hashing `key`, a tuple."""
     for item in key:
         if isinstance(item, tuple):
             return charge_nesting(key, meter)
 
 
 def charge_keys(items: Any, meter: Meter) -> None:
-    """Before the items are hashed."""
+    """Charge for hashing the items."""
     for item in items:
         if isinstance(item, tuple):
             charge_key(item, meter)
 
 
 def charged_keys(items: Any, meter: Meter) -> Any:
-    """The items, before they are hashed; those that are made one by one are weighed then."""
+    """Charge for hashing the items, and return them; items of a lazy iterator are charged one by one."""
     if isinstance(items, (list, tuple)):
         charge_keys(items, meter)
         return items
@@ -75,7 +76,7 @@ def charge_each(items: Any, meter: Meter) -> Iterator[Any]:
 
 
 def charge_items(values: Any, meter: Meter) -> None:
-    """Before the items of a list or tuple are compared with each other or with another value."""
+    """Charge for comparing the items of a list or tuple with each other or with another value."""
     if isinstance(values, (list, tuple)):
         for value in values:
             if isinstance(value, HOLDERS) and is_deep(value):
@@ -83,13 +84,13 @@ def charge_items(values: Any, meter: Meter) -> None:
 
 
 def charging_methods(meter: Meter, late: tuple[type, ...] = ()) -> Methods:
-    """The methods of Python's types that hash or compare, for the gate: they weigh first. `late`: of collections."""
+    """Replacements, for the gate, of the methods that hash or compare. `late`: classes of the module collections."""
     found: Methods = {}
 
-    def enter(table: dict[Any, tuple[str, ...]], look: Charge) -> None:
+    def enter(table: dict[Any, tuple[str, ...]], charge: Charge) -> None:
         for kind, names in table.items():
             for name in names:
-                found[kind, name] = charging_method(name, look)
+                found[kind, name] = charging_method(name, charge)
 
     def key(owner: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
         for arg in args:
@@ -112,12 +113,12 @@ def charging_methods(meter: Meter, late: tuple[type, ...] = ()) -> Methods:
     return found
 
 
-def charging_method(name: str, look: Charge) -> Callable[[Any], Any]:
+def charging_method(name: str, charge: Charge) -> Callable[[Any], Any]:
     def bound(owner: Any) -> Any:
         real = getattr(owner, name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            return real(*look(owner, args), **kwargs)
+            return real(*charge(owner, args), **kwargs)
 
         return with_name(call, name)
 
@@ -125,7 +126,7 @@ def charging_method(name: str, look: Charge) -> Callable[[Any], Any]:
 
 
 def with_comparison_cost(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
-    """sorted, min and max."""
+    """Wrap sorted, min or max, to charge for the comparisons."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) != 1:
@@ -147,7 +148,7 @@ def make_hash(meter: Meter) -> Callable[[Any], int]:
 
 
 def charged_arguments(target: Any, kind: type, args: Any, meter: Meter) -> Any:
-    """The arguments of a call of something whose type `kind` is in HASHING."""
+    """Charge for the arguments of a callable whose type `kind` is in HASHING_TYPES, and return them."""
     if kind is not type:  # a cached function, whose arguments are its key
         charge_key((tuple(args),), meter)
         return args

@@ -1,8 +1,8 @@
-"""Modules that a program finds only where the tool stands behind them: what writes event files belongs to the views.
+"""Modules that only some commands provide, such as TensorBoard's: their implementation belongs to the views.
 
     lang.run(program, host=desk)        desk("torch.utils.tensorboard", Hosting(...)) -> {"SummaryWriter": ...}
 
-NAMES lists them; a command that does not give a host refuses them with what to do instead.
+NAMES lists them. A run without a host refuses them, with advice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NAMES: dict[str, frozenset[str]] = {
 
 
 class Hosting(NamedTuple):
-    """What a host gets of the run: its text and places, its budget, where it prints; `tell` writes to stderr."""
+    """The parts of a run that a host gets: its program and spans, its budget, its output; `tell` writes to stderr."""
 
     program: Any
     spans: list[Any]
@@ -35,7 +35,7 @@ Host = Callable[[str, Hosting], dict[str, Any]]
 
 
 def module_names(module: str, host: Host | None, hosting: Hosting) -> dict[str, Any]:
-    """The names of a hosted module. UnknownNameError where nobody stands behind it."""
+    """The names of a hosted module. UnknownNameError if the run has no host."""
     if host is None:
         raise UnknownNameError(
             f"'{module}' is not offered by this command",

@@ -1,6 +1,6 @@
-"""The inputs of a program: the names it leaves free, and those it declares.
+"""The inputs of a program: its free names, and those it declares.
 
-A free name (used somewhere, bound nowhere, not a built-in, not offered by the mathematics) is an input.
+A free name (used but never bound, not a built-in, and not a name of the mathematics) is an input.
 `w: leaf = 1.0` and `x: data = [1, 2]` at the top level declare inputs with a default.
 """
 
@@ -16,7 +16,7 @@ KINDS = ("leaf", "data")
 
 
 class Input(NamedTuple):
-    """A variable of a program. "leaf" requires grad, "data" does not, "free" is a leaf unless told otherwise."""
+    """A variable of a program. "leaf" requires grad, "data" does not, "free" is a leaf by default."""
 
     name: str
     kind: str
@@ -35,7 +35,7 @@ def find_inputs(tree: ast.Module, scopes: Scopes, source: Source) -> tuple[Input
             if name in bound or name in declared or name == "__class__" or scope.kind_of(name) != "global":
                 continue
             if is_known(name) or name in called:
-                continue  # a name that is called is a function's, misspelt or not
+                continue  # a name that is called is meant as a function, perhaps misspelt
             if name not in free or position(node) < position(free[name]):
                 free[name] = node
     found = sorted(free.items(), key=lambda item: position(item[1]))

@@ -1,8 +1,8 @@
-"""Iterating built-ins: steps are counted where something can go on for ever, and lazy iterators nest only so deep.
+"""Iterating built-ins: items of endless iterators are counted, and the nesting of lazy iterators is limited.
 
-An iterator over an iterator over an iterator, a hundred thousand deep, overflows the stack of the process when it is
-asked for an item, and again when it is dropped. So `map` and its like are Python's own over ordinary values, and over
-another lazy iterator a `Lazy` that knows how deep it is.
+An iterator over an iterator, a hundred thousand levels deep, overflows the stack of the process when it is advanced or
+deallocated. So `map`, `zip` and the like return Python's iterator over ordinary values, and over another lazy iterator
+a `Lazy` that knows its depth.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import Frozen, ProgramFunction
 
-LONGEST_RANGE = 1 << 24  # of a range that is Python's own; the items of longer ones are counted
+LONGEST_RANGE = 1 << 24  # of a range of Python; the items of longer ranges are counted
 DEEPEST = 200  # of iterators over iterators
 GENERATOR = type(_ for _ in ())
 LAZY = {enumerate, filter, map, reversed, zip, GENERATOR}
@@ -39,7 +39,7 @@ class Lazy(Frozen):
 
 
 def depth_of(value: Any) -> int:
-    """How many lazy iterators deep a value is; 0 for one that holds its items."""
+    """The number of nested lazy iterators in a value; 0 for a value that holds its items."""
     kind = type(value)
     if kind in EAGER:
         return 0
@@ -47,7 +47,7 @@ def depth_of(value: Any) -> int:
 
 
 def limit_depth(made: Any, over: int) -> Any:
-    """A new iterator over values that are `over` lazy iterators deep."""
+    """Return the iterator `made` over values of depth `over`, as a Lazy if that is not 0; or RecursionError."""
     if over == 0:
         return made
     if over >= DEEPEST:
@@ -56,7 +56,7 @@ def limit_depth(made: Any, over: int) -> Any:
 
 
 def depth_limited(make: Callable[..., Any]) -> Callable[..., Any]:
-    """map, zip and their like, that know how deep they are."""
+    """Wrap map, zip and the like, to limit the depth of their nesting."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return limit_depth(make(*args, **kwargs), max(map(depth_of, args), default=0))
@@ -65,7 +65,7 @@ def depth_limited(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def metered(items: Any, meter: Meter) -> Iterator[Any]:
-    """The items, a step for each: for whatever can go on for ever without running code of the program."""
+    """Yield the items, counting a step for each; for iterators that may be endless and run no code of the program."""
     for item in items:
         meter.left -= 1
         if meter.left < 0:
@@ -74,7 +74,7 @@ def metered(items: Any, meter: Meter) -> Iterator[Any]:
 
 
 class Range(Frozen):
-    """A range too long to be handed to Python unmetered: the same to a program, its items counted."""
+    """A long range, whose items are counted; otherwise the same as Python's."""
 
     __slots__ = ("_meter", "_range")
 
@@ -101,7 +101,7 @@ class Range(Frozen):
         return metered(reversed(self._range), self._meter)
 
     def __len__(self) -> int:
-        self._meter.reserve(8 * len(self._range))  # a list of it asks for the length first, and allocates
+        self._meter.reserve(8 * len(self._range))  # list() asks for the length first, and allocates
         return len(self._range)
 
     def __getitem__(self, key: Any) -> Any:
@@ -141,6 +141,6 @@ def make_iter(meter: Meter) -> Callable[..., Any]:
 
 
 def with_name(function: Any, name: str) -> Any:
-    """A built-in of ours under Python's name."""
+    """Give a function the name of the built-in that it replaces."""
     function.__name__ = function.__qualname__ = name
     return function

@@ -1,6 +1,6 @@
-"""Which names a program can use without binding them: built-ins, and in expressions the mathematics of torch.
+"""The names that a program can use without binding them: built-ins, and in expressions the mathematics of torch.
 
-Only names stand here, so that parsing needs no operator loaded.
+This module holds names only, so that parsing loads no operator.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from gradtrace.lang.builtins import NAMES
 from gradtrace.lang.words import words
 
-# In expressions without imports these stand for torch's functions.
+# In expressions without imports these names mean torch's functions.
 MATHEMATICS = words("""
     abs absolute acos acosh add addmm all allclose amax amin any arange arccos arcsin arctan arctan2 argmax argmin asin
     asinh atan atan2 atanh binary_cross_entropy bmm cat ceil chunk clamp clip clone concat conv1d conv2d cos cosh
@@ -27,5 +27,5 @@ MODULES = {"torch": "torch", "math": "math", "F": "torch.nn.functional", "nn": "
 
 
 def is_known(name: str) -> bool:
-    """Whether a name that the program does not bind stands for something."""
+    """Whether a name that the program does not bind has a value."""
     return name in NAMES or name in MATHEMATICS or name in CONSTANTS or name in MODULES

@@ -1,7 +1,7 @@
-"""The modules that a program can import, as frozen tables: never a real module, and only the names that are meant.
+"""The modules that a program can import, as frozen tables: never a real module, and only listed or public names.
 
-LIBRARY says where the names of torch's modules live; of these only public ones pass (a module's `__all__`, what its own
-`__getattr__` makes, what is defined in it). Python's modules are listed name by name in `python_modules`.
+LIBRARY maps torch's modules to gradtrace's, of which only public names are offered (those in `__all__`, made by the
+module's `__getattr__`, or defined in it). Python's modules are listed name by name in `python_modules`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ MISSING = object()
 
 
 class Namespace(Frozen):
-    """One module as a program sees it. A name is looked up once and then kept; nothing can be set."""
+    """One module of a program. A name is looked up once and then cached; nothing can be set."""
 
     def __init__(self, name: str, modules: Modules) -> None:
         self.__dict__.update(__name__=name, _modules=modules)
@@ -81,7 +81,7 @@ class Namespace(Frozen):
 
 
 class Modules:
-    """The modules of one run; those of Python's that need the run's state are made for it."""
+    """The modules of one run, made when they are first used."""
 
     def __init__(self, python: python_modules.Python) -> None:
         self.python = python
@@ -98,7 +98,7 @@ def namespace(name: str, modules: Modules) -> Namespace:
 
 
 def look_up(module: str, name: str, modules: Modules) -> Any:
-    """A public name of an offered module; AttributeError with Python's words, and ours if nobody catches it."""
+    """A public name of a module. AttributeError with Python's message; `_gradtrace` is what an uncaught one reports."""
     if is_offered(f"{module}.{name}"):
         return namespace(f"{module}.{name}", modules)
     if name in torch_modules.MODULES.get(module, ()):
@@ -118,7 +118,7 @@ def look_up(module: str, name: str, modules: Modules) -> Any:
 
 
 def public_value(module: str, name: str) -> Any:
-    """What torch's module offers under this name, or MISSING."""
+    """The public value of this name in one of torch's modules, or MISSING."""
     if name.startswith("__") or (module in ONLY and name not in ONLY[module]):
         return MISSING
     real = real_import(LIBRARY[module])
@@ -134,12 +134,12 @@ def public_value(module: str, name: str) -> Any:
         found = getattr(real, name)
     if not isinstance(found, MODULE):
         return found
-    # gradtrace.trace is a package of ours; what a program means is PyTorch's function.
+    # gradtrace.trace is a package; a program that writes torch.trace means the function.
     return ops.find(ops.api.functions, name) or MISSING
 
 
 def exported_names(module: str) -> list[str]:
-    """The names that `from module import *` binds; none for what is not offered."""
+    """The names that `from module import *` binds; none for an unknown module."""
     found = offered_name(module)
     if found is None:
         return []
@@ -163,7 +163,7 @@ def is_offered(name: str) -> bool:
 
 
 def offered_name(name: str) -> str | None:
-    """The module's name in our tables: gradtrace's names stand for torch's."""
+    """The module's name in the tables, with gradtrace for torch; None for an unknown module."""
     if name == "gradtrace" or name.startswith("gradtrace."):
         name = "torch" + name[len("gradtrace") :]
     return name if is_offered(name) else None
@@ -184,7 +184,7 @@ def import_from(module: str, name: str, modules: Modules) -> Any:
         return None
     try:
         if name.startswith("_") and name != "__version__":
-            raise AttributeError(name)  # what a namespace is made of, not what it offers
+            raise AttributeError(name)  # a field of Namespace, not a name of the module
         return getattr(namespace(found, modules), name)
     except AttributeError:
         error = ImportError(f"cannot import name '{name}' from '{module}'", name=name)
@@ -193,7 +193,7 @@ def import_from(module: str, name: str, modules: Modules) -> Any:
 
 
 def module_not_found(name: str) -> ImportError:
-    """ModuleNotFoundError, which a program may catch; and what to say if it does not."""
+    """A ModuleNotFoundError, which a program may catch; `_gradtrace` is what an uncaught one reports."""
     import difflib
 
     if name.startswith("."):
@@ -204,7 +204,7 @@ def module_not_found(name: str) -> ImportError:
     known = [*LIBRARY, *python_modules.NAMES, *torch_modules.MODULES]
     close = difflib.get_close_matches(name, known, 1, 0.8)
     top = sorted({n.partition(".")[0] for n in known if not n.startswith("_")})
-    hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(top)}"
+    hint = f"did you mean '{close[0]}'?" if close else f"available: {', '.join(top)}"
     if "tensorboard" in name:
         hint = torch_modules.TENSORBOARD
     error._gradtrace = UnknownNameError(f"the module '{name}' is not offered", hint)  # type: ignore[attr-defined]
@@ -216,7 +216,7 @@ FIXED.add(Namespace)
 
 
 def suggest(module: str, name: str) -> str:
-    """What to use instead of a name that a module has not."""
+    """A hint for a name that a module lacks."""
     import difflib
 
     if (module, name) in torch_modules.REFUSED:
@@ -228,8 +228,8 @@ def suggest(module: str, name: str) -> str:
     if close:
         return f"nearest: {', '.join(close[:3])}"
     if module in LIBRARY:
-        return "write it with what there is"
-    return f"there are {', '.join(known)}" if len(known) < 12 else "leave it out, or write it in the program"
+        return "write it with other operators"
+    return f"available: {', '.join(known)}" if len(known) < 12 else "leave it out, or write it in the program"
 
 
 def has_name(module: str, name: str) -> bool:

@@ -1,8 +1,8 @@
-"""Python's operators on the values of a program, the unbounded ones held to the budget.
+"""Python's operators on the values of a program, with checks of those that could exceed the budget in one step.
 
-Each operator is a triple `(plain, apply, guarded)`: for a left operand whose exact type is in `plain`, `apply` is
-called as it is; for any other, `guarded`, which looks at the operands first. So tensors and floats pay one look into a
-set, and strings, lists and huge integers cannot eat the memory in one step.
+Each operator is a triple `(direct, apply, guarded)`: for a left operand whose exact type is in `direct`, `apply` is
+called; for any other, `guarded`, which checks the operands first. So tensors and floats pay one set lookup, and
+strings, lists and huge integers cannot exhaust the memory.
 """
 
 from __future__ import annotations
@@ -75,16 +75,16 @@ SMALL = 1 << 64
 
 
 class Guarded(NamedTuple):
-    """An operator, the types that need no look, and the form for all others."""
+    """An operator, the types of left operands that need no check, and the version for all others."""
 
-    plain: frozenset[type]
+    direct: frozenset[type]
     apply: Binary
     guarded: Binary
 
     def by(self, right: Any) -> Guarded:
-        """The operator with a constant right operand: a product with a small number needs no look."""
+        """The operator with a constant right operand: a product with a small number needs no check."""
         small = type(right) in (int, float) and abs(right) < SMALL
-        return self._replace(plain=NUMBERS) if small and self.apply in (operator.mul, operator.imul) else self
+        return self._replace(direct=NUMBERS) if small and self.apply in (operator.mul, operator.imul) else self
 
 
 def guarded_binary(kind: type, meter: Meter, strings: Strings, apply: Binary) -> Guarded:
@@ -103,7 +103,7 @@ def guarded_binary(kind: type, meter: Meter, strings: Strings, apply: Binary) ->
 
 
 def guarded_comparison(kind: type, meter: Meter) -> Guarded:
-    """The comparison of an ast node type. Lists in lists, each twice in the next, take 2 ** n steps: these count."""
+    """The comparison of an ast node type, charging for nested containers, which can take exponential time."""
     apply = COMPARE[kind]
     if kind in (ast.Is, ast.IsNot):
         return Guarded(NUMBERS, apply, apply)
@@ -125,7 +125,7 @@ def guarded_comparison(kind: type, meter: Meter) -> Guarded:
 
 
 def charge_comparison(a: Any, b: Any, meter: Meter) -> None:
-    """Takes a step for each pair of holders that Python's comparison meets if it finds all before them equal."""
+    """Count a step for each pair of containers that Python's comparison visits if all items before it are equal."""
     todo = [(a, b)]
     while todo:
         a, b = todo.pop()
@@ -202,20 +202,20 @@ COMPARISONS_BY_NAME = {"eq": ast.Eq, "ne": ast.NotEq, "lt": ast.Lt, "le": ast.Lt
 
 
 def operators_by_name(meter: Meter, strings: Strings) -> Callable[[str], Any]:
-    """The operators as the `operator` module names them, through their guards; None for its other names."""
+    """A function that finds guarded operators by their name in the `operator` module; None for its other names."""
 
     def find_operator(name: str) -> Any:
         if name in OPERATORS_BY_NAME:
-            plain, apply, guarded = guarded_binary(
+            direct, apply, guarded = guarded_binary(
                 OPERATORS_BY_NAME[name], meter, strings, BINARY[OPERATORS_BY_NAME[name]]
             )
         elif name in COMPARISONS_BY_NAME:
-            plain, apply, guarded = guarded_comparison(COMPARISONS_BY_NAME[name], meter)
+            direct, apply, guarded = guarded_comparison(COMPARISONS_BY_NAME[name], meter)
         else:
             return None
 
         def apply_guarded(a: Any, b: Any) -> Any:
-            return apply(a, b) if type(a) in plain else guarded(a, b)
+            return apply(a, b) if type(a) in direct else guarded(a, b)
 
         apply_guarded.__name__ = name
         return apply_guarded

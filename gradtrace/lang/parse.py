@@ -1,4 +1,4 @@
-"""Text to Program: parsed by `ast`, every node type on a list of what the language has, scopes and inputs found."""
+"""Parses a text to a Program: checks every node type against an allow-list, and finds scopes and inputs."""
 
 from __future__ import annotations
 
@@ -129,12 +129,12 @@ class Program(NamedTuple):
     scopes: Scopes
 
     def imports(self, module: str) -> bool:
-        """Whether it imports this module, or one within it."""
+        """Whether the program imports this top-level module or a submodule."""
         return module in imported_modules(self.tree)
 
 
 def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -> Program:
-    """Reads a program. ParseError for bad syntax, UnsupportedError for what the language leaves out."""
+    """Parse a program. ParseError for bad syntax, UnsupportedError for syntax that the language does not support."""
     source = Source.of(name, text)
     limit = (budget or Budget()).source_bytes
     if size_of(text) > limit:
@@ -176,7 +176,7 @@ def parse_tree(source: Source) -> ast.Module:
     except (RecursionError, MemoryError):
         raise too_deep() from None
     except ValueError:  # a surrogate, or a NUL, depending on Python's version
-        raise ParseError("the program is not text", "remove the characters that no text has") from None
+        raise ParseError("the program is not text", "remove the characters that are not Unicode text") from None
 
 
 def syntax_error(error: SyntaxError, source: Source) -> ParseError:
@@ -205,7 +205,7 @@ def unsupported(node: Any, source: Source) -> GradtraceError:
 
 
 def imported_modules(tree: ast.Module) -> set[str]:
-    """The modules that a program imports, by the first part of their names."""
+    """The top-level names of the modules that a program imports."""
     names: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -220,7 +220,7 @@ def imports_torch(tree: ast.Module) -> bool:
 
 
 def add_star_imports(tree: ast.Module, scopes: Scopes) -> None:
-    """`from math import *` binds what the module offers."""
+    """Bind the names of `from math import *` in the module's scope."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
             from gradtrace.lang.namespaces import exported_names

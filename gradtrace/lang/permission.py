@@ -1,11 +1,11 @@
-"""The one permission: a folder that a program may write new files in (`--allow-write DIR`).
+"""Files that a program may write, in the folder of `--allow-write DIR`.
 
     with permission.create("runs/one/events.out", meter) as file:
         file.write(b"...")
 
-This is the only way from a program to the disk. The second wall stays up for everything else: it is lowered for the
-single steps that are taken here, after the path was resolved, links and all, and found inside the folder. What is
-written counts as output, against --max-output.
+This is the only access of a program to the disk. The wall stays up for everything else: it is lowered for single system
+calls here, after the path with its links was resolved and found inside the folder. What is written counts as output,
+against --max-output.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gradtrace.errors import UsageError, WallError
 from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter
 
-FILE = 4096  # bytes that a file counts by itself: a million empty ones fill a disk too
+FILE = 4096  # bytes that each file counts in addition: a million empty files fill a disk too
 NEW = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class File:
-    """A file that a program may write, by one of our own functions: bytes go in, nothing is read."""
+    """A write-only file of bytes, for functions of gradtrace that write on behalf of a program."""
 
     __slots__ = ("_meter", "_raw", "name")
 
@@ -34,7 +34,7 @@ class File:
         self._meter = meter
 
     def write(self, content: bytes) -> int:
-        """At once, without a buffer of Python's: what was written is there if a limit ends the program."""
+        """Write without a buffer, so that nothing is lost if a limit ends the program."""
         self._meter.count_output(len(content))
         left = memoryview(content)
         while left:
@@ -56,10 +56,12 @@ class File:
 
 
 def writable(path: str, meter: Meter) -> str:
-    """The path without links and dots, if it lies inside the folder that may be written; else WallError."""
+    """Return the real path if it is inside the folder that may be written; else raise WallError."""
     allowed = meter.budget.allow_write
     if not isinstance(path, str) or "\0" in path or not path.isprintable():
-        raise WallError("the program wants to write a file whose name no terminal could show", "name it otherwise")
+        raise WallError(
+            "the program wants to write a file whose name no terminal could show", "give it a printable name"
+        )
     if not allowed:
         raise WallError(
             f"the program wants to write '{path}', and programs write no files",
@@ -76,10 +78,10 @@ def writable(path: str, meter: Meter) -> str:
 
 
 def create(path: str, meter: Meter, *, append: bool = False) -> File:
-    """Opens a file inside the folder for writing, after making the folders above it; an old one is emptied.
+    """Open a file inside the folder for writing, after making its parent folders; an existing file is truncated.
 
-    WallError without the permission; UsageError if the system refuses. Only regular files with one name are
-    opened: not a pipe, not a device, not what another folder knows under a second name.
+    WallError without the permission; UsageError if the system refuses. Only regular files without other hard links are
+    opened: no pipe, no device, no file that also has a name in another folder.
     """
     real = writable(path, meter)
     meter.count_output(FILE)
@@ -91,7 +93,7 @@ def create(path: str, meter: Meter, *, append: bool = False) -> File:
 
 
 def make_folder(path: str, meter: Meter) -> str:
-    """Makes a folder inside the one that may be written; its real path."""
+    """Make a folder inside the one that may be written, and return its real path."""
     real = writable(path, meter)
     meter.count_output(FILE)
     with wall.lowered():
@@ -111,7 +113,7 @@ def check_plain_file(real: str) -> None:
 
 
 def attempt(path: str, job: Any, *args: Any, **how: Any) -> Any:
-    """Does a step on the disk; the system's refusal as an error of ours."""
+    """Make a system call; an OSError becomes a UsageError."""
     try:
         return job(*args, **how)
     except OSError as error:

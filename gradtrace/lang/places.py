@@ -1,6 +1,6 @@
-"""Notes, while a run is recorded, in which function, loop and pass of it an operator is called (`state.scope`).
+"""Tracks in which function, loop and iteration an operator is called while a run is recorded (`state.scope`).
 
-Only the compilers of a recorded run put these around what they compile: nothing else pays for them.
+Only the compilers of a recorded run add these wrappers, so that other runs do not pay for them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gradtrace.lang.unit import Code, Frame, Unit
 
 
 def in_scope(kind: str, what: Any, code: Code) -> Code:
-    """`code` with a scope around each of its runs."""
+    """Wrap `code` in a new scope for each of its executions."""
 
     def execute(f: Frame) -> Any:
         outer = state.scope
@@ -28,7 +28,7 @@ def in_scope(kind: str, what: Any, code: Code) -> Code:
 
 
 def in_pass_scope(body: Code) -> Code:
-    """A loop's body, whose runs are the passes of the loop around it."""
+    """Wrap a loop's body in a new scope for each iteration."""
 
     def execute(f: Frame) -> Any:
         loop = state.scope

@@ -1,7 +1,8 @@
-"""Of Python's modules what a program may have: NAMES lists every name; what needs the run's own state is made here.
+"""The part of Python's modules that a program may import: NAMES lists every name.
 
-`random` has a generator of its own for each run, `sys` only its streams and constants, `time` its clocks, `itertools`
-counts the items it gives, `operator` and `math` hold to the budget, `typing` is names that say nothing.
+Each run has its own generator in `random`; `sys` has only streams and constants, `time` only clocks and sleep;
+`itertools` counts the items that it yields, `operator` and `math` respect the budget, and the names of `typing` are
+placeholders.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ NAMES: dict[str, frozenset[str]] = {
     **hosted.NAMES,
     "warnings": words("catch_warnings filterwarnings resetwarnings simplefilter warn"),
 }
-# These come as they are; the names of the other modules, and those in Python.made, have a form of their own.
+# The real functions of these modules are used, except for those in Python.names_of.
 AS_THEY_ARE = words("collections copy functools math")
 
 
 class Python:
-    """Python's modules in one run. `where` gives the file and the line that is being evaluated."""
+    """Python's modules in one run. `where` returns the file and the line that is being evaluated."""
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class Python:
         return part["*"](name)
 
     def names_of(self, module: str) -> dict[str, Any]:
-        """The names of a module that are not Python's own; "*" makes those that are not named."""
+        """The reimplemented names of a module; "*" is a function for those that are not in the table."""
         if module in hosted.NAMES:
             return self.host(module)
         if module == "functools":
@@ -110,18 +111,18 @@ class Python:
             return {"*": lambda name: self.operators(name) or getattr(real_import("operator"), name)}
         return {"*": typing_names.form} if module == "typing" else {"annotations": None}
 
-    # ---- what has a form of its own
+    # ---- reimplemented functions
 
     def namedtuple(self, typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
-        """collections.namedtuple; the class is one of the program's."""
+        """collections.namedtuple; the class counts as one that the program defined."""
         real = real_import("collections").namedtuple
-        with wall.lowered():  # it compiles a text of its own, in which the names are checked
+        with wall.lowered():  # it compiles generated text, after checking the names
             names_of = real(typename, field_names, rename=rename, defaults=defaults, module="__main__")
         self.gate.adopt(names_of)
         return names_of
 
     def whole_number(self, name: str) -> Callable[..., int]:
-        """factorial, comb and perm: numbers of some n * log2(n) bits."""
+        """factorial, comb or perm, whose results have about n * log2(n) bits."""
         real, meter = getattr(real_import("math"), name), self.meter
 
         def call(n: Any, *k: Any) -> int:
@@ -140,7 +141,7 @@ class Python:
         return with_name(call, name)
 
     def random(self) -> dict[str, Any]:
-        """A generator of the run's own: a program cannot disturb another's, or the library's."""
+        """The functions of a generator for this run alone, so that programs do not affect each other or the library."""
         own, meter = real_import("random").Random(), self.meter
 
         def choices(population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> Any:
@@ -189,7 +190,7 @@ class Chain(Frozen):
 
 
 def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[Any], Any]:
-    """functools.wraps, for functions of the program alone: nothing else may be renamed."""
+    """functools.wraps; only functions of the program are changed."""
 
     def decorate(function: Any) -> Any:
         if type(function) is not ProgramFunction:

@@ -1,4 +1,4 @@
-"""Which operator a program called, for PyTorch's words about arguments that do not fit."""
+"""PyTorch's error messages for operator calls whose arguments match no signature."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import api
 from gradtrace.ops.signatures import refusal
 
-# The table that a name is meant to be of when several have it: torch.det is torch.linalg.det.
+# The table to try first for an owner: several tables have the same name (torch.det is torch.linalg.det).
 OWNERS = {"linalg": "l", "LA": "l", "special": "s", "functional": "n", "F": "n", "torch": "f"}
 
 
@@ -20,7 +20,7 @@ def is_operator(target: Any) -> bool:
 
 
 def signature_mismatch(target: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """PyTorch's message about the arguments of a call that failed; "" for what is no operator, or where they fit."""
+    """PyTorch's message about the arguments of a failed call; "" if it is not an operator or the arguments match."""
     owner, _, name = name.rpartition(".")
     bound = getattr(target, "__self__", None)
     if isinstance(bound, Tensor):

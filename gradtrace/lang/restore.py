@@ -1,4 +1,4 @@
-"""What a program may change for the whole process, put back when it ends however it ends."""
+"""Restores what a program may change for the whole process."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ MODES = (
 
 
 class restored:
-    """Keeps grad mode, default dtype, print options, warning filters and the seed of random numbers.
+    """Context manager that restores grad mode, default dtype, print options, warning filters and the random seed.
 
-    Numbers drawn from an unseeded stream stay drawn: only seeding is undone.
+    Only seeding is undone: an unseeded generator is not rewound.
     """
 
     def __enter__(self) -> None:
@@ -53,10 +53,7 @@ class restored:
 
 
 def graphs(stack: list[Any]) -> list[Any]:
-    """Puts another stack of static graphs in place, None in it being a new graph; returns the one that was there.
-
-    No session stays open.
-    """
+    """Replace the stack of static graphs (None stands for a new graph) and return the old one. Closes all sessions."""
     module = sys.modules.get("gradtrace.static.graph")
     if module is None:
         return [None]
@@ -67,7 +64,7 @@ def graphs(stack: list[Any]) -> list[Any]:
 
 
 def print_options() -> dict[str, Any] | None:
-    """The options in force; None if tensors have not been printed yet, for these are the defaults."""
+    """The print options; None (the defaults) if the module that prints tensors is not loaded."""
     text = sys.modules.get("gradtrace.engine.text")
     return None if text is None else text.get_printoptions()
 
@@ -79,7 +76,7 @@ def put_print_options(options: dict[str, Any] | None) -> None:
 
 
 def random_state() -> tuple[Any, Any] | None:
-    """The seed and the stream of the default generator; None if nobody has used it yet."""
+    """The seed and the stream of the default generator; None if its module is not loaded."""
     random = sys.modules.get("gradtrace.ops.random.generator")
     if random is None:
         return None

@@ -1,4 +1,4 @@
-"""Running a program: compiled to closures, its inputs bound, its error placed, and nothing global left changed."""
+"""Runs a program: compiles it, binds its inputs, locates its errors, and restores global state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gradtrace.limits import Budget, advice
 
 
 class Run(NamedTuple):
-    """What a run left: its variables, its root, the operators it called and the spans they came from."""
+    """The result of a run: its variables, its root, the operator calls and the spans they came from."""
 
     program: Program
     env: dict[str, Any]
@@ -35,11 +35,11 @@ class Run(NamedTuple):
     records: list[Any]
     spans: list[Span]
     inputs: dict[str, Tensor]
-    scopes: list[Any] = []  # for each record: the innermost Scope that it was called in, or None
+    scopes: list[Any] = []  # for each record: the innermost engine Scope that it was called in, or None
 
 
 class EarlierRecords(NamedTuple):
-    """What earlier programs recorded, to which later ones add, as if they were one."""
+    """What earlier programs recorded; later programs append to it."""
 
     records: list[Any]
     scopes: list[Any]
@@ -47,12 +47,12 @@ class EarlierRecords(NamedTuple):
 
 
 class SharedNamespace(NamedTuple):
-    """What several programs have in common that run one after the other, as the cells of a notebook."""
+    """What programs share that run one after the other, as the cells of a notebook."""
 
     variables: dict[str, Any]
     classes: set[type]  # those that they have defined
     past: EarlierRecords | None = None
-    leave: Callable[[], None] | None = None  # called when a program has ended, before what it changed is put back
+    leave: Callable[[], None] | None = None  # called after a program, before its global changes are undone
 
 
 def run(
@@ -72,16 +72,15 @@ def run(
     host: Any = None,
     show: Callable[[Any, str], None] | None = None,
 ) -> Run:
-    """Runs a program. ProgramError for what it raises, LanguageError for what the language lacks, BudgetError.
+    """Run a program. ProgramError for what it raises, LanguageError for what the language lacks, BudgetError.
 
     `dtype` is the default dtype of the run, by name or object; None: float64 without imports, else float32.
-    With `record` the operators that it calls are kept, as `state.recorder` gets them; `watcher` looks on
-    (`engine/watch.py`); a `planner` is called in the recorder's place, also in `then`, and told of what a plan would
-    lose. `then` gets the run before what held during it (dtype, limits, places of errors) ends: backward may call code
-    of the program. SystemExit if it asks for a status other than 0.
-    `host` makes the modules of `lang/hosted.py`.
-    `within` is a namespace to go on with; `show` gets what each expression statement comes to, and its repr. With
-    `record` an error has what was done until then in `run`.
+    With `record` its operator calls are kept, as `state.recorder` gets them; a GradtraceError then has the records
+    so far in `run`. `watcher` gets other events (`engine/watch.py`). A `planner` is called instead of the recorder,
+    also during `then`, and is notified of values that a plan would lose. `then` is called with the run while its
+    dtype, limits and error places are still in force, because backward may call code of the program. SystemExit if
+    the program exits with a status other than 0. `host` makes the modules of `lang/hosted.py`. `within` is the
+    namespace to run in; `show` gets the value of each expression statement and its repr.
     """
     env = dict(inputs or {}) if within is None else within.variables
     past = None if within is None else within.past
@@ -121,7 +120,7 @@ def run(
 
 
 def make_recorder(records: list[Any], scopes: list[Any], watcher: Any) -> Callable[..., None]:
-    """Keeps every call, and beside it where in the program it was made; tells the watcher."""
+    """A recorder that keeps every call with its scope, and notifies the watcher."""
 
     def keep(*call: Any) -> None:
         records.append(call)
@@ -139,7 +138,7 @@ def default_dtype(program: Program, dtype: Any) -> Any:
 
 
 def execute(machine: Machine, tree: ast.Module, show: Callable[[Any, str], None] | None = None) -> Any:
-    """Runs the statements; returns the value of the last expression among them that is a result, or None."""
+    """Execute the statements; return the value of the last expression statement that is a result, or None."""
     unit = Unit(machine, machine.module)
     statements = compile_statements(tree, unit)
     last: Any = None
@@ -154,7 +153,7 @@ def execute(machine: Machine, tree: ast.Module, show: Callable[[Any, str], None]
 
 
 class explained:
-    """Turns what a program raises into errors of ours with a place; a wish to exit with status 0 is no error."""
+    """Context manager that turns exceptions of a program into GradtraceErrors with a place; ignores exit status 0."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -174,7 +173,7 @@ class explained:
 
 
 def compile_statements(tree: ast.Module, unit: Unit) -> list[tuple[Code, bool]]:
-    """The top-level statements as closures, and which of them are expressions. All are compiled before any runs."""
+    """The closures of the top-level statements, and which of them are expressions. All are compiled before any runs."""
     try:
         first = 1 if len(tree.body) > 1 and ast.get_docstring(tree, clean=False) is not None else 0
         body = [node for node in tree.body[first:] if isinstance(node, ast.Expr) or not has_no_effect(node)]
@@ -187,12 +186,12 @@ def compile_statements(tree: ast.Module, unit: Unit) -> list[tuple[Code, bool]]:
 
 
 def is_result(value: Any) -> bool:
-    """Whether an expression's value can be what the program is about; not None, or the model that `eval()` returns."""
+    """Whether an expression's value can be the result; None, or the model that `eval()` returns, cannot."""
     return isinstance(value, (Tensor, int, float, list, tuple, str))
 
 
 def assigned_root(tree: ast.Module, env: dict[str, Any]) -> Any:
-    """The last assigned tensor; rather not a parameter that an optimiser's step wrote to at the end."""
+    """The last assigned tensor; computed tensors are preferred to leaves that require grad, which are parameters."""
     tensors = [env[name] for name in assigned_names(tree.body) if isinstance(env.get(name), Tensor)]
     tensors = [tensor for tensor in tensors if not tensor.escaped]
     computed = [t for t in tensors if not (t.requires_grad and known_grad_fn(t) is None)]
@@ -200,7 +199,7 @@ def assigned_root(tree: ast.Module, env: dict[str, Any]) -> Any:
 
 
 def assigned_names(body: list[Any]) -> Iterator[str]:
-    """The names that a module assigns, in the order of the text; not those in functions and classes."""
+    """The names that a module assigns, in the order of the text, without those in functions and classes."""
     todo = list(reversed(body))
     while todo:
         node = todo.pop()
@@ -224,7 +223,7 @@ def chosen_output(env: dict[str, Any], name: str) -> Tensor:
 
 
 def program_error(machine: Machine, error: BaseException) -> GradtraceError:
-    """The uncaught exception of a program as one of ours, with the place where it arose."""
+    """The GradtraceError for an uncaught exception of a program, with its place."""
     place = machine.place(state.origin)
     if is_out_of_memory(error):
         late = out_of_memory()
@@ -246,7 +245,7 @@ def program_error(machine: Machine, error: BaseException) -> GradtraceError:
 
 
 def safe_str(error: BaseException) -> str:
-    """str(error), which for a class of the program's is code of the program's."""
+    """Return str(error), which may run code of the program and fail."""
     try:
         return str(error)
     except GradtraceError:

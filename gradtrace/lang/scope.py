@@ -1,14 +1,14 @@
-"""Which names each scope of a program binds, and where every other comes from: Python's rules, found before it runs.
+"""Static name resolution by Python's rules: the names that each scope binds, and the owners of all others.
 
-`analyse` walks the tree once, without recursion, and gives a NameScope for the module, each function, lambda, class and
-comprehension. A name is then, seen from a scope,
+`analyse` walks the tree once, without recursion, and returns a NameScope for the module, each function, lambda, class
+and comprehension. Seen from a scope, a name is
 
-    "local"     a variable of its own frame
-    "cell"      the same, but an inner function uses it too: the frame holds a one-element list around it
-    "free"      a cell of an enclosing function, which the frame gets when the function is made
+    "local"     a variable of the scope's frame
+    "cell"      a local variable that an inner function uses too: the frame holds it in a one-element list
+    "free"      a cell of an enclosing function, which the frame gets when the function is defined
     "global"    a variable of the module, or a built-in
 
-Private names of a class (`__x`) are renamed in the tree as Python renames them.
+Private names of a class (`__x`) are mangled in the tree, as Python does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class NameScope:
     def __init__(self, kind: str, name: str, parent: NameScope | None, private: str | None) -> None:
         self.kind = kind
         self.parent = parent
-        self.private = private  # the class whose private names are renamed here
+        self.private = private  # the class whose private names are mangled here
         self.children: list[NameScope] = []
         self.bound: set[str] = set()
         self.used: dict[str, ast.AST] = {}  # name: where it is first used
@@ -57,7 +57,7 @@ class NameScope:
         return "local" if own else "global"
 
     def cell_key(self, name: str) -> str:
-        """Where a frame keeps a cell: in a class apart from its variables, which may have the same name."""
+        """The key of a cell in a frame. In a class it has a prefix, because a variable may have the same name."""
         return "." + name if self.kind == "class" else name
 
     def use(self, name: str, node: ast.AST) -> None:
@@ -68,7 +68,7 @@ class NameScope:
         keep_earliest(self.assigned, name, node)
 
     def mangled(self, name: str) -> str:
-        """The name as the class around it keeps it."""
+        """The name after Python's name mangling."""
         if self.private is None or not name.startswith("__") or name.endswith("__") or "." in name:
             return name
         owner = self.private.lstrip("_")
@@ -117,7 +117,7 @@ def analyse(tree: ast.Module) -> Scopes:
 
 
 def visit_node(node: Any, scope: NameScope, scopes: Scopes) -> list[tuple[Any, NameScope]]:
-    """Notes what one node does to the names of its scope; returns what is to be visited, and in which scope."""
+    """Record the names that one node uses or binds; return the nodes to visit next, with their scopes."""
     kind = type(node)
     if kind is ast.Name:
         node.id = scope.mangled(node.id)
@@ -162,7 +162,7 @@ def name(node: ast.Name, scope: NameScope) -> None:
 
 
 def visit_walrus(node: ast.NamedExpr, scope: NameScope) -> None:
-    """In a comprehension `:=` binds in the scope around it."""
+    """Bind the target of `:=` in a comprehension in the scope around it."""
     key = node.target.id = scope.mangled(node.target.id)
     owner = scope
     while owner.kind == "comprehension":
@@ -204,7 +204,7 @@ def visit_class(node: ast.ClassDef, scope: NameScope, scopes: Scopes) -> list[tu
 
 
 def visit_comprehension(node: Any, scope: NameScope, scopes: Scopes) -> list[tuple[Any, NameScope]]:
-    """The first iterable belongs to the scope around it, all else to the comprehension."""
+    """The scope of a comprehension; its first iterable belongs to the scope around it."""
     generator = isinstance(node, ast.GeneratorExp)
     inner = scopes[node] = NameScope("comprehension", "<genexpr>" if generator else "<comp>", scope, scope.private)
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
@@ -216,7 +216,7 @@ def visit_comprehension(node: Any, scope: NameScope, scopes: Scopes) -> list[tup
 
 
 def resolve(scope: NameScope) -> None:
-    """Finds the enclosing function of every name that is not the scope's own, and makes cells on the way there."""
+    """Find the enclosing function that binds each nonlocal name of the scope, and make its variable a cell."""
     if scope.kind == "module":
         return
     own = scope.bound - set(scope.nonlocals)
@@ -243,7 +243,7 @@ def capture_name(scope: NameScope, key: str) -> None:
 
 
 def binds(scope: NameScope, key: str) -> bool:
-    """Whether functions inside the scope may take the name from it. A class lends `__class__` alone."""
+    """Whether inner functions find the name in this scope. A class provides only `__class__`."""
     if scope.kind == "class":
         return key == "__class__"
     return key in scope.bound and key not in scope.nonlocals

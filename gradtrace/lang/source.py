@@ -32,7 +32,7 @@ class Source(NamedTuple):
 
     @classmethod
     def of(cls, name: str, text: str) -> Source:
-        """The text as Python's own tokenizer takes it: any line ends, a byte order mark left out."""
+        """Normalise line ends and remove a byte order mark, as Python's tokenizer does."""
         return cls(name, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
 
     def line(self, number: int) -> str:
@@ -40,7 +40,7 @@ class Source(NamedTuple):
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
     def place(self, span: Span) -> Place:
-        """The place of a span, its columns turned from bytes into characters."""
+        """The place of a span; its columns are converted from bytes to characters."""
         text = self.line(span.line)
         data = text.encode("utf-8", "replace")
         column = len(data[: span.column].decode("utf-8", "replace"))

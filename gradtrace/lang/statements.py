@@ -1,7 +1,8 @@
-"""Simple statements to closures, and blocks of statements.
+"""Compilers of simple statements and of blocks.
 
-A statement returns None, or the signal that ends its block: BREAK, CONTINUE, or a tuple of one, the value of `return`.
-An expression statement in a block without signals is just its expression: nobody looks at what it returns.
+The closure of a statement returns None, or the signal that ends its block: BREAK, CONTINUE, or a one-element tuple with
+the value of `return`. In a block without signals an expression statement is compiled to its expression, because the
+block ignores what it returns.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ COMPILERS: dict[type, Callable[[Any, Unit], Code]] = {}
 
 
 def compile_block(body: list[ast.stmt], unit: Unit) -> Code:
-    """The statements of a block as one closure, which returns None or a signal."""
+    """Compile a block to one closure, which returns None or a signal."""
     nodes = effective(body)
     parts = [compile_statement(node, unit) for node in nodes]
     if not nodes:
@@ -39,7 +40,7 @@ def compile_statement(node: ast.stmt, unit: Unit) -> Code:
 
 
 def compiles(*kinds: type) -> Callable[[Any], Any]:
-    """Enters a compiler for node types."""
+    """Decorator that registers a compiler for node types."""
 
     def register(compiler: Any) -> Any:
         COMPILERS.update(dict.fromkeys(kinds, compiler))
@@ -49,7 +50,7 @@ def compiles(*kinds: type) -> Callable[[Any], Any]:
 
 
 def effective(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements that do something."""
+    """The statements that have an effect."""
     return [node for node in body if not has_no_effect(node)]
 
 
@@ -60,7 +61,7 @@ def has_no_effect(node: ast.stmt) -> bool:
 
 
 def may_jump(body: list[ast.stmt]) -> bool:
-    """Whether a block has a return, break or continue of its own or further in."""
+    """Whether a block contains a return, break or continue, also in nested blocks."""
     todo: list[Any] = list(body)
     while todo:
         node = todo.pop()
@@ -74,7 +75,7 @@ def may_jump(body: list[ast.stmt]) -> bool:
 
 
 def sequence(parts: list[Code], last: Code) -> Code:
-    """One after the other; what the last returns counts."""
+    """Execute the parts in order, and return what the last one returns."""
     if not parts:
         return last
     if len(parts) == 1:
@@ -201,7 +202,7 @@ def compile_augmented(node: ast.AugAssign, unit: Unit) -> Code:
     target = node.target
     if isinstance(target, ast.Name):
         return compile_augmented_name(node, target, unit)
-    plain, apply, guarded = unit.operator(type(node.op), inplace=True)
+    direct, apply, guarded = unit.operator(type(node.op), inplace=True)
     value, owner = unit.compile(node.value), unit.compile(target.value)
     origin, place = unit.origin(node), unit.origin(target)
     gate = unit.gate
@@ -216,7 +217,7 @@ def compile_augmented(node: ast.AugAssign, unit: Unit) -> Code:
             old = getattr(holder, key) if kind in approved else gate.get(holder, key)
             new = value(f)
             state.origin = origin
-            result = apply(old, new) if type(old) in plain else guarded(old, new)
+            result = apply(old, new) if type(old) in direct else guarded(old, new)
             if kind in settable:
                 setattr(holder, key, result)
             else:
@@ -232,7 +233,7 @@ def compile_augmented(node: ast.AugAssign, unit: Unit) -> Code:
         old = holder[index]
         new = value(f)
         state.origin = origin
-        holder[index] = apply(old, new) if type(old) in plain else guarded(old, new)
+        holder[index] = apply(old, new) if type(old) in direct else guarded(old, new)
 
     return on_item
 
@@ -280,7 +281,7 @@ def compile_raise(node: ast.Raise, unit: Unit) -> Code:
 
 
 def compile_reraise(origin: int) -> Code:
-    """`raise` alone: handlers run inside Python's own, so the exception being handled is the right one."""
+    """A bare `raise`: handlers run inside Python's, so that Python re-raises the right exception."""
 
     def execute(f: Frame) -> Any:
         if sys.exc_info()[1] is None:

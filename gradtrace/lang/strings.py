@@ -1,4 +1,4 @@
-"""Strings made from values of a program: fields of `.format` go through the gate, sizes are reserved before."""
+"""String operations of programs: fields of `.format` go through the gate, and sizes of results are reserved first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Strings:
         self.read: Callable[[Any, str], Any] = getattr  # set to the gate's own before a program runs
 
     def special(self) -> dict[tuple[type, str], Callable[[Any], Any]]:
-        """The methods of str that stand in for Python's, for the gate."""
+        """Replacements of methods of str, for the gate."""
         return {
             (str, "format"): self.formatter,
             (str, "join"): self.joiner,
@@ -30,7 +30,7 @@ class Strings:
         return format(value, self.check(spec) if type(spec) is str else spec)
 
     def check(self, spec: str) -> str:
-        """The specification, the width and precision in it reserved."""
+        """Reserve the width and precision of a format specification, and return it."""
         number = 0
         for c in spec:
             number = number * 10 + int(c) if "0" <= c <= "9" else 0
@@ -39,7 +39,7 @@ class Strings:
         return spec
 
     def formatter(self, template: str) -> Callable[..., str]:
-        """template.format, with attributes in its fields read through the gate."""
+        """Return template.format, with attributes in its fields read through the gate."""
 
         def format_template(*args: Any, **kwargs: Any) -> str:
             if self.is_plain(template):
@@ -49,13 +49,13 @@ class Strings:
         return format_template
 
     def is_plain(self, template: str) -> bool:
-        """Whether no field reads an attribute or computes its specification; the widths are reserved."""
+        """Whether no field reads an attribute or computes its specification; reserves the widths."""
         from string import Formatter
 
         try:
             fields = list(Formatter().parse(template))
         except ValueError:
-            return True  # and Python's own method says what is wrong
+            return True  # Python's method raises the error
         for _, field, spec, _ in fields:
             if field is not None and ("." in field or "{" in (spec or "")):
                 return False
@@ -63,7 +63,7 @@ class Strings:
         return True
 
     def gated_formatter(self) -> Any:
-        # the one function of Python that takes a field's name apart; string.Formatter itself calls it
+        # the function that splits a field name; string.Formatter calls it too
         import _string  # type: ignore[import-not-found]
         import string
 
@@ -108,7 +108,7 @@ class Strings:
             self.meter.reserve(4 * max(map(abs, widths), default=0))
         return template % values
 
-    # ---- methods whose results can be much longer than what they are given
+    # ---- methods whose results can be much longer than their arguments
 
     def joiner(self, separator: str) -> Callable[[Any], str]:
         def join(parts: Any) -> str:

@@ -1,6 +1,6 @@
-"""Python's syntax trees without the module `ast`, whose import takes longer than a small program does.
+"""Python's syntax trees without the module `ast`, whose import takes longer than a small program.
 
-The node classes and the parser are Python's own; of the functions of `ast` here are those that the language uses, with
+The node classes and the parser are Python's. The functions of `ast` that the language uses are reimplemented with
 the same meaning: `from gradtrace.lang import syntax as ast`.
 """
 

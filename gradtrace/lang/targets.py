@@ -1,4 +1,4 @@
-"""What stands left of an assignment: names, attributes, items, and unpacking; what `del` removes."""
+"""Compilers of assignment targets (names, attributes, items, unpacking) and of targets of `del`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradtrace.lang.unit import Code, Frame, Store, Unit
 
 
 def compile_store(node: ast.AST, unit: Unit) -> Store:
-    """A closure that takes the frame and the value."""
+    """The closure of an assignment target; it takes the frame and the value."""
     if isinstance(node, ast.Name):
         return unit.store(node.id)
     if isinstance(node, ast.Attribute):
@@ -70,7 +70,7 @@ def unpacking(elements: Sequence[ast.expr], unit: Unit, origin: int) -> Store:
 
 
 def exactly(n: int, value: Any) -> list[Any]:
-    """The n items of a value; Python's errors if there are more or fewer."""
+    """The n items of a value; ValueError with Python's message if there are more or fewer."""
     found: list[Any] = []
     for item in iterator(value):
         if len(found) == n:
@@ -106,7 +106,7 @@ def iterator(value: Any) -> Any:
 
 
 def compile_delete(node: ast.AST, unit: Unit) -> Code:
-    """A closure that removes what a target of `del` names."""
+    """The closure that deletes a target of `del`."""
     if isinstance(node, ast.Name):
         return unit.delete(node)
     origin = unit.origin(node)

@@ -1,6 +1,6 @@
-"""`import tensorflow as tf`: the names of `gradtrace.static.tf1`, whose Session takes and gives what programs have.
+"""Adapts the names of `gradtrace.static.tf1` to programs, as `import tensorflow as tf`.
 
-What it runs to are numpy's arrays and scalars; a program gets them as Arrays, and feeds numbers, lists and Arrays.
+A Session returns numpy arrays and scalars, which a program gets as Arrays; it feeds numbers, lists and Arrays.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from gradtrace.lang.budget import Meter
 
 
 def adapt(name: str, found: Any, meter: Meter) -> Any:
-    """tf's name for a program whose budget is `meter`."""
+    """The value `found` of a name of tf, adapted to a program with this meter."""
     if name in ("Session", "InteractiveSession"):
         return make_session(found, name, meter)
     if name == "constant":
@@ -20,7 +20,7 @@ def adapt(name: str, found: Any, meter: Meter) -> Any:
 
 
 def make_session(kind: Any, name: str, meter: Meter) -> Any:
-    """The Session of a program: what it runs counts as steps."""
+    """The Session class of a program; what it runs counts as steps."""
 
     class Session(kind):
         take_steps = meter.count_steps
@@ -41,7 +41,7 @@ def make_constant(function: Any) -> Any:
 
 
 def to_program(value: Any) -> Any:
-    """What a run gave, for a program."""
+    """Convert the results of a session for a program."""
     if type(value) is dict:
         return {key: to_program(item) for key, item in value.items()}
     if type(value) in (list, tuple):

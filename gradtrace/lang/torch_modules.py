@@ -1,11 +1,11 @@
-"""What scripts ask torch about the machine, and the library has no use for: there is one device, the CPU."""
+"""Names of torch that scripts use to query the machine; the only device is the CPU."""
 
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang.arrays import Array, raw
 
-VERSION = "2.13.0"  # of PyTorch, whose behaviour this is
+VERSION = "2.13.0"  # of the PyTorch whose behaviour gradtrace reproduces
 
 
 def return_false(*args: Any, **kwargs: Any) -> bool:
@@ -35,7 +35,7 @@ MODULES: dict[str, dict[str, Any]] = {
         "synchronize": return_none,
     },
 }
-# What torch has and the language refuses, with what to do instead.
+# Names of torch that the language refuses, with what to do instead.
 TENSORBOARD = "torch.utils.tensorboard's SummaryWriter writes, with --allow-write DIR; or graph --tensorboard LOGDIR"
 FILES = "programs have no files; print what you want to keep"
 REFUSED = {
@@ -48,7 +48,7 @@ FROM_ARRAYS = ("as_tensor", "asarray", "from_numpy", "tensor")
 
 
 def adapt(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """torch's function of this name, for an argument that `tensor.numpy()` gave."""
+    """Make torch's function of this name accept Arrays, if it creates tensors from data."""
     if name not in FROM_ARRAYS:
         return function
 

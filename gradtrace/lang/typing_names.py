@@ -1,4 +1,4 @@
-"""`typing` as a program sees it: annotations are not evaluated, so its names need only stand where they are written."""
+"""The module `typing` of programs. Annotations are not evaluated, so its names are placeholders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMES = words("""Any Callable ClassVar Dict Final FrozenSet Generic Iterable Ite
 
 
 class Form(Frozen):
-    """A name of typing, or one with its arguments: `Optional[int]` is the same as `Optional` here."""
+    """A name of typing, with or without arguments: `Optional[int]` is the same as `Optional`."""
 
     __slots__ = ("_name",)
 
@@ -36,7 +36,7 @@ class Form(Frozen):
 
 
 def form(name: str) -> Any:
-    """What a name of typing stands for."""
+    """The value of a name of typing."""
     if name == "cast":
         return lambda kind, value: value
     if name == "TypeVar":

@@ -1,7 +1,7 @@
-"""What the compilers share: one Machine for a run, one Unit for each scope, and how names are read and written.
+"""State of the compilers: one Machine for a run, one Unit for each scope; compilers of variable access.
 
 A frame is a plain dict from names to values; the module's frame is the run's `env`. A variable that an inner function
-uses too lives in a cell, a list of one element, which the frames of both functions hold.
+uses too is kept in a cell, a list of one element, which the frames of both functions hold.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Operand(NamedTuple):
 class Machine:
     """What all scopes of one run share.
 
-    `find` gives the names that the program does not bind: built-ins and, without imports, the mathematics;
-    `make_modules` what it can import, and is called only if it imports anything.
+    `find` returns the value of a name that the program does not bind: a built-in or, without imports, a function of the
+    mathematics. `make_modules` makes the modules that it can import; it is called only if the program imports any.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class Machine:
         self.find = find
         self.make_modules = make_modules
         self._modules: Any = None
-        self.spans: list[Span] = [Span(0, 0, 0, 0)]  # number 0 is no place
-        self.first = 0  # the numbers below are places in other programs, which functions of theirs bring along
-        self.recording = False  # whether functions and loops note that they run; set before anything is compiled
+        self.spans: list[Span] = [Span(0, 0, 0, 0)]  # number 0 means no place
+        self.first = 0  # smaller numbers are places in earlier programs, whose functions this one may call
+        self.recording = False  # whether functions and loops set `state.scope`; set before compiling
         self.operators: dict[tuple[type, bool], Guarded] = {}
 
     @property
@@ -76,11 +76,11 @@ class Machine:
         return self._modules
 
     def unbound_value(self, name: str) -> Any:
-        """What a name that the program does not bind stands for; KeyError if for nothing."""
+        """The value of a name that the program does not bind; KeyError if it has none."""
         return self.find(name, self)
 
     def origin(self, node: Any) -> int:
-        """A number for the node's place, for `state.origin`."""
+        """Register the node's span, and return its number for `state.origin`."""
         self.spans.append(span_of(node))
         return len(self.spans) - 1
 
@@ -88,12 +88,12 @@ class Machine:
         return self.source.place(self.spans[origin]) if origin and origin >= self.first else None
 
     def is_bound(self, name: str) -> bool:
-        """Whether the name is a variable of the module, or an input."""
+        """Whether the name is a variable of the module or an input."""
         return name in self.module.bound or name in self.env
 
 
 class Unit:
-    """The compile-time side of one scope."""
+    """The compile-time state of one scope."""
 
     def __init__(self, machine: Machine, scope: NameScope) -> None:
         self.machine = machine
@@ -104,7 +104,7 @@ class Unit:
         self.is_bound = machine.is_bound
 
     def compile(self, node: ast.AST) -> Code:
-        """An expression as a closure."""
+        """Compile an expression."""
         from gradtrace.lang.expressions import compile_expression
 
         return compile_expression(node, self)
@@ -124,7 +124,7 @@ class Unit:
     # ---- reading
 
     def frame_variable(self, node: ast.AST | None) -> str | None:
-        """The name, if the node is a variable that the frame holds as it is; so that it is read without a call."""
+        """The name of a variable that can be read straight from the frame, without a closure; None for other nodes."""
         if type(node) is not ast.Name:
             return None
         kind = self.scope.kind_of(node.id)
@@ -136,7 +136,7 @@ class Unit:
         return Operand(name, self.compile(node) if name is None else self.fallback(node))  # type: ignore[arg-type]
 
     def load(self, node: ast.Name) -> Code:
-        """Reads a variable."""
+        """The closure that reads a variable."""
         name, kind = node.id, self.scope.kind_of(node.id)
         fallback = self.fallback(node)
         if kind in ("cell", "free"):
@@ -166,7 +166,7 @@ class Unit:
         return from_frame if frame is None or self.scope.kind == "module" else from_module
 
     def constant_or(self, name: str, fallback: Code) -> Code:
-        """A built-in: the program never binds the name, so it is looked up once."""
+        """The closure of a name that the program never binds: a built-in is looked up once, here."""
         try:
             value = self.machine.unbound_value(name)
         except KeyError:
@@ -174,7 +174,7 @@ class Unit:
         return lambda f: value
 
     def fallback(self, node: ast.Name) -> Code:
-        """What reading a variable comes to when it has no value: a built-in of that name, or an error."""
+        """Fallback for an unbound variable: a built-in, or NameError."""
         name, kind, span = node.id, self.scope.kind_of(node.id), span_of(node)
         if kind == "free":
             return lambda f: raise_error(NameError(UNBOUND_FREE.format(name)))
@@ -195,7 +195,7 @@ class Unit:
     # ---- writing
 
     def store(self, name: str) -> Store:
-        """Writes a variable."""
+        """The closure that assigns a variable."""
         kind = self.scope.kind_of(name)
         if kind in ("cell", "free"):
             key = self.scope.cell_key(name)
@@ -215,14 +215,14 @@ class Unit:
         return to_module if kind == "global" else to_frame
 
     def stored_variable(self, node: ast.AST) -> str | None:
-        """The name, if the node is a variable that is written straight into the frame."""
+        """The name of a variable that can be assigned straight in the frame; None for other nodes."""
         if type(node) is not ast.Name:
             return None
         kind = self.scope.kind_of(node.id)
         return node.id if kind == "local" or (kind == "global" and self.scope.kind == "module") else None
 
     def discard(self, name: str) -> Code:
-        """Removes a variable that may be gone already."""
+        """The closure that removes a variable, which may already be gone."""
         kind = self.scope.kind_of(name)
         if kind in ("cell", "free"):
             key = self.scope.cell_key(name)
@@ -231,7 +231,7 @@ class Unit:
         return (lambda f: env.pop(name, None)) if kind == "global" else (lambda f: f.pop(name, None))
 
     def delete(self, node: ast.Name) -> Code:
-        """Removes a variable; an error if it has no value."""
+        """The closure of `del` for a variable; NameError if it has no value."""
         name, kind, fallback = node.id, self.scope.kind_of(node.id), self.fallback(node)
         if kind in ("cell", "free"):
             key = self.scope.cell_key(name)
@@ -262,7 +262,7 @@ def raise_error(error: Exception) -> Any:
 
 
 def name_error(name: str, machine: Machine, span: Span) -> NameError:
-    """NameError with Python's words; `_gradtrace` is what to say if nobody catches it."""
+    """A NameError with Python's message; `_gradtrace` is what an uncaught one reports."""
     error = NameError(f"name '{name}' is not defined", name=name)
     error._gradtrace = describe_unbound(name, machine, span)  # type: ignore[attr-defined]
     return error

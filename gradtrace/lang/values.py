@@ -1,4 +1,4 @@
-"""The kinds of values that are the language's own: functions of a program, and what the tool provides frozen."""
+"""Types of values that exist only in programs: their functions, and frozen objects of the library."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradtrace.engine.state import state
 
 
 class Frozen:
-    """Base of what the tool provides and no program may change."""
+    """Base of objects that the library provides and programs cannot change."""
 
     __slots__ = ()
 
@@ -23,12 +23,12 @@ class Frozen:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
 
-# The types of owners whose attributes never change once they were read.
+# Types whose attributes never change after they were first read.
 FIXED: set[type] = set()
 
 
 class ProgramFunction:
-    """A function of a program. `_run(args, kwargs)` is its compiled form; attributes are the program's own."""
+    """A function of a program. `_call(args, kwargs)` is its compiled form; programs may set attributes."""
 
     __slots__ = ("__dict__", "__weakref__", "_run")
 
@@ -41,7 +41,7 @@ class ProgramFunction:
         self.__doc__ = doc
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """How the library calls it: a hook, a key, a forward. What it goes on to do belongs to where it was before."""
+        """Call from the library: a hook, a key, a forward. Restores the origin, because the library continues."""
         origin = state.origin
         result = self._call(args, kwargs)
         state.origin = origin
@@ -67,7 +67,7 @@ ProgramFunction.__name__ = ProgramFunction.__qualname__ = "function"
 
 
 class TypeName(Frozen):
-    """A class as far as programs may know it: its name, and whether it is the same. Nothing is constructed by it."""
+    """Stands for a class that programs may name and compare, but not call."""
 
     __slots__ = ("_kind",)
 

@@ -1,9 +1,9 @@
-"""The second wall: what a program could do if it got past the language's own checks, it is refused here.
+"""The wall: an audit hook that denies files, sockets, processes and imports to a program that escaped the language.
 
-Python tells an audit hook of every file, socket, process and import (PEP 578). `build` adds a hook to the process,
-which nothing can take away again, so it is for the command line and never for the library. It refuses only while a
-program runs: within `raised`, outside `lowered`. numpy and modules of our own are loaded when they are first needed,
-which may be in the middle of a run: what happens within such an import is allowed.
+Python calls audit hooks for every such operation (PEP 578). `build` adds a hook to the process, which cannot be removed
+again, so it is for the command line and never for the library. It denies only while a program runs: within `raised`,
+outside `lowered`. numpy and modules of gradtrace are loaded when they are first needed, which may be during a run:
+operations inside such an import are allowed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REFUSED = words("""open import exec code.__new__ function.__new__ marshal.loads 
 REFUSED_MODULES = words("""os posix nt socket subprocess ctypes pickle shutil tempfile glob pathlib mmap fcntl signal
     pty sqlite3 urllib http ftplib imaplib poplib smtplib nntplib telnetlib webbrowser syslog winreg
     _winapi msvcrt pdb ensurepip""")
-# Loaded by modules of ours and by numpy when a function of theirs is first called; none of them does a thing by itself.
+# Modules that gradtrace and numpy load when one of their functions is first called; importing them has no effect.
 HARMLESS = words("""__future__ _bisect _datetime _heapq _operator _random _statistics _strptime ast bisect calendar
     cmath collections copy copyreg datetime decimal _decimal _pydecimal difflib enum fractions
     functools heapq importlib inspect io itertools json keyword linecache locale math numbers
@@ -33,13 +33,13 @@ HARMLESS = words("""__future__ _bisect _datetime _heapq _operator _random _stati
     typing unicodedata warnings weakref zlib contextlib dis opcode _opcode token tokenize _tokenize
     graphlib hashlib _hashlib _blake2 _sha2 _sha512 _sha3 _md5 _sha1 _sha256 base64 binascii""")
 PACKAGES = frozenset(("gradtrace", "numpy", "encodings"))
-# Modules that run code of their own making: a record's class, made faster; the common call of an operator.
+# Modules that execute generated code: the classes of plain records, the derivatives of operators.
 MAKERS = frozenset(("gradtrace.annotations", "gradtrace.engine.compile"))
-PATIENCE = 1000  # frames that are looked through for an import under way
+PATIENCE = 1000  # frames to search for an import in progress
 
 
 class _State:
-    """`up` says whether a program runs now; `home` is the folder of our own data files; `hidden` the environment."""
+    """`up`: whether a program runs now; `home`: the folder of gradtrace's data files; `hidden`: the environment."""
 
     __slots__ = ("built", "hidden", "home", "up")
 
@@ -54,14 +54,14 @@ _state = _State()
 
 
 def build() -> None:
-    """Adds the hook to this process, once."""
+    """Add the hook to this process, once."""
     if not _state.built:
         _state.built = True
         sys.addaudithook(_hook)
 
 
 class raised:
-    """While a program runs: whatever it reaches for outside is refused, and no environment is seen (once built)."""
+    """Context manager for running a program: the hook denies, and the environment is hidden (once built)."""
 
     up = True
 
@@ -74,7 +74,7 @@ class raised:
 
 
 def lower() -> None:
-    """For good: before the process ends in the midst of a run."""
+    """Lower the wall for good, before the process ends during a run."""
     _set(False)
 
 
@@ -93,7 +93,7 @@ def _swap(one: dict[Any, Any], other: dict[Any, Any]) -> None:
 
 
 class lowered(raised):
-    """While the command itself is at work in the midst of a run: reading a file that an option names."""
+    """Context manager for the command's own work during a run, such as reading a file that an option names."""
 
     up = False
 
@@ -125,18 +125,18 @@ def _harmless(module: object) -> bool:
 
 
 def _own_data(path: object, mode: object, flags: object = 0) -> bool:
-    """Whether a file of the package is opened for reading."""
+    """Whether a file of gradtrace is opened for reading."""
     reads = isinstance(flags, int) and flags & 3 == 0 and (mode is None or mode in ("r", "rb", "rt"))
     return reads and isinstance(path, str) and path.startswith(_state.home) and ".." not in path
 
 
 def _is_maker(names: dict[str, Any]) -> bool:
-    """Whether these are the globals of a module of MAKERS, and not of something that has only taken its name."""
+    """Whether these are the globals of a module of MAKERS, compared by identity because a name can be faked."""
     return any(names is vars(sys.modules[maker]) for maker in MAKERS if maker in sys.modules)
 
 
 def _importing() -> bool:
-    """Whether the import of a module that may be imported is under way: the machinery reads files, and runs code."""
+    """Whether an allowed import is in progress; the import system reads files and executes code."""
     frame: Any = sys._getframe(2)
     for _ in range(PATIENCE):
         if frame is None:
@@ -149,5 +149,5 @@ def _importing() -> bool:
 
 
 def _machinery() -> Any:
-    """The code of Python's own importer; a function of that name elsewhere counts for nothing."""
+    """The code of Python's importer, because any function can have its name."""
     return sys.modules["_frozen_importlib"].__dict__["_find_and_load"].__code__

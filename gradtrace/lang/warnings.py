@@ -1,7 +1,4 @@
-"""The `warnings` module as a program sees it, over Python's own, which the engine warns through.
-
-The run restores all filters at its end.
-"""
+"""The `warnings` module of programs, a wrapper around Python's. The run restores all filters at its end."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from gradtrace.annotations import Any, Callable
 
 
 def names(where: Callable[[], tuple[str, int]]) -> dict[str, Any]:
-    """What a program may have of it; `where` tells the file and line that warns."""
+    """The names of the module; `where` returns the file and line that warns."""
     registry: dict[Any, Any] = {}
 
     def warn(message: Any, category: Any = UserWarning, stacklevel: int = 1, source: Any = None) -> None:

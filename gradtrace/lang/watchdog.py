@@ -1,13 +1,12 @@
-"""Wall time and the process's own limits while a program runs: what no counting of steps can hold.
+"""Limits on wall time and on the process while a program runs, for what a count of steps cannot bound.
 
-A meter looks at its clock between steps, and one step may be a product of two huge matrices. So in a process of our
-own (the command line, never the library) an alarm that ticks raises at the deadline as soon as Python code runs
-again; a thread that waits beside it tells the error and ends the process if a call into native code has not come
-back by then; and a thread of Python's own, in C, ends what does not even let threads run. RLIMIT_DATA counts the
-values of a program, all of them and whoever made them: what goes beyond is refused by the system before it is
-allocated, and so is what the machine could not bear. The alarm looks at it too: small values would use up what
-Python itself needs for an exception, so it ends these a little sooner than the system would. RLIMIT_AS holds the
-process as a whole, RLIMIT_FSIZE what is written, and no memory is dumped to a file.
+A meter reads its clock between steps, and one step may be a product of two huge matrices. So in the process of the
+command line (never in the library) a timer signal raises at the deadline as soon as Python code runs again; a waiting
+thread reports the error and ends the process if a call into native code has not returned by then; and a C thread of
+faulthandler ends a process in which no Python thread can run. RLIMIT_DATA bounds all values of a program: the system
+refuses larger allocations, and those that exceed the machine's memory. The timer checks the memory too, and stops the
+program earlier than the system would, because many small values would leave Python no room to raise an exception.
+RLIMIT_AS bounds the whole process, RLIMIT_FSIZE the written files, and no core is dumped.
 """
 
 from __future__ import annotations
@@ -22,22 +21,22 @@ from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter, memory_limit, out_of_memory
 from gradtrace.limits import Budget
 
-GRACE = 1.0  # seconds that a native call has beyond the deadline
-FIRST = 0.01  # seconds until the alarm looks for the first time; a run that is over by then pays for nothing else
-TICK = 0.05  # seconds between two looks of the alarm
-AGAIN = 0.25  # seconds until the alarm raises once more: the first may have hit where every exception is dropped
-HUNG = 2.0  # seconds beyond that which not even threads can use: the process ends without a word
-LAST = 3  # seconds of CPU time per processor beyond all that
-ROOM = 96_000_000  # bytes beside a program's values: numpy and modules of ours that are loaded while it runs
-LATE = 160_000_000  # bytes between what the alarm lets be used and what the system gives
-ROOM_FOR_A_THREAD = 48_000_000  # a stack and a buffer, for each of OpenBLAS's
+GRACE = 1.0  # seconds beyond the deadline for a native call to return
+FIRST = 0.01  # seconds until the first alarm; a shorter run does not pay for the rest
+TICK = 0.05  # seconds between two alarms
+AGAIN = 0.25  # seconds until the alarm raises again: the first exception may have been swallowed
+HUNG = 2.0  # further seconds until faulthandler ends the process without a message
+LAST = 3  # further seconds of CPU time per processor
+ROOM = 96_000_000  # bytes in addition to a program's values: numpy and other modules that are loaded while it runs
+LATE = 160_000_000  # bytes between the alarm's limit and the system's
+ROOM_FOR_A_THREAD = 48_000_000  # a stack and a buffer, for each thread of OpenBLAS
 WALLS = (__name__, wall.__name__)  # the modules that an alarm must not interrupt
 SHARE = 0.85  # of the machine's memory, or the container's
-LONGEST = 10_000_000.0  # seconds; the system's timers take no infinity
+LONGEST = 10_000_000.0  # seconds; the system's timers do not accept infinity
 
 
 class _State:
-    """`end` tells an error and gives the exit code; None where the process is not ours."""
+    """`end` reports an error and returns the exit code; None in a process that is not the command line's."""
 
     __slots__ = ("end", "on")
 
@@ -50,12 +49,12 @@ _state = _State()
 
 
 def guard(end: Callable[[BudgetError], int]) -> None:
-    """From now on every run of this process is watched; `end` tells the error of a run that cannot be ended alone."""
+    """Watch every later run of this process. `end` reports the error of a run that only ends with the process."""
     _state.end = end
 
 
 class watched:
-    """While a program runs under `meter`; `place` says where it is. A run within a run is part of it."""
+    """Context manager that watches a run; `place` returns its current place. A nested run belongs to the outer one."""
 
     def __init__(self, meter: Meter, place: Callable[[], Any]) -> None:
         self.meter = meter
@@ -68,8 +67,8 @@ class watched:
         elsewhere = threading is not None and threading.current_thread() is not threading.main_thread()
         if _state.end is None or _state.on or elsewhere or not hasattr(os, "fork"):
             return
-        # All that the alarm needs is loaded here: where a signal interrupts an import and imports something itself,
-        # Python 3.11 ends the first import with "KeyError: the thread's number".
+        # Modules that the alarm needs are loaded here: if a signal interrupts an import and its handler imports too,
+        # Python 3.11 fails in the first import with a KeyError of the thread's number.
         import _signal  # type: ignore[import-not-found]  # signal itself loads enum
         import _thread  # noqa: F401
         import faulthandler  # noqa: F401
@@ -78,15 +77,15 @@ class watched:
         _state.on = self.on = True
         left = max(0.001, min(self.meter.deadline - time.monotonic(), LONGEST))
         self.raised = 0.0
-        self.memory = _Memory(self.meter.budget)  # before the first tick, which looks at it
+        self.memory = _Memory(self.meter.budget)  # before the first alarm, which reads it
         self.before = _signal.signal(_signal.SIGALRM, self.alarm)
         _signal.setitimer(_signal.ITIMER_REAL, min(left, FIRST), TICK)
         self.limits = _limit(self.meter.budget, left, self.memory)
-        if "numpy" in sys.modules:  # a long call may be the first thing that the run does
+        if "numpy" in sys.modules:  # the first call of the run may be long
             self.start()
 
     def start(self) -> None:
-        """What only a run needs that takes its time: the threads, and a look at the machine."""
+        """Start what only a longer run needs: the threads, and the check of the machine's memory."""
         left = max(0.001, min(self.meter.deadline - time.monotonic(), LONGEST))
         import _thread
         import faulthandler
@@ -107,7 +106,7 @@ class watched:
 
         _signal.setitimer(_signal.ITIMER_REAL, 0)
         _signal.signal(_signal.SIGALRM, self.before)
-        self.place = nowhere  # the thread may take a moment to end, and must not keep the program's values alive
+        self.place = nowhere  # the thread may end later, and must not keep the program's values alive
         if self.lock is not None:
             self.lock.release()
             import faulthandler
@@ -119,16 +118,16 @@ class watched:
         _state.on = False
 
     def alarm(self, signal: int, frame: Any) -> None:
-        """Raises at the deadline and beyond the share of memory; anew while nobody has let it pass.
+        """Raise when the deadline or the memory limit is reached, repeatedly until the run ends.
 
-        Not in the midst of what puts the walls up and takes them down: half of that would be left. The next tick will.
+        Never while the wall is being raised or lowered, which must not be interrupted; the next alarm raises instead.
         """
         now = time.monotonic()
         inside = frame is not None and frame.f_globals.get("__name__") in WALLS
         if self.over or self.starting or inside or now < self.raised + AGAIN:
             return
         if self.lock is None:
-            self.starting = True  # the next tick must not raise the wall while this one still works behind it
+            self.starting = True  # the next alarm must not interrupt this one while the wall is down
             with wall.lowered():
                 self.start()
             self.starting = False
@@ -150,7 +149,7 @@ class watched:
         return error
 
     def wait(self, seconds: float) -> None:
-        """Runs in a thread: returns when the run is over, and else ends the process."""
+        """Wait, in a thread, for the end of the run; end the process if it does not come in time."""
         if self.lock.acquire(timeout=seconds):
             return
         status = 1
@@ -163,27 +162,27 @@ class watched:
 
 
 def nowhere() -> None:
-    """The place of a run that is over."""
+    """The place of a run that has ended."""
 
 
 class _Memory:
-    """What the process uses and may use; `scarce` says which limit it is that holds it."""
+    """The memory that the process uses and may use; sets `memory_limit` to the limit that applies."""
 
     def __init__(self, budget: Budget) -> None:
         try:
             self.file = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:  # not Linux: what holds data cannot be told from the rest
+        except OSError:  # not Linux: data cannot be distinguished from other memory
             self.file = -1
         self.page = os.sysconf("SC_PAGE_SIZE")
         whole, data = self.used()
         threads = 0 if "numpy" in sys.modules else ROOM_FOR_A_THREAD * (os.cpu_count() or 1)
-        self.process = max(budget.process_bytes, whole + threads + ROOM + LATE)  # an error must find room to be told
+        self.process = max(budget.process_bytes, whole + threads + ROOM + LATE)  # leaves room to report an error
         self.most = data + threads + ROOM + budget.memory_bytes
         memory_limit.field = "memory_bytes" if self.most - data < self.process - whole and data else "process_bytes"
         self.least = data + threads + ROOM
 
     def fit(self) -> None:
-        """Keeps within what the machine has, where that is less."""
+        """Lower the limit to the machine's memory if that is less."""
         machine = _machine()
         if not self.least < machine < min(self.most, self.process) or self.file < 0:
             return
@@ -195,7 +194,7 @@ class _Memory:
             resource.setrlimit(resource.RLIMIT_DATA, (machine + LATE, hard))
 
     def used(self) -> tuple[int, int]:
-        """Bytes of address space, and those of them that hold data."""
+        """Bytes of address space, and of data."""
         if self.file < 0:
             return 0, 0
         pages = os.pread(self.file, 200, 0).split()
@@ -212,7 +211,7 @@ class _Memory:
 
 
 def _limit(budget: Budget, seconds: float, memory: _Memory) -> list[tuple[int, tuple[int, int]]]:
-    """Lowers the process's soft limits; returns those that were in force."""
+    """Lower the soft limits of the process; return the old limits."""
     import resource
 
     wanted = [
@@ -234,7 +233,7 @@ def _limit(budget: Budget, seconds: float, memory: _Memory) -> list[tuple[int, t
 
 
 def _cpu(seconds: float, processors: int) -> int:
-    """Seconds of CPU time that the process may reach."""
+    """The limit on the CPU time of the process, in seconds."""
     import resource
 
     usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -242,7 +241,7 @@ def _cpu(seconds: float, processors: int) -> int:
 
 
 def _widen(seconds: float) -> None:
-    """Gives the threads of numpy their time too, unless the limit is another's."""
+    """Raise the limit on CPU time for numpy's threads, if this module has set it."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -252,7 +251,7 @@ def _widen(seconds: float) -> None:
 
 
 def _machine() -> int:
-    """Bytes of memory that there are for this process to use: the machine's, or its container's."""
+    """Bytes of memory that the process can use: the machine's or the container's."""
     sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
@@ -264,7 +263,7 @@ def _machine() -> int:
 
 
 def _written(most: int) -> int:
-    """The size that a file may reach, stdout's and stderr's too, in UTF-8 and with our own words about errors."""
+    """The limit on the size of a file, which must include stdout and stderr with error messages, in UTF-8."""
     sizes = [0]
     for stream in (1, 2):
         try:

@@ -1,8 +1,8 @@
-"""Tables of names, written as text."""
+"""Tables of names, written as a string."""
 
 from __future__ import annotations
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text."""
+    """The set of words in a text."""
     return frozenset(text.split())

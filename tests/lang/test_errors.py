@@ -81,7 +81,7 @@ def test_place_and_message(text: str, line: int, under: str, message: str) -> No
 @pytest.mark.parametrize(
     ("text", "under", "message", "hint"),
     [
-        ("import os\n", "import os", "the module 'os' is not offered", "there are"),
+        ("import os\n", "import os", "the module 'os' is not offered", "available"),
         ("import toch\n", "import toch", "the module 'toch' is not offered", "did you mean 'torch'?"),
         ("from torch import relux\n", "from torch import relux", "'torch' does not offer 'relux'", "nearest: relu"),
         ("from . import x\n", "from . import x", "a program is one file", "put it all in one"),
@@ -93,7 +93,7 @@ def test_place_and_message(text: str, line: int, under: str, message: str) -> No
         ("prin('x')\n", "prin", "name 'prin' is not defined", "did you mean 'print'?"),
         ("loss = 1\nlos()\n", "los", "name 'los' is not defined", "did you mean 'loss'?"),
         ("'x'.encode()\n", "'x'.encode", "str.encode is not offered", ""),
-        ("(1).__class__.__mro__\n", "(1).__class__.__mro__", "int.__mro__ is not offered", "inner parts"),
+        ("(1).__class__.__mro__\n", "(1).__class__.__mro__", "int.__mro__ is not offered", "Python's internals"),
     ],
 )
 def test_what_is_not_offered(text: str, under: str, message: str, hint: str) -> None:

@@ -60,7 +60,7 @@ for _name, _target in (
 
 
 @public("type", forms="m")
-def type_(self: Tensor, dtype: dtypes.dtype | str | None = None, non_blocking: bool = False) -> Tensor | str:
+def torch_type(self: Tensor, dtype: dtypes.dtype | str | None = None, non_blocking: bool = False) -> Tensor | str:
     """The type's name, or the tensor cast to another dtype (Tensor.type)."""
     if dtype is None:
         return f"torch.{self.dtype.scalar_type}Tensor"

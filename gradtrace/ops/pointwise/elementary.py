@@ -39,7 +39,7 @@ def zero(xp: XP, g: Operand, *_: object) -> Operand:
     return xp.zeros_like(g)
 
 
-abs_ = op(
+abs_record = op(
     "abs(self)",
     "abs",
     kind="elementwise",
@@ -390,7 +390,7 @@ trunc = op(
     unsupported_dtypes=("b", "trunc_vml_cpu"),
     self=d("", zero),
 )
-round_ = op(
+round_record = op(
     "round(self)",
     lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(),
     kind="elementwise",
@@ -549,7 +549,7 @@ def bound_grad(xp: XP, g: Operand, active: Operand) -> Operand:
 # ---- the public names
 
 for _record, _aliases in (
-    (abs_, ("absolute",)),
+    (abs_record, ("absolute",)),
     (sign, ()),
     (sgn, ()),
     (exp, ()),
@@ -599,7 +599,7 @@ def square(input: Tensor) -> Tensor:
 @public("round")
 def rounded(input: Tensor, *, decimals: int = 0) -> Tensor:
     """To the nearest integer, half to even; `decimals` digits after the point (torch.round)."""
-    return round_(input) if decimals == 0 else round_to(input, decimals)
+    return round_record(input) if decimals == 0 else round_to(input, decimals)
 
 
 @public("atan2", "arctan2")
@@ -674,7 +674,7 @@ def _pow2_inplace(self: Tensor) -> Tensor:
 
 
 def _round_inplace(self: Tensor, *, decimals: int = 0) -> Tensor:
-    return inplace(round_, self) if decimals == 0 else inplace(round_to, self, decimals)
+    return inplace(round_record, self) if decimals == 0 else inplace(round_to, self, decimals)
 
 
 def _nan_to_num_inplace(

@@ -320,8 +320,8 @@ nansum = op(
         ),
     ),
 )
-any_ = op("any(self; dim, keepdim)", logical("logical_or"), kind="reduction", dims="dim")
-all_ = op("all(self; dim, keepdim)", logical("logical_and"), kind="reduction", dims="dim")
+any_record = op("any(self; dim, keepdim)", logical("logical_or"), kind="reduction", dims="dim")
+all_record = op("all(self; dim, keepdim)", logical("logical_and"), kind="reduction", dims="dim")
 count_nonzero = op(
     "count_nonzero(self; dim)", lambda a, dim: np.count_nonzero(a, axis=dim or None), kind="reduction", dims="dim"
 )
@@ -456,8 +456,8 @@ def _logical(name: str, record: Op) -> None:
     torch_function(name)(function)
 
 
-_logical("any", any_)
-_logical("all", all_)
+_logical("any", any_record)
+_logical("all", all_record)
 
 
 @torch_function("count_nonzero")

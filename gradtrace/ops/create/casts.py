@@ -90,7 +90,7 @@ def cpu(self: Tensor, memory_format: object = None) -> Tensor:
 
 @public("cuda", forms="m")
 def cuda(self: Tensor, *args: object, **kwargs: object) -> Tensor:
-    """There is no such device: RuntimeError."""
+    """Raise RuntimeError: CUDA is not available."""
     device("cuda")
     return self
 

@@ -81,7 +81,7 @@ def factors(xp: XP, lu: Operand) -> tuple[Operand, Operand]:
 
 
 def plu_grad(xp: XP, gl: Operand | None, gu: Operand | None, p: Operand, lower: Operand, upper: Operand) -> Operand:
-    """The gradient of A = P L U; a wide or tall rest is a triangular product of its own."""
+    """The gradient of A = P L U; the rest of a wide or tall A is a separate triangular product."""
     m, k, n = lower.shape[-2], lower.shape[-1], upper.shape[-1]
     times = xp.matmul
 

@@ -350,7 +350,7 @@ relu = op(
     unsupported_dtypes=("b", "Boolean inputs not supported for relu"),
     self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)),
 )
-# An operator of its own, as in PyTorch: its result requires grad because relu's does, though that gradient is 0.
+# A separate operator, as in PyTorch: its result requires grad because relu's does, though that gradient is 0.
 relu_grad = op(
     "relu_grad(g, result)",
     lambda g, result: where_kept(np.logical_not(result <= 0), g),

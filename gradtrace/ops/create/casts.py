@@ -60,7 +60,7 @@ for _name, _target in (
 
 
 @public("type", forms="m")
-def type_(self: Tensor, dtype: dtypes.dtype | str | None = None, non_blocking: bool = False) -> Tensor | str:
+def torch_type(self: Tensor, dtype: dtypes.dtype | str | None = None, non_blocking: bool = False) -> Tensor | str:
     """The type's name, or the tensor cast to another dtype (Tensor.type)."""
     if dtype is None:
         return f"torch.{self.dtype.scalar_type}Tensor"
@@ -90,7 +90,7 @@ def cpu(self: Tensor, memory_format: object = None) -> Tensor:
 
 @public("cuda", forms="m")
 def cuda(self: Tensor, *args: object, **kwargs: object) -> Tensor:
-    """There is no such device: RuntimeError."""
+    """Raise RuntimeError: CUDA is not available."""
     device("cuda")
     return self
 

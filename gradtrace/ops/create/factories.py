@@ -256,7 +256,7 @@ def legacy_tensor(*args: Any) -> Tensor:
 
 
 def legacy_data(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """The sizes that an old tensor type was called with; TypeError for what is no size."""
+    """Return the sizes passed to an old tensor type; TypeError for anything else."""
     for value in args:
         if isinstance(value, str):
             raise TypeError("new(): invalid data type 'str'")

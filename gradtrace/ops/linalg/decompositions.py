@@ -220,7 +220,7 @@ def count_of(x: Operand) -> int:
     return math.prod(x.shape)
 
 
-eigh_ = op(
+eigh_record = op(
     "eigh(A; lower)",
     eigh_kernel,
     kind="linalg",
@@ -230,7 +230,7 @@ eigh_ = op(
     undefined_grad="none",
     A=d("out", lambda xp, g, out, A, lower: eigh_grad(xp, g, out)),
 )
-svd_ = op(
+svd_record = op(
     "svd(A; full_matrices)",
     svd_kernel,
     kind="linalg",
@@ -240,7 +240,7 @@ svd_ = op(
     undefined_grad="none",
     A=d("out", lambda xp, g, out, A, full_matrices: svd_grad(xp, g, out)),
 )
-qr_ = op(
+qr_record = op(
     "qr(A; mode)",
     qr_kernel,
     kind="linalg",
@@ -250,7 +250,7 @@ qr_ = op(
     undefined_grad="none",
     A=d("~A out", lambda xp, g, out, A, mode: qr_grad(xp, g, out, A.shape, mode)),
 )
-pinv_ = op(
+pinv_record = op(
     "pinv(A; atol, rtol, hermitian)",
     pinv_kernel,
     kind="linalg",
@@ -258,7 +258,7 @@ pinv_ = op(
     node="LinalgPinvBackward0",
     A=d("A out", lambda xp, g, out, A, atol, rtol, hermitian: pinv_grad(xp, g, A, out)),
 )
-lstsq_ = op(
+lstsq_record = op(
     "lstsq(A, B; rcond, driver, vector)",
     lstsq_kernel,
     kind="linalg",
@@ -269,7 +269,7 @@ lstsq_ = op(
     undefined_grad="none",
     joint=d("A B out0 out1", lstsq_grad),
 )
-matrix_rank_ = op(
+matrix_rank_record = op(
     "matrix_rank(A; atol, rtol, hermitian)",
     lambda a, atol, rtol, hermitian: rank_kernel(a, atol, rtol, hermitian),
     kind="linalg",
@@ -294,7 +294,7 @@ def eigen(input: Tensor, uplo: str) -> tuple[Tensor, Tensor]:
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
     if not input.is_floating_point():
         raise NotImplementedError(f"\"linalg_eigh_cpu\" not implemented for '{input.dtype.scalar_type}'")
-    return eigh_(input, uplo.upper() == "L")
+    return eigh_record(input, uplo.upper() == "L")
 
 
 @torch_function("eigh", forms="l", renamed={"A": "input"})
@@ -312,7 +312,7 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
 def singular(input: Tensor, full: bool) -> tuple[Tensor, ...]:
     check_matrix("linalg.svd", input)
     check_float("linalg.svd", input)
-    return svd_(input, full)
+    return svd_record(input, full)
 
 
 @torch_function("svd", forms="l", renamed={"A": "input"})
@@ -350,7 +350,7 @@ def factored(input: Tensor, mode: str) -> tuple[Tensor, Tensor]:
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
         )
-    return qr_(input, mode)
+    return qr_record(input, mode)
 
 
 @torch_function("qr", forms="l", renamed={"A": "input"})
@@ -388,7 +388,7 @@ def pinv(
             f"linalg.pinv({input.dtype.scalar_type}{{{list(input.shape)}}}): expected a tensor with 2 or more "
             "dimensions of float, double, cfloat or cdouble types"
         )
-    return pinv_(input, *tolerances(input, atol, rcond if rtol is None else rtol), hermitian)
+    return pinv_record(input, *tolerances(input, atol, rcond if rtol is None else rtol), hermitian)
 
 
 @torch_function("pinverse")
@@ -413,7 +413,7 @@ def lstsq(input: Tensor, other: Tensor, rcond: float | None = None, *, driver: s
     if input.shape[-2] != other.shape[-1 if vector else -2]:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
     limit = tolerances(input, None, rcond)[1]
-    found = lstsq_(input, other, limit, driver or "gelsy", vector)
+    found = lstsq_record(input, other, limit, driver or "gelsy", vector)
     return result_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")(found)
 
 
@@ -430,8 +430,8 @@ def matrix_rank(
     check_matrix("torch.linalg.matrix_rank", input, "input")
     whole_numbers_refused(input)
     if tol is not None:
-        return matrix_rank_(input, float(tol), 0.0, hermitian)
-    return matrix_rank_(input, *tolerances(input, atol, rtol), hermitian)
+        return matrix_rank_record(input, float(tol), 0.0, hermitian)
+    return matrix_rank_record(input, *tolerances(input, atol, rtol), hermitian)
 
 
 @torch_function("cond", forms="l", renamed={"A": "input"})

@@ -81,7 +81,7 @@ def factors(xp: XP, lu: Operand) -> tuple[Operand, Operand]:
 
 
 def plu_grad(xp: XP, gl: Operand | None, gu: Operand | None, p: Operand, lower: Operand, upper: Operand) -> Operand:
-    """The gradient of A = P L U; a wide or tall rest is a triangular product of its own."""
+    """The gradient of A = P L U; the rest of a wide or tall A is a separate triangular product."""
     m, k, n = lower.shape[-2], lower.shape[-1], upper.shape[-1]
     times = xp.matmul
 
@@ -185,7 +185,7 @@ def householder_grad(
     return xp.tril(of_vectors, -1), of_tau
 
 
-lu_factor_ex_ = op(
+lu_factor_ex_record = op(
     "lu_factor_ex(A)",
     eliminate,
     kind="linalg",
@@ -195,7 +195,7 @@ lu_factor_ex_ = op(
     differentiable=(0,),
     A=d("out", lambda xp, g, out, A: lu_factor_grad(xp, g[0], out)),
 )
-lu_ = op(
+lu_record = op(
     "lu(A)",
     lu_kernel,
     kind="linalg",
@@ -206,7 +206,7 @@ lu_ = op(
     undefined_grad="none",
     A=d("out", lambda xp, g, out, A: plu_grad(xp, g[1], g[2], *out)),
 )
-lu_unpack_ = op(
+lu_unpack_record = op(
     "lu_unpack(LU, pivots; unpack_data, unpack_pivots)",
     lu_unpack_kernel,
     kind="linalg",
@@ -217,7 +217,7 @@ lu_unpack_ = op(
     undefined_grad="none",
     LU=d("~LU", lambda xp, g, out, LU, *_: lu_unpack_grad(xp, g, LU)),
 )
-lu_solve_ = op(
+lu_solve_record = op(
     "lu_solve(LU, pivots, B; adjoint)",
     lu_solve_kernel,
     kind="linalg",
@@ -226,7 +226,7 @@ lu_solve_ = op(
     joint=d("LU pivots out", lu_solve_grad),
     nondifferentiable=("pivots",),
 )
-householder_ = op(
+householder_record = op(
     "householder_product(input, tau)",
     householder_kernel,
     kind="linalg",
@@ -247,7 +247,7 @@ def factorised(name: str, a: Tensor, pivot: bool, check_errors: bool) -> tuple[T
         )
     check_float(name, a)
     need_pivoting(pivot)
-    lu, pivots, info = lu_factor_ex_(a)
+    lu, pivots, info = lu_factor_ex_record(a)
     if check_errors and info.array.any():
         batch, i = first_failure(info.array)
         raise RuntimeError(
@@ -283,7 +283,7 @@ def linalg_lu(input: Tensor, *, pivot: bool = True) -> Result:
     check_matrix("linalg.lu", input)
     check_float("linalg.lu", input)
     need_pivoting(pivot)
-    return result_type("linalg_lu", "P", "L", "U")(lu_(input))
+    return result_type("linalg_lu", "P", "L", "U")(lu_record(input))
 
 
 @torch_function("lu")
@@ -296,7 +296,7 @@ def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tens
 @torch_function("lu_unpack", forms="f", renamed={"LU_data": "input", "LU_pivots": "pivots"})
 def lu_unpack(input: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Result:
     """(P, L, U) of packed factors (torch.lu_unpack)."""
-    return result_type("lu_unpack", "P", "L", "U")(lu_unpack_(input, pivots, unpack_data, unpack_pivots))
+    return result_type("lu_unpack", "P", "L", "U")(lu_unpack_record(input, pivots, unpack_data, unpack_pivots))
 
 
 @torch_function("lu_solve", forms="l", renamed={"LU": "input", "B": "other"})
@@ -307,8 +307,8 @@ def linalg_lu_solve(
     check_float("torch.linalg.lu_solve", input)
     check_sizes("linalg.lu_solve", input, tuple(other.shape), left)
     if left:
-        return lu_solve_(input, pivots, other, adjoint)
-    out: Tensor = lu_solve_(input, pivots, other.mT, not adjoint).mT
+        return lu_solve_record(input, pivots, other, adjoint)
+    out: Tensor = lu_solve_record(input, pivots, other.mT, not adjoint).mT
     return out
 
 
@@ -326,7 +326,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
         raise RuntimeError(
             "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"
         )
-    return householder_(input, tau)
+    return householder_record(input, tau)
 
 
 @torch_function("orgqr", renamed={"input2": "tau"})

@@ -108,7 +108,7 @@ def scaled_sum(input: Array, beta: float, result: Array, alpha: float) -> Array:
     if beta == 0:
         return result
     input = input if beta == 1 else input * beta
-    # The product is fresh: adding into it saves a temporary (a 0-d one is no array).
+    # The product is fresh: adding into it saves a temporary (a 0-d product is a numpy scalar, not an array).
     return np.add(result, input, out=result, casting="same_kind") if result.ndim else result + input
 
 

@@ -135,7 +135,7 @@ def old_triangular_kernel(b: Array, a: Array, upper: bool, transpose: bool, unit
     return substitute(source, b, upper != transpose, unit), a.copy()
 
 
-solve_triangular_ = op(
+solve_triangular_record = op(
     "solve_triangular(A, B; upper, left, unitriangular)",
     solve_triangular_kernel,
     kind="linalg",
@@ -144,7 +144,7 @@ solve_triangular_ = op(
     unsupported_dtypes=("bi", "triangular_solve_cpu"),
     joint=d("A out", solve_triangular_grad),
 )
-triangular_solve_ = op(
+triangular_solve_record = op(
     "triangular_solve(self, A; upper, transpose, unitriangular)",
     old_triangular_kernel,
     kind="linalg",
@@ -155,7 +155,7 @@ triangular_solve_ = op(
     unsupported_dtypes=("bi", "triangular_solve_cpu"),
     joint=d("A out0", triangular_solve_grad),
 )
-cholesky_ex_ = op(
+cholesky_ex_record = op(
     "cholesky_ex(A; upper)",
     cholesky_kernel,
     kind="linalg",
@@ -165,7 +165,7 @@ cholesky_ex_ = op(
     differentiable=(0,),
     A=d("out0", lambda xp, g, out, A, upper: cholesky_grad(xp, g[0], out[0], upper)),
 )
-old_cholesky_ = op(
+old_cholesky_record = op(
     "cholesky(A; upper)",
     lambda a, upper: cholesky_kernel(a, upper)[0],
     kind="linalg",
@@ -173,7 +173,7 @@ old_cholesky_ = op(
     node="CholeskyBackward0",
     A=d("out", lambda xp, g, out, A, upper: cholesky_grad(xp, g, out, upper)),
 )
-cholesky_inverse_ = op(
+cholesky_inverse_record = op(
     "cholesky_inverse(self; upper)",
     cholesky_inverse_kernel,
     kind="linalg",
@@ -182,7 +182,7 @@ cholesky_inverse_ = op(
     unsupported_dtypes=("bi", "cholesky_inverse_out_cpu"),
     self=d("self out", lambda xp, g, out, self, upper: cholesky_inverse_grad(xp, g, out, self, upper)),
 )
-cholesky_solve_ = op(
+cholesky_solve_record = op(
     "cholesky_solve(self, factor; upper)",
     cholesky_solve_kernel,
     kind="linalg",
@@ -205,7 +205,7 @@ def linalg_solve_triangular(
         raise missing_arguments("linalg_solve_triangular", ["upper"])
     check_square("linalg.solve_triangular", input)
     check_sizes("linalg.solve_triangular", input, tuple(other.shape), left)
-    return solve_triangular_(input, other, upper, left, unitriangular)
+    return solve_triangular_record(input, other, upper, left, unitriangular)
 
 
 @torch_function("triangular_solve", renamed={"A": "other", "b": "input"})
@@ -219,7 +219,7 @@ def triangular_solve(
                 f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {one.ndim} "
                 "dimensions instead"
             )
-    pair = triangular_solve_(input, other, upper, transpose, unitriangular)
+    pair = triangular_solve_record(input, other, upper, transpose, unitriangular)
     return result_type("triangular_solve", "solution", "cloned_coefficient")(pair)
 
 
@@ -234,7 +234,7 @@ def not_positive(name: str, info: Array) -> LinAlgError:
 def factor_and_info(name: str, a: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
     check_square("linalg.cholesky", a)
     check_float("linalg.cholesky", a)
-    factor, info = cholesky_ex_(a, upper)
+    factor, info = cholesky_ex_record(a, upper)
     if check_errors and info.array.any():
         raise not_positive(name, info.array)
     return factor, info
@@ -261,14 +261,14 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     info = cholesky_kernel(input.array, upper)[1]
     if info.any():
         raise not_positive("cholesky", info)
-    return old_cholesky_(input, upper)
+    return old_cholesky_record(input, upper)
 
 
 @torch_function("cholesky_inverse", renamed={"L": "input"})
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is given (torch.cholesky_inverse)."""
     check_square("cholesky_inverse", input)
-    return cholesky_inverse_(input, upper)
+    return cholesky_inverse_record(input, upper)
 
 
 @torch_function("cholesky_solve", renamed={"B": "input", "L": "input2"})
@@ -277,4 +277,4 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     for one, name in ((input, "b"), (input2, "u")):
         if one.ndim < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {one.ndim} dimensions instead")
-    return cholesky_solve_(input, input2, upper)
+    return cholesky_solve_record(input, input2, upper)

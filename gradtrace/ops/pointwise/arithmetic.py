@@ -233,7 +233,7 @@ pow_scalar = op(
     node="PowBackward0",
     self=d("self", lambda xp, g, out, self, exponent: pow_scalar_grad(xp, g, self, exponent)),
 )
-pow_ = op(
+pow_record = op(
     "pow(self, exponent)",
     power_kernel,
     kind="elementwise",
@@ -406,7 +406,7 @@ def first_wins(xp: XP, wins: Operand, other: Operand) -> Operand:
 
 
 @public("add")
-def add_(input: Tensor | float, other: Tensor | float, *, alpha: float = NOT_GIVEN) -> Tensor:
+def torch_add(input: Tensor | float, other: Tensor | float, *, alpha: float = NOT_GIVEN) -> Tensor:
     """input + alpha * other, broadcast (torch.add)."""
     require_tensor("add", input, other)
     if alpha is NOT_GIVEN:
@@ -416,7 +416,7 @@ def add_(input: Tensor | float, other: Tensor | float, *, alpha: float = NOT_GIV
 
 
 @public("sub", "subtract")
-def sub_(input: Tensor | float, other: Tensor | float, *, alpha: float = NOT_GIVEN) -> Tensor:
+def torch_sub(input: Tensor | float, other: Tensor | float, *, alpha: float = NOT_GIVEN) -> Tensor:
     """input - alpha * other, broadcast (torch.sub)."""
     require_tensor("sub", input, other)
     if alpha is NOT_GIVEN:
@@ -436,7 +436,7 @@ def rsub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
 
 
 @public("div", "divide")
-def div_(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = NOT_GIVEN) -> Tensor:
+def torch_div(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = NOT_GIVEN) -> Tensor:
     """input / other, broadcast; `rounding_mode` None, "trunc" or "floor" (torch.div)."""
     require_tensor("div", input, other)
     if rounding_mode is NOT_GIVEN:
@@ -463,7 +463,7 @@ def power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     return power_number(input, exponent)
 
 
-power_of_tensors = call.binary(pow_)
+power_of_tensors = call.binary(pow_record)
 
 
 def power_number(input: Tensor, exponent: float) -> Tensor:
@@ -483,9 +483,9 @@ power_of_number = call.with_number(pow_scalar)
 def reflected_power(exponent: Tensor, base: float) -> Tensor:
     if not exponent.is_floating_point():
         return (
-            pow_(Tensor._wrap(np.asarray(base)), exponent)
+            pow_record(Tensor._wrap(np.asarray(base)), exponent)
             if isinstance(base, int)
-            else pow_(Tensor._wrap(np.asarray(base, dtype=_default_np())), exponent)
+            else pow_record(Tensor._wrap(np.asarray(base, dtype=_default_np())), exponent)
         )
     out: Tensor = number_to_power(exponent, base)
     return out
@@ -570,7 +570,7 @@ _inplace_method(
     ),
 )
 Tensor.divide_ = Tensor.true_divide_ = Tensor.div_  # type: ignore[attr-defined]
-_inplace_method("pow_", lambda other: (pow_ if isinstance(other, Tensor) else pow_scalar, ()))
+_inplace_method("pow_", lambda other: (pow_record if isinstance(other, Tensor) else pow_scalar, ()))
 _inplace_method("remainder_", lambda other: (remainder if isinstance(other, Tensor) else remainder_scalar, ()))
 _inplace_method("fmod_", lambda other: (fmod if isinstance(other, Tensor) else fmod_scalar, ()))
 

@@ -42,7 +42,7 @@ def scaled(b: Array, alpha: float) -> Array:
 
 
 def negate(a: Raw) -> Array:
-    """np.negative, which is its `ufunc` for float64 (see rounding.once)."""
+    """np.negative, which is its `ufunc` for float64 (see rounding.in_float64)."""
     if is_bool(a) or type(a) is bool:
         raise RuntimeError(
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "

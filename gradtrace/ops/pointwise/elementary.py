@@ -39,7 +39,7 @@ def zero(xp: XP, g: Operand, *_: object) -> Operand:
     return xp.zeros_like(g)
 
 
-abs_ = op(
+abs_record = op(
     "abs(self)",
     "abs",
     kind="elementwise",
@@ -350,7 +350,7 @@ relu = op(
     unsupported_dtypes=("b", "Boolean inputs not supported for relu"),
     self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)),
 )
-# An operator of its own, as in PyTorch: its result requires grad because relu's does, though that gradient is 0.
+# A separate operator, as in PyTorch: its result requires grad because relu's does, though that gradient is 0.
 relu_grad = op(
     "relu_grad(g, result)",
     lambda g, result: where_kept(np.logical_not(result <= 0), g),
@@ -390,7 +390,7 @@ trunc = op(
     unsupported_dtypes=("b", "trunc_vml_cpu"),
     self=d("", zero),
 )
-round_ = op(
+round_record = op(
     "round(self)",
     lambda x: np.rint(x) if x.dtype.kind == "f" else x.copy(),
     kind="elementwise",
@@ -549,7 +549,7 @@ def bound_grad(xp: XP, g: Operand, active: Operand) -> Operand:
 # ---- the public names
 
 for _record, _aliases in (
-    (abs_, ("absolute",)),
+    (abs_record, ("absolute",)),
     (sign, ()),
     (sgn, ()),
     (exp, ()),
@@ -599,7 +599,7 @@ def square(input: Tensor) -> Tensor:
 @public("round")
 def rounded(input: Tensor, *, decimals: int = 0) -> Tensor:
     """To the nearest integer, half to even; `decimals` digits after the point (torch.round)."""
-    return round_(input) if decimals == 0 else round_to(input, decimals)
+    return round_record(input) if decimals == 0 else round_to(input, decimals)
 
 
 @public("atan2", "arctan2")
@@ -674,7 +674,7 @@ def _pow2_inplace(self: Tensor) -> Tensor:
 
 
 def _round_inplace(self: Tensor, *, decimals: int = 0) -> Tensor:
-    return inplace(round_, self) if decimals == 0 else inplace(round_to, self, decimals)
+    return inplace(round_record, self) if decimals == 0 else inplace(round_to, self, decimals)
 
 
 def _nan_to_num_inplace(

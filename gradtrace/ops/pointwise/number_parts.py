@@ -103,7 +103,7 @@ binary(lcm, numbers=False)
 
 
 @public("heaviside")
-def heaviside_(input: Tensor, values: Tensor) -> Tensor:
+def torch_heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 below 0, 1 above, `values` at 0 (torch.heaviside)."""
     if input.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")

@@ -15,7 +15,7 @@ STATE_SIZES = (16, 16, 1, 4, 9)  # bytes of each part of a generator's state
 
 
 class Generator:
-    """A source of random numbers of its own (torch.Generator)."""
+    """An independent source of random numbers (torch.Generator)."""
 
     def __init__(self, device: object = "cpu") -> None:
         self._seed = 67280421310721
@@ -50,7 +50,7 @@ class Generator:
         return Tensor._wrap(np.frombuffer(raw, np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> None:
-        """Goes on where `get_state` was called. TypeError for what is no tensor of bytes, RuntimeError for its size."""
+        """Restore a state from `get_state`. TypeError if it is not a tensor of bytes, RuntimeError for a wrong size."""
         if not isinstance(new_state, Tensor) or new_state.own_array().dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
         raw = new_state.own_array().tobytes()

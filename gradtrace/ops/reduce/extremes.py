@@ -128,7 +128,7 @@ def lowest_and_highest(a: Array, dims: tuple[int, ...] | None, keepdim: bool) ->
 
 
 def even_grad(xp: XP, g: Operand, self: Operand, out: Operand) -> Operand:
-    """The gradient shared by all elements that equal the result, or by the nans where that is one."""
+    """The gradient shared by all elements that equal the result, or by the nans if the result is nan."""
     if state.planner is None:
         hit = self != self if bool(out != out) else self == out
     else:  # a plan must not depend on the numbers

@@ -1,7 +1,7 @@
 """Reductions by adding and multiplying: sum, mean, prod, var, std and their like; any, all and count_nonzero; trace.
 
-In a record `dims` is a tuple of dims counted from the front, () for a 0-d tensor; where a form without `dim` has a
-grad_fn name of its own, it is a record of its own.
+In a record `dims` is a tuple of dims counted from the front, () for a 0-d tensor. A form without `dim` is a separate
+record if PyTorch gives its grad_fn another name.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def fold(ufunc: str, a: Array, dims: tuple[int, ...] | None, keepdim: bool = Fal
 def add_up(
     a: Array, dims: tuple[int, ...] | None = None, keepdim: bool = False, dtype: NumpyDtype | None = None
 ) -> Array:
-    """The sum, in `dtype`; bools and integers in int64 unless told."""
+    """Return the sum in `dtype`; the default is int64 for bools and integers."""
     wanted = dtype or (a.dtype if a.dtype.kind == "f" else np.dtype(np.int64))
     if a.ndim == 0:
         return np.asarray(np.add(a, 0, dtype=wanted))
@@ -320,8 +320,8 @@ nansum = op(
         ),
     ),
 )
-any_ = op("any(self; dim, keepdim)", logical("logical_or"), kind="reduction", dims="dim")
-all_ = op("all(self; dim, keepdim)", logical("logical_and"), kind="reduction", dims="dim")
+any_record = op("any(self; dim, keepdim)", logical("logical_or"), kind="reduction", dims="dim")
+all_record = op("all(self; dim, keepdim)", logical("logical_and"), kind="reduction", dims="dim")
 count_nonzero = op(
     "count_nonzero(self; dim)", lambda a, dim: np.count_nonzero(a, axis=dim or None), kind="reduction", dims="dim"
 )
@@ -387,7 +387,7 @@ def averaged(
 def product(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The product of all elements, or over one `dim` (torch.prod). Its gradient stands zeros among the factors."""
+    """The product of all elements, or over one `dim` (torch.prod). The gradient is right for zero factors too."""
     kind = numpy_dtype(input, dtype)
     if dim is None:
         return prod_all(input, kind)
@@ -440,7 +440,7 @@ def sum_without_nan(
 def mean_without_nan(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The mean of what is not nan (torch.nanmean)."""
+    """Return the mean of the elements that are not nan (torch.nanmean)."""
     float_input(input, "nanmean(): expected input to have floating point or complex dtype but got {}")
     valid = input.detach().isnan().logical_not().sum(dim, keepdim=keepdim)
     out: Tensor = sum_without_nan(input, dim, keepdim, dtype=dtype) / valid
@@ -456,8 +456,8 @@ def _logical(name: str, record: Op) -> None:
     torch_function(name)(function)
 
 
-_logical("any", any_)
-_logical("all", all_)
+_logical("any", any_record)
+_logical("all", all_record)
 
 
 @torch_function("count_nonzero")

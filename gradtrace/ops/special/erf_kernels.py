@@ -3,7 +3,7 @@
 erf is read from a table of its values 1/4096 apart, and what is missing from the nearest of them, x0, is integrated:
 with h = x - x0 it is 2/sqrt(pi) exp(-x^2) times the integral of exp(2 x s - s^2) over [0, h], of which three terms are
 enough; the next is below 1e-16. There are no branches in it, so that numpy's loops run it at full speed; within 2 ulp.
-The exp(-x^2) in it is what the derivative of erf needs, and is given out to those who ask.
+The derivative of erf needs the exp(-x^2) in it, so `erf` can also return that.
 
 erfc has the rational approximations of Sun's fdlibm, s_erf.c (W. J. Cody's method, "Rational Chebyshev approximations
 for the error function", 1969): four ranges of |x|, each with its quotient of polynomials; good as far as exp is.

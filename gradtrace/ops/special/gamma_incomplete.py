@@ -89,7 +89,7 @@ def log_gamma_of_one_more(a: Array) -> Array:
 
 
 def upper_series(a: Array, x: Array) -> Array:
-    """Q(a, x) for small a and x, where it is no difference from 1."""
+    """Q(a, x) for small a and x, without a subtraction from 1, which would lose digits."""
     total, term = np.zeros_like(x), np.ones_like(x)
     for k in range(1, 40):
         term = term * (-x / k)

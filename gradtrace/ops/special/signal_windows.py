@@ -1,4 +1,4 @@
-"""torch.hann_window and its kin: windows of a length, periodic unless told otherwise. See also `signal.windows`."""
+"""torch.hann_window and similar: windows of a given length, periodic by default. See also `signal.windows`."""
 
 from __future__ import annotations
 

@@ -27,6 +27,9 @@ else:
     np = _Numpy()
 
 
+__all__ = ["is_array", "np"]
+
+
 def is_array(value: object) -> bool:
     """Whether `value` is an ndarray, asked without importing numpy."""
     return type(value).__name__ == "ndarray"

@@ -69,7 +69,7 @@ Calling a record runs it on Tensors and records a node when a gradient can be as
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import (
     DROP,
@@ -404,6 +404,28 @@ def in_c_order(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def op(signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> Op:
-    """Add a record to the registry; the fields are Op's."""
-    return Op(signature, kernel, **fields)
+if TYPE_CHECKING:
+    from typing import overload
+
+    class OneResult(Op):
+        """What a type checker sees of a record with one result."""
+
+        def __call__(self, *args: Any) -> Tensor: ...
+
+    class SeveralResults(Op):
+        """What a type checker sees of a record with several results."""
+
+        def __call__(self, *args: Any) -> tuple[Any, ...]: ...
+
+    @overload
+    def op(signature: str, kernel: str | Callable[..., Any], /, *, outputs: int, **fields: Any) -> SeveralResults: ...
+    @overload
+    def op(signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> OneResult: ...
+    def op(signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> Any: ...
+
+else:
+    OneResult = SeveralResults = Op
+
+    def op(signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> Op:
+        """Add a record to the registry; the fields are Op's."""
+        return Op(signature, kernel, **fields)

@@ -99,6 +99,17 @@ class Tensor(Described, metaclass=TensorType):
 
         def __neg__(self) -> Tensor: ...
 
+        __eq__ = __ne__ = _operator  # type: ignore[assignment]
+        __invert__ = __neg__
+
+        def _method(self, *args: Any, **options: Any) -> Tensor: ...
+
+        abs = add = add_ = amax = clamp = clamp_min = clone = contiguous = copy_ = cumsum = detach = eq = exp = _method
+        expand = expand_as = fill_ = flatten = gather = index_select = log = log_softmax = masked_fill = mean = _method
+        minimum = mul = mul_ = narrow = ne = neg = new_empty = new_full = new_zeros = norm = permute = pow = _method
+        relu = repeat = repeat_interleave = reshape = rsqrt = scatter_ = sign = softmax = sqrt = squeeze = sum = _method
+        tanh = to = transpose = unsqueeze = view = xlogy = zero_ = _method
+
         def __getattr__(self, name: str) -> Any: ...
 
     @classmethod

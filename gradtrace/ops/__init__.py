@@ -98,7 +98,7 @@ def load_record(name: str) -> None:
         load()
 
 
-def find(table: Any, name: str) -> Any:
+def find(table: dict[str, Any], name: str) -> Any:
     """A name of one of api's tables, loading the families that have it; None if none has."""
     if name not in table:
         known = families.of(name)
@@ -116,12 +116,13 @@ def _method(name: str) -> Any:
     return Tensor.__dict__[name]
 
 
-def _getitem(self: Tensor, key: Any) -> Any:
+def _getitem(self: Tensor, key: object) -> Tensor:
     getitem = import_module("gradtrace.ops.index.indexing").getitem
-    return getitem(self, key) if state.batching is None else state.batching.getitem(getitem, self, key)
+    found: Tensor = getitem(self, key) if state.batching is None else state.batching.getitem(getitem, self, key)
+    return found
 
 
-def _setitem(self: Tensor, key: Any, value: Any) -> None:
+def _setitem(self: Tensor, key: object, value: object) -> None:
     setitem = import_module("gradtrace.ops.index.indexing").setitem
     if state.batching is None:
         setitem(self, key, value)

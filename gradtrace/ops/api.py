@@ -6,12 +6,15 @@ names; as a method its first argument is the tensor itself.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, Callable, Iterable, TypeVar
 from gradtrace.engine import call
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.op import Op
 from gradtrace.engine.tensor import Later, Tensor
 from gradtrace.ops.sample_wise import SAMPLE_WISE, sample_wise
+
+# A function, which a decorator gives back with its type.
+F = TypeVar("F", bound="Callable[..., Any]")
 
 functions: dict[str, Any] = {}  # torch.NAME
 methods: dict[str, Any] = {}  # Tensor.NAME
@@ -33,7 +36,7 @@ NOT_GIVEN: Any = NotGiven()
 catalogue: dict[str, tuple[str, str]] = {}
 
 
-def expose(function: Any, *names: str, forms: str = "fm", record: Op | None = None) -> Any:
+def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None) -> F:
     """Makes `function` public under `names`: f function, m method, n nn.functional, l linalg, s special."""
     if not SAMPLE_WISE.isdisjoint(names or (function.__name__,)):
         function = sample_wise(function)
@@ -48,10 +51,10 @@ def expose(function: Any, *names: str, forms: str = "fm", record: Op | None = No
     return function
 
 
-def public(*names: str, forms: str = "fm") -> Callable[[Any], Any]:
+def public(*names: str, forms: str = "fm") -> Callable[[F], F]:
     """Decorates a public function, which takes the first name as its own; see `expose`."""
 
-    def decorate(function: Any) -> Any:
+    def decorate(function: F) -> F:
         if names:
             function.__name__ = function.__qualname__ = names[0]
         return expose(function, *names, forms=forms)
@@ -59,7 +62,7 @@ def public(*names: str, forms: str = "fm") -> Callable[[Any], Any]:
     return decorate
 
 
-def named(function: Any, name: str, doc: str = "") -> Any:
+def named(function: F, name: str, doc: str = "") -> F:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc or function.__doc__
     return function
@@ -73,11 +76,11 @@ def expose_inplace(record: Op, *names: str, numbers: bool = True) -> None:
         methods[name + "_"] = method
 
 
-def inplace_method(record: Op, name: str, numbers: bool) -> Any:
+def inplace_method(record: Op, name: str, numbers: bool) -> Callable[..., Tensor]:
     def method(self: Tensor, *args: Any) -> Tensor:
         return inplace(record, self, *args)
 
-    def of_tensors(self: Tensor, other: Any) -> Tensor:
+    def of_tensors(self: Tensor, other: object) -> Tensor:
         if not isinstance(other, Tensor):
             raise not_a_tensor(name, "other", 1, other)
         return inplace(record, self, other)
@@ -85,13 +88,14 @@ def inplace_method(record: Op, name: str, numbers: bool) -> Any:
     return method if numbers else of_tensors
 
 
-def unary(record: Op, *aliases: str, forms: str = "fmi") -> Any:
+def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor]:
     """Exposes an operator of one tensor."""
 
     def general(input: Tensor) -> Tensor:
         if not isinstance(input, Tensor):
             raise not_a_tensor(record.name, "input", 1, input)
-        return record(input)
+        found: Tensor = record(input)
+        return found
 
     function = call.unary(record, general)
     named(function, record.name, f"Element-wise {record.name} (torch.{record.name}).")
@@ -101,20 +105,22 @@ def unary(record: Op, *aliases: str, forms: str = "fmi") -> Any:
     return function
 
 
-def binary(record: Op, *aliases: str, forms: str = "fmi", name: str = "", numbers: bool = True) -> Any:
+def binary(
+    record: Op, *aliases: str, forms: str = "fmi", name: str = "", numbers: bool = True
+) -> Callable[..., Tensor]:
     """Exposes an operator of two tensors, the second of which may be a number unless `numbers` is False."""
     name = name or record.name
-    run = call.binary(record)
+    run: Callable[..., Tensor] = call.binary(record)
     operands: Any = (Tensor, int, float) if numbers else Tensor
 
-    def function(input: Tensor, other: Any) -> Tensor:
+    def function(input: Tensor, other: object) -> Tensor:
         if not isinstance(input, Tensor):
             raise not_a_tensor(name, "input", 1, input)
         if not isinstance(other, operands):
             raise not_a_tensor(name, "other", 2, other)
         return run(input, other)
 
-    def method(self: Tensor, other: Any) -> Tensor:
+    def method(self: Tensor, other: object) -> Tensor:
         if not isinstance(other, operands):
             raise not_a_tensor(name, "other", 1, other)
         return run(self, other)
@@ -133,12 +139,12 @@ def binary(record: Op, *aliases: str, forms: str = "fmi", name: str = "", number
 def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: bool = False) -> None:
     """Puts a Python operator on Tensor; other operand types get NotImplemented."""
 
-    def backward(a: Tensor, b: Any) -> Any:
+    def backward(a: Tensor, b: object) -> Any:
         if isinstance(b, (float, int)):
             return record(b, a)
         return NotImplemented
 
-    def augmented(a: Tensor, b: Any) -> Any:
+    def augmented(a: Tensor, b: object) -> Any:
         if isinstance(b, (Tensor, float, int)):
             return inplace(record, a, b)
         return NotImplemented
@@ -150,7 +156,7 @@ def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: b
         setattr(Tensor, f"__i{dunder}__", named(augmented, f"__i{dunder}__"))
 
 
-def not_a_tensor(name: str, argument: str, position: int, value: Any) -> TypeError:
+def not_a_tensor(name: str, argument: str, position: int, value: object) -> TypeError:
     return TypeError(
         f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
     )
@@ -164,7 +170,7 @@ def check_dim(dim: int, ndim: int) -> int:
     return dim % limit
 
 
-def check_dims(dims: Any, ndim: int) -> tuple[int, ...]:
+def check_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
     """Several dims counted from the front, each at most once; None or () for all."""
     if dims is None:
         return tuple(range(ndim))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, Callable, Iterable
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.api import check_dim, check_dims, expose, named, not_a_tensor
+from gradtrace.engine.types import Shape
+from gradtrace.ops.api import F, check_dim, check_dims, expose, named, not_a_tensor
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 
 
-def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | None = None) -> Callable[[Any], Any]:
+def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | None = None) -> Callable[[F], F]:
     """Decorates a public function of a tensor `input`; its names and forms are those of `api.expose`.
 
     `renamed` gives PyTorch's names of arguments that have another name in the function.
@@ -18,7 +19,7 @@ def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | Non
     also = {**NUMPY_NAMES, **(renamed or {})}
     shown = {mine: theirs for theirs, mine in (renamed or {}).items()}
 
-    def decorate(function: Any) -> Any:
+    def decorate(function: F) -> F:
         code = function.__code__
         own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         required = own[: code.co_argcount - len(function.__defaults__ or ())]
@@ -34,8 +35,10 @@ def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | Non
                 raise not_a_tensor(name, "input", 1, args[0])
             return function(*args, **options)
 
-        call.__wrapped__ = function  # type: ignore[attr-defined]
-        return expose(named(call, name, function.__doc__), *names, forms=forms)
+        wrapper: Any = call
+        wrapper.__wrapped__ = function
+        exposed: F = expose(named(wrapper, name, function.__doc__ or ""), *names, forms=forms)
+        return exposed
 
     return decorate
 
@@ -60,12 +63,12 @@ def some_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
     return found if ndim else ()
 
 
-def kept_shape(shape: Any, dims: tuple[int, ...]) -> tuple[int, ...]:
+def kept_shape(shape: Shape, dims: tuple[int, ...]) -> tuple[int, ...]:
     """The shape after a reduction over `dims` that keeps them with size 1."""
     return tuple(1 if i in dims else n for i, n in enumerate(shape))
 
 
-def count(shape: Any, dims: tuple[int, ...] | None = None) -> int:
+def count(shape: Iterable[int], dims: tuple[int, ...] | None = None) -> int:
     """How many elements a reduction over `dims` (None: all) takes together."""
     n = 1
     for i, size in enumerate(shape):

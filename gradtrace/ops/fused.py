@@ -7,13 +7,14 @@ formula, the record is written out instead, next to the operator.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, Callable, NoReturn
 from gradtrace.engine.gradients import grad
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
 from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Raw
 
 Rule = Callable[..., Any]
 
@@ -29,7 +30,7 @@ def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
         found = rule(ARRAY, *args)
         return found if "outputs" not in fields else tuple(np.zeros(0) if f is None else f for f in found)
 
-    return op(
+    result: Op = op(
         signature,
         kernel,
         node=node,
@@ -37,9 +38,10 @@ def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
         joint=d(" ".join(names), lambda xp, wanted, g, out, *args: again(xp, rule, wanted, g, args)),
         **fields,
     )
+    return result
 
 
-def again(xp: Any, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]) -> list[Any]:
+def again(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]) -> list[Any]:
     """The gradients of the steps of `rule` at `args`, recorded if this pass is."""
     recorded = xp is TRACED
     kept = state.grad_enabled, state.recorder
@@ -65,11 +67,11 @@ def again(xp: Any, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any
         state.grad_enabled, state.recorder = kept
 
 
-def as_tuple(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: object) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def as_tensor(value: Any) -> Any:
+def as_tensor(value: Tensor | Raw | None) -> Tensor | None:
     return value if value is None or isinstance(value, Tensor) else Tensor._wrap(value)
 
 
@@ -92,14 +94,14 @@ point_record = op(
 )
 
 
-def unwrapped(gradient: Tensor | None, recorded: bool) -> Any:
+def unwrapped(gradient: Tensor | None, recorded: bool) -> Tensor | Raw | None:
     return gradient if recorded or gradient is None else gradient._data
 
 
 def not_differentiable(signature: str, rule: Rule, node: str, name: str, kind: str) -> Op:
     """The record of a backward operator that PyTorch cannot differentiate again: NotImplementedError."""
 
-    def refuse(*_: Any) -> Any:
+    def refuse(*_: object) -> NoReturn:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
     return op(signature, lambda *args: rule(ARRAY, *args), kind=kind, node=node, joint=d("", refuse))

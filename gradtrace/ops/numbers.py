@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import operator as py
 
-from gradtrace.annotations import Any
 from gradtrace.engine.op import d, op
-
-FLOAT: Any = {"promote": "float"}
 
 add_number = op(
     "add_number(self; other)",
@@ -15,7 +12,7 @@ add_number = op(
     kind="elementwise",
     scalar=py.add,
     node="AddBackward1",
-    **FLOAT,
+    promote="float",
     self=d("", lambda xp, g, out, self, other: g),
 )
 sub_number = op(
@@ -24,7 +21,7 @@ sub_number = op(
     kind="elementwise",
     scalar=py.sub,
     node="SubBackward1",
-    **FLOAT,
+    promote="float",
     self=d("", lambda xp, g, out, self, other: g),
 )
 mul_number = op(
@@ -33,7 +30,7 @@ mul_number = op(
     kind="elementwise",
     scalar=py.mul,
     node="MulBackward1",
-    **FLOAT,
+    promote="float",
     self=d("", lambda xp, g, out, self, other: g * other),
 )
 div_number = op(
@@ -42,6 +39,6 @@ div_number = op(
     kind="elementwise",
     scalar=py.truediv,
     node="DivBackward1",
-    **FLOAT,
+    promote="float",
     self=d("", lambda xp, g, out, self, other: g / other),
 )

@@ -27,7 +27,7 @@ def into(out: Any, name: str, result: Any, args: tuple[Any, ...]) -> Any:
     return out
 
 
-def put(out: Any, result: Tensor) -> None:
+def put(out: object, result: Tensor) -> None:
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     if result.dtype.category > out.dtype.category:

@@ -6,8 +6,11 @@ arguments (an order, an index), or draw random numbers, or make tensors like ano
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 from gradtrace.engine.state import state
+
+if TYPE_CHECKING:
+    from gradtrace.ops.api import F
 
 # Made once for all samples, each of which then has its own.
 LIKES = frozenset(
@@ -167,7 +170,7 @@ BATCHED = frozenset(
 SAMPLE_WISE = BATCHED | LIKES | RANDOM | DYNAMIC | READS
 
 
-def sample_wise(function: Any) -> Any:
+def sample_wise(function: F) -> F:
     """The function, whose call a running vmap takes over."""
 
     def call(*args: Any, **options: Any) -> Any:
@@ -175,10 +178,11 @@ def sample_wise(function: Any) -> Any:
             return function(*args, **options)
         return state.batching.call(function, call, args, options)
 
-    return dressed(call, function)
+    wrapper: F = dressed(call, function)
+    return wrapper
 
 
-def dressed(call: Any, function: Any) -> Any:
+def dressed(call: Any, function: Callable[..., Any]) -> Any:
     """What functools.wraps does (functools is slow to import)."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         setattr(call, name, getattr(function, name))

@@ -9,7 +9,7 @@ invalid_arguments.cpp.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, NamedTuple
+from gradtrace.annotations import Any, Callable, NamedTuple, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.describe import Size, device
 from gradtrace.engine.tensor import Tensor
@@ -188,7 +188,7 @@ class Missing:
 MISSING = Missing()
 
 
-def by_its_name(p: Parameter, named: dict[str, Any]) -> Any:
+def by_its_name(p: Parameter, named: dict[str, Any]) -> object:
     for name in (p.name, *NUMPY_NAMES.get(p.name, ())):
         if name in named:
             return named[name]
@@ -222,7 +222,7 @@ def unexpected(name: str, s: Signature, named: dict[str, Any], given: int) -> st
 # ---- does a value fit
 
 
-def refused(name: str, p: Parameter, value: Any) -> str:
+def refused(name: str, p: Parameter, value: object) -> str:
     """How PyTorch ends its sentence about a value of the wrong type; "" for the right one."""
     kind = p.type
     if kind in LISTS and isinstance(value, (tuple, list)):
@@ -237,7 +237,7 @@ def refused(name: str, p: Parameter, value: Any) -> str:
     return "" if (check(value) if check else kind not in LISTS) else f"must be {kind}, not {type_name(value)}"
 
 
-def bad_list(p: Parameter, items: Any) -> str:
+def bad_list(p: Parameter, items: Sequence[Any]) -> str:
     """The same of the items of a list: the first of them is looked at early, the rest when they are taken out."""
     wrong = next((i for i, item in enumerate(items) if not LISTS[p.type](item)), None)
     if wrong is None:
@@ -250,13 +250,14 @@ def bad_list(p: Parameter, items: Any) -> str:
     return f'failed to unpack the object at pos {wrong + 1} with error "type must be {p.type},but got {got}"'
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: object) -> bool:
     return isinstance(value, Tensor)
 
 
 def is_int(value: Any) -> bool:
     if is_tensor(value):
-        return value.ndim == 0 and value.dtype.category == dtypes.INTEGER
+        found: bool = value.ndim == 0 and value.dtype.category == dtypes.INTEGER
+        return found
     return not isinstance(value, bool) and hasattr(type(value), "__index__")
 
 
@@ -266,11 +267,11 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) or hasattr(type(value), "__index__") or type(value).__name__ == "float64"
 
 
-def is_dtype(value: Any) -> bool:
+def is_dtype(value: object) -> bool:
     return isinstance(value, dtypes.dtype) or value in (float, int, bool)
 
 
-CHECKS = {
+CHECKS: dict[str, Callable[[Any], bool]] = {
     "Tensor": is_tensor,
     "int": is_int,
     "Number": is_number,
@@ -280,10 +281,14 @@ CHECKS = {
     "str": lambda value: isinstance(value, str),
     "torch.device": lambda value: isinstance(value, (str, device, int)),
 }
-LISTS = {"tuple of ints": is_int, "tuple of floats": is_number, "tuple of Tensors": is_tensor}
+LISTS: dict[str, Callable[[Any], bool]] = {
+    "tuple of ints": is_int,
+    "tuple of floats": is_number,
+    "tuple of Tensors": is_tensor,
+}
 
 
-def type_name(value: Any) -> str:
+def type_name(value: object) -> str:
     """A value's type as PyTorch's messages have it."""
     if isinstance(value, dtypes.dtype):
         return "torch.dtype"
@@ -351,12 +356,12 @@ def marked(s: Signature, args: tuple[Any, ...], named: dict[str, Any]) -> str:
     return f"({', '.join(found)})"
 
 
-def matches(kind: str, value: Any) -> bool:
+def matches(kind: str, value: object) -> bool:
     got = type_name(value)
     return got == kind or (kind == "float" and got in ("int", "float"))
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     if not isinstance(value, (tuple, list)):
         return type_name(value)
     inner = ", ".join(type_name(item) for item in value)

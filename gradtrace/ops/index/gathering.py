@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.inplace import inplace, place_kernel, refuse_unless_tracked
@@ -11,6 +11,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.saved import watch
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import check_dim, not_a_tensor, public
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.index.index_checks import added_index, flat_positions, gather_index, scatter_index, select_index
@@ -88,7 +89,7 @@ put_flat = op(
 )
 
 
-def mask_kernel(source: Any, mask: Any) -> Any:
+def mask_kernel(source: Array, mask: Array) -> Array:
     out = np.zeros(mask.shape, source.dtype)
     out[mask] = source
     return out
@@ -106,7 +107,7 @@ index_add = op(
 )
 
 
-def scatter_by_kernel(a: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
+def scatter_by_kernel(a: Array, dim: int, index: Array, src: Array, reduce: str) -> Array:
     out = np.array(a)
     part = src[tuple(slice(0, n) for n in index.shape)]
     (np.add if reduce == "add" else np.multiply).at(out, grid(index, dim), part)
@@ -117,13 +118,15 @@ def scatter_by_kernel(a: Any, dim: int, index: Any, src: Any, reduce: str) -> An
 scatter_by = op("scatter_by(self; dim, index, src, reduce)", scatter_by_kernel, kind="gather", undefined="scatter")
 
 
-def plain(value: Any) -> Any:
-    return value.shared() if isinstance(value, Tensor) else value
+def plain(value: Any) -> Array:
+    found: Array = value.shared() if isinstance(value, Tensor) else value
+    return found
 
 
-def index_add_kernel(a: Any, source: Any, dim: int, i: Any, alpha: Any) -> Any:
+def index_add_kernel(a: Array, source: Array, dim: int, i: Array, alpha: float) -> Array:
     out = np.array(a)
-    np.add.at(out, (slice(None),) * dim + (i,) if out.ndim else (), source * alpha)
+    where: Any = (slice(None),) * dim + (i,) if out.ndim else ()
+    np.add.at(out, where, source * alpha)
     return out
 
 
@@ -160,7 +163,7 @@ def where_(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     return where(condition, *(as_dtype(v, wanted) for v in (input, other)))
 
 
-def as_dtype(value: Any, wanted: dtypes.dtype) -> Tensor:
+def as_dtype(value: Tensor | float, wanted: dtypes.dtype) -> Tensor:
     if isinstance(value, Tensor):
         return value if value.dtype is wanted else cast(value, wanted.np)
     return Tensor._wrap(float(value) if wanted is dtypes.float64 else np.asarray(value).astype(wanted.np))
@@ -177,7 +180,7 @@ def gathered(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = Fals
 
 
 def scatter_choice(
-    self: Tensor, dim: int, index: Tensor, src: Any, reduce: str | None = None
+    self: Tensor, dim: int, index: Tensor, src: Tensor | float | None, reduce: str | None = None
 ) -> tuple[Any, tuple[Any, ...]]:
     dim = check_dim(dim, self.ndim)
     i = scatter_index(self, dim, index, src)
@@ -192,7 +195,13 @@ def scatter_choice(
 
 @public("scatter")
 def scattered(
-    input: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None, *, reduce: str | None = None
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | float | None = None,
+    value: Tensor | float | None = None,
+    *,
+    reduce: str | None = None,
 ) -> Tensor:
     """A copy with src placed (or added, or multiplied) at the index along dim (torch.scatter)."""
     record, rest = scatter_choice(input, dim, index, src if src is not None else value, reduce)
@@ -201,7 +210,13 @@ def scattered(
 
 @public("scatter_", forms="m")
 def scatter_(
-    self: Tensor, dim: int, index: Tensor, src: Any = None, value: Any = None, *, reduce: str | None = None
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | float | None = None,
+    value: Tensor | float | None = None,
+    *,
+    reduce: str | None = None,
 ) -> Tensor:
     """scatter in place."""
     record, rest = scatter_choice(self, dim, index, src if src is not None else value, reduce)
@@ -246,18 +261,18 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 
 @public("index_put")
-def index_put_out(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+def index_put_out(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with values written (or added) at the indices (torch.index_put)."""
     return watch(index_put(input, values, put_indices(input, indices, values), accumulate), *indices)
 
 
 @public("index_put_", forms="m")
-def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+def index_put_(self: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
     """index_put in place."""
     return watch(inplace(index_put, self, values, put_indices(self, indices, values), accumulate), *indices)
 
 
-def put_indices(self: Tensor, indices: Any, values: Tensor) -> tuple[Any, ...]:
+def put_indices(self: Tensor, indices: Sequence[Tensor], values: Tensor) -> tuple[Any, ...]:
     if self.dtype is not values.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
@@ -266,7 +281,7 @@ def put_indices(self: Tensor, indices: Any, values: Tensor) -> tuple[Any, ...]:
     return index_arrays(self, list(indices))
 
 
-def fill_choice(mask: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
+def fill_choice(mask: Tensor, value: Tensor | float) -> tuple[Any, tuple[Any, ...]]:
     if mask.dtype.category != dtypes.BOOL:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
     if isinstance(value, Tensor):
@@ -280,18 +295,19 @@ def fill_choice(mask: Tensor, value: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 @public("masked_fill")
-def masked_filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     """A copy with value where the mask holds (torch.masked_fill)."""
     if state.planner is not None and mask.dtype.category == dtypes.BOOL:  # a record would hold the mask's numbers
         broadcast(tuple(mask.shape), tuple(input.shape))
-        return where_(mask, value, input)
+        found: Tensor = where_(mask, value, input)
+        return found
     record, rest = fill_choice(mask, value)
     broadcast(tuple(mask.shape), tuple(input.shape))
     return watch(record(input, *rest), mask)
 
 
 @public("masked_fill_", forms="m")
-def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     """masked_fill in place."""
     refuse_unless_tracked(self, value)
     record, rest = fill_choice(mask, value)
@@ -317,7 +333,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 @public("nonzero")
-def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
     """The indices of non-zero elements: (n, ndim), or a tuple of one tensor a dim (torch.nonzero)."""
     found = np.nonzero(np.atleast_1d(input.shared()))
     if as_tuple:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import check_dim
 
 
-def int_index(name: str, index: Tensor) -> Any:
+def int_index(name: str, index: Tensor) -> Array:
     """The array of an index tensor; RuntimeError unless it is int32 or int64."""
-    array = index.shared()
+    array: Array = index.shared()
     if array.dtype.kind != "i" or array.dtype.itemsize < 4:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     return array
 
 
-def in_range(index: Any, dim: int, n: int, kind: type[Exception], before: str = "") -> None:
+def in_range(index: Array, dim: int, n: int, kind: type[Exception], before: str = "") -> None:
     """The error `kind` for the first index that is not in 0..n-1."""
     wrong = index[(index < 0) | (index >= n)]
     if wrong.size:
         raise kind(f"{before}index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")
 
 
-def gather_index(input: Tensor, dim: int, index: Tensor) -> Any:
+def gather_index(input: Tensor, dim: int, index: Tensor) -> Array:
     """The index of gather, checked against the input."""
     i = int_index("gather", index)
     if i.ndim != input.ndim and max(i.ndim, input.ndim) > 1:
@@ -38,7 +38,7 @@ def gather_index(input: Tensor, dim: int, index: Tensor) -> Any:
     return i
 
 
-def scatter_index(self: Tensor, dim: int, index: Tensor, src: Any) -> Any:
+def scatter_index(self: Tensor, dim: int, index: Tensor, src: object) -> Array:
     """The index of scatter and scatter_add, checked against the target and the source."""
     i = int_index("scatter", index)
     if isinstance(src, Tensor) and src.dtype is not self.dtype:
@@ -63,9 +63,9 @@ def scatter_index(self: Tensor, dim: int, index: Tensor, src: Any) -> Any:
     return i
 
 
-def select_index(input: Tensor, dim: int, index: Tensor) -> Any:
+def select_index(input: Tensor, dim: int, index: Tensor) -> Array:
     """The index of index_select."""
-    i = index.shared()
+    i: Array = index.shared()
     if i.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if i.dtype.kind != "i" or i.dtype.itemsize < 4:
@@ -78,9 +78,9 @@ def select_index(input: Tensor, dim: int, index: Tensor) -> Any:
     return i if input.ndim else i.reshape(())
 
 
-def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
+def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array:
     """The index of index_add."""
-    i = index.shared()
+    i: Array = index.shared()
     if i.ndim > 1:
         raise IndexError(
             f"index_add_(): Index is supposed to be a vector, but got dim: {i.ndim} with type: "
@@ -107,9 +107,9 @@ def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     return i
 
 
-def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
+def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array:
     """The index of index_copy."""
-    i = index.shared()
+    i: Array = index.shared()
     if i.dtype.kind != "i" or i.dtype.itemsize < 8:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
     if self.dtype is not source.dtype:
@@ -130,9 +130,9 @@ def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     return i.reshape(-1)
 
 
-def filled_index(self: Tensor, dim: int, index: Tensor) -> Any:
+def filled_index(self: Tensor, dim: int, index: Tensor) -> Array:
     """The index of index_fill."""
-    i = index.shared()
+    i: Array = index.shared()
     if i.dtype.kind != "i" or i.dtype.itemsize < 8:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if i.ndim > 1:
@@ -144,9 +144,10 @@ def filled_index(self: Tensor, dim: int, index: Tensor) -> Any:
     return i.reshape(-1)
 
 
-def flat_positions(name: str, self: Tensor, index: Tensor) -> Any:
+def flat_positions(name: str, self: Tensor, index: Tensor) -> Array:
     """The positions of take and put, counted from the front."""
-    i, n = index.shared(), self.numel()
+    i: Array = index.shared()
+    n = self.numel()
     if i.dtype.kind != "i" or i.dtype.itemsize < 8:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
     wrong = i[(i < -n) | (i >= n)]

@@ -7,6 +7,7 @@ from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.saved import watch
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.create.factories import assign, fill_tensor, from_nested
 from gradtrace.ops.index.records import index, index_put, select, slice_
 from gradtrace.ops.shape.expansion import expanded
@@ -18,18 +19,18 @@ NO_ITEM = (
 )
 
 
-def is_advanced(item: Any) -> bool:
+def is_advanced(item: object) -> bool:
     if isinstance(item, Tensor):
         return item.ndim > 0
     return isinstance(item, (list, tuple, range)) or is_array(item)
 
 
-def is_truth(item: Any) -> bool:
+def is_truth(item: object) -> bool:
     """A bool or a bool tensor of no dims: the index gets a new dim of one entry or none."""
     return isinstance(item, bool) or (isinstance(item, Tensor) and item.ndim == 0 and item.dtype.category == 0)
 
 
-def consumed(item: Any) -> int:
+def consumed(item: object) -> int:
     """How many dims of the tensor an index item uses up."""
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
@@ -40,7 +41,7 @@ def consumed(item: Any) -> int:
     return 1
 
 
-def nested_first(item: Any) -> Any:
+def nested_first(item: object) -> object:
     while isinstance(item, list) and item:
         item = item[0]
     return item
@@ -64,7 +65,7 @@ def normalised(tensor: Tensor, key: Any) -> list[Any]:
     return items
 
 
-def stands_for_tuple(key: Any) -> bool:
+def stands_for_tuple(key: object) -> bool:
     """Whether a list is read as the items of an index: PyTorch does it for short lists of what is no number."""
     return (
         isinstance(key, list)
@@ -73,7 +74,7 @@ def stands_for_tuple(key: Any) -> bool:
     )
 
 
-def basic_steps(tensor: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
+def basic_steps(tensor: Tensor, key: object) -> tuple[Tensor, list[Any]]:
     """The views that an index asks for, and what is left for one advanced step (None: all of a dim).
 
     A slice of everything is a step of its own only when it is the whole index, as in PyTorch.
@@ -158,17 +159,18 @@ def index_arrays(tensor: Tensor, advanced: list[Any]) -> tuple[Any, ...]:
     return tuple(result)
 
 
-def as_index(item: Any) -> Any:
+def as_index(item: Any) -> Array:
     if isinstance(item, Tensor):
         array = item.shared()
         if array.dtype.kind == "f":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        return array.astype(bool) if array.dtype == np.uint8 else array
+        found: Array = array.astype(bool) if array.dtype == np.uint8 else array
+        return found
     array = np.asarray(item) if is_array(item) or isinstance(item, bool) else np.asarray(from_nested(item, None))
     return array.astype(np.int64) if array.dtype.kind == "f" else array
 
 
-def check_mask(tensor: Tensor, mask: Any, dim: int) -> None:
+def check_mask(tensor: Tensor, mask: Array, dim: int) -> None:
     for i, n in enumerate(mask.shape):
         if n != tensor.shape[dim + i]:
             raise IndexError(
@@ -177,13 +179,13 @@ def check_mask(tensor: Tensor, mask: Any, dim: int) -> None:
             )
 
 
-def check_bounds(array: Any, dim: int, n: int) -> None:
+def check_bounds(array: Array, dim: int, n: int) -> None:
     wrong = array[(array < -n) | (array >= n)]
     if wrong.size:
         raise IndexError(f"index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")
 
 
-def getitem(self: Tensor, key: Any) -> Tensor:
+def getitem(self: Tensor, key: object) -> Tensor:
     """self[key]."""
     result, advanced = basic_steps(self, key)
     if not advanced:
@@ -199,7 +201,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         raise
 
 
-def setitem(self: Tensor, key: Any, value: Any) -> None:
+def setitem(self: Tensor, key: object, value: object) -> None:
     """self[key] = value, in place: through a view, or by index_put."""
     if not isinstance(value, (Tensor, int, float)):
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.scalar_type}Tensor")
@@ -226,7 +228,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         inplace(assign, target, spread(value, target))
 
 
-def is_everything(tensor: Tensor, key: Any) -> bool:
+def is_everything(tensor: Tensor, key: object) -> bool:
     """Whether an index is the whole tensor, which is then written itself and not through a view."""
     if key is Ellipsis or (isinstance(key, tuple) and not key):
         return True

@@ -9,34 +9,35 @@ from __future__ import annotations
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
+from gradtrace.engine.types import Array, Shape
 
 
 def along(dim: int, item: Any) -> tuple[Any, ...]:
     return (slice(None),) * dim + (item,)
 
 
-def place(shape: Any, dim: int, item: Any, g: Any) -> Any:
+def place(shape: Shape, dim: int, item: Array | slice | int, g: Array) -> Array:
     """Zeros of `shape` with g where `item` selects along `dim`."""
     out = np.zeros(shape, g.dtype)
     out[along(dim, item)] = g
     return out
 
 
-def taken(a: Any, index_: Any, dim: int) -> Any:
+def taken(a: Array, index_: Array, dim: int) -> Array:
     """The entries of a dim that `index_` names; a 0-d array counts as one entry."""
     return np.take_along_axis(a, index_, dim) if a.ndim else np.array(np.broadcast_to(a, index_.shape))
 
 
-def rows(a: Any, index_: Any, dim: int) -> Any:
+def rows(a: Array, index_: Array, dim: int) -> Array:
     """The slices of a dim that a 1-d index names; of a 0-d array itself."""
     return np.take(a, index_, dim) if a.ndim else np.array(a)
 
 
-def nothing(*_: Any) -> None:
+def nothing(*_: object) -> None:
     """No gradient: the zeros that something is placed onto, an operand in PyTorch's graph, are None here."""
 
 
-def add_at(shape: Any, indices: Any, g: Any) -> Any:
+def add_at(shape: Shape, indices: tuple[Any, ...], g: Array) -> Array:
     if not len(shape):
         return np.asarray(g.sum(dtype=g.dtype))
     out = np.zeros(shape, g.dtype)
@@ -189,7 +190,7 @@ index_select = op(
 )
 
 
-def fit_kernel(a: Any, shape: Any) -> Any:
+def fit_kernel(a: Array, shape: Shape) -> Array:
     """Cropped, or padded with zeros at the end, to `shape`."""
     if a.shape == tuple(shape):
         return a
@@ -199,7 +200,7 @@ def fit_kernel(a: Any, shape: Any) -> Any:
     return out
 
 
-def grid(index_: Any, dim: int) -> tuple[Any, ...]:
+def grid(index_: Array, dim: int) -> tuple[Any, ...]:
     """Index arrays for every element of `index_`, which itself serves for `dim`."""
     full = list(np.ogrid[tuple(slice(0, n) for n in index_.shape)]) if index_.ndim else []
     if full:
@@ -207,7 +208,7 @@ def grid(index_: Any, dim: int) -> tuple[Any, ...]:
     return tuple(full)
 
 
-def narrowed(a: Any, index_: Any, dim: int) -> Any:
+def narrowed(a: Array, index_: Array, dim: int) -> Array:
     """The part of `a` that an index smaller in the other dims refers to."""
     if a.ndim == 0:
         return a
@@ -215,10 +216,12 @@ def narrowed(a: Any, index_: Any, dim: int) -> Any:
     return a[bounds]
 
 
-def scatter_kernel(a: Any, src: Any, dim: int, index_: Any, value: Any = None, add: bool = False) -> Any:
+def scatter_kernel(
+    a: Array, src: Array | None, dim: int, index_: Array, value: float | None = None, add: bool = False
+) -> Array:
     out = np.array(a)
     where = grid(index_, dim)
-    values = value if src is None else src[tuple(slice(0, n) for n in index_.shape)]
+    values: Any = value if src is None else src[tuple(slice(0, n) for n in index_.shape)]
     if add:
         np.add.at(out, where, values)
     else:
@@ -226,7 +229,7 @@ def scatter_kernel(a: Any, src: Any, dim: int, index_: Any, value: Any = None, a
     return out
 
 
-def put_kernel(a: Any, values: Any, indices: Any, accumulate: bool) -> Any:
+def put_kernel(a: Array, values: Array, indices: tuple[Any, ...], accumulate: bool) -> Array:
     out = np.array(a)
     target = out[indices].shape
     try:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, NumpyDtype, Operand, Shape
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.index.gathering import gathered
 from gradtrace.ops.index.index_checks import copied_index, filled_index, flat_positions, scatter_index
 from gradtrace.ops.index.records import along, grid
 from gradtrace.ops.shape.expansion import broadcast_shapes
 
+Choice = tuple[OneResult, tuple[Any, ...]]  # a record and its arguments after the first
 UFUNC = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
-def neutral(reduce: str, dtype: Any) -> Any:
+def neutral(reduce: str, dtype: NumpyDtype) -> float:
     """What a place that does not count itself starts from."""
     if reduce in ("sum", "mean"):
         return 0
@@ -30,14 +32,14 @@ def neutral(reduce: str, dtype: Any) -> Any:
     return info.min if reduce == "amax" else info.max
 
 
-def counts(shape: Any, dim: int, index: Any, include_self: bool, dtype: Any) -> Any:
+def counts(shape: Shape, dim: int, index: Array, include_self: bool, dtype: NumpyDtype) -> Array:
     """How many values go into each place, at least 1."""
     n = np.full(shape, 1 if include_self else 0, dtype)
     np.add.at(n, grid(index, dim), 1)
     return np.maximum(n, 1)
 
 
-def scatter_reduce_kernel(a: Any, src: Any, dim: int, index: Any, reduce: str, include_self: bool) -> Any:
+def scatter_reduce_kernel(a: Array, src: Array, dim: int, index: Array, reduce: str, include_self: bool) -> Array:
     out, where = np.array(a), grid(index, dim)
     if not include_self:
         out[where] = neutral(reduce, out.dtype)
@@ -48,16 +50,26 @@ def scatter_reduce_kernel(a: Any, src: Any, dim: int, index: Any, reduce: str, i
     return out
 
 
-def one_where(xp: Any, condition: Any, like: Any) -> Any:
+def one_where(xp: XP, condition: Operand, like: Operand) -> Operand:
     return xp.where(condition, xp.ones_like(like), xp.zeros_like(like))
 
 
-def reduce_grads(xp: Any, g: Any, out: Any, a: Any, src: Any, dim: int, index: Any, reduce: str, own: bool) -> Any:
+def reduce_grads(
+    xp: XP,
+    g: Operand,
+    out: Operand,
+    a: Operand,
+    src: Operand,
+    dim: int,
+    index: Array,
+    reduce: str,
+    own: bool,
+) -> tuple[Operand, Operand]:
     """The gradients of a and src, by PyTorch's scatter_reduce_backward (FunctionsManual.cpp)."""
     if reduce == "sum":
         of_a, of_src = g, xp.gather(g, dim, index)
     elif reduce == "mean":
-        share = xp.times_array(g, 1 / counts(tuple(g.shape), dim, index, own, np.float64))
+        share = xp.times_array(g, 1 / counts(tuple(g.shape), dim, index, own, np.dtype(np.float64)))
         of_a, of_src = share, xp.gather(share, dim, index)
     elif reduce == "prod":
         of_a, of_src = prod_grads(xp, g, out, a, src, dim, index, own)
@@ -70,7 +82,9 @@ def reduce_grads(xp: Any, g: Any, out: Any, a: Any, src: Any, dim: int, index: A
     return of_a, of_src
 
 
-def prod_grads(xp: Any, g: Any, out: Any, a: Any, src: Any, dim: int, index: Any, own: bool) -> Any:
+def prod_grads(
+    xp: XP, g: Operand, out: Operand, a: Operand, src: Operand, dim: int, index: Array, own: bool
+) -> tuple[Operand, Operand]:
     """Products of the others: by division, and where there is one zero by a product without it."""
     filled = xp.where(a == 0, xp.ones_like(a), a)
     of_a = g * xp.scatter_reduce(filled, src, dim, index, "prod", own) / filled
@@ -82,7 +96,7 @@ def prod_grads(xp: Any, g: Any, out: Any, a: Any, src: Any, dim: int, index: Any
     return of_a, xp.where(single, xp.gather(g * without, dim, index), divided)
 
 
-def fill_at(a: Any, dim: int, index: Any, value: Any) -> Any:
+def fill_at(a: Array, dim: int, index: Array, value: Array | float) -> Array:
     out = np.array(a)
     out[along(dim, index) if out.ndim else ...] = value
     return out
@@ -155,13 +169,13 @@ put_record = op(
 )
 
 
-def masked_scatter_kernel(a: Any, source: Any, mask: Any) -> Any:
+def masked_scatter_kernel(a: Array, source: Array, mask: Array) -> Array:
     out = np.array(a)
     out[mask] = source.reshape(-1)[: int(mask.sum())]
     return out
 
 
-def put_kernel(a: Any, source: Any, index: Any, accumulate: bool) -> Any:
+def put_kernel(a: Array, source: Array, index: Array, accumulate: bool) -> Array:
     out = np.array(a, order="C")
     if accumulate:
         np.add.at(out.reshape(-1), index, source)
@@ -173,7 +187,7 @@ def put_kernel(a: Any, source: Any, index: Any, accumulate: bool) -> Any:
 # ---- public names
 
 
-def both(name: str, choose: Any, doc: str) -> None:
+def both(name: str, choose: Callable[..., Choice], doc: str) -> None:
     """The function and the in-place method of `choose`, which checks arguments and gives a record and the rest."""
 
     def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
@@ -191,14 +205,14 @@ def both(name: str, choose: Any, doc: str) -> None:
 
 def choose_scatter_reduce(
     self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
-) -> Any:
+) -> Choice:
     if reduce not in UFUNC:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     dim = check_dim(dim, self.ndim)
     return scatter_reduce_record, (src, dim, scatter_index(self, dim, index, src), reduce, include_self)
 
 
-def choose_index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Any:
+def choose_index_fill(self: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Choice:
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
@@ -210,14 +224,14 @@ def choose_index_fill(self: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     return index_fill_record, (dim, filled_index(self, dim, index), value)
 
 
-def choose_index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
+def choose_index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Choice:
     dim = check_dim(dim, self.ndim)
     return index_copy_record, (source, dim, copied_index(self, dim, index, source))
 
 
 def choose_index_reduce(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Any:
+) -> Choice:
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     dim = check_dim(dim, self.ndim)
@@ -227,7 +241,7 @@ def choose_index_reduce(
     return index_reduce_record, (source, dim, spread, reduce, include_self)
 
 
-def choose_masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Any:
+def choose_masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Choice:
     if mask.dtype.name != "bool":
         raise RuntimeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type}"
@@ -239,7 +253,7 @@ def choose_masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Any:
     return masked_scatter_record, (source, full)
 
 
-def choose_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Any:
+def choose_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Choice:
     if self.dtype is not source.dtype:
         raise RuntimeError(
             "put_(): self and source expected to have the same dtype, but got self.dtype = "
@@ -286,7 +300,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         return gathered(input.view(-1), 0, indices.view(-1))
     dim = check_dim(dim, input.ndim)
 
-    def without(shape: Any) -> list[int]:
+    def without(shape: Shape) -> list[int]:
         return [1 if i == dim else n for i, n in enumerate(shape)]
 
     common = list(broadcast_shapes(without(input.shape), without(indices.shape)))

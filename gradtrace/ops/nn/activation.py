@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.inplace import inplace as in_place
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import Derivative, OneResult, d, op
 from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.select import select
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops import scalars
 from gradtrace.ops.api import check_dim, expose, not_a_tensor, public
 from gradtrace.ops.nn.activation_backward import CUBIC, KAPPA, ROOT_HALF
@@ -25,12 +26,14 @@ exponential, expm1, log1p, tanh = in_float64("exp"), in_float64("expm1"), in_flo
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-def gelu_kernel(x: Any, approximate: str) -> Any:
+def gelu_kernel(x: Array, approximate: str) -> Array:
     if approximate == "tanh":
-        return 0.5 * x * (1 + np.tanh(KAPPA * (x + CUBIC * x * x * x)))
+        found: Array = 0.5 * x * (1 + np.tanh(KAPPA * (x + CUBIC * x * x * x)))
+        return found
     from gradtrace.ops.special.error_functions import erf
 
-    return 0.5 * x * (1 + erf.kernel(x * ROOT_HALF))
+    found = 0.5 * x * (1 + erf.kernel(x * ROOT_HALF))
+    return found
 
 
 def gelu_of_float(x: float, approximate: str) -> float:
@@ -39,43 +42,47 @@ def gelu_of_float(x: float, approximate: str) -> float:
     return 0.5 * x * (1 + math.erf(x * ROOT_HALF))
 
 
-def softplus_kernel(x: Any, beta: float, threshold: float) -> Any:
+def softplus_kernel(x: Array, beta: float, threshold: float) -> Array:
     scaled = x * beta
     low = np.where(scaled > threshold, np.zeros_like(x), scaled)
-    return select(scaled > threshold, x, log1p(exponential(low)) / beta)
+    found: Array = select(scaled > threshold, x, log1p(exponential(low)) / beta)
+    return found
 
 
-def elu_kernel(x: Any, alpha: float, scale: float, input_scale: float) -> Any:
-    return select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
+def elu_kernel(x: Array, alpha: float, scale: float, input_scale: float) -> Array:
+    found: Array = select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
+    return found
 
 
-def silu_grad(xp: Any, g: Any, x: Any) -> Any:
+def silu_grad(xp: XP, g: Operand, x: Operand) -> Operand:
     s = xp.sigmoid(x)
     return g * s * (x * (1 - s) + 1)
 
 
-def mish_grad(xp: Any, g: Any, x: Any, softplus: Any) -> Any:
+def mish_grad(xp: XP, g: Operand, x: Operand, softplus: Operand) -> Operand:
     t = xp.tanh(softplus)
     return g * (t + x * xp.sigmoid(x) * (1 - t * t))
 
 
-def silu_kernel(x: Any) -> Any:
-    return x / (1 + exponential(-x))
+def silu_kernel(x: Array) -> Array:
+    found: Array = x / (1 + exponential(-x))
+    return found
 
 
-def glu_kernel(x: Any, dim: int) -> Any:
+def glu_kernel(x: Array, dim: int) -> Array:
     a, b = np.split(x, 2, dim)
-    return a * sigmoid_kernel(b)
+    found: Array = a * sigmoid_kernel(b)
+    return found
 
 
-def softshrink_kernel(x: Any, lambd: float) -> Any:
+def softshrink_kernel(x: Array, lambd: float) -> Array:
     return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0)).astype(x.dtype)
 
 
 # ---- records; a rule is the backward operator of the same name (activation_backward.py)
 
 
-def back(name: str) -> Any:
+def back(name: str) -> Derivative:
     """The rule that calls NAME_backward on the gradient and the input."""
     return d("self", lambda xp, g, out, self, *numbers: getattr(xp, name)(g, self, *numbers))
 
@@ -241,7 +248,7 @@ glu_record = op(
 # ---- public names
 
 
-def apply(record: Op, input: Any, inplace: bool, *numbers: Any) -> Tensor:
+def apply(record: OneResult, input: object, inplace: bool, *numbers: Any) -> Tensor:
     """The record's result, in a new tensor or in the input itself."""
     if not isinstance(input, Tensor):
         raise not_a_tensor(record.name, "input", 1, input)
@@ -445,7 +452,7 @@ times_array = op(
 )
 
 
-def _with_underscore(function: Any, *forms: str) -> None:
+def _with_underscore(function: Callable[..., Tensor], *forms: str) -> None:
     """F.NAME_ and where PyTorch has it torch.NAME_: the in-place form as a function of its own."""
     name = function.__name__ + "_"
 

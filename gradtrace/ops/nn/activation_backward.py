@@ -16,6 +16,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.select import select as either
 from gradtrace.engine.select import where_kept
+from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops import scalars
 from gradtrace.ops.fused import fused
 
@@ -27,16 +28,18 @@ KAPPA, CUBIC = math.sqrt(2 / math.pi), 0.044715
 exponential = in_float64("exp")
 
 
-def zeros(xp: Any, g: Any, *_: Any) -> Any:
+def zeros(xp: XP, g: Operand, *_: object) -> Operand:
     return xp.zeros_like(g)
 
 
-def select(xp: Any, condition: Any, a: Any, g: Any) -> Any:
+def select(xp: XP, condition: Operand, a: Operand, g: Operand) -> Operand:
     """a where the condition holds, else 0."""
     return xp.where(condition, a, xp.zeros_like(g))
 
 
-def masked(name: str, numbers: str, kernel: Callable[..., Any], node: str, scalar: Any = None) -> None:
+def masked(
+    name: str, numbers: str, kernel: Callable[..., Any], node: str, scalar: Callable[..., float] | None = None
+) -> None:
     """A record "NAME_backward(g, self; numbers)" that is linear in g and flat in its input."""
     again = f"{name}_backward"
     op(
@@ -88,40 +91,42 @@ hardsigmoid = op(
 # ---- those with a curve
 
 
-def elu_slope(xp: Any, x: Any, input_scale: float, factor: float) -> Any:
+def elu_slope(xp: XP, x: Operand, input_scale: float, factor: float) -> Operand:
     # Only the negative part may be exponentiated without overflow on the other side.
     return xp.exp(xp.where(x < 0, x, xp.zeros_like(x)) * input_scale) * factor
 
 
-def gelu_grad(xp: Any, g: Any, x: Any, approximate: str) -> Any:
+def gelu_grad(xp: XP, g: Operand, x: Operand, approximate: str) -> Operand:
     if approximate != "tanh":
         return g * (0.5 * (1 + xp.erf(x * ROOT_HALF)) + x * xp.exp(x * x * -0.5) / ROOT_TWO_PI)
     t = xp.tanh(KAPPA * (x + CUBIC * x * x * x))
     return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * KAPPA * (1 + 3 * CUBIC * x * x))
 
 
-def hardswish_grad(g: Any, x: Any) -> Any:
+def hardswish_grad(g: Array, x: Array) -> Array:
     return np.where(x <= -3, 0, np.where(x < 3, g * (x / 3 + 0.5), g)).astype(g.dtype)
 
 
-def softplus_grad(g: Any, x: Any, beta: float, threshold: float) -> Any:
+def softplus_grad(g: Array, x: Array, beta: float, threshold: float) -> Array:
     scaled = x * beta
     z = exponential(np.minimum(scaled, threshold))
-    return either(scaled > threshold, g, g * z / (z + 1)).astype(g.dtype)
+    found: Array = either(scaled > threshold, g, g * z / (z + 1)).astype(g.dtype)
+    return found
 
 
-def softplus_curve(xp: Any, g: Any, x: Any, beta: float, threshold: float) -> Any:
+def softplus_curve(xp: XP, g: Operand, x: Operand, beta: float, threshold: float) -> Operand:
     s = xp.sigmoid(x * beta)
     return select(xp, x * beta < threshold, xp.sigmoid_backward(g, s) * beta, g)
 
 
-def log_sigmoid_grad(g: Any, x: Any) -> Any:
+def log_sigmoid_grad(g: Array, x: Array) -> Array:
     z = exponential(-np.abs(x))
     share = z / (1 + z)
-    return either(x < 0, 1 - share, share) * g
+    found: Array = either(x < 0, 1 - share, share) * g
+    return found
 
 
-def log_sigmoid_curve(xp: Any, g: Any, x: Any) -> Any:
+def log_sigmoid_curve(xp: XP, g: Operand, x: Operand) -> Operand:
     z = xp.sigmoid(x)
     return g * (z - 1) * z
 
@@ -176,18 +181,18 @@ fused(
 # ---- those with several operands
 
 
-def glu_grad(xp: Any, g: Any, x: Any, dim: int) -> Any:
+def glu_grad(xp: XP, g: Operand, x: Operand, dim: int) -> Operand:
     n = x.shape[dim] // 2
     a, b = xp.slice(x, dim, 0, n, 1), xp.slice(x, dim, n, 2 * n, 1)
     s = xp.sigmoid(b)
     return xp.cat((g * s, g * (a * s * (1 - s))), dim)
 
 
-def prelu_input_grad(xp: Any, g: Any, x: Any, weight: Any) -> Any:
+def prelu_input_grad(xp: XP, g: Operand, x: Operand, weight: Operand) -> Operand:
     return xp.where(x > 0, g, g * weight)
 
 
-def prelu_weight_grad(xp: Any, g: Any, x: Any, weight: Any) -> Any:
+def prelu_weight_grad(xp: XP, g: Operand, x: Operand, weight: Operand) -> Operand:
     return xp.where(x > 0, xp.zeros_like(g), g * x)
 
 

@@ -5,14 +5,15 @@ Window o of n inputs is floor(o n / out) .. ceil((o + 1) n / out). Over one dim 
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.nn.conv_arguments import lengths
 from gradtrace.ops.nn.correlate import wide
-from gradtrace.ops.nn.patches import Ints, size_of
+from gradtrace.ops.nn.patches import Ints, PerDim, size_of
 from gradtrace.ops.nn.pool import divided, flat, index_record
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import Taps, adaptive, add_windows, dual, find_maxima, irregular, regular
@@ -27,7 +28,7 @@ def taps_of(n: int, out: int) -> Taps:
     return irregular(*adaptive(n, out))
 
 
-def cells(sizes: Ints, outs: Ints) -> Any:
+def cells(sizes: Ints, outs: Ints) -> Array:
     """How many numbers each window has."""
     total = np.ones((), np.int64)
     for n, out in zip(sizes, outs, strict=True):
@@ -36,14 +37,14 @@ def cells(sizes: Ints, outs: Ints) -> Any:
     return total
 
 
-def average_kernel(a: Any, outs: Ints) -> Any:
+def average_kernel(a: Array, outs: Ints) -> Array:
     sizes, total = a.shape[-len(outs) :], wide(a)
     for i, out in enumerate(outs):
         total = add_windows(total, a.ndim - len(outs) + i, out, taps_of(sizes[i], out))
     return divided(total, cells(sizes, outs)).astype(a.dtype, copy=False)
 
 
-def average_back(g: Any, sizes: Ints) -> Any:
+def average_back(g: Array, sizes: Ints) -> Array:
     outs = g.shape[-len(sizes) :]
     total = divided(wide(g), cells(sizes, outs))
     for i, n in enumerate(sizes):
@@ -52,7 +53,7 @@ def average_back(g: Any, sizes: Ints) -> Any:
     return total.astype(g.dtype, copy=False)
 
 
-def max_kernel(a: Any, outs: Ints) -> Any:
+def max_kernel(a: Array, outs: Ints) -> tuple[Array, Array]:
     sizes, best = a.shape, a
     index: Any = 0
     for i in reversed(range(len(outs))):
@@ -62,7 +63,7 @@ def max_kernel(a: Any, outs: Ints) -> Any:
     return best, index
 
 
-def average_record(n: int) -> Op:
+def average_record(n: int) -> OneResult:
     name, node = f"adaptive_avg_pool{n}d", f"AdaptiveAvgPool{n}DBackward"
     op(
         f"{name}_back(g, self)",
@@ -161,14 +162,14 @@ def one_length(name: str, input: Tensor, output_size: Any) -> int:
     return outs[0]
 
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: PerDim) -> Tensor:
     """The means of `output_size` windows over the last dim (torch.nn.functional.adaptive_avg_pool1d)."""
     outs = (1, one_length("adaptive_avg_pool1d", input, output_size))
     dim = input.ndim - 1
     return squeeze_dim(average("adaptive_avg_pool2d", unsqueeze(input, dim), outs), dim)
 
 
-def both_maxima1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+def both_maxima1d(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tensor]:
     outs = (1, one_length("adaptive_max_pool1d", input, output_size))
     dim = input.ndim - 1
     image = unsqueeze(input, dim)
@@ -177,10 +178,10 @@ def both_maxima1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
     return squeeze_dim(values, dim), squeeze_dim(index, dim)
 
 
-def both_maxima(n: int) -> Any:
+def both_maxima(n: int) -> Callable[..., tuple[Tensor, Tensor]]:
     name = f"adaptive_max_pool{n}d"
 
-    def function(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    def function(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tensor]:
         outs = checked(name, input, output_size, n)
         check_shape(name, input, outs)
         return maxima[n](input, outs)
@@ -188,7 +189,7 @@ def both_maxima(n: int) -> Any:
     return function
 
 
-def _averages(n: int) -> Any:
+def _averages(n: int) -> Callable[..., Tensor]:
     name = f"adaptive_avg_pool{n}d"
     return named(
         lambda input, output_size: average(name, input, checked(name, input, output_size, n)),
@@ -200,18 +201,18 @@ def _averages(n: int) -> Any:
     )
 
 
-def _expose_max(n: int, both: Any) -> None:
+def _expose_max(n: int, both: Callable[..., tuple[Tensor, Tensor]]) -> None:
     name = f"adaptive_max_pool{n}d"
     doc = (
         f"The maxima of output_size windows over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
         "With return_indices also where they are, flat within the plane."
     )
 
-    def function(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    def function(input: Tensor, output_size: PerDim, return_indices: bool = False) -> Tensor | tuple[Tensor, Tensor]:
         found = both(input, output_size)
         return found if return_indices else found[0]
 
-    def with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    def with_indices(input: Tensor, output_size: PerDim, return_indices: bool = False) -> tuple[Tensor, Tensor]:
         return both(input, output_size)
 
     record = maxima[max(n, 2)]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array, NumpyDtype
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.grid_arguments import check_affine, corners_or_warn
 from gradtrace.ops.nn.patches import Ints, size_of
 
 
-def base(sizes: Ints, corners: bool, dtype: Any) -> Any:
+def base(sizes: Ints, corners: bool, dtype: NumpyDtype) -> Array:
     """The points of a grid over -1 .. 1 as rows (x, y, ..., 1)."""
     lines = []
     for size in sizes:
@@ -44,7 +45,7 @@ affine_grid_back = op(
 # ---- the public names
 
 
-def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """Where the points of images of `size` go under N affine maps, (N, H, W, 2) from (N, 2, 3) (F.affine_grid).
 
     Maps of 3 dims likewise. ValueError or NotImplementedError where theta does not suit the size.
@@ -54,7 +55,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     return generated(theta, size, corners)
 
 
-def generated(theta: Tensor, size: Any, align_corners: bool) -> Tensor:
+def generated(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """torch.affine_grid_generator."""
     n, dims = size[0], len(size) - 2
     if theta.shape[0] != n:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY
 from gradtrace.engine.op import d, op, records
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import public
 from gradtrace.ops.nn.softmax import softmax_kernel
 from gradtrace.ops.numbers import mul_number
 
 
-def safe_softmax_kernel(a: Any, dim: int) -> Any:
+def safe_softmax_kernel(a: Array, dim: int) -> Array:
     """Softmax in which a row of -inf alone gives zeros."""
     empty = (a == -np.inf).all(axis=dim, keepdims=True)
     return np.where(empty, np.zeros_like(a), softmax_kernel(np.where(empty, np.zeros_like(a), a), (dim,)))
@@ -35,26 +36,29 @@ safe_softmax = op(
 )
 
 
-def weights_kernel(q: Any, k: Any, mask: Any, scale: float) -> Any:
+def weights_kernel(q: Array, k: Array, mask: Array | None, scale: float) -> Array:
     if state.spend is not None:
         state.spend(4 * q.size * k.shape[-2])
     scores = np.matmul(q, np.swapaxes(k, -1, -2)) * q.dtype.type(scale)
     return safe_softmax_kernel(scores if mask is None else scores + mask, scores.ndim - 1)
 
 
-def attention_kernel(q: Any, k: Any, v: Any, mask: Any, scale: float) -> Any:
-    return np.matmul(weights_kernel(q, k, mask, scale), v)
+def attention_kernel(q: Array, k: Array, v: Array, mask: Array | None, scale: float) -> Array:
+    found: Array = np.matmul(weights_kernel(q, k, mask, scale), v)
+    return found
 
 
-def attention_grad(xp: Any, wanted: Any, g: Any, out: Any, q: Any, k: Any, v: Any, mask: Any, scale: float) -> Any:
+def attention_grad(
+    xp: XP, wanted: Sequence[bool], g: Any, out: Any, q: Any, k: Any, v: Any, mask: Operand | None, scale: float
+) -> tuple[Operand | None, ...]:
     """The three gradients; matrices are multiplied as one batch."""
     heads, (rows, columns) = tuple(q.shape[:-2]), (q.shape[-2], k.shape[-2])
     n = math.prod(heads)
 
-    def batch(x: Any) -> Any:
+    def batch(x: Operand) -> Operand:
         return xp.reshape(x, (n, x.shape[-2], x.shape[-1]))
 
-    def turned(x: Any) -> Any:
+    def turned(x: Operand) -> Operand:
         return xp.transpose(x, 1, 2)
 
     g, q, k, v = batch(g), batch(q), batch(k), batch(v)
@@ -68,7 +72,9 @@ def attention_grad(xp: Any, wanted: Any, g: Any, out: Any, q: Any, k: Any, v: An
     return tuple(xp.reshape(x, (*heads, *x.shape[1:])) if w else None for x, w in zip(found, wanted, strict=True))
 
 
-def attention_traced(xp: Any, wanted: Any, g: Any, out: Any, q: Any, k: Any, v: Any, *rest: Any) -> list[Any]:
+def attention_traced(
+    xp: XP, wanted: Sequence[bool], g: Operand, out: Operand, q: Operand, k: Operand, v: Operand, *rest: Any
+) -> list[Any]:
     found = records["_scaled_dot_product_flash_attention_for_cpu_backward"](g, q, k, v, out, *rest)
     return [f if asked else None for f, asked in zip(found, wanted, strict=True)]
 
@@ -90,7 +96,7 @@ op(
 )
 
 
-def additive_mask(mask: Tensor | None, causal: bool, query: Tensor, key: Tensor) -> Any:
+def additive_mask(mask: Tensor | None, causal: bool, query: Tensor, key: Tensor) -> Tensor | None:
     """The mask as what is added to the scores: 0 to keep, -inf to leave out; None for none."""
     if causal:
         if mask is not None:
@@ -156,7 +162,7 @@ def scaled_dot_product_attention(
     return composed(query, key, value, mask, factor, dropout_p)
 
 
-def composed(query: Any, key: Any, value: Any, mask: Any, scale: float, dropout_p: float) -> Tensor:
+def composed(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float, dropout_p: float) -> Tensor:
     # Half of the scale on either side, as PyTorch does to keep float16 in range.
     root = math.sqrt(abs(scale))
     scores = mul_number(query, root if scale >= 0 else -root) @ mul_number(key.transpose(-2, -1), root)
@@ -167,4 +173,5 @@ def composed(query: Any, key: Any, value: Any, mask: Any, scale: float, dropout_
         from gradtrace.ops.nn.dropout import drop
 
         weights = drop(weights, dropout_p, True, False)
-    return weights @ value
+    found: Tensor = weights @ value
+    return found

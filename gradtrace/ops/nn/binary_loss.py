@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.lazy import np
 from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import public
 from gradtrace.ops.nn.loss import loss_op, reduction_named
 from gradtrace.ops.nn.loss_arguments import check_broadcasts, check_castable, check_has_size, check_same_dtype
@@ -14,8 +14,9 @@ from gradtrace.ops.nn.loss_arguments import check_broadcasts, check_castable, ch
 TINY = 9.999999960041972e-13  # 1e-12 as PyTorch has it, a float32
 
 
-def log_sigmoid(x: Any) -> Any:
-    return np.minimum(x, 0) - in_float64("log1p")(in_float64("exp")(-np.abs(x)))
+def log_sigmoid(x: Array) -> Array:
+    found: Array = np.minimum(x, 0) - in_float64("log1p")(in_float64("exp")(-np.abs(x)))
+    return found
 
 
 bce = loss_op(
@@ -48,12 +49,12 @@ bce_pos_weight = loss_op(
 )
 
 
-def divided(x: Any, n: float) -> Any:
+def divided(x: Operand, n: float) -> Operand:
     """x / n; a sum's gradient has no division in its graph."""
     return x if n == 1 else x / n
 
 
-def pos_weight_slope(xp: Any, x: Any, target: Any, pos_weight: Any) -> Any:
+def pos_weight_slope(xp: XP, x: Operand, target: Operand, pos_weight: Operand) -> Operand:
     weighted = pos_weight * target
     return (weighted + 1 - target) * xp.sigmoid(x) - weighted
 
@@ -70,8 +71,8 @@ def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """-(t log x + (1 - t) log(1 - x)), each log at least -100 (torch.nn.functional.binary_cross_entropy)."""
@@ -97,8 +98,8 @@ def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import public
 from gradtrace.ops.nn.loss import reduction_named
 from gradtrace.ops.nn.loss_arguments import check_class_weight, check_targets, check_tensors
@@ -14,21 +14,21 @@ from gradtrace.ops.numbers import div_number
 # ---- negative log likelihood
 
 
-def picked(target: Any, ignore: int) -> tuple[Any, Any]:
+def picked(target: Array, ignore: int) -> tuple[tuple[Array, ...], Array]:
     """Where each target's class stands in an input of shape (N, C, ...), and which targets count."""
     valid = target != ignore
     index = np.where(valid, target, 0)
-    places = list(np.indices(target.shape))
+    places: list[Array] = list(np.indices(target.shape))
     return (places[0], index, *places[1:]), valid
 
 
-def class_weights(x: Any, target: Any, weight: Any, ignore: int) -> tuple[Any, Any]:
+def class_weights(x: Array, target: Array, weight: Array | None, ignore: int) -> tuple[tuple[Array, ...], Array]:
     index, valid = picked(target, ignore)
     w = np.ones(target.shape, x.dtype) if weight is None else weight[index[1]]
     return index, np.where(valid, w, 0).astype(x.dtype)
 
 
-def nll_kernel(x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+def nll_kernel(x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:
     if x.ndim == 1:
         return nll_kernel(x[None], target.reshape(1), weight, "sum" if reduction == "none" else reduction, ignore)
     if is_plain(x, target, weight, ignore):
@@ -36,19 +36,22 @@ def nll_kernel(x: Any, target: Any, weight: Any, reduction: str, ignore: int) ->
         if reduction == "none":
             return each
         total = np.add.reduce(each)
-        return total if reduction == "sum" else total / x.dtype.type(target.size)
+        found: Array = total if reduction == "sum" else total / x.dtype.type(target.size)
+        return found
     index, w = class_weights(x, target, weight, ignore)
     each = np.where(w == 0, np.zeros_like(w), -x[index] * w) if weight is None else -x[index] * w
     if reduction == "none":
         return each
     total = each.sum(dtype=x.dtype)
-    return total if reduction == "sum" else total / w.sum(dtype=x.dtype)
+    found = total if reduction == "sum" else total / w.sum(dtype=x.dtype)
+    return found
 
 
-def nll_factor(x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+def nll_factor(x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:
     """The derivative of each loss (or of their sum or mean) with respect to x, an array of its shape."""
     if x.ndim == 1:
-        return nll_factor(x[None], target.reshape(1), weight, reduction, ignore)[0]
+        found: Array = nll_factor(x[None], target.reshape(1), weight, reduction, ignore)[0]
+        return found
     index, w = class_weights(x, target, weight, ignore)
     out = np.zeros(x.shape, x.dtype)
     total = w.sum(dtype=x.dtype)
@@ -56,14 +59,14 @@ def nll_factor(x: Any, target: Any, weight: Any, reduction: str, ignore: int) ->
     return out
 
 
-def is_plain(x: Any, target: Any, weight: Any, ignore: int) -> bool:
+def is_plain(x: Array, target: Array, weight: Array | None, ignore: int) -> bool:
     """Rows of classes, each counting the same: the common case, which takes a few numpy calls."""
     if weight is not None or x.ndim != 2 or not target.size or x.dtype.itemsize == 2:
         return False
     return not (target == ignore).any()
 
 
-def nll_grad(g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+def nll_grad(g: Array, x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:
     if is_plain(x, target, weight, ignore):
         out = np.zeros(x.shape, x.dtype)
         one = x.dtype.type(1)
@@ -74,13 +77,15 @@ def nll_grad(g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore: i
     return (g[:, None] if reduction == "none" and x.ndim > 1 else g) * factor
 
 
-def nll_again(xp: Any, gg: Any, like: Any, target: Any, weight: Any, reduction: str, ignore: int) -> Any:
+def nll_again(
+    xp: XP, gg: Operand, like: Operand, target: Array, weight: Array | None, reduction: str, ignore: int
+) -> Operand:
     """The gradient of nll_grad, which is linear, with respect to its g."""
     products = xp.times_array(gg, nll_factor(np.empty(like.shape, like.dtype), target, weight, reduction, ignore))
     return xp.sum_dim(products, (1,)) if reduction == "none" and len(gg.shape) > 1 else xp.sum(products)
 
 
-def _nll(name: str, node: str) -> Any:
+def _nll(name: str, node: str) -> OneResult:
     again = f"{name}_backward"
     op(
         f"{again}(g, self; target, weight, reduction, ignore)",
@@ -99,7 +104,7 @@ def _nll(name: str, node: str) -> Any:
     )
 
 
-def zeros(xp: Any, g: Any, *_: Any) -> Any:
+def zeros(xp: XP, g: Operand, *_: object) -> Operand:
     return xp.zeros_like(g)
 
 
@@ -112,9 +117,9 @@ def nll_loss(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Any = None,
+    size_average: bool | None = None,
     ignore_index: int = -100,
-    reduce: Any = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The negative log likelihood of classes (torch.nn.functional.nll_loss).
@@ -141,9 +146,9 @@ def cross_entropy(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Any = None,
+    size_average: bool | None = None,
     ignore_index: int = -100,
-    reduce: Any = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
@@ -175,7 +180,9 @@ def check_probabilities(target: Tensor, ignore: int) -> None:
         raise RuntimeError("ignore_index is not supported for floating point target")
 
 
-def probabilities(logs: Any, target: Any, weight: Any, reduction: str, smoothing: float, dim: int) -> Tensor:
+def probabilities(
+    logs: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float, dim: int
+) -> Tensor:
     classes = logs.shape[dim]
     if smoothing:
         target = target * (1 - smoothing) + smoothing / classes
@@ -188,7 +195,9 @@ def probabilities(logs: Any, target: Any, weight: Any, reduction: str, smoothing
     return div_number(total, logs.numel() / classes) if reduction == "mean" else total
 
 
-def smoothed(logs: Any, target: Any, weight: Any, reduction: str, ignore: int, smoothing: float, dim: int) -> Tensor:
+def smoothed(
+    logs: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore: int, smoothing: float, dim: int
+) -> Tensor:
     """(1 - smoothing) of the loss of the target plus smoothing / C of the loss of each class."""
     classes = logs.shape[dim]
     hard = nll_loss(logs, target, weight, None, ignore, None, reduction)
@@ -204,4 +213,5 @@ def smoothed(logs: Any, target: Any, weight: Any, reduction: str, ignore: int, s
         else:
             used = weight.array[np.where(ignored.array, 0, target.array)]
             every = every.sum() / float(np.where(ignored.array, 0, used).sum())
-    return hard * (1 - smoothing) + every * (smoothing / classes)
+    found: Tensor = hard * (1 - smoothing) + every * (smoothing / classes)
+    return found

@@ -6,9 +6,10 @@ One record serves them all, with any number of spatial dims. Its derivatives are
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand, Shape
 from gradtrace.ops.api import expose, named, not_a_tensor
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.nn.conv_arguments import (
@@ -23,21 +24,21 @@ from gradtrace.ops.nn.conv_arguments import (
 )
 from gradtrace.ops.nn.correlate import slide, spread_back, weigh
 from gradtrace.ops.nn.pad import constant_pad
-from gradtrace.ops.nn.patches import Ints, output_sizes
+from gradtrace.ops.nn.patches import Ints, PerDim, output_sizes
 from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 
 def convolve(
-    x: Any,
-    w: Any,
-    b: Any,
+    x: Array,
+    w: Array,
+    b: Array | None,
     stride: Ints,
     padding: Ints,
     dilation: Ints,
     transposed: bool,
     output_padding: Ints,
     groups: int,
-) -> Any:
+) -> Array:
     kernel = w.shape[2:]
     if transposed:
         sizes = transposed_sizes(x.shape[2:], kernel, stride, padding, dilation, output_padding)
@@ -51,7 +52,7 @@ def convolve(
 
 
 def transposed_sizes(
-    sizes: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints
+    sizes: Shape, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints
 ) -> Ints:
     return tuple(
         (n - 1) * s - 2 * p + e * (k - 1) + more + 1
@@ -62,21 +63,31 @@ def transposed_sizes(
 # ---- rules
 
 
-def spatial(meta: Any) -> Ints:
+def spatial(meta: Operand) -> Ints:
     return tuple(meta.shape[2:])
 
 
-def input_grad(xp: Any, g: Any, input: Any, weight: Any, window: Any, transposed: bool, groups: int) -> Any:
+def input_grad(
+    xp: XP, g: Operand, input: Operand, weight: Operand, window: tuple[Ints, ...], transposed: bool, groups: int
+) -> Operand:
     return (xp.slide if transposed else xp.spread_back)(g, weight, spatial(input), *window, groups)
 
 
-def weight_grad(xp: Any, g: Any, input: Any, weight: Any, window: Any, transposed: bool, groups: int) -> Any:
+def weight_grad(
+    xp: XP,
+    g: Operand,
+    input: Operand,
+    weight: Operand,
+    window: tuple[Ints, ...],
+    transposed: bool,
+    groups: int,
+) -> Operand:
     if transposed:
         g, input = input, g
     return xp.weigh(g, input, spatial(weight), *window, groups)
 
 
-def bias_grad(xp: Any, g: Any) -> Any:
+def bias_grad(xp: XP, g: Operand) -> Operand:
     return xp.sum_dim(g, (0, *range(2, g.ndim)))
 
 
@@ -144,16 +155,16 @@ weigh_ = op(
 # ---- the public names
 
 
-def _forward(n: int) -> Any:
+def _forward(n: int) -> Callable[..., Tensor]:
     name = f"conv{n}d"
 
     def convolved(
         input: Tensor,
         weight: Tensor,
         bias: Tensor | None = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
+        stride: PerDim = 1,
+        padding: PerDim | str = 0,
+        dilation: PerDim = 1,
         groups: int = 1,
     ) -> Tensor:
         stride, dilation = lengths(name, "stride", stride, n), lengths(name, "dilation", dilation, n)
@@ -214,11 +225,11 @@ def _transposed(n: int) -> None:
         input: Tensor,
         weight: Tensor,
         bias: Tensor | None = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        stride: PerDim = 1,
+        padding: PerDim = 0,
+        output_padding: PerDim = 0,
         groups: int = 1,
-        dilation: Any = 1,
+        dilation: PerDim = 1,
     ) -> Tensor:
         if not isinstance(weight, Tensor):
             raise not_a_tensor(name, "weight", 2, weight)
@@ -260,11 +271,11 @@ def general(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
     transposed: bool,
-    output_padding: Any,
+    output_padding: Sequence[int],
     groups: int,
 ) -> Tensor:
     """Convolution with every argument given (torch.convolution)."""

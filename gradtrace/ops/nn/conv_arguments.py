@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.nn.patches import Ints, padded_sizes
 
@@ -16,7 +16,7 @@ dilation = 1, int groups = 1)
 AXES = {1: ("height", "width"), 2: ("height", "width"), 3: ("depth", "height", "width")}
 
 
-def lengths(name: str, argument: str, value: Any, n: int, position: str = "") -> Ints:
+def lengths(name: str, argument: str, value: object, n: int, position: str = "") -> Ints:
     """A number for each of n dims, given as one number or as a sequence."""
     if isinstance(value, int) and not isinstance(value, bool):
         return (value,) * n
@@ -43,7 +43,7 @@ def check_forms(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> No
         raise TypeError(FORMS.format(name, ", ".join(got)))
 
 
-def suits(argument: str, value: Any) -> bool:
+def suits(argument: str, value: object) -> bool:
     if argument in ("input", "weight", "bias"):
         return isinstance(value, Tensor) or (value is None and argument == "bias")
     if isinstance(value, (tuple, list)):
@@ -184,7 +184,7 @@ def check_transposed(
         )
 
 
-def by(sizes: Any) -> str:
+def by(sizes: Sequence[int]) -> str:
     return " x ".join(map(str, sizes))
 
 

@@ -8,9 +8,9 @@ matrix products of the patches. Half precision is computed in float32.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
+from gradtrace.engine.types import Array, Shape
 from gradtrace.ops.nn.patches import (
     Ints,
     add_patches,
@@ -25,17 +25,17 @@ from gradtrace.ops.nn.patches import (
 )
 
 
-def wide(a: Any) -> Any:
+def wide(a: Array) -> Array:
     return a.astype(np.float32) if a.dtype == np.float16 else a
 
 
-def spend(w: Any, windows: int) -> None:
+def spend(w: Shape, windows: int) -> None:
     """The budget's share: each weight is multiplied once for each window of each sample."""
     if state.spend is not None:
         state.spend(2 * size_of(w) * windows)
 
 
-def slide(x: Any, w: Any, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
+def slide(x: Array, w: Array, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
     """The correlation of x with w, `out` windows along each dim."""
     spend(w.shape, len(x) * size_of(out))
     dtype, x, w = x.dtype, wide(x), wide(w)
@@ -55,7 +55,7 @@ def slide(x: Any, w: Any, out: Ints, stride: Ints, padding: Ints, dilation: Ints
     return result.astype(dtype, copy=False)
 
 
-def spread_back(g: Any, w: Any, sizes: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
+def spread_back(g: Array, w: Array, sizes: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
     """Each number of g times the weights, added where its window lies among `sizes`."""
     spend(w.shape, len(g) * size_of(g.shape[2:]))
     dtype, g, w = g.dtype, wide(g), wide(w)
@@ -70,7 +70,7 @@ def spread_back(g: Any, w: Any, sizes: Ints, stride: Ints, padding: Ints, dilati
     return np.ascontiguousarray(inside(result, padding)).astype(dtype, copy=False)
 
 
-def weigh(g: Any, x: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
+def weigh(g: Array, x: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
     """For each weight, the sum of what it met in x times the number of g it went to."""
     spend((g.shape[1], x.shape[1] // groups, *kernel), len(x) * size_of(g.shape[2:]))
     dtype, g, x = g.dtype, wide(g), wide(x)

@@ -7,10 +7,11 @@ is PyTorch's: exp(log_probs) minus the states' shares, right for log_probs that 
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import functional, public
 from gradtrace.ops.nn.loss import reduction_named
 from gradtrace.ops.pointwise.arithmetic import where
@@ -20,7 +21,7 @@ PLACE = "(while checking arguments for ctc_loss_allocate_outputs)"
 Rows = tuple[tuple[int, ...], ...]
 
 
-def chain(labels: Any, blank: int) -> tuple[Any, Any]:
+def chain(labels: Sequence[int], blank: int) -> tuple[Array, Array]:
     """The states: labels with blanks around each; and where a path may come from two states before."""
     states = np.full(2 * len(labels) + 1, blank)
     states[1::2] = labels
@@ -29,7 +30,7 @@ def chain(labels: Any, blank: int) -> tuple[Any, Any]:
     return states, skips
 
 
-def step(paths: Any, skips: Any) -> Any:
+def step(paths: Array, skips: Array) -> Array:
     """The log of what arrives at each state from itself, from the one before and from the second before."""
     moved = np.full_like(paths, -np.inf)
     moved[1:] = paths[:-1]
@@ -38,7 +39,7 @@ def step(paths: Any, skips: Any) -> Any:
     return np.logaddexp(np.logaddexp(paths, moved), np.where(skips, jumped, -np.inf))
 
 
-def forward(emitted: Any, skips: Any) -> Any:
+def forward(emitted: Array, skips: Array) -> Array:
     """The log of all paths' weights up to each time and state; `emitted` (T, states) holds their log probabilities."""
     found = np.full_like(emitted, -np.inf)
     found[0, :2] = emitted[0, :2]
@@ -47,11 +48,11 @@ def forward(emitted: Any, skips: Any) -> Any:
     return found
 
 
-def likelihood(paths: Any) -> float:
+def likelihood(paths: Array) -> float:
     return float(np.logaddexp.reduce(paths[-1, -2:]))
 
 
-def negative_logs(log_probs: Any, labels: Rows, lengths: tuple[int, ...], blank: int) -> Any:
+def negative_logs(log_probs: Array, labels: Rows, lengths: tuple[int, ...], blank: int) -> Array:
     found = np.full(len(lengths), np.inf)
     for n, (row, length) in enumerate(zip(labels, lengths, strict=True)):
         states, skips = chain(row, blank)
@@ -62,7 +63,9 @@ def negative_logs(log_probs: Any, labels: Rows, lengths: tuple[int, ...], blank:
     return found.astype(log_probs.dtype)
 
 
-def slopes(g: Any, log_probs: Any, labels: Rows, lengths: tuple[int, ...], blank: int, zero_infinity: bool) -> Any:
+def slopes(
+    g: Array, log_probs: Array, labels: Rows, lengths: tuple[int, ...], blank: int, zero_infinity: bool
+) -> Array:
     out = np.zeros_like(log_probs)
     for n, (row, length) in enumerate(zip(labels, lengths, strict=True)):
         if not length:
@@ -96,7 +99,7 @@ ctc = op(
 )
 
 
-def as_lengths(name: str, value: Any, batch: int) -> tuple[int, ...]:
+def as_lengths(name: str, value: int | Sequence[int] | Tensor, batch: int) -> tuple[int, ...]:
     if isinstance(value, Tensor):
         if value.dtype.is_floating_point or value.dtype.name == "bool":
             raise RuntimeError(f"{name} must be integral")
@@ -110,7 +113,7 @@ def as_lengths(name: str, value: Any, batch: int) -> tuple[int, ...]:
     return found
 
 
-def as_labels(targets: Any, lengths: tuple[int, ...], classes: int) -> Rows:
+def as_labels(targets: Array, lengths: tuple[int, ...], classes: int) -> Rows:
     """Each sample's labels, from rows (N, S) or all behind each other."""
     if targets.ndim == 1:
         if len(targets) != sum(lengths):
@@ -138,8 +141,8 @@ def as_labels(targets: Any, lengths: tuple[int, ...], classes: int) -> Rows:
 def ctc_of_torch(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
+    input_lengths: int | Sequence[int] | Tensor,
+    target_lengths: int | Sequence[int] | Tensor,
     blank: int = 0,
     reduction: int = 0,
     zero_infinity: bool = False,
@@ -151,8 +154,8 @@ def ctc_of_torch(
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
+    input_lengths: int | Sequence[int] | Tensor,
+    target_lengths: int | Sequence[int] | Tensor,
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.fused import not_differentiable
 from gradtrace.ops.linalg.vector_norm import distance_grad, norm_grad, norm_kernel
@@ -57,7 +58,9 @@ outer_sum = op(
 
 
 @public("normalize", forms="n")
-def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
     """input / max(norm(input, p, dim), eps) (torch.nn.functional.normalize)."""
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
@@ -73,7 +76,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         x1, x2 = broadcast_tensors(x1, x2)
     dim = check_dim(dim, x1.ndim)
 
-    def length(x: Any) -> Any:
+    def length(x: Tensor) -> Tensor:
         norm = x.norm(2, dim, keepdim=True).clone()
         # The lower bound changes the value, not the derivative: PyTorch sets it on the data.
         if state.planner is not None:
@@ -101,7 +104,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     return pdist_record(input, float(p), first, second)
 
 
-def pdist_grad(xp: Any, g: Any, x: Any, out: Any, p: float, first: Any, second: Any) -> Any:
+def pdist_grad(xp: XP, g: Operand, x: Operand, out: Operand, p: float, first: Array, second: Array) -> Operand:
     difference = xp.index(x, (first,)) - xp.index(x, (second,))
     share = distance_grad(xp, g, difference, out, p)
     shape = tuple(x.shape)
@@ -153,8 +156,8 @@ def cosine_embedding_loss(
     input2: Tensor,
     target: Tensor,
     margin: float = 0,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """1 - cos where target is 1, max(0, cos - margin) where it is -1 (torch.nn.functional.cosine_embedding_loss)."""
@@ -179,8 +182,8 @@ def triplet_margin_loss(
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, margin + d(anchor, positive) - d(anchor, negative)) (torch.nn.functional.triplet_margin_loss)."""

@@ -5,9 +5,10 @@ The random numbers are the library's own, see `ops.random`; what is kept is scal
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Callable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import public
 from gradtrace.ops.random.generator import draw
 
@@ -20,15 +21,16 @@ def checked(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def mask(input: Tensor, p: float, channels: bool) -> Any:
+def mask(input: Tensor, p: float, channels: bool) -> Array:
     """1 with probability 1 - p, else 0: for each element, or for each of the first two dims."""
     shape = tuple(input.shape)
     if channels:
         shape = shape[:2] + (1,) * (len(shape) - 2)
-    return (draw(None).random(shape) >= p).astype(input.dtype.np)
+    found: Array = (draw(None).random(shape) >= p).astype(input.dtype.np)
+    return found
 
 
-def times(input: Tensor, factor: Any, inplace: bool) -> Tensor:
+def times(input: Tensor, factor: Array, inplace: bool) -> Tensor:
     scale = Tensor._wrap(factor)
     return input.mul_(scale) if inplace else input * scale
 
@@ -76,7 +78,7 @@ def dropout_function(input: Tensor, p: float, train: bool) -> Tensor:
 public("dropout", forms="f")(dropout_function)
 
 
-def _channels(name: str, low: int, high: int) -> Any:
+def _channels(name: str, low: int, high: int) -> Callable[..., Tensor]:
     def function(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
         if not low <= input.ndim <= high and name == "dropout1d":
             raise RuntimeError(
@@ -115,9 +117,10 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of the Gumbel-softmax distribution (https://arxiv.org/abs/1611.01144); one-hot if `hard`."""
     noise = -np.log(draw(None).exponential(size=tuple(logits.shape)))
-    soft: Any = ((logits + Tensor._wrap(noise.astype(logits.dtype.np))) / tau).softmax(dim)
+    soft: Tensor = ((logits + Tensor._wrap(noise.astype(logits.dtype.np))) / tau).softmax(dim)
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]
     one_hot = soft.new_zeros(tuple(logits.shape)).scatter_(dim, index, 1.0)
-    return one_hot - soft.detach() + soft
+    found = one_hot - soft.detach() + soft
+    return found

@@ -7,25 +7,27 @@ from gradtrace.engine.inplace import change_data
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, NumpyDtype, Operand, Shape
 from gradtrace.ops.api import public
 
 
-def embedding_weights(indices: Any, padding: int, by_frequency: bool, dtype: Any) -> Any:
+def embedding_weights(indices: Array, padding: int, by_frequency: bool, dtype: NumpyDtype) -> Array:
     """How much of each looked-up row's gradient counts: none for padding; over the row's count, if asked."""
     factor = (indices != padding).astype(dtype)
     if by_frequency:
         _, inverse, counts = np.unique(indices, return_inverse=True, return_counts=True)
         factor /= counts[inverse].reshape(indices.shape).astype(dtype)
-    return factor[..., None]
+    found: Array = factor[..., None]
+    return found
 
 
-def scatter_rows(g: Any, shape: Any, indices: Any) -> Any:
+def scatter_rows(g: Array, shape: Shape, indices: Array) -> Array:
     out = np.zeros(shape, g.dtype)
     np.add.at(out, indices, g)
     return out
 
 
-def embedding_grad(xp: Any, g: Any, weight: Any, indices: Any, padding: int, by_frequency: bool) -> Any:
+def embedding_grad(xp: XP, g: Operand, weight: Operand, indices: Array, padding: int, by_frequency: bool) -> Operand:
     factor = embedding_weights(indices, padding, by_frequency, weight.dtype)
     if bool((factor != 1).any()):
         g = xp.times_array(g, factor)
@@ -49,13 +51,13 @@ scatter_rows_record = op(
 )
 
 
-def checked_indices(input: Tensor, rows: int) -> Any:
+def checked_indices(input: Tensor, rows: int) -> Array:
     if input.dtype.is_floating_point or input.dtype.name == "bool":
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{input.dtype.scalar_type}Tensor instead (while checking arguments for embedding)"
         )
-    indices = input.array
+    indices: Array = input.array
     if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= rows):
         raise IndexError("index out of range in self")
     return indices
@@ -72,7 +74,7 @@ def padding_row(padding_idx: int | None, rows: int) -> int:
     return padding_idx % rows
 
 
-def renormalise(weight: Tensor, indices: Any, max_norm: float, norm_type: float) -> None:
+def renormalise(weight: Tensor, indices: Array, max_norm: float, norm_type: float) -> None:
     """Scales down in place the rows in use whose norm is larger than max_norm."""
     rows = np.unique(indices)
     table = weight.array

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.conv_arguments import lengths
-from gradtrace.ops.nn.patches import Ints, add_patches, inside, output_sizes, padded, padded_sizes, patches, size_of
+from gradtrace.ops.nn.patches import (
+    Ints,
+    PerDim,
+    add_patches,
+    inside,
+    output_sizes,
+    padded,
+    padded_sizes,
+    patches,
+    size_of,
+)
 from gradtrace.ops.nn.pool_arguments import check_tensor
 
 
-def columns_kernel(a: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
+def columns_kernel(a: Array, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Array:
     batch = a if a.ndim == 4 else a[None]
     out = output_sizes(batch.shape[2:], kernel, stride, padding, dilation)
     view = patches(padded(batch, padding), kernel, stride, dilation, out)
@@ -20,7 +30,7 @@ def columns_kernel(a: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: 
     return columns if a.ndim == 4 else columns[0]
 
 
-def image_kernel(columns: Any, sizes: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
+def image_kernel(columns: Array, sizes: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Array:
     batch = columns if columns.ndim == 3 else columns[None]
     out = output_sizes(sizes, kernel, stride, padding, dilation)
     channels = batch.shape[1] // size_of(kernel)
@@ -46,7 +56,13 @@ col2im = op(
 )
 
 
-def window(name: str, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Ints, ...]:
+def window(
+    name: str,
+    kernel_size: PerDim,
+    dilation: PerDim,
+    padding: PerDim,
+    stride: PerDim,
+) -> tuple[Ints, ...]:
     """Pairs (kernel, dilation, padding, stride); RuntimeError for those that make no window."""
     given = (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))
     found = [pair(name, argument, value) for argument, value in given]
@@ -65,7 +81,7 @@ def window(name: str, kernel_size: Any, dilation: Any, padding: Any, stride: Any
     return tuple(found)
 
 
-def pair(name: str, argument: str, value: Any) -> Ints:
+def pair(name: str, argument: str, value: object) -> Ints:
     if isinstance(value, float):
         raise TypeError(
             f"{name}(): argument '{argument}' (position 2) must be tuple of ints, but found element of type float at "
@@ -82,7 +98,13 @@ def check_kind(name: str, input: Tensor) -> None:
         raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for '{input.dtype.scalar_type}'")
 
 
-def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+def unfold(
+    input: Tensor,
+    kernel_size: PerDim,
+    dilation: PerDim = 1,
+    padding: PerDim = 0,
+    stride: PerDim = 1,
+) -> Tensor:
     """The patches of an image as columns, (N, C k k, blocks) from (N, C, H, W) (torch.nn.functional.unfold).
 
     RuntimeError where no patch fits.
@@ -110,7 +132,12 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
 
 def fold(
-    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    input: Tensor,
+    output_size: PerDim,
+    kernel_size: PerDim,
+    dilation: PerDim = 1,
+    padding: PerDim = 0,
+    stride: PerDim = 1,
 ) -> Tensor:
     """Images of output_size, (N, C, H, W), in which patches (N, C k k, blocks) are summed (torch.nn.functional.fold).
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from itertools import product
 
-from gradtrace.annotations import Any, NamedTuple
+from gradtrace.annotations import Any, Iterable, NamedTuple, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY as xp
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.correlate import wide
 from gradtrace.ops.nn.grid_arguments import check_grid, corners_or_warn, modes
@@ -37,7 +38,7 @@ class Tap(NamedTuple):
 # ---- points
 
 
-def reflect(x: Any, size: int, corners: bool) -> tuple[Any, Any]:
+def reflect(x: Array, size: int, corners: bool) -> tuple[Array, Array]:
     """Points mirrored at the borders until they lie within, and the sign that this gives their derivative."""
     low, span = (0.0, size - 1.0) if corners else (-0.5, float(size))
     if span == 0:
@@ -49,7 +50,7 @@ def reflect(x: Any, size: int, corners: bool) -> tuple[Any, Any]:
     return np.where(even, rest, span - rest) + low, sign.astype(x.dtype)
 
 
-def within(x: Any, size: int, padding: int, corners: bool) -> tuple[Any, Any]:
+def within(x: Array, size: int, padding: int, corners: bool) -> tuple[Array, Array]:
     """Points brought inside as the padding says, and their derivative."""
     slope = np.ones_like(x)
     if padding == REFLECTION:
@@ -60,11 +61,12 @@ def within(x: Any, size: int, padding: int, corners: bool) -> tuple[Any, Any]:
     return x, slope
 
 
-def raw(value: Any) -> Any:
-    return value.array if isinstance(value, Tensor) else value
+def raw(value: Any) -> Array:
+    found: Array = value.array if isinstance(value, Tensor) else value
+    return found
 
 
-def coordinate(xp: Any, grid: Any, size: int, mode: int, padding: int, corners: bool) -> tuple[Any, Any, Any]:
+def coordinate(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool) -> tuple[Any, Any, Any]:
     """Where the points -1 .. 1 lie among `size` inputs: the number, the same as xp sees it, its derivative."""
     at = raw(grid)
     half = at.dtype.type((size - 1 if corners else size) / 2)
@@ -79,7 +81,7 @@ def coordinate(xp: Any, grid: Any, size: int, mode: int, padding: int, corners: 
     return place, (grid - grid.detach()) * factor + constant, factor
 
 
-def taps(xp: Any, grid: Any, size: int, mode: int, padding: int, corners: bool) -> list[Tap]:
+def taps(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool) -> list[Tap]:
     """The inputs along one dim that each point is made of."""
     with np.errstate(invalid="ignore"):
         place, seen, slope = coordinate(xp, grid, size, mode, padding, corners)
@@ -96,7 +98,7 @@ def taps(xp: Any, grid: Any, size: int, mode: int, padding: int, corners: bool) 
         return [tap(low + (first + j), size, mode, padding, corners, w, s) for j, (w, s) in enumerate(pairs)]
 
 
-def tap(index: Any, size: int, mode: int, padding: int, corners: bool, weight: Any, slope: Any) -> Tap:
+def tap(index: Array, size: int, mode: int, padding: int, corners: bool, weight: Operand, slope: Operand) -> Tap:
     if mode == BICUBIC:
         index, _ = within(index, size, padding, corners)
     there = (index >= 0) & (index <= size - 1)
@@ -104,7 +106,7 @@ def tap(index: Any, size: int, mode: int, padding: int, corners: bool, weight: A
     return Tap(place, None if bool(there.all()) else there, weight, slope)
 
 
-def cubic_slopes(t: Any, a: float = -0.75) -> list[Any]:
+def cubic_slopes(t: Operand, a: float = -0.75) -> list[Any]:
     """The derivatives of `cubic_weights`."""
     u, v, w = t + 1, 1 - t, 2 - t
     return [
@@ -115,7 +117,7 @@ def cubic_slopes(t: Any, a: float = -0.75) -> list[Any]:
     ]
 
 
-def cells(xp: Any, grid: Any, sizes: Ints, mode: int, padding: int, corners: bool) -> list[tuple[Any, Any, Any]]:
+def cells(xp: XP, grid: Any, sizes: Ints, mode: int, padding: int, corners: bool) -> list[tuple[Any, Any, Any]]:
     """All combinations of taps: (flat index, whether it is there, the taps), grid being (N, points, dims)."""
     n = len(sizes)
     along = [taps(xp, xp.select(grid, 2, n - 1 - i), sizes[i], mode, padding, corners) for i in range(n)]
@@ -130,7 +132,7 @@ def cells(xp: Any, grid: Any, sizes: Ints, mode: int, padding: int, corners: boo
     return found
 
 
-def weight_of(chosen: Any, but: int = -1) -> Any:
+def weight_of(chosen: Iterable[Tap], but: int = -1) -> Any:
     """The product of the taps' weights, the one of dim `but` replaced by its slope."""
     total = None
     for i, one in enumerate(chosen):
@@ -139,7 +141,7 @@ def weight_of(chosen: Any, but: int = -1) -> Any:
     return total
 
 
-def kept(xp: Any, values: Any, there: Any) -> Any:
+def kept(xp: XP, values: Operand, there: Array | None) -> Operand:
     """Zeros where the input is not there; values are (N, C, points)."""
     return values if there is None else xp.where(there[:, None], values, xp.zeros_like(values))
 
@@ -147,12 +149,12 @@ def kept(xp: Any, values: Any, there: Any) -> Any:
 # ---- kernels and rules
 
 
-def pick(a: Any, index: Any) -> Any:
+def pick(a: Array, index: Array) -> Array:
     """a (N, C, size) at index (N, points): (N, C, points)."""
     return planes_take(a, np.broadcast_to(index[:, None], (*a.shape[:2], index.shape[1])), 1)
 
 
-def pick_back(g: Any, index: Any, size: int) -> Any:
+def pick_back(g: Array, index: Array, size: int) -> Array:
     return planes_put(g, np.broadcast_to(index[:, None], g.shape), (size,))
 
 
@@ -172,11 +174,11 @@ op(
 )
 
 
-def points(xp: Any, grid: Any) -> Any:
+def points(xp: XP, grid: Operand) -> Operand:
     return xp.reshape(grid, (grid.shape[0], size_of(tuple(grid.shape[1:-1])), grid.shape[-1]))
 
 
-def sample_kernel(a: Any, grid: Any, mode: int, padding: int, corners: bool) -> Any:
+def sample_kernel(a: Array, grid: Array, mode: int, padding: int, corners: bool) -> Array:
     flat, at = wide(a).reshape(*a.shape[:2], size_of(a.shape[2:])), points(xp, wide(grid))
     out = np.zeros((*a.shape[:2], at.shape[1]), flat.dtype)
     if not out.size:
@@ -187,7 +189,15 @@ def sample_kernel(a: Any, grid: Any, mode: int, padding: int, corners: bool) -> 
 
 
 def sample_grads(
-    xp: Any, wanted: Any, g: Any, out: Any, input: Any, grid: Any, mode: int, padding: int, corners: bool
+    xp: XP,
+    wanted: Sequence[bool],
+    g: Any,
+    out: Operand,
+    input: Operand,
+    grid: Operand,
+    mode: int,
+    padding: int,
+    corners: bool,
 ) -> list[Any]:
     if not size_of(tuple(g.shape)):
         return [xp.zeros_like(input) if wanted[0] else None, xp.zeros_like(grid) if wanted[1] else None]
@@ -212,7 +222,7 @@ def sample_grads(
     ]
 
 
-def sample_record(n: int) -> Op:
+def sample_record(n: int) -> OneResult:
     return op(
         f"grid_sampler_{n}d(input, grid; mode, padding, corners)",
         sample_kernel,

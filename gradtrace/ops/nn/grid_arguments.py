@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Sequence
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.nn.pool_arguments import check_tensor
 
@@ -38,7 +38,7 @@ def corners_or_warn(align_corners: bool | None) -> bool:
     return False
 
 
-def check_grid(input: Any, grid: Any, mode: int) -> None:
+def check_grid(input: Tensor, grid: Tensor, mode: int) -> None:
     check_tensor("grid_sampler", input)
     check_tensor("grid_sampler", grid)
     n, shapes = input.ndim - 2, f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
@@ -69,7 +69,7 @@ def check_grid(input: Any, grid: Any, mode: int) -> None:
         )
 
 
-def check_affine(theta: Tensor, size: Any, corners: bool) -> None:
+def check_affine(theta: Tensor, size: Sequence[int], corners: bool) -> None:
     check_tensor("affine_grid", theta)
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")

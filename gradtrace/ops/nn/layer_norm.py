@@ -6,11 +6,12 @@ of its dims (`over`), and one weight for each index of the dims of the input tha
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.engine.inplace import write
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import SeveralResults, d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand, Rule
 from gradtrace.ops.api import functions
 from gradtrace.ops.arguments import count, kept_shape, torch_function
 from gradtrace.ops.create.factories import cast, clone
@@ -37,7 +38,7 @@ Ints = tuple[int, ...]
 # ---- kernels
 
 
-def affine(a: Any, weight: Any, bias: Any, others: Ints) -> None:
+def affine(a: Array, weight: Array | None, bias: Array | None, others: Ints) -> None:
     """Multiplies and adds in place, one weight and bias for each index of the dims not in `others`."""
     if weight is not None:
         a *= weight.reshape(kept_shape(a.shape, others))
@@ -45,7 +46,9 @@ def affine(a: Any, weight: Any, bias: Any, others: Ints) -> None:
         a += bias.reshape(kept_shape(a.shape, others))
 
 
-def normal_kernel(a: Any, weight: Any, bias: Any, seen: Ints, over: Ints, others: Ints, eps: float) -> Any:
+def normal_kernel(
+    a: Array, weight: Array | None, bias: Array | None, seen: Ints, over: Ints, others: Ints, eps: float
+) -> tuple[Array, Array, Array]:
     """The result, and mean and variance of what it was made from."""
     x = wide(a).reshape(seen)
     if is_short(x, over):
@@ -61,20 +64,30 @@ def normal_kernel(a: Any, weight: Any, bias: Any, seen: Ints, over: Ints, others
     return out.astype(a.dtype, copy=False), mean, var
 
 
-def fixed_kernel(a: Any, weight: Any, bias: Any, mean: Any, var: Any, eps: float) -> Any:
+def fixed_kernel(a: Array, weight: Array | None, bias: Array | None, mean: Array, var: Array, eps: float) -> Array:
     others = (0, *range(2, a.ndim))
     shape = kept_shape(a.shape, others)
     x = wide(a)
     out = (x - mean.reshape(shape)) * (1 / np.sqrt(var + var.dtype.type(eps))).reshape(shape)
     affine(out, weight, bias, others)
-    return out.astype(a.dtype, copy=False)
+    found: Array = out.astype(a.dtype, copy=False)
+    return found
 
 
 # ---- rules
 
 
 def normal_grads(
-    xp: Any, wanted: Any, g: Any, input: Any, weight: Any, stats: Any, seen: Ints, over: Ints, others: Ints, eps: float
+    xp: XP,
+    wanted: Sequence[bool],
+    g: Operand,
+    input: Operand,
+    weight: Operand | None,
+    stats: Any,
+    seen: Ints,
+    over: Ints,
+    others: Ints,
+    eps: float,
 ) -> list[Any]:
     """Mean and variance are those saved, or without `stats` computed again, so that they are differentiated."""
     x = xp.reshape(input, seen)
@@ -94,14 +107,25 @@ def normal_grads(
     return grads
 
 
-def affine_grads(xp: Any, wanted: Any, g: Any, normal: Any, others: Ints, grads: list[Any]) -> None:
+def affine_grads(
+    xp: XP, wanted: Sequence[bool], g: Operand, normal: Callable[[], Operand], others: Ints, grads: list[Any]
+) -> None:
     if wanted[1]:
         grads[1] = xp.sum_dim(g * normal(), others) if others else g * normal()
     if wanted[2]:
         grads[2] = xp.sum_dim(g, others) if others else g
 
 
-def fixed_grads(xp: Any, wanted: Any, g: Any, input: Any, weight: Any, mean: Any, var: Any, eps: float) -> list[Any]:
+def fixed_grads(
+    xp: XP,
+    wanted: Sequence[bool],
+    g: Operand,
+    input: Operand,
+    weight: Operand | None,
+    mean: Operand,
+    var: Operand,
+    eps: float,
+) -> list[Any]:
     others = (0, *range(2, g.ndim))
     shape = kept_shape(g.shape, others)
     inverse = xp.reshape(xp.rsqrt(var + eps), shape)
@@ -112,14 +136,18 @@ def fixed_grads(xp: Any, wanted: Any, g: Any, input: Any, weight: Any, mean: Any
     return grads
 
 
-def those(wanted: Any, grads: Any) -> list[Any]:
+def those(wanted: Sequence[bool], grads: Iterable[Operand | None]) -> list[Any]:
     return [g if asked else None for g, asked in zip(grads, wanted, strict=False)]
 
 
-def normal_record(name: str, node: str, needs: str, traced: Any = None, exact: Any = None) -> Op:
+def normal_record(
+    name: str, node: str, needs: str, traced: Rule | None = None, exact: Callable[..., Array] | None = None
+) -> SeveralResults:
     """`exact` works out the input's gradient in float32."""
 
-    def rule(xp: Any, wanted: Any, g: Any, out: Any, input: Any, weight: Any, bias: Any, *rest: Any) -> list[Any]:
+    def rule(
+        xp: XP, wanted: Sequence[bool], g: Any, out: Any, input: Any, weight: Any, bias: object, *rest: Any
+    ) -> list[Any]:
         if exact is None or input.dtype != np.float32 or not wanted[0]:
             return normal_grads(xp, wanted, g[0], input, weight, out[1:], *rest)
         found = normal_grads(xp, (False, *wanted[1:]), g[0], input, weight, out[1:], *rest)
@@ -138,12 +166,20 @@ def normal_record(name: str, node: str, needs: str, traced: Any = None, exact: A
     )
 
 
-def exactly(input_grad: Any, of_layer: bool) -> Any:
+def exactly(input_grad: Callable[..., Array], of_layer: bool) -> Callable[..., Array]:
     """The function of norm_backward on a record's arguments."""
 
     def exact(
-        g: Any, input: Any, weight: Any, mean: Any, var: Any, seen: Ints, over: Ints, others: Ints, eps: float
-    ) -> Any:
+        g: Array,
+        input: Array,
+        weight: Array | None,
+        mean: Array,
+        var: Array,
+        seen: Ints,
+        over: Ints,
+        others: Ints,
+        eps: float,
+    ) -> Array:
         inverse = 1 / np.sqrt(var + var.dtype.type(eps))
         wide_weight = None if weight is None else weight.reshape(kept_shape(input.shape, others))
         return input_grad(g, input, wide_weight, mean, inverse, over if of_layer else others)
@@ -246,7 +282,8 @@ def batch_norm(
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     elif eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    found: Tensor = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    return found
 
 
 def normalise_batch(
@@ -276,11 +313,12 @@ def normalise_batch(
     return out, mean, var
 
 
-def empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Any:
+def empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     out: Any = clone(input)
     if weight is not None:
         out = out * weight[0]
-    return out if bias is None else out + bias[0]
+    found: Tensor = out if bias is None else out + bias[0]
+    return found
 
 
 @torch_function("batch_norm", forms="f")
@@ -296,7 +334,8 @@ def torch_batch_norm(
     cudnn_enabled: bool = False,
 ) -> Tensor:
     """torch.batch_norm: as functional.batch_norm, its arguments in another order."""
-    return normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    found: Tensor = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    return found
 
 
 @torch_function("native_batch_norm", forms="f")
@@ -359,13 +398,16 @@ def torch_instance_norm(
     for running, new in ((running_mean, mean), (running_var, var)):
         if running is not None and new is not None:
             running.detach().copy_(new.view(samples, channels).mean(0))
-    return out.view(*input.shape)
+    found: Tensor = out.view(*input.shape)
+    return found
 
 
 # ---- over a layer and over groups
 
 
-def normalise_layer(input: Tensor, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
+def normalise_layer(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Any, Any, Any]:
     shape = check_layer("layer_norm", input, normalized_shape, weight, bias)
     check_same_dtype(input, weight, bias)
     check_kind(input, "LayerNormKernelImpl")
@@ -377,7 +419,7 @@ def normalise_layer(input: Tensor, normalized_shape: Any, weight: Any, bias: Any
 @torch_function("layer_norm", forms="fn")
 def layer_norm(
     input: Tensor,
-    normalized_shape: Any,
+    normalized_shape: Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
@@ -387,12 +429,13 @@ def layer_norm(
 
     RuntimeError where the shapes do not fit.
     """
-    return normalise_layer(input, normalized_shape, weight, bias, eps)[0]
+    found: Tensor = normalise_layer(input, normalized_shape, weight, bias, eps)[0]
+    return found
 
 
 @torch_function("native_layer_norm", forms="f")
 def native_layer_norm(
-    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Any, Any, Any]:
     """layer_norm with means and inverse deviations (torch.native_layer_norm)."""
     out, mean, var = normalise_layer(input, normalized_shape, weight, bias, eps)
@@ -417,14 +460,17 @@ def group_norm(
     check_kind(input, "GroupNormKernelImpl")
     each = count(input.shape[1:]) // num_groups
     seen = (input.shape[0], num_groups, each)
-    return group_normal(input, weight, bias, seen, (2,), (0, *range(2, input.ndim)), eps)[0]
+    found: Tensor = group_normal(input, weight, bias, seen, (2,), (0, *range(2, input.ndim)), eps)[0]
+    return found
 
 
 # ---- composed
 
 
 @torch_function("rms_norm", forms="fn")
-def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     """input divided by the root of the mean of its squares over the last dims, then * weight (F.rms_norm).
 
     eps is the machine epsilon of the dtype unless given. RuntimeError where the shapes do not fit.
@@ -460,4 +506,5 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         square = square.view(input.shape[0], 1, input.shape[1], input.shape[2], -1)
         square = pad(square, (0, 0, 0, 0, *around))
         square = average_pools[3](square, (size, 1, 1), stride=1).squeeze(1).view(*input.shape)
-    return input / square.mul(alpha).add(k).pow(beta)
+    found: Tensor = input / square.mul(alpha).add(k).pow(beta)
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.arguments import count
 from gradtrace.ops.nn.pool_arguments import check_tensor
@@ -20,7 +19,14 @@ def check_more_than_one(input: Tensor) -> None:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
 
 
-def check_batch(input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool) -> None:
+def check_batch(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+) -> None:
     channels = input.shape[1] if input.ndim > 1 else 0
     if not training and running_mean is None:
         raise RuntimeError("running_mean must be defined in evaluation mode")
@@ -36,7 +42,7 @@ def check_batch(input: Tensor, weight: Any, bias: Any, running_mean: Any, runnin
     check_same_dtype(input, running_mean, running_var, weight, bias)
 
 
-def check_same_dtype(input: Tensor, *parameters: Any) -> None:
+def check_same_dtype(input: Tensor, *parameters: Tensor | None) -> None:
     """RuntimeError for parameters of another dtype; half-precision input may have float32 ones."""
     for value in parameters:
         if value is None or value.dtype is input.dtype:
@@ -53,7 +59,9 @@ def check_kind(input: Tensor, kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type}'")
 
 
-def check_layer(name: str, input: Any, normalized_shape: Any, weight: Any, bias: Any) -> tuple[int, ...]:
+def check_layer(
+    name: str, input: Tensor, normalized_shape: object, weight: Tensor | None, bias: Tensor | None
+) -> tuple[int, ...]:
     """The shape to normalise over; RuntimeError where it is not the end of the input's, or the weights' shape."""
     check_tensor(name, input)
     if not isinstance(normalized_shape, (tuple, list)):
@@ -82,12 +90,12 @@ def check_layer(name: str, input: Any, normalized_shape: Any, weight: Any, bias:
     return shape
 
 
-def check_group(input: Any, num_groups: int, weight: Any, bias: Any) -> None:
+def check_group(input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None) -> None:
     check_tensor("group_norm", input)
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     shape = list(input.shape)
-    if input.shape[0] * (input.shape[1] // num_groups) * count(shape[2:]) == 1:
+    if input.shape[0] * (input.shape[1] // num_groups) * count(input.shape[2:]) == 1:
         raise ValueError(
             "Expected more than 1 value per channel when training, got input size "
             f"{[shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]}"

@@ -11,21 +11,22 @@ import math
 
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
+from gradtrace.engine.types import Array
 
 F32: Any = np.float32
 
 
-def fused_add(a: Any, b: Any, c: Any) -> Any:
+def fused_add(a: Array, b: Array, c: Array) -> Array:
     """a * b + c of float32, rounded once."""
     return (np.multiply(a, b, dtype=np.float64) + c).astype(F32)
 
 
-def is_short(x: Any, over: tuple[int, ...]) -> bool:
+def is_short(x: Array, over: tuple[int, ...]) -> bool:
     """Whether what is normalised are rows of less numbers than a vector register holds."""
     return x.dtype == F32 and over[-1:] == (x.ndim - 1,) and 0 < math.prod(x.shape[dim] for dim in over) < 8
 
 
-def moments(x: Any, over: tuple[int, ...]) -> tuple[Any, Any]:
+def moments(x: Array, over: tuple[int, ...]) -> tuple[Array, Array]:
     """Mean and biased variance over the last dims, kept, of short rows: by Welford's way, as PyTorch has it."""
     n = math.prod(x.shape[dim] for dim in over)
     rows = x.reshape(-1, n)
@@ -38,7 +39,9 @@ def moments(x: Any, over: tuple[int, ...]) -> tuple[Any, Any]:
     return mean.reshape(shape), (square / F32(n)).reshape(shape)
 
 
-def layer_input_grad(g: Any, x: Any, weight: Any, mean: Any, inverse: Any, over: tuple[int, ...]) -> Any:
+def layer_input_grad(
+    g: Array, x: Array, weight: Array | None, mean: Array, inverse: Array, over: tuple[int, ...]
+) -> Array:
     """`weight` broadcasts against g and x; mean and inverse deviation keep the dims `over` with size 1."""
     n = math.prod(x.shape[dim] for dim in over)
     scale = F32(1) / F32(n)
@@ -51,11 +54,14 @@ def layer_input_grad(g: Any, x: Any, weight: Any, mean: Any, inverse: Any, over:
     return fused_add(b, x, direct) + c
 
 
-def batch_input_grad(g: Any, x: Any, weight: Any, mean: Any, inverse: Any, others: tuple[int, ...]) -> Any:
+def batch_input_grad(
+    g: Array, x: Array, weight: Array | None, mean: Array, inverse: Array, others: tuple[int, ...]
+) -> Array:
     """The same for each channel: all dims but it are `others`. Sums are taken in float64."""
     n = F32(x.size // max(mean.size, 1))
     away = x - mean
     total = np.add.reduce(g, axis=others, dtype=np.float64, keepdims=True).astype(F32)
     product = np.add.reduce(np.multiply(away, g, dtype=np.float64), axis=others, keepdims=True).astype(F32)
     share = (g - total / n - away * (product * inverse * inverse / n)) * inverse
-    return share if weight is None else share * weight
+    found: Array = share if weight is None else share * weight
+    return found

@@ -12,9 +12,10 @@ import warnings
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import public
 from gradtrace.ops.create.factories import cast
 from gradtrace.ops.fused import fused
@@ -24,7 +25,7 @@ from gradtrace.ops.shape.expansion import broadcast_tensors
 REDUCTIONS = ("none", "mean", "sum")
 
 
-def reduction_named(reduction: str, size_average: Any = None, reduce: Any = None) -> str:
+def reduction_named(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
     """The reduction, also as the two older arguments give it; ValueError for another name."""
     if size_average is not None or reduce is not None:
         if reduce is False:
@@ -35,13 +36,14 @@ def reduction_named(reduction: str, size_average: Any = None, reduce: Any = None
     return reduction
 
 
-def reduce_array(each: Any, weight: Any, reduction: str) -> Any:
+def reduce_array(each: Array, weight: Array | None, reduction: str) -> Array:
     if weight is not None:
         each = each * weight
     if reduction == "none":
         return each
     if reduction == "sum":
-        return each.sum(dtype=each.dtype)
+        found: Array = each.sum(dtype=each.dtype)
+        return found
     return each.mean() if each.size else np.asarray(np.nan, each.dtype)  # mean() warns of no elements
 
 
@@ -53,7 +55,7 @@ def loss_op(
     kernel_name: str,
     again: str | None = None,
     **rules: Callable[..., Any],
-) -> Op:
+) -> OneResult:
     """A record "NAME(operands; weight, reduction)": the losses `each(*operands)`, weighted and reduced.
 
     `again` names the node of the gradient with respect to the first operand.
@@ -61,11 +63,11 @@ def loss_op(
     name, _, operands = signature.rstrip(")").partition("(")
     n = len(operands.split(","))
 
-    def kernel(*args: Any) -> Any:
+    def kernel(*args: Any) -> Array:
         return reduce_array(each(*args[:n]), *args[n:])
 
     def of_reduced(rule: Callable[..., Any]) -> Callable[..., Any]:
-        def reduced_rule(xp: Any, g: Any, *args: Any) -> Any:
+        def reduced_rule(xp: XP, g: Operand, *args: Any) -> Operand:
             weight, reduction = args[n:]
             count = max(math.prod(args[0].shape), 1) if reduction == "mean" else 1
             found = rule(xp, g, count, *args[:n])
@@ -95,22 +97,23 @@ def without_result(rule: Callable[..., Any]) -> Callable[..., Any]:
     return lambda xp, g, out, *args: rule(xp, g, *args)
 
 
-def huber_slope(xp: Any, x: Any, bound: Any) -> Any:
+def huber_slope(xp: XP, x: Operand, bound: float) -> Operand:
     """x between -bound and bound, the bound with x's sign outside."""
     return xp.where(xp.abs(x) >= bound, xp.sign(x) * bound, x)  # nan stays
 
 
-def soft_margin_slope(xp: Any, g: Any, x: Any, y: Any, n: float) -> Any:
+def soft_margin_slope(xp: XP, g: Operand, x: Operand, y: Operand, n: float) -> Operand:
     z = xp.exp(-y * x)
     return -y * (z / (1 + z)) * g / n
 
 
-def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], slope: Callable[..., Any]) -> Op:
+def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], slope: Callable[..., Any]) -> OneResult:
     """A record "NAME(self, target; bound, reduction)" of a loss that depends on |self - target| and on a bound."""
 
-    def rule(xp: Any, g: Any, a: Any, b: Any, bound: float, reduction: str) -> Any:
+    def rule(xp: XP, g: Operand, a: Operand, b: Operand, bound: float, reduction: str) -> Operand:
         norm = 1 / max(math.prod(a.shape), 1) if reduction == "mean" else 1
-        return slope(xp, a - b, bound) * norm * g
+        found: Operand = slope(xp, a - b, bound) * norm * g
+        return found
 
     again = fused(f"{name}_backward(g, self, target; bound, reduction)", rule, f"{node[:-1]}Backward0", kind="loss")
     return op(
@@ -195,8 +198,8 @@ def reduced(each: Tensor, reduction: str) -> Tensor:
 def mse_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
@@ -213,8 +216,8 @@ def mse_loss(
 def l1_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
@@ -232,8 +235,8 @@ def l1_loss(
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
@@ -267,7 +270,7 @@ def huber_loss(
 
 @public("soft_margin_loss", forms="n")
 def soft_margin_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
     """log(1 + exp(-target * input)) (torch.nn.functional.soft_margin_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
@@ -287,8 +290,8 @@ def soft_margin_loss(
 def kl_div(
     input: Tensor,
     target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
@@ -297,7 +300,8 @@ def kl_div(
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported.")
     if reduction == "batchmean":
-        return kl_div(input, target, reduction="sum", log_target=log_target) / input.shape[0]
+        found: Tensor = kl_div(input, target, reduction="sum", log_target=log_target) / input.shape[0]
+        return found
     reduction = reduction_named(reduction, size_average, reduce)
     if log_target:
         return reduced(target.exp() * (target - input), reduction)
@@ -311,9 +315,9 @@ def poisson_nll_loss(
     target: Tensor,
     log_input: bool = True,
     full: bool = False,
-    size_average: Any = None,
+    size_average: bool | None = None,
     eps: float = 1e-8,
-    reduce: Any = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The negative log likelihood of a Poisson distribution (torch.nn.functional.poisson_nll_loss)."""

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Shape
 from gradtrace.ops.api import not_a_tensor
 
 
-def check_tensors(name: str, **given: Any) -> None:
+def check_tensors(name: str, **given: object) -> None:
     """TypeError for the first argument that is no tensor."""
     for position, (argument, value) in enumerate(given.items(), 1):
         if not isinstance(value, Tensor):
             raise not_a_tensor(name, argument, position, value)
 
 
-def check_has_size(*given: Any) -> None:
+def check_has_size(*given: object) -> None:
     """AttributeError as Python words it where a loss asks an argument for its size."""
     for value in given:
         if not isinstance(value, Tensor):
@@ -37,7 +37,7 @@ def check_castable(input: Tensor, target: Tensor) -> None:
         raise RuntimeError(f"result type {common.scalar_type} can't be cast to the desired output type {kept}")
 
 
-def check_broadcasts(shape: Any, to: Any) -> None:
+def check_broadcasts(shape: Shape, to: Shape) -> None:
     """RuntimeError where a weight does not expand to the operands' shape."""
     full = broadcast(tuple(to), tuple(shape)) if len(shape) > len(to) else None
     if full is not None and full != tuple(to):

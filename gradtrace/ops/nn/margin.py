@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import public
 from gradtrace.ops.nn.loss import reduce_array, reduced, reduction_named
 from gradtrace.ops.nn.loss_arguments import check_tensors
@@ -19,8 +19,8 @@ def margin_ranking_loss(
     input2: Tensor,
     target: Tensor,
     margin: float = 0,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, -target (input1 - input2) + margin) (torch.nn.functional.margin_ranking_loss)."""
@@ -38,8 +38,8 @@ def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
     margin: float = 1.0,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """input where target is 1, max(0, margin - input) where it is -1 (torch.nn.functional.hinge_embedding_loss)."""
@@ -56,8 +56,8 @@ def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The mean over classes of binary cross entropy of logits (torch.nn.functional.multilabel_soft_margin_loss)."""
@@ -74,7 +74,7 @@ def multilabel_soft_margin_loss(
 # ---- over classes: values and slopes in one go, for PyTorch's kernels have no second derivative either
 
 
-def multi_margin_parts(x: Any, target: Any, p: int, margin: float, weight: Any) -> tuple[Any, Any]:
+def multi_margin_parts(x: Array, target: Array, p: int, margin: float, weight: Array | None) -> tuple[Array, Array]:
     """The loss of each row of x (N, C), and its derivative."""
     rows = np.arange(x.shape[0])
     z = margin - x[rows, target][:, None] + x
@@ -87,7 +87,7 @@ def multi_margin_parts(x: Any, target: Any, p: int, margin: float, weight: Any) 
     return each.sum(1).astype(x.dtype), slope.astype(x.dtype)
 
 
-def multilabel_parts(x: Any, target: Any) -> tuple[Any, Any]:
+def multilabel_parts(x: Array, target: Array) -> tuple[Array, Array]:
     """The same for several labels in each row: those before the first -1."""
     losses, slopes = np.zeros(x.shape[0], x.dtype), np.zeros_like(x)
     for n, row in enumerate(target):
@@ -102,7 +102,7 @@ def multilabel_parts(x: Any, target: Any) -> tuple[Any, Any]:
     return losses, slopes
 
 
-def rows_grad(g: Any, slope: Any, reduction: str) -> Any:
+def rows_grad(g: Array, slope: Array, reduction: str) -> Array:
     if reduction == "none":
         return g[:, None] * slope
     return g * (slope if reduction != "mean" else slope / slope.dtype.type(len(slope)))
@@ -151,8 +151,8 @@ def multi_margin_loss(
     p: int = 1,
     margin: float = 1.0,
     weight: Tensor | None = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The mean over classes of max(0, margin - x[y] + x[i])^p (torch.nn.functional.multi_margin_loss)."""
@@ -170,7 +170,7 @@ def multi_margin_loss(
 
 @public("multilabel_margin_loss", forms="n")
 def multilabel_margin_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
     """Margins between each label of a row and each other class (torch.nn.functional.multilabel_margin_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)

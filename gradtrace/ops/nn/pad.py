@@ -5,10 +5,11 @@ Pads are pairs for the last dim first, as PyTorch gives them; a negative pad cro
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array, Kernel
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import torch_function
 from gradtrace.ops.index.records import slice_
@@ -30,19 +31,19 @@ def pairs(pads: Ints, ndim: int) -> list[tuple[int, int, int]]:
 # ---- kernels
 
 
-def constant_kernel(a: Any, pads: Ints, value: Any) -> Any:
+def constant_kernel(a: Array, pads: Ints, value: float) -> Array:
     shape, source, target = list(a.shape), [slice(None)] * a.ndim, [slice(None)] * a.ndim
     for dim, before, after in pairs(pads, a.ndim):
         shape[dim] += before + after
         source[dim] = slice(max(-before, 0), a.shape[dim] - max(-after, 0))
         target[dim] = slice(max(before, 0), shape[dim] - max(after, 0))
-    value = np.asarray(value).astype(a.dtype)
-    out = np.full(shape, value, a.dtype) if value else np.zeros(shape, a.dtype)
+    filler = np.asarray(value).astype(a.dtype)
+    out = np.full(shape, filler, a.dtype) if filler else np.zeros(shape, a.dtype)
     out[tuple(target)] = a[tuple(source)]
     return out
 
 
-def source_index(kind: str, n: int, before: int, after: int) -> Any:
+def source_index(kind: str, n: int, before: int, after: int) -> Array:
     """For each place along a padded dim, which of the n inputs it shows."""
     index = np.arange(-before, n + after)
     if kind == "replicate":
@@ -51,8 +52,8 @@ def source_index(kind: str, n: int, before: int, after: int) -> Any:
     return np.where(index < n, index, 2 * (n - 1) - index)
 
 
-def repeating_kernel(kind: str) -> Any:
-    def kernel(a: Any, pads: Ints) -> Any:
+def repeating_kernel(kind: str) -> Kernel:
+    def kernel(a: Array, pads: Ints) -> Array:
         for dim, before, after in pairs(pads, a.ndim):
             if before or after:
                 a = np.take(a, source_index(kind, a.shape[dim], before, after), dim)
@@ -61,8 +62,8 @@ def repeating_kernel(kind: str) -> Any:
     return kernel
 
 
-def repeating_back(kind: str) -> Any:
-    def kernel(g: Any, a: Any, pads: Ints) -> Any:
+def repeating_back(kind: str) -> Kernel:
+    def kernel(g: Array, a: Array, pads: Ints) -> Array:
         for dim, before, after in pairs(pads, g.ndim):
             if before or after:
                 g = take_back(g, dim, a.shape[dim], source_index(kind, a.shape[dim], before, after))
@@ -82,7 +83,7 @@ constant_pad = op(
 )
 
 
-def _repeating(kind: str, name: str, n: int) -> Any:
+def _repeating(kind: str, name: str, n: int) -> OneResult:
     record, node = f"{name}_pad{n}d", f"{name.title()}Pad{n}DBackward"
     back = record + "_back"
     op(
@@ -113,7 +114,7 @@ repeating = {
 
 
 @torch_function("pad", forms="n")
-def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """input with more around its last dims, pairs (before, after) from the last dim on (torch.nn.functional.pad).
 
     mode "constant" (with `value`), "reflect", "replicate" or "circular"; a negative pad crops. RuntimeError or
@@ -142,7 +143,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     return repeating[mode, n](input, pads)
 
 
-def checked_pads(pad: Any) -> Ints:
+def checked_pads(pad: object) -> Ints:
     if isinstance(pad, int) or not isinstance(pad, (tuple, list)):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
     for i, item in enumerate(pad):
@@ -154,7 +155,7 @@ def checked_pads(pad: Any) -> Ints:
     return tuple(int(item) for item in pad)
 
 
-def with_constant(input: Tensor, pads: Ints, value: Any) -> Tensor:
+def with_constant(input: Tensor, pads: Ints, value: float) -> Tensor:
     if not input.is_floating_point() and value != value:
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
     for dim, before, after in pairs(pads, input.ndim):
@@ -163,7 +164,7 @@ def with_constant(input: Tensor, pads: Ints, value: Any) -> Tensor:
     return constant_pad(input, pads, value)
 
 
-def constant_pad_nd(input: Tensor, pad: Any, value: Any = 0) -> Tensor:
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
     """pad with a constant (torch.constant_pad_nd)."""
     return with_constant(input, checked_pads(pad), value)
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from itertools import product
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Iterable, Sequence
 from gradtrace.engine.lazy import np
+from gradtrace.engine.types import Array, Shape
 
 Ints = tuple[int, ...]
+PerDim = int | Sequence[int]  # an argument with one number for all dims, or one for each
 BLOCK = 1 << 19  # elements copied out at once: what stays in the cache while it is multiplied
 
 
-def output_sizes(sizes: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+def output_sizes(sizes: Shape, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
     """How many windows fit along each dim (0 or less: none)."""
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1
@@ -23,7 +25,7 @@ def output_sizes(sizes: Any, kernel: Ints, stride: Ints, padding: Ints, dilation
     )
 
 
-def padded(a: Any, padding: Ints) -> Any:
+def padded(a: Array, padding: Ints) -> Array:
     """Zeros around the spatial dims."""
     if not any(padding):
         return a
@@ -32,16 +34,16 @@ def padded(a: Any, padding: Ints) -> Any:
     return out
 
 
-def padded_sizes(sizes: Any, padding: Ints) -> Ints:
+def padded_sizes(sizes: Shape, padding: Ints) -> Ints:
     return tuple(n + 2 * p for n, p in zip(sizes, padding, strict=True))
 
 
-def inside(a: Any, padding: Ints) -> Any:
+def inside(a: Array, padding: Ints) -> Array:
     """The part that `padded` was given."""
     return a[(slice(None), slice(None), *(slice(p, n - p) for n, p in zip(a.shape[2:], padding, strict=True)))]
 
 
-def patches(a: Any, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Any:
+def patches(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Array:
     """A view of the padded array as patches; nothing is copied."""
     spatial = a.strides[2:]
     steps = tuple(b * d for b, d in zip(spatial, dilation, strict=True))
@@ -51,16 +53,17 @@ def patches(a: Any, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> An
     )
 
 
-def add_patches(columns: Any, into: Any, stride: Ints, dilation: Ints) -> None:
+def add_patches(columns: Array, into: Array, stride: Ints, dilation: Ints) -> None:
     """Adds each patch where it lies in the padded array `into`."""
     n = len(stride)
     kernel, out = columns.shape[2 : 2 + n], columns.shape[2 + n :]
+    planes: tuple[Any, ...] = (slice(None), slice(None))
     for position in product(*map(range, kernel)):
         where = tuple(
             slice(at * d, at * d + (count - 1) * s + 1, s)
             for at, d, s, count in zip(position, dilation, stride, out, strict=True)
         )
-        into[(slice(None), slice(None), *where)] += columns[(slice(None), slice(None), *position)]
+        into[(*planes, *where)] += columns[(*planes, *position)]
 
 
 def blocks(batch: int, elements: int) -> list[slice]:
@@ -69,14 +72,14 @@ def blocks(batch: int, elements: int) -> list[slice]:
     return [slice(start, min(start + step, batch)) for start in range(0, batch, step)]
 
 
-def size_of(sizes: Any) -> int:
+def size_of(sizes: Iterable[int]) -> int:
     n = 1
     for size in sizes:
         n *= size
     return n
 
 
-def grouped_columns(view: Any, groups: int) -> Any:
+def grouped_columns(view: Array, groups: int) -> Array:
     """Patches copied as matrices, (groups, channels of a group * kernel, batch * out)."""
     spatial = (view.ndim - 2) // 2
     moved = np.moveaxis(view, 0, 1 + spatial)
@@ -84,6 +87,6 @@ def grouped_columns(view: Any, groups: int) -> Any:
     return np.ascontiguousarray(moved).reshape(groups, rows // groups, -1)
 
 
-def grouped_rows(g: Any, groups: int) -> Any:
+def grouped_rows(g: Array, groups: int) -> Array:
     """(N, C, *sizes) as matrices, (groups, channels of a group, N * sizes)."""
     return np.ascontiguousarray(np.moveaxis(g, 0, 1)).reshape(groups, g.shape[1] // groups, -1)

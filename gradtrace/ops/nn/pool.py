@@ -6,14 +6,15 @@ numbers the first in a window is its maximum, and nan is greater than all. Paddi
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import OneResult, SeveralResults, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Kernel, Operand
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.nn.correlate import wide
-from gradtrace.ops.nn.patches import size_of
+from gradtrace.ops.nn.patches import PerDim, size_of
 from gradtrace.ops.nn.pool_arguments import (
     Ints,
     check_filled,
@@ -30,14 +31,14 @@ from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 # ---- kernels
 
 
-def planes_take(a: Any, index: Any, n: int) -> Any:
+def planes_take(a: Array, index: Array, n: int) -> Array:
     """For each place of `index`, the number of the same plane (the last n dims, flat) that it names."""
     flat = a.reshape(*a.shape[:-n], size_of(a.shape[-n:]))
     places = index.reshape(*index.shape[:-n], size_of(index.shape[-n:]))
     return np.take_along_axis(flat, places, -1).reshape(index.shape)
 
 
-def planes_put(g: Any, index: Any, sizes: Ints) -> Any:
+def planes_put(g: Array, index: Array, sizes: Ints) -> Array:
     """The transpose: planes of `sizes` with each number of g added at its place."""
     lead, plane = g.shape[: g.ndim - len(sizes)], size_of(sizes)
     count = size_of(lead)
@@ -46,7 +47,9 @@ def planes_put(g: Any, index: Any, sizes: Ints) -> Any:
     return out.astype(g.dtype, copy=False).reshape(*lead, *sizes)
 
 
-def max_kernel(a: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Any:
+def max_kernel(
+    a: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
+) -> tuple[Array, Array]:
     n, sizes, best = len(kernel), a.shape, a
     index: Any = 0
     for i in reversed(range(n)):
@@ -60,7 +63,7 @@ def max_kernel(a: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
     return best, index
 
 
-def divisors(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool) -> Any:
+def divisors(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool) -> Array:
     """What the sum of each window is divided by: its cells inside the input, or inside input and padding."""
     total = np.ones((), np.int64)
     for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True):
@@ -71,9 +74,10 @@ def divisors(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: 
     return total
 
 
-def divided(total: Any, by: Any) -> Any:
+def divided(total: Array, by: Array | int) -> Array:
     if total.dtype.kind == "f":
-        return total / np.asarray(by).astype(total.dtype)
+        found: Array = total / np.asarray(by).astype(total.dtype)
+        return found
     return np.trunc(total / by).astype(total.dtype)
 
 
@@ -87,8 +91,8 @@ def plane_taps(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode
 
 
 def average_kernel(
-    a: Any, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool, divisor: int | None
-) -> Any:
+    a: Array, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool, divisor: int | None
+) -> Array:
     sizes = a.shape[-len(kernel) :]
     total = wide(a)
     for i, (out, taps) in enumerate(plane_taps(sizes, kernel, stride, padding, ceil_mode)):
@@ -98,7 +102,7 @@ def average_kernel(
 
 
 def average_back(
-    g: Any,
+    g: Array,
     sizes: Ints,
     kernel: Ints,
     stride: Ints,
@@ -106,7 +110,7 @@ def average_back(
     ceil_mode: bool,
     include_pad: bool,
     divisor: int | None,
-) -> Any:
+) -> Array:
     by = divisor or divisors(sizes, kernel, stride, padding, ceil_mode, include_pad)
     total = divided(wide(g), by)
     for i, (_, taps) in enumerate(plane_taps(sizes, kernel, stride, padding, ceil_mode)):
@@ -133,12 +137,12 @@ planes_put_ = op(
 )
 
 
-def flat(xp: Any, gg: Any, out: Any, g: Any, self: Any, *_: Any) -> Any:
+def flat(xp: XP, gg: Operand, out: Operand, g: Operand, self: Operand, *_: object) -> Operand:
     """PyTorch's backward operators know the input too, which they do not vary with."""
     return xp.zeros_like(self)
 
 
-def index_record(signature: str, kernel: Any, node: str, n: int) -> Op:
+def index_record(signature: str, kernel: Kernel, node: str, n: int) -> SeveralResults:
     """An operator with results (values, indices) whose gradient goes to the places of the indices."""
     back = signature.partition("(")[0] + "_back"
     op(
@@ -161,7 +165,7 @@ def index_record(signature: str, kernel: Any, node: str, n: int) -> Op:
     )
 
 
-def average_record(n: int) -> Op:
+def average_record(n: int) -> OneResult:
     node, name = f"AvgPool{n}DBackward", f"avg_pool{n}d"
     op(
         f"{name}_back(g, self; sizes, kernel, stride, padding, ceil_mode, include_pad, divisor)",
@@ -202,10 +206,10 @@ def _max_pool(n: int) -> tuple[Any, Any]:
 
     def with_indices(
         input: Tensor,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: PerDim,
+        stride: PerDim | None = None,
+        padding: PerDim = 0,
+        dilation: PerDim = 1,
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> tuple[Tensor, Tensor]:
@@ -225,18 +229,18 @@ def check_bool(input: Tensor, name: str) -> None:
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
 
 
-def first_unless(with_indices: Any) -> Any:
+def first_unless(with_indices: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., Tensor | tuple[Tensor, Tensor]]:
     """The function whose `return_indices` says whether the indices come too."""
 
     def function(
         input: Tensor,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: PerDim,
+        stride: PerDim | None = None,
+        padding: PerDim = 0,
+        dilation: PerDim = 1,
         ceil_mode: bool = False,
         return_indices: bool = False,
-    ) -> Any:
+    ) -> Tensor | tuple[Tensor, Tensor]:
         found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         return found if return_indices else found[0]
 
@@ -245,13 +249,13 @@ def first_unless(with_indices: Any) -> Any:
 
 def max_pool1d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: PerDim,
+    stride: PerDim | None = None,
+    padding: PerDim = 0,
+    dilation: PerDim = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> Tensor | tuple[Tensor, Tensor]:
     found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     if return_indices:
         return found
@@ -265,10 +269,10 @@ def max_pool1d(
 
 def max_pool1d_with_indices(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: PerDim,
+    stride: PerDim | None = None,
+    padding: PerDim = 0,
+    dilation: PerDim = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
@@ -301,14 +305,14 @@ def _expose_max() -> dict[int, Any]:
 max_pools = _expose_max()
 
 
-def _average(n: int) -> Any:
+def _average(n: int) -> Callable[..., Tensor]:
     name = f"avg_pool{n}d"
 
     def function(
         input: Tensor,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: PerDim,
+        stride: PerDim | None = None,
+        padding: PerDim = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -350,9 +354,9 @@ def check_average(input: Tensor, n: int, kernel: Ints, out: Ints, divisor: int |
 
 def avg_pool1d(
     input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: PerDim,
+    stride: PerDim | None = None,
+    padding: PerDim = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:

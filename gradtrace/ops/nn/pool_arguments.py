@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Sequence
+from gradtrace.annotations import Sequence
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import not_a_tensor
 from gradtrace.ops.nn.conv_arguments import lengths
+from gradtrace.ops.nn.patches import PerDim
 
 Ints = tuple[int, ...]
 COUNT = {1: "one int", 2: "two ints", 3: "three ints"}
@@ -19,7 +20,14 @@ WRONG = {
 }
 
 
-def window(name: str, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any = 1) -> tuple[Ints, ...]:
+def window(
+    name: str,
+    n: int,
+    kernel_size: PerDim,
+    stride: PerDim | None,
+    padding: PerDim,
+    dilation: PerDim = 1,
+) -> tuple[Ints, ...]:
     """Each as a tuple of n numbers; the stride is the kernel's size unless given."""
     given = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
     found: dict[str, Ints] = {}
@@ -98,11 +106,17 @@ def check_room(input: Tensor, n: int, out: Ints) -> None:
         )
 
 
-def by(sizes: Any) -> str:
+def by(sizes: Sequence[int]) -> str:
     return "x".join(map(str, sizes))
 
 
-def check_max_pool1d(input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> None:
+def check_max_pool1d(
+    input: Tensor,
+    kernel_size: PerDim,
+    stride: PerDim | None,
+    padding: PerDim,
+    dilation: PerDim,
+) -> None:
     """max_pool1d has words of its own."""
     for argument, value in (
         ("kernel_size", kernel_size),
@@ -136,6 +150,6 @@ def check_max_pool1d(input: Tensor, kernel_size: Any, stride: Any, padding: Any,
         raise NotImplementedError(f"\"max_pool1d_impl\" not implemented for '{input.dtype.scalar_type}'")
 
 
-def check_tensor(name: str, input: Any) -> None:
+def check_tensor(name: str, input: object) -> None:
     if not isinstance(input, Tensor):
         raise not_a_tensor(name, "input", 1, input)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
+from gradtrace.engine.types import Array
 
 Taps = list[tuple[Any, Any]]
 
@@ -25,7 +26,7 @@ def regular(n: int, out: int, kernel: int, stride: int, padding: int, dilation: 
     return taps
 
 
-def irregular(starts: Any, ends: Any) -> Taps:
+def irregular(starts: Array, ends: Array) -> Taps:
     """Windows starts[o] .. ends[o] of any length."""
     counts = ends - starts
     taps: Taps = []
@@ -35,23 +36,23 @@ def irregular(starts: Any, ends: Any) -> Taps:
     return taps
 
 
-def dual(starts: Any, ends: Any, n: int) -> tuple[Any, Any]:
+def dual(starts: Array, ends: Array, n: int) -> tuple[Array, Array]:
     """For each of n inputs the run of outputs whose windows hold it; starts and ends must not decrease."""
     inputs = np.arange(n)
     return np.searchsorted(ends, inputs, "right"), np.searchsorted(starts, inputs, "right")
 
 
-def adaptive(n: int, out: int) -> tuple[Any, Any]:
+def adaptive(n: int, out: int) -> tuple[Array, Array]:
     """The windows of adaptive pooling: floor(o n / out) .. ceil((o + 1) n / out)."""
     outputs = np.arange(out)
     return outputs * n // out, -(-(outputs + 1) * n // out)
 
 
-def at(dim: int, selection: Any) -> tuple[Any, ...]:
+def at(dim: int, selection: object) -> tuple[Any, ...]:
     return (slice(None),) * dim + (selection,)
 
 
-def add_windows(a: Any, dim: int, out: int, taps: Taps) -> Any:
+def add_windows(a: Array, dim: int, out: int, taps: Taps) -> Array:
     """The sum of each window along `dim`."""
     result = np.zeros((*a.shape[:dim], out, *a.shape[dim + 1 :]), a.dtype)
     for outputs, inputs in taps:
@@ -59,16 +60,16 @@ def add_windows(a: Any, dim: int, out: int, taps: Taps) -> Any:
     return result
 
 
-def weigh_windows(a: Any, dim: int, index: Any, weights: Any) -> Any:
+def weigh_windows(a: Array, dim: int, index: Array, weights: Array) -> Array:
     """Sums of weights[j, o] * a[index[j, o]] along `dim`."""
     column = (-1,) + (1,) * (a.ndim - dim - 1)
-    result = np.take(a, index[0], dim) * weights[0].reshape(column)
+    result: Array = np.take(a, index[0], dim) * weights[0].reshape(column)
     for i, w in zip(index[1:], weights[1:], strict=True):
         result += np.take(a, i, dim) * w.reshape(column)
     return result
 
 
-def weigh_back(g: Any, dim: int, n: int, index: Any, weights: Any) -> Any:
+def weigh_back(g: Array, dim: int, n: int, index: Array, weights: Array) -> Array:
     """The transpose of `weigh_windows`: back to n inputs, each the weighted sum of the outputs it went to."""
     used = weights != 0
     source, weight = index[used], weights[used]
@@ -88,7 +89,7 @@ def weigh_back(g: Any, dim: int, n: int, index: Any, weights: Any) -> Any:
     return out
 
 
-def take_back(g: Any, dim: int, n: int, index: Any) -> Any:
+def take_back(g: Array, dim: int, n: int, index: Array) -> Array:
     """The transpose of np.take: each of n inputs gets the sum of what was taken from it."""
     if (index[1:] < index[:-1]).any():
         order = np.argsort(index, kind="stable")
@@ -98,7 +99,7 @@ def take_back(g: Any, dim: int, n: int, index: Any) -> Any:
     return add_windows(g, dim, n, irregular(starts, ends))
 
 
-def find_maxima(a: Any, index: Any, dim: int, unit: int, taps: Taps, first: Any) -> tuple[Any, Any]:
+def find_maxima(a: Array, index: Array | int, dim: int, unit: int, taps: Taps, first: Array) -> tuple[Array, Array]:
     """The greatest of each window along `dim` and its place; nan is greatest, of equals the first.
 
     `first` is where each window starts. A place counts `unit` for each step along `dim`, and on from `index`, the
@@ -122,5 +123,5 @@ def find_maxima(a: Any, index: Any, dim: int, unit: int, taps: Taps, first: Any)
     return best, place
 
 
-def covers(outputs: Any, count: int) -> bool:
+def covers(outputs: object, count: int) -> bool:
     return isinstance(outputs, slice) and (outputs.start or 0) == 0 and outputs.stop in (None, count)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import math
 import warnings
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array, Kernel, NumpyDtype
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.adaptive import adaptive_avg_pools
 from gradtrace.ops.nn.correlate import wide
-from gradtrace.ops.nn.patches import Ints
+from gradtrace.ops.nn.patches import Ints, PerDim
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import take_back, weigh_back, weigh_windows
 from gradtrace.ops.nn.resample_tables import TABLES, Table
@@ -41,12 +42,12 @@ NAMES = {
 }
 
 
-def tables(kind: str, sizes: Ints, outs: Ints, corners: bool, scales: Scales, dtype: Any) -> list[Table]:
+def tables(kind: str, sizes: Ints, outs: Ints, corners: bool, scales: Scales, dtype: NumpyDtype) -> list[Table]:
     return [TABLES[kind](n, out, corners, scale, dtype) for n, out, scale in zip(sizes, outs, scales, strict=True)]
 
 
-def resample_kernel(kind: str) -> Any:
-    def kernel(a: Any, outs: Ints, corners: bool, scales: Scales) -> Any:
+def resample_kernel(kind: str) -> Kernel:
+    def kernel(a: Array, outs: Ints, corners: bool, scales: Scales) -> Array:
         n, x = len(outs), wide(a)
         found = tables(kind, a.shape[-n:], outs, corners, scales, np.dtype(x.dtype))
         for i in reversed(range(n)):
@@ -58,8 +59,8 @@ def resample_kernel(kind: str) -> Any:
     return kernel
 
 
-def resample_back(kind: str) -> Any:
-    def kernel(g: Any, sizes: Ints, corners: bool, scales: Scales) -> Any:
+def resample_back(kind: str) -> Kernel:
+    def kernel(g: Array, sizes: Ints, corners: bool, scales: Scales) -> Array:
         n, x = len(sizes), wide(g)
         found = tables(kind, sizes, g.shape[-n:], corners, scales, np.dtype(x.dtype))
         for i in range(n):
@@ -72,7 +73,7 @@ def resample_back(kind: str) -> Any:
     return kernel
 
 
-def resample_record(kind: str, n: int, shown: str) -> Op:
+def resample_record(kind: str, n: int, shown: str) -> OneResult:
     name, node = f"upsample_{shown.lower()}", f"Upsample{shown}Backward"
     op(
         f"{name}_back(g; sizes, corners, scales)",
@@ -101,8 +102,8 @@ records = {(kind, n): resample_record(kind, n, shown) for (kind, n), shown in NA
 
 def interpolate(
     input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
+    size: PerDim | None = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -129,20 +130,23 @@ def interpolate(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
     if mode == "area" and n in (1, 2, 3):
-        return adaptive_avg_pools[n](input, outs)
+        found: Tensor = adaptive_avg_pools[n](input, outs)
+        return found
     kind = kind_of(mode, n, input.ndim, align_corners, antialias)
     check_sizes(input, outs, kind)
     return records[kind, n](input, outs, bool(align_corners), scales)
 
 
-def wanted_sizes(input: Tensor, size: Any, scale_factor: Any, n: int) -> tuple[Ints, Scales]:
+def wanted_sizes(
+    input: Tensor, size: PerDim | None, scale_factor: float | Sequence[float] | None, n: int
+) -> tuple[Ints, Scales]:
     """The output's sizes, and the scales where they are given."""
     given = list(input.shape[2:])
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
         several = isinstance(size, (list, tuple))
-        outs = tuple(size) if several else (size,) * n
+        outs: tuple[Any, ...] = tuple(size) if isinstance(size, (list, tuple)) else (size,) * n
         if len(outs) != n:
             raise ValueError(
                 "Input and output must have the same number of spatial dimensions, but got input with spatial "
@@ -158,7 +162,7 @@ def wanted_sizes(input: Tensor, size: Any, scale_factor: Any, n: int) -> tuple[I
         return outs, (None,) * n
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    scales = tuple(scale_factor) if isinstance(scale_factor, (list, tuple)) else (scale_factor,) * n
+    scales: tuple[Any, ...] = tuple(scale_factor) if isinstance(scale_factor, (list, tuple)) else (scale_factor,) * n
     if len(scales) != n:
         raise ValueError(
             "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
@@ -206,20 +210,28 @@ def check_sizes(input: Tensor, outs: Ints, kind: str) -> None:
 
 
 def upsample(
-    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+    input: Tensor,
+    size: PerDim | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
 ) -> Tensor:
     """interpolate under its old name (torch.nn.functional.upsample)."""
     warn("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+def upsample_nearest(
+    input: Tensor, size: PerDim | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """interpolate with mode "nearest" (torch.nn.functional.upsample_nearest)."""
     warn("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+def upsample_bilinear(
+    input: Tensor, size: PerDim | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """interpolate with mode "bilinear" and aligned corners (torch.nn.functional.upsample_bilinear)."""
     warn("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

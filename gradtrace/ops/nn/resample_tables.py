@@ -10,6 +10,7 @@ import math
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
+from gradtrace.engine.types import Array, NumpyDtype
 
 Table = tuple[Any, Any]
 
@@ -21,11 +22,11 @@ def step(n: int, out: int, corners: bool, scale: float | None) -> float:
     return 1 / scale if scale is not None and scale > 0 else n / out
 
 
-def nearest(n: int, out: int, corners: bool, scale: float | None, dtype: Any) -> Table:
+def nearest(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtype) -> Table:
     return picked(n, out, scale, 0.0)
 
 
-def nearest_exact(n: int, out: int, corners: bool, scale: float | None, dtype: Any) -> Table:
+def nearest_exact(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtype) -> Table:
     return picked(n, out, scale, 0.5)
 
 
@@ -35,19 +36,20 @@ def picked(n: int, out: int, scale: float | None, centre: float) -> Table:
     return index[None], np.ones((1, out))
 
 
-def sources(n: int, out: int, corners: bool, scale: float | None, dtype: Any) -> Any:
+def sources(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtype) -> Array:
     outputs, width = np.arange(out, dtype=dtype), dtype.type(step(n, out, corners, scale))
-    return width * outputs if corners else width * (outputs + dtype.type(0.5)) - dtype.type(0.5)
+    found: Array = width * outputs if corners else width * (outputs + dtype.type(0.5)) - dtype.type(0.5)
+    return found
 
 
-def linear(n: int, out: int, corners: bool, scale: float | None, dtype: Any) -> Table:
+def linear(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtype) -> Table:
     source = np.maximum(sources(n, out, corners, scale, dtype), 0)
     low = np.minimum(np.floor(source).astype(np.int64), n - 1)
     part = np.clip(source - low, 0, 1)
     return np.stack([low, np.minimum(low + 1, n - 1)]), np.stack([1 - part, part])
 
 
-def cubic(n: int, out: int, corners: bool, scale: float | None, dtype: Any) -> Table:
+def cubic(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtype) -> Table:
     source = sources(n, out, corners, scale, dtype)
     low = np.floor(source).astype(np.int64)
     index = np.clip(low + np.arange(-1, 3)[:, None], 0, n - 1)
@@ -71,21 +73,22 @@ def cubic_far(x: Any, a: float) -> Any:
 # ---- with antialiasing: the filter is as wide as an output's share of the input
 
 
-def triangle(x: Any) -> Any:
-    return np.maximum(1 - np.abs(x), 0)
+def triangle(x: Array) -> Array:
+    found: Array = np.maximum(1 - np.abs(x), 0)
+    return found
 
 
-def keys(x: Any) -> Any:
+def keys(x: Array) -> Array:
     x = np.abs(x)
     return np.where(x < 1, cubic_near(x, -0.5), np.where(x < 2, cubic_far(x, -0.5), 0))
 
 
-def lanczos(x: Any) -> Any:
+def lanczos(x: Array) -> Array:
     return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
 
 
 def smoothed(filter_: Callable[[Any], Any], radius: int) -> Callable[..., Table]:
-    def table(n: int, out: int, corners: bool, scale: float | None, dtype: Any) -> Table:
+    def table(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtype) -> Table:
         width = step(n, out, corners, scale)
         reach = radius * width if width >= 1 else float(radius)
         shrink = 1 / width if width >= 1 else 1.0

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.pool_arguments import check_tensor
 
 
-def to_pixels(a: Any, r: int) -> Any:
+def to_pixels(a: Array, r: int) -> Array:
     *lead, c, h, w = a.shape
     n = len(lead)
     split = a.reshape(*lead, c // (r * r), r, r, h, w)
@@ -18,7 +18,7 @@ def to_pixels(a: Any, r: int) -> Any:
     return np.array(split.transpose(order), order="C").reshape(*lead, c // (r * r), h * r, w * r)
 
 
-def to_channels(a: Any, r: int) -> Any:
+def to_channels(a: Array, r: int) -> Array:
     *lead, c, h, w = a.shape
     n = len(lead)
     split = a.reshape(*lead, c, h // r, r, w // r, r)
@@ -26,7 +26,7 @@ def to_channels(a: Any, r: int) -> Any:
     return np.array(split.transpose(order), order="C").reshape(*lead, c * r * r, h // r, w // r)
 
 
-def between_groups(a: Any, groups: int) -> Any:
+def between_groups(a: Array, groups: int) -> Array:
     """Channel j of group i becomes channel i of group j."""
     split = a.reshape(a.shape[0], groups, a.shape[1] // groups, *a.shape[2:])
     return np.array(split.swapaxes(1, 2), order="C").reshape(a.shape)

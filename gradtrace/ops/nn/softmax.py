@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Callable, Sequence
+from gradtrace.engine import dtypes
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.rounding import in_float64
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import one_dim, some_dims, torch_function
 from gradtrace.ops.create.factories import cast
@@ -17,17 +19,19 @@ from gradtrace.ops.reduce.sums import add_up, fold, spread
 exp, log = in_float64("exp"), in_float64("log")
 
 
-def log_sum_exp(a: Any, dims: Any, keepdim: bool) -> Any:
+def log_sum_exp(a: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
     a = np.asarray(a)
     if not a.size:
-        return np.log(fold("add", a, dims, keepdim))
+        found: Array = np.log(fold("add", a, dims, keepdim))
+        return found
     top = fold("maximum", a, dims, True)
     top = np.where(np.isinf(top), np.zeros_like(top), top)
     out = np.log(add_up(np.exp(a - top), dims, True)) + top
-    return out if keepdim else out.reshape([n for i, n in enumerate(a.shape) if i not in dims])
+    found = out if keepdim else out.reshape([n for i, n in enumerate(a.shape) if i not in dims])
+    return found
 
 
-def softmax_kernel(a: Any, dims: Any) -> Any:
+def softmax_kernel(a: Array, dims: tuple[int, ...]) -> Array:
     if not a.size:
         return a.copy()
     out = np.asarray(a - fold("maximum", a, dims, True))
@@ -36,7 +40,7 @@ def softmax_kernel(a: Any, dims: Any) -> Any:
     return out
 
 
-def log_softmax_kernel(a: Any, dims: Any) -> Any:
+def log_softmax_kernel(a: Array, dims: tuple[int, ...]) -> Array:
     if not a.size:
         return a.copy()
     out = a - np.maximum.reduce(a, dims, keepdims=True)
@@ -44,13 +48,15 @@ def log_softmax_kernel(a: Any, dims: Any) -> Any:
     return out
 
 
-def softmax_grad(g: Any, result: Any, dims: Any) -> Any:
+def softmax_grad(g: Array, result: Array, dims: tuple[int, ...]) -> Array:
     product = np.asarray(g * result)
-    return result * (g - add_up(product, dims, True))
+    found: Array = result * (g - add_up(product, dims, True))
+    return found
 
 
-def log_softmax_grad(g: Any, result: Any, dims: Any) -> Any:
-    return g - np.exp(result) * add_up(np.asarray(g), dims, True)
+def log_softmax_grad(g: Array, result: Array, dims: tuple[int, ...]) -> Array:
+    found: Array = g - np.exp(result) * add_up(np.asarray(g), dims, True)
+    return found
 
 
 logsumexp = op(
@@ -114,13 +120,13 @@ log_softmax_backward = op(
 
 
 @torch_function("logsumexp", forms="fms")
-def log_of_sum(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+def log_of_sum(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """log(sum(exp(input))) over `dim`, without overflow (torch.logsumexp)."""
     return logsumexp(input, some_dims("logsumexp", dim, input.ndim), keepdim)
 
 
-def _normalised(name: str, record: Any) -> Any:
-    def function(input: Tensor, dim: Any, dtype: Any = None) -> Tensor:
+def _normalised(name: str, record: OneResult) -> Callable[..., Tensor]:
+    def function(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
         found = one_dim(name, dim, input.ndim)
         if dtype is not None and dtype is not input.dtype:
             input = cast(input, dtype.np)
@@ -146,8 +152,10 @@ def implicit_dim(name: str, ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-def _functional(name: str, base: Any, sign: int) -> None:
-    def function(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def _functional(name: str, base: Callable[..., Tensor], sign: int) -> None:
+    def function(
+        input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None
+    ) -> Tensor:
         if dim is None:
             dim = implicit_dim(name, input.ndim)
         one_dim(base.__name__, dim, input.ndim, 1)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Callable, Sequence
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import Op, d, op
+from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.nn.conv_arguments import lengths
-from gradtrace.ops.nn.patches import Ints, size_of
+from gradtrace.ops.nn.patches import Ints, PerDim, size_of
 from gradtrace.ops.nn.pool import average_pools, max_pools
 from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 # ---- unpooling
 
 
-def place_kernel(a: Any, index: Any, sizes: Ints) -> Any:
+def place_kernel(a: Array, index: Array, sizes: Ints) -> Array:
     """Zeros with each number at its place in the plane; of several at one place the last stays."""
     lead, count = a.shape[: a.ndim - len(sizes)], size_of(a.shape[-len(sizes) :])
     out = np.zeros((*lead, size_of(sizes)), a.dtype)
@@ -25,7 +26,7 @@ def place_kernel(a: Any, index: Any, sizes: Ints) -> Any:
     return out.reshape(*lead, *sizes)
 
 
-def unpool_record(n: int) -> Op:
+def unpool_record(n: int) -> OneResult:
     return op(
         f"max_unpool{n}d(self; index, sizes)",
         place_kernel,
@@ -39,7 +40,7 @@ def unpool_record(n: int) -> Op:
 records = {n: unpool_record(n) for n in (2, 3)}
 
 
-def unpooled_sizes(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, output_size: Any) -> Ints:
+def unpooled_sizes(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, output_size: Sequence[int] | None) -> Ints:
     """What pooling with these windows came from; `output_size` may say it more exactly."""
     n = len(kernel)
     usual = tuple(
@@ -81,11 +82,16 @@ def check_places(input: Tensor, indices: Tensor, sizes: Ints) -> None:
         )
 
 
-def _unpool(n: int) -> Any:
+def _unpool(n: int) -> Callable[..., Tensor]:
     name = f"max_unpool{n}d"
 
     def function(
-        input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+        input: Tensor,
+        indices: Tensor,
+        kernel_size: PerDim,
+        stride: PerDim | None = None,
+        padding: PerDim = 0,
+        output_size: Sequence[int] | None = None,
     ) -> Tensor:
         kernel = lengths(name, "kernel_size", kernel_size, n)
         step = kernel if stride is None else lengths(name, "stride", stride, n)
@@ -114,19 +120,25 @@ for _n in (1, 2, 3):
 # ---- power-average pooling
 
 
-def _power_average(n: int) -> Any:
+def _power_average(n: int) -> Callable[..., Tensor]:
     name = f"lp_pool{n}d"
 
     def function(
-        input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+        input: Tensor,
+        norm_type: float,
+        kernel_size: PerDim,
+        stride: PerDim | None = None,
+        ceil_mode: bool = False,
     ) -> Tensor:
         if math.isinf(norm_type):
             pool, size = max_pools[n], input.abs()
             rest = (kernel_size, stride, 0, 1, ceil_mode)
-            return pool(size, *rest) if norm_type > 0 else -pool(-size, *rest)
+            found: Tensor = pool(size, *rest) if norm_type > 0 else -pool(-size, *rest)
+            return found
         cells = size_of(lengths(name, "kernel_size", kernel_size, n))
         mean = average_pools[n](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-        return (mean.sign() * mean.abs().relu()).mul(cells).pow(1.0 / norm_type)
+        found = (mean.sign() * mean.abs().relu()).mul(cells).pow(1.0 / norm_type)
+        return found
 
     return named(
         function,

@@ -7,23 +7,24 @@ from itertools import combinations as choose
 from math import comb
 from operator import index
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array, Shape
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.shape.join import concatenated, meshgrid, stack
 from gradtrace.ops.shape.views import unsqueezed
 
 
-def windows_kernel(a: Any, dim: int, size: int, step: int) -> Any:
+def windows_kernel(a: Array, dim: int, size: int, step: int) -> Array:
     if a.ndim == 0:
         return np.lib.stride_tricks.as_strided(a, (size,), (0,))
     views = np.lib.stride_tricks.sliding_window_view(a, size, dim, writeable=a.flags.writeable)
     return views[(slice(None),) * dim + (slice(None, None, step),)]
 
 
-def windows_back(g: Any, shape: Any, dim: int, size: int, step: int) -> Any:
+def windows_back(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:
     out = np.zeros(shape, g.dtype)
     if not shape:
         return g.reshape(-1)[0] if g.size else out
@@ -96,13 +97,13 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 @public("column_stack", forms="f")
-def column_stack(tensors: Any) -> Tensor:
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Vectors as columns, matrices as they are, side by side (torch.column_stack)."""
     return concatenated([t.reshape(t.numel(), 1) if t.ndim <= 1 else t for t in tensors], 1)
 
 
 @public("atleast_3d", forms="f")
-def atleast_3d(*tensors: Any) -> Any:
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Views with at least three dims (torch.atleast_3d)."""
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         t = tensors[0]
@@ -116,7 +117,7 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 @public("tensor_split")
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> Any:
+def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts along a dim: a number of nearly equal ones, or cut at indices (torch.tensor_split)."""
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim]
@@ -137,7 +138,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> Any:
 
 
 def _split_along(name: str, least: int, dim: int) -> None:
-    def function(input: Tensor, indices_or_sections: Any) -> Any:
+    def function(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor) -> tuple[Tensor, ...]:
         if input.ndim < least:
             raise RuntimeError(
                 f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} "
@@ -170,7 +171,8 @@ def positive(input: Tensor) -> Tensor:
 @public("msort")
 def msort(input: Tensor) -> Tensor:
     """Sorted along the first dim (torch.msort)."""
-    return input.sort(0)[0]
+    found: Tensor = input.sort(0)[0]
+    return found
 
 
 @public("zero_", forms="f")

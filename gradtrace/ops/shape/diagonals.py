@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Callable, Sequence
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import check_dim, public
 from gradtrace.ops.index.records import along
 from gradtrace.ops.shape.join import writable
 
 
-def embed_kernel(a: Any, offset: int, dim1: int, dim2: int) -> Any:
+def embed_kernel(a: Array, offset: int, dim1: int, dim2: int) -> Array:
     n = a.shape[-1] + abs(offset)
     shape = list(a.shape[:-1])
     for dim in sorted((dim1, dim2)):
@@ -23,7 +24,7 @@ def embed_kernel(a: Any, offset: int, dim1: int, dim2: int) -> Any:
     return out
 
 
-def overwritten(a: Any, part: Any, src: Any) -> Any:
+def overwritten(a: Array, part: Callable[[Array], Array], src: Array) -> Array:
     """A copy of a in which `part`, a function that gives a view, is src."""
     out = np.array(a)
     part(out)[...] = src
@@ -90,7 +91,7 @@ block_diag_record = op(
 )
 
 
-def blocks(arrays: Any) -> Any:
+def blocks(arrays: Sequence[Array]) -> Array:
     rows, columns = (sum(a.shape[i] for a in arrays) for i in (0, 1))
     out = np.zeros((rows, columns), np.result_type(*arrays) if arrays else np.float32)
     i = j = 0
@@ -100,7 +101,7 @@ def blocks(arrays: Any) -> Any:
     return out
 
 
-def block_grads(xp: Any, wanted: Any, g: Any, tensors: Any) -> Any:
+def block_grads(xp: XP, wanted: Sequence[bool], g: Operand, tensors: Sequence[Operand]) -> list[Operand | None]:
     found, i, j = [], 0, 0
     for t, want in zip(tensors, wanted, strict=True):
         m, n = t.shape

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable, Sequence
 from gradtrace.engine.broadcast import broadcast
 from gradtrace.engine.describe import Size
 from gradtrace.engine.node import tensor_type_name
@@ -12,7 +12,7 @@ from gradtrace.ops.shape.views import expand, unsqueeze, view
 
 
 @public("expand", forms="m")
-def expanded(self: Tensor, *size: Any, **named: Any) -> Tensor:
+def expanded(self: Tensor, *size: int | Sequence[int], **named: object) -> Tensor:
     """A view with dims of size 1 repeated, -1 keeping a size (Tensor.expand)."""
     shape = sizes(given(size, {k: v for k, v in named.items() if k != "implicit"}, "size"))
     lead = len(shape) - self.ndim
@@ -39,7 +39,7 @@ def expanded(self: Tensor, *size: Any, **named: Any) -> Tensor:
 
 
 @public("broadcast_to")
-def broadcast_to(input: Tensor, *size: Any, **named: Any) -> Tensor:
+def broadcast_to(input: Tensor, *size: int | Sequence[int], **named: object) -> Tensor:
     """As expand (torch.broadcast_to)."""
     return expanded(input, *given(size, named, "size"))
 
@@ -51,7 +51,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @public("broadcast_shapes", forms="f")
-def broadcast_shapes(*shapes: Any) -> Size:
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """The common shape of several under broadcasting; RuntimeError if there is none."""
     found: tuple[int, ...] = ()
     for k, shape in enumerate(shapes):
@@ -66,7 +66,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(found)
 
 
-def only_tensors(values: Any) -> None:
+def only_tensors(values: Sequence[object]) -> None:
     for i, value in enumerate(values):
         if not isinstance(value, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(value).__name__}")
@@ -83,12 +83,12 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 
 @public("atleast_1d", forms="f")
-def atleast_1d(*tensors: Any) -> Any:
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """0-d tensors made (1,)."""
     return each(lambda t: view(t, (1,)) if t.ndim == 0 else t, tensors)
 
 
-def each(change: Any, tensors: tuple[Any, ...]) -> Any:
+def each(change: Callable[[Tensor], Tensor], tensors: tuple[Any, ...]) -> Any:
     """One tensor changed, or a tuple of all given, one by one or as a sequence."""
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return change(tensors[0])
@@ -96,6 +96,6 @@ def each(change: Any, tensors: tuple[Any, ...]) -> Any:
 
 
 @public("atleast_2d", forms="f")
-def atleast_2d(*tensors: Any) -> Any:
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Fewer than two dims made (1, n)."""
     return each(lambda t: view(t, (1, 1)) if t.ndim == 0 else unsqueeze(t, 0) if t.ndim == 1 else t, tensors)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Sequence
 from gradtrace.engine.tensor import Tensor
 from gradtrace.ops.api import check_dim, check_dims, given, public, sizes
 from gradtrace.ops.shape.join import flip, roll, rot90
 
 
 @public("flip")
-def flipped(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+def flipped(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
     """The order along some dims reversed (torch.flip)."""
     return flip(input, check_dims(sizes(given(dims, named, "dims")), input.ndim) if input.ndim else ())
 
@@ -27,7 +27,7 @@ def flipud(input: Tensor) -> Tensor:
 
 
 @public("roll")
-def rolled(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+def rolled(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
     """Entries moved around along dims, those pushed out coming in again (torch.roll)."""
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
@@ -41,7 +41,7 @@ def rolled(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 
 @public("rot90")
-def rotated(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+def rotated(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by 90 degrees k times (torch.rot90)."""
     if input.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
-from gradtrace.engine.op import d, op
+from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand, Shape
 from gradtrace.ops.api import check_dim, given, public, sizes
 from gradtrace.ops.create.factories import cast, checked_sizes, in_c_order
 from gradtrace.ops.index.records import index_select, select, slice_
@@ -15,7 +16,9 @@ from gradtrace.ops.shape.expansion import atleast_2d, only_tensors
 from gradtrace.ops.shape.views import expand, reshaped, unsqueeze, view
 
 
-def cat_back(xp: Any, wanted: Any, g: Any, out: Any, tensors: Any, dim: int) -> list[Any]:
+def cat_back(
+    xp: XP, wanted: Sequence[bool], g: Operand, out: Operand, tensors: Sequence[Operand], dim: int
+) -> list[Any]:
     grads, start = [], 0
     for want, meta in zip(wanted, tensors, strict=True):
         n = meta.shape[dim] if len(meta.shape) > dim else 0
@@ -25,12 +28,12 @@ def cat_back(xp: Any, wanted: Any, g: Any, out: Any, tensors: Any, dim: int) -> 
     return grads
 
 
-def joined(arrays: Any, dim: int) -> Any:
+def joined(arrays: Sequence[Array], dim: int) -> Array:
     """Joined; empty (0,) arrays count for nothing, as of old."""
     return np.concatenate([a for a in arrays if a.shape != (0,)] or list(arrays), axis=dim)
 
 
-def turned(a: Any, k: int, dims: tuple[int, int]) -> Any:
+def turned(a: Array, k: int, dims: tuple[int, int]) -> Array:
     """Turned k times, laid out in memory as PyTorch does it: a copy flipped, then transposed."""
     k %= 4
     if k == 0:
@@ -153,20 +156,20 @@ diagonal_place = op(
 )
 
 
-def writable(a: Any, offset: int, dim1: int, dim2: int) -> Any:
+def writable(a: Array, offset: int, dim1: int, dim2: int) -> Array:
     out = np.diagonal(a, offset, dim1, dim2)
     if a.flags.writeable:
         out.flags.writeable = True
     return out
 
 
-def on_diagonal(g: Any, shape: Any, offset: int, dim1: int, dim2: int) -> Any:
+def on_diagonal(g: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Array:
     out = np.zeros(shape, g.dtype)
     writable(out, offset, dim1, dim2)[...] = g
     return out
 
 
-def pieces(a: Any, dim: int, parts: Any) -> tuple[Any, ...]:
+def pieces(a: Array, dim: int, parts: Sequence[int]) -> tuple[Any, ...]:
     found, start = [], 0
     for n in parts:
         found.append(a[(slice(None),) * dim + (slice(start, start + n),)])
@@ -174,7 +177,7 @@ def pieces(a: Any, dim: int, parts: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def repeat_back(xp: Any, g: Any, shape: Any, repeats: Any) -> Any:
+def repeat_back(xp: XP, g: Operand, shape: Shape, repeats: Shape) -> Operand:
     """The dims that repeating added summed one by one; each other read as (repeats, size), the repeats summed."""
     lead = len(repeats) - len(shape)
     for _ in range(lead):
@@ -191,7 +194,7 @@ def repeat_back(xp: Any, g: Any, shape: Any, repeats: Any) -> Any:
     return xp.sum_dim(xp.reshape(g, tuple(split_)), tuple(summed), False)
 
 
-def common_dtype(tensors: Any) -> tuple[Tensor, ...]:
+def common_dtype(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The tensors cast to the dtype that promotion gives them."""
     kinds = {t.dtype for t in tensors}
     if len(kinds) == 1:
@@ -203,7 +206,9 @@ def common_dtype(tensors: Any) -> tuple[Tensor, ...]:
 
 
 @public("cat", "concat", "concatenate", forms="f")
-def concatenated(tensors: Any, dim: int = 0, *, axis: int | None = None, out: Any = None) -> Tensor:
+def concatenated(
+    tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None
+) -> Tensor:
     """Tensors joined along an existing dim (torch.cat)."""
     if isinstance(tensors, Tensor):
         raise TypeError("cat(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
@@ -220,7 +225,7 @@ def concatenated(tensors: Any, dim: int = 0, *, axis: int | None = None, out: An
     return cat(common_dtype(tensors), dim)
 
 
-def check_joinable(tensors: Any, dim: int) -> None:
+def check_joinable(tensors: Sequence[Tensor], dim: int) -> None:
     for number, t in enumerate(tensors[1:], 1):
         first = tensors[0]
         if t.ndim != first.ndim:
@@ -234,7 +239,7 @@ def check_joinable(tensors: Any, dim: int) -> None:
 
 
 @public("stack", forms="f")
-def stacked(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
+def stacked(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape joined along a new dim (torch.stack)."""
     tensors = tuple(tensors)
     if not tensors:
@@ -249,20 +254,20 @@ def stacked(tensors: Any, dim: int = 0, *, out: Any = None) -> Tensor:
 
 
 @public("hstack", forms="f")
-def hstack(tensors: Any) -> Tensor:
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Side by side (torch.hstack)."""
     tensors = [t if t.ndim else view(t, (1,)) for t in tensors]
     return concatenated(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
 @public("vstack", "row_stack", forms="f")
-def vstack(tensors: Any) -> Tensor:
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """One below the other (torch.vstack)."""
     return concatenated([atleast_2d(t) for t in tensors], 0)
 
 
 @public("dstack", forms="f")
-def dstack(tensors: Any) -> Tensor:
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Along the third dim (torch.dstack)."""
     from gradtrace.ops.shape.combine import atleast_3d
 
@@ -279,7 +284,11 @@ def unbound(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 @public("split")
 def splitted(
-    tensor: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None
+    tensor: Tensor,
+    split_size_or_sections: int | Sequence[int] | None = None,
+    dim: int = 0,
+    *,
+    split_size: int | Sequence[int] | None = None,
 ) -> tuple[Tensor, ...]:
     """Pieces of one size, or of the sizes listed, as views (torch.split)."""
     if split_size_or_sections is None:
@@ -314,7 +323,7 @@ def splitted(
 
 
 @public("split_with_sizes")
-def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of the sizes listed (torch.split_with_sizes)."""
     return splitted(input, list(split_sizes), dim)
 
@@ -364,7 +373,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 @public("repeat", forms="m")
-def repeated(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
+def repeated(self: Tensor, *repeats: int | Sequence[int], **named: object) -> Tensor:
     """Copies laid side by side, so many along each dim (Tensor.repeat)."""
     times = sizes(given(repeats, named, "repeats"))
     if len(times) < self.ndim:
@@ -375,7 +384,7 @@ def repeated(self: Tensor, *repeats: Any, **named: Any) -> Tensor:
 
 
 @public("tile")
-def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+def tile(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
     """As repeat, missing dims counting 1 (torch.tile)."""
     times = sizes(given(dims, named, "dims"))
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
@@ -414,7 +423,7 @@ def repeat_interleave(
     return index_select(input, dim, np.repeat(np.arange(input.shape[dim]), repeats.shared()))
 
 
-def check_triangle(name: str, record: Any, input: Tensor) -> Any:
+def check_triangle(name: str, record: OneResult, input: Tensor) -> OneResult:
     if input.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     return record
@@ -449,9 +458,11 @@ def listing(t: Tensor) -> str:
 
 
 @public("meshgrid", forms="f")
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple[Tensor, ...]:
     """Each 1-d tensor expanded over the grid of all (torch.meshgrid)."""
-    parts = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    parts: tuple[Any, ...] = (
+        tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    )
     only_tensors(parts)
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')

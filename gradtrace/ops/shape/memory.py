@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from operator import index
 
-from gradtrace.annotations import Any, Iterator
+from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.engine.call import renamed
 from gradtrace.engine.inplace import refuse_untrackable, repoint
 from gradtrace.engine.lazy import is_array, np
@@ -15,6 +15,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.strided_view import extent, window
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import Array, Shape
 from gradtrace.ops.api import public, sizes
 
 RESIZE_MESSAGE = (
@@ -23,26 +24,26 @@ RESIZE_MESSAGE = (
 )
 
 
-def owner(raw: Any) -> Any:
+def owner(raw: Array) -> Array:
     """The array that owns the memory of `raw`."""
     while raw.base is not None:
         # numpy's as_strided puts an object of its own between the view and the array.
-        below = raw.base if is_array(raw.base) else getattr(raw.base, "base", None)
+        below: Any = raw.base if is_array(raw.base) else getattr(raw.base, "base", None)
         if not is_array(below):
             break
         raw = below
     return raw
 
 
-def address(raw: Any) -> int:
+def address(raw: Array) -> int:
     return int(raw.__array_interface__["data"][0])
 
 
-def start_of(whole: Any) -> int:
+def start_of(whole: Array) -> int:
     return int(np.lib.array_utils.byte_bounds(whole)[0])
 
 
-def storage_of(raw: Any) -> Any:
+def storage_of(raw: Array) -> Array:
     """The whole storage as a 1-d array of the tensor's dtype, on the same memory."""
     whole = owner(raw)
     if whole.dtype == raw.dtype and whole.flags.c_contiguous:
@@ -52,35 +53,37 @@ def storage_of(raw: Any) -> Any:
     return np.ascontiguousarray(raw).reshape(-1)
 
 
-def offset_of(raw: Any) -> int:
+def offset_of(raw: Array) -> int:
     return (address(raw) - start_of(owner(raw))) // raw.itemsize
 
 
-def steps_of(raw: Any) -> tuple[int, ...]:
+def steps_of(raw: Array) -> tuple[int, ...]:
     return tuple(s // raw.itemsize for s in raw.strides)
 
 
-def strided_kernel(a: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
-    return window(storage_of(a), size, stride, offset)
+def strided_kernel(a: Array, size: Sequence[int], stride: Sequence[int], offset: int, layout: object) -> Array:
+    found: Array = window(storage_of(a), size, stride, offset)
+    return found
 
 
-def positions(size: Any, stride: Any, offset: int, layout: Any) -> Any:
+def positions(size: Sequence[int], stride: Sequence[int], offset: int, layout: tuple[Any, ...]) -> Array:
     """For each element of the view its flat position in the input; one past the end where the input has none."""
     n = int(np.prod(layout[0], dtype=np.int64))
     cells = np.full(layout[3], n, np.int64)
     if n:
         window(cells, *layout[:3])[...] = np.arange(n).reshape(layout[0])
-    return window(cells, size, stride, offset).copy()
+    found: Array = window(cells, size, stride, offset).copy()
+    return found
 
 
-def put_back(g: Any, where: Any, shape: Any) -> Any:
+def put_back(g: Array, where: Array, shape: Shape) -> Array:
     n = int(np.prod(shape, dtype=np.int64))
     out = np.zeros(n + 1, g.dtype)
     np.add.at(out, where, g)
     return out[:n].reshape(shape)
 
 
-def taken(a: Any, where: Any) -> Any:
+def taken(a: Array, where: Array) -> Array:
     return np.append(a.reshape(-1), np.zeros(1, a.dtype))[where]
 
 
@@ -109,7 +112,7 @@ as_strided_take = op(
 
 
 @public("as_strided")
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """A view of the storage by sizes and strides in elements; RuntimeError outside of it (torch.as_strided).
 
     `storage_offset` is the input's own where it is not given.
@@ -123,7 +126,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     return as_strided_record(input, size, stride, offset, layout)
 
 
-def check_window(raw: Any, size: Any, stride: Any, offset: int) -> None:
+def check_window(raw: Array, size: Sequence[int], stride: Sequence[int], offset: int) -> None:
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if min(stride, default=0) < 0:
@@ -134,7 +137,7 @@ def check_window(raw: Any, size: Any, stride: Any, offset: int) -> None:
 
 
 @public("as_strided_")
-def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """as_strided in place: the tensor itself takes the new sizes and strides."""
     if input.requires_grad and state.grad_enabled:
         refuse_untrackable(input)
@@ -147,7 +150,9 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
 
 
 @public("as_strided_copy", forms="f")
-def as_strided_copy(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+def as_strided_copy(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
     """as_strided with memory of its own (torch.as_strided_copy)."""
     return as_strided(input, size, stride, storage_offset).clone()
 
@@ -174,7 +179,7 @@ class Storage:
 
     __slots__ = ("_cells",)
 
-    def __init__(self, cells: Any) -> None:
+    def __init__(self, cells: Array) -> None:
         self._cells = cells
 
     def data_ptr(self) -> int:
@@ -229,7 +234,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 
 @public("resize_", forms="fm")
-def resize_(input: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = None) -> Tensor:
     """Other sizes over the same storage, contiguous; a larger one when it does not suffice (Tensor.resize_)."""
     if input.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
@@ -246,13 +251,13 @@ def resize_(input: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 
 
 @public("resize_as_", forms="fm")
-def resize_as_(input: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+def resize_as_(input: Tensor, the_template: Tensor, memory_format: object = None) -> Tensor:
     """resize_ to the shape of another tensor (Tensor.resize_as_)."""
     return resize_(input, *the_template.shape)
 
 
 @public("resize", forms="m")
-def resize(self: Tensor, *size: Any) -> Tensor:
+def resize(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     """A view of as many elements under other sizes (Tensor.resize)."""
     shape = sizes(size)
     n = int(np.prod(shape, dtype=np.int64))
@@ -263,7 +268,13 @@ def resize(self: Tensor, *size: Any) -> Tensor:
 
 
 @public("set_", forms="m")
-def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+def set_(
+    self: Tensor,
+    source: object = None,
+    storage_offset: int = 0,
+    size: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+) -> Tensor:
     """Takes the memory of `source`, or empty memory (Tensor.set_)."""
     if state.grad_enabled and self.requires_grad:
         refuse_untrackable(self)
@@ -283,7 +294,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     return self
 
 
-def placed(cells: Any, size: tuple[int, ...], stride: Any, offset: int) -> Any:
+def placed(cells: Array, size: tuple[int, ...], stride: Sequence[int] | None, offset: int) -> Array:
     """A view of the cells, or of as many more as it needs: where PyTorch makes it larger, it is another here."""
     steps = contiguous_steps(size) if stride is None else tuple(map(index, stride))
     if offset < 0:
@@ -295,7 +306,8 @@ def placed(cells: Any, size: tuple[int, ...], stride: Any, offset: int) -> Any:
     missing = extent(size, steps, offset) - cells.size
     if missing > 0:
         cells = np.append(cells, np.zeros(missing, cells.dtype))
-    return window(cells, size, steps, offset)
+    found: Array = window(cells, size, steps, offset)
+    return found
 
 
 def contiguous_steps(size: tuple[int, ...]) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.engine.backward import sum_tensor_to
 from gradtrace.engine.call import renamed
 from gradtrace.engine.describe import Size
@@ -12,6 +12,7 @@ from gradtrace.engine.namespace import TRACED
 from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.types import XP, Array, Operand, Shape
 from gradtrace.ops.api import check_dim, check_dims, given, public, sizes
 from gradtrace.ops.create.factories import clone, in_c_order
 
@@ -21,7 +22,7 @@ INCOMPATIBLE = (
 )
 
 
-def view_kernel(a: Any, shape: Any) -> Any:
+def view_kernel(a: Array, shape: Shape) -> Array:
     try:
         return np.reshape(a, shape, copy=False)
     except ValueError:
@@ -32,7 +33,7 @@ def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(dims)), key=dims.__getitem__))
 
 
-def expand_kernel(a: Any, shape: Any) -> Any:
+def expand_kernel(a: Array, shape: Shape) -> Array:
     if a.shape == tuple(shape):
         return a.view()
     out = np.broadcast_to(a, shape, subok=False)
@@ -41,23 +42,24 @@ def expand_kernel(a: Any, shape: Any) -> Any:
     return out
 
 
-def swapped(a: Any, dim0: int, dim1: int) -> Any:
+def swapped(a: Array, dim0: int, dim1: int) -> Array:
     return a.swapaxes(dim0, dim1) if a.ndim else a.view()
 
 
-def sum_to_kernel(a: Any, shape: Any) -> Any:
+def sum_to_kernel(a: Array, shape: Shape) -> Array:
     lead = a.ndim - len(shape)
     dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and a.shape[i + lead] != 1)
-    return a.sum(axis=dims, keepdims=True).reshape(shape)
+    found: Array = a.sum(axis=dims, keepdims=True).reshape(shape)
+    return found
 
 
-def reshape_back(xp: Any, g: Any, out: Any, self: Any, *_: Any) -> Any:
+def reshape_back(xp: XP, g: Any, out: Operand, self: Operand, *_: object) -> Operand:
     if xp is TRACED:
         return reshaped(g, tuple(self.shape))
     return xp.reshape(g, tuple(self.shape))
 
 
-def dims_back(xp: Any, g: Any, self: Any, dims: Any) -> Any:
+def dims_back(xp: XP, g: Operand, self: Operand, dims: Iterable[int]) -> Operand:
     """The dims that squeezing took from `self` put back one by one."""
     for dim in dims:
         if self.ndim and self.shape[dim] == 1:
@@ -65,25 +67,29 @@ def dims_back(xp: Any, g: Any, self: Any, dims: Any) -> Any:
     return g
 
 
-RESHAPES: Any = {"view": True, "self": d("~self", reshape_back)}
-view = op("view(self; shape)", view_kernel, kind="view", identity="self", node="ViewBackward0", **RESHAPES)
+RESHAPED = d("~self", reshape_back)
+view = op(
+    "view(self; shape)", view_kernel, kind="view", identity="self", node="ViewBackward0", view=True, self=RESHAPED
+)
 reshape = op(
     "reshape(self; shape)",
     lambda a, shape: a.reshape(shape),
     kind="view",
     identity="self",
     node="ViewBackward0",
-    self=d("~self", reshape_back),
+    self=RESHAPED,
 )
 # What reshape gives where the tensor is not contiguous and yet can be viewed.
-reshape_alias = op("reshape_alias(self; shape)", view_kernel, kind="view", node="ReshapeAliasBackward0", **RESHAPES)
+reshape_alias = op(
+    "reshape_alias(self; shape)", view_kernel, kind="view", node="ReshapeAliasBackward0", view=True, self=RESHAPED
+)
 unsafe_view = op(
     "unsafe_view(self; shape)",
     lambda a, shape: a.reshape(shape),
     kind="view",
     identity="self",
     node="UnsafeViewBackward0",
-    self=d("~self", reshape_back),
+    self=RESHAPED,
 )
 alias = op(
     "alias(self)",
@@ -174,7 +180,7 @@ sum_to = op(
 )  # for plain numbers alone: a recorded pass shows its steps
 
 
-def squeeze_dims_kernel(a: Any, dims: Any) -> Any:
+def squeeze_dims_kernel(a: Array, dims: Sequence[int]) -> Array:
     return a.reshape(tuple(n for i, n in enumerate(a.shape) if n != 1 or i not in dims)) if dims else a.view()
 
 
@@ -203,7 +209,7 @@ def infer_size(shape: tuple[int, ...], numel: int) -> tuple[int, ...]:
     raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
 
 
-def can_view(a: Any, shape: tuple[int, ...]) -> bool:
+def can_view(a: Array, shape: tuple[int, ...]) -> bool:
     try:
         view_kernel(a, shape)
     except RuntimeError:
@@ -212,7 +218,7 @@ def can_view(a: Any, shape: tuple[int, ...]) -> bool:
 
 
 @public("view", forms="m")
-def as_view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
+def as_view(self: Tensor, *shape: Any, **named: object) -> Tensor:
     """The same storage under another shape; RuntimeError where the strides do not allow it (Tensor.view)."""
     if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list, Tensor)):
         return seen_as(self, shape[0])
@@ -237,7 +243,7 @@ def seen_as(self: Tensor, dtype: Any) -> Tensor:
 
 
 @public("reshape")
-def reshaped(input: Tensor, *shape: Any, **named: Any) -> Tensor:
+def reshaped(input: Tensor, *shape: int | Sequence[int], **named: object) -> Tensor:
     """Another shape: a view where the strides allow one, else a copy (torch.reshape)."""
     wanted = infer_size(sizes(given(shape, named, "shape")), input.numel())
     if input.is_contiguous():
@@ -284,7 +290,7 @@ def ravel(input: Tensor) -> Tensor:
 
 
 @public("unflatten")
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dim split into several (torch.unflatten)."""
     dim = check_dim(dim, input.ndim)
     shape = tuple(input.shape)
@@ -314,7 +320,7 @@ def unsqueezed(input: Tensor, dim: int) -> Tensor:
 
 
 @public("squeeze")
-def squeezed(input: Tensor, dim: Any = None) -> Tensor:
+def squeezed(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Without its dims of size 1, all or those named (torch.squeeze)."""
     if dim is None:
         return squeeze_all(input)
@@ -324,7 +330,7 @@ def squeezed(input: Tensor, dim: Any = None) -> Tensor:
 
 
 @public("permute")
-def permuted(input: Tensor, *dims: Any, **named: Any) -> Tensor:
+def permuted(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
     """The dims in another order (torch.permute)."""
     order = sizes(given(dims, named, "dims"))
     if len(order) != input.ndim:
@@ -339,7 +345,14 @@ def permuted(input: Tensor, *dims: Any, **named: Any) -> Tensor:
 
 
 @public("transpose", "swapdims", "swapaxes")
-def transposed(input: Tensor, dim0: Any = None, dim1: Any = None, *, axis0: Any = None, axis1: Any = None) -> Tensor:
+def transposed(
+    input: Tensor,
+    dim0: int | None = None,
+    dim1: int | None = None,
+    *,
+    axis0: int | None = None,
+    axis1: int | None = None,
+) -> Tensor:
     """Two dims exchanged (torch.transpose; of swapaxes the arguments are called axis0 and axis1)."""
     dim0, dim1 = axis0 if dim0 is None else dim0, axis1 if dim1 is None else dim1
     if dim0 is None or dim1 is None:
@@ -360,17 +373,19 @@ def need_matrix_or_less(name: str, input: Tensor) -> None:
 
 
 @public("movedim", "moveaxis")
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """Dims moved to other places, the rest keeping their order (torch.movedim)."""
     one = isinstance(source, int)
-    if not one and len(source) != len(destination):
+    sources: Any = (source,) if one else source
+    destinations: Any = (destination,) if one else destination
+    if len(sources) != len(destinations):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number "
-            f"of dims as destination ({list(destination)} dims)"
+            f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same "
+            f"number of dims as destination ({list(destinations)} dims)"
         )
-    come = [check_dim(s, input.ndim) for s in ((source,) if one else source)]
-    go = [check_dim(s, input.ndim) for s in ((destination,) if one else destination)]
-    for name, dims, asked in (("source", come, source), ("destination", go, destination)):
+    come = [check_dim(s, input.ndim) for s in sources]
+    go = [check_dim(s, input.ndim) for s in destinations]
+    for name, dims, asked in (("source", come, sources), ("destination", go, destinations)):
         if len(set(dims)) < len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(asked)})")
     if not input.ndim:
@@ -382,13 +397,13 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 
 @public("contiguous", forms="m")
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+def contiguous(self: Tensor, memory_format: object = None) -> Tensor:
     """Itself where it lies in C order, else a copy that does."""
     return self if self.is_contiguous() else in_c_order(self)
 
 
 @public("clone")
-def cloned(input: Tensor, *, memory_format: Any = None) -> Tensor:
+def cloned(input: Tensor, *, memory_format: object = None) -> Tensor:
     """A copy with a storage of its own, differentiable (torch.clone)."""
     return in_c_order(input) if memory_format == "torch.contiguous_format" else clone(input)
 
@@ -426,7 +441,7 @@ def reversed_dims(self: Tensor) -> Tensor:
     return permute(self, tuple(reversed(range(self.ndim))))
 
 
-def matrix_transpose(name: str) -> Any:
+def matrix_transpose(name: str) -> property:
     """The properties mT, mH and H; a 0-d tensor is its own transpose."""
 
     def get(self: Tensor) -> Tensor:
@@ -448,7 +463,7 @@ def t_inplace(self: Tensor) -> Tensor:
     return t_in_place(self)
 
 
-def _inplace_view(function: Any, node: str) -> Any:
+def _inplace_view(function: Callable[..., Tensor], node: str) -> Callable[..., Tensor]:
     """In-place forms of views: the tensor itself takes the new shape."""
 
     def method(self: Tensor, *args: Any) -> Tensor:
@@ -491,7 +506,7 @@ for _name, _method in _METHODS.items():
     setattr(Tensor, _name, _method)
 
 
-def _squeeze_inplace(self: Tensor, dim: Any = None) -> Tensor:
+def _squeeze_inplace(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     if dim is None:
         return _inplace_view(squeezed, "SqueezeBackward3")(self)
     return _inplace_view(squeezed, "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5")(self, dim)

@@ -20,7 +20,7 @@ Rule = Callable[..., Any]
 
 
 def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
-    """The record of `rule(xp, *arguments)`; its first tensor argument is the incoming gradient.
+    """Return a record of `rule(xp, *arguments)`; its first tensor argument is the incoming gradient.
 
     With `outputs=` the rule gives several gradients, of which those not asked for are None.
     """
@@ -42,7 +42,7 @@ def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
 
 
 def again(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]) -> list[Any]:
-    """The gradients of the steps of `rule` at `args`, recorded if this pass is."""
+    """Return the gradients of the steps of `rule` at `args`, recorded if this pass is recorded."""
     recorded = xp is TRACED
     kept = state.grad_enabled, state.recorder
     state.grad_enabled = True
@@ -76,7 +76,7 @@ def as_tensor(value: Tensor | Raw | None) -> Tensor | None:
 
 
 def point(a: Any, recorded: bool) -> Tensor:
-    """The argument as something to differentiate by: in a recorded pass still a part of its graph."""
+    """Return a tensor to differentiate with respect to: in a recorded pass, one that is connected to its graph."""
     if recorded:
         return point_record(a)
     leaf = Tensor._wrap(a)
@@ -99,7 +99,7 @@ def unwrapped(gradient: Tensor | None, recorded: bool) -> Tensor | Raw | None:
 
 
 def not_differentiable(signature: str, rule: Rule, node: str, name: str, kind: str) -> Op:
-    """The record of a backward operator that PyTorch cannot differentiate again: NotImplementedError."""
+    """Return the record of a backward operator without a derivative, which raises NotImplementedError."""
 
     def refuse(*_: object) -> NoReturn:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")

@@ -85,13 +85,13 @@ _waiting = list(LATER)
 
 
 def load() -> None:
-    """Loads every family."""
+    """Load every family."""
     while _waiting:
         import_module(f"gradtrace.ops.{_waiting.pop(0)}")
 
 
 def load_record(name: str) -> None:
-    """Loads the family that has the record, which a rule asks for."""
+    """Load the family with the record, which a rule needs."""
     for family in families.of(name):
         import_module(f"gradtrace.ops.{family}")
     if name not in records:
@@ -99,7 +99,7 @@ def load_record(name: str) -> None:
 
 
 def find(table: dict[str, Any], name: str) -> Any:
-    """A name of one of api's tables, loading the families that have it; None if none has."""
+    """Look a name up in one of the tables of `api`, loading its families first; None for an unknown name."""
     if name not in table:
         known = families.of(name)
         for family in known:
@@ -110,7 +110,7 @@ def find(table: dict[str, Any], name: str) -> Any:
 
 
 def _method(name: str) -> Any:
-    """A method of Tensor that waits for its family."""
+    """Load the family of a Tensor method and return the method."""
     for family in families.of(name):
         import_module(f"gradtrace.ops.{family}")
     return Tensor.__dict__[name]

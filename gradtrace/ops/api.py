@@ -13,7 +13,7 @@ from gradtrace.engine.op import Op
 from gradtrace.engine.tensor import Later, Tensor
 from gradtrace.ops.sample_wise import SAMPLE_WISE, sample_wise
 
-# A function, which a decorator gives back with its type.
+# The type of a function that a decorator returns unchanged.
 F = TypeVar("F", bound="Callable[..., Any]")
 
 functions: dict[str, Any] = {}  # torch.NAME
@@ -24,7 +24,7 @@ special: dict[str, Any] = {}  # torch.special.NAME
 
 
 class NotGiven:
-    """The default of an argument whose None means something else than leaving it out."""
+    """The default of an argument for which None is a value."""
 
     def __repr__(self) -> str:
         return "<not given>"
@@ -37,7 +37,7 @@ catalogue: dict[str, tuple[str, str]] = {}
 
 
 def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None) -> F:
-    """Makes `function` public under `names`: f function, m method, n nn.functional, l linalg, s special."""
+    """Make `function` public under `names`: f function, m method, n nn.functional, l linalg, s special."""
     if not SAMPLE_WISE.isdisjoint(names or (function.__name__,)):
         function = sample_wise(function)
     tables = {"f": functions, "m": methods, "n": functional, "l": linalg, "s": special}
@@ -52,7 +52,7 @@ def expose(function: F, *names: str, forms: str = "fm", record: Op | None = None
 
 
 def public(*names: str, forms: str = "fm") -> Callable[[F], F]:
-    """Decorates a public function, which takes the first name as its own; see `expose`."""
+    """Return a decorator that renames a function to the first name and exposes it; see `expose`."""
 
     def decorate(function: F) -> F:
         if names:
@@ -69,7 +69,7 @@ def named(function: F, name: str, doc: str = "") -> F:
 
 
 def expose_inplace(record: Op, *names: str, numbers: bool = True) -> None:
-    """Adds the in-place method `name_` of an operator whose plain arguments all come after the tensors."""
+    """Add the in-place method `name_` of an operator whose plain arguments all come after the tensors."""
     for name in names:
         method = inplace_method(record, name + "_", numbers)
         setattr(Tensor, name + "_", named(method, name + "_", f"In-place form of {name}."))
@@ -89,7 +89,7 @@ def inplace_method(record: Op, name: str, numbers: bool) -> Callable[..., Tensor
 
 
 def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor]:
-    """Exposes an operator of one tensor."""
+    """Expose an operator of one tensor."""
 
     def general(input: Tensor) -> Tensor:
         if not isinstance(input, Tensor):
@@ -108,7 +108,7 @@ def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor
 def binary(
     record: Op, *aliases: str, forms: str = "fmi", name: str = "", numbers: bool = True
 ) -> Callable[..., Tensor]:
-    """Exposes an operator of two tensors, the second of which may be a number unless `numbers` is False."""
+    """Expose an operator of two tensors, the second of which may be a number unless `numbers` is False."""
     name = name or record.name
     run: Callable[..., Tensor] = call.binary(record)
     operands: Any = (Tensor, int, float) if numbers else Tensor
@@ -137,7 +137,7 @@ def binary(
 
 
 def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: bool = False) -> None:
-    """Puts a Python operator on Tensor; other operand types get NotImplemented."""
+    """Define a Python operator of Tensor; it returns NotImplemented for other operand types."""
 
     def backward(a: Tensor, b: object) -> Any:
         if isinstance(b, (float, int)):
@@ -163,7 +163,7 @@ def not_a_tensor(name: str, argument: str, position: int, value: object) -> Type
 
 
 def check_dim(dim: int, ndim: int) -> int:
-    """A dim counted from the front; IndexError with PyTorch's words when out of range."""
+    """Return a dim counted from the front; IndexError with PyTorch's message if it is out of range."""
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
@@ -171,7 +171,7 @@ def check_dim(dim: int, ndim: int) -> int:
 
 
 def check_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
-    """Several dims counted from the front, each at most once; None or () for all."""
+    """Return several dims counted from the front; None or () means all, RuntimeError for repeated dims."""
     if dims is None:
         return tuple(range(ndim))
     if isinstance(dims, int):
@@ -184,7 +184,7 @@ def check_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
 
 
 def given(args: tuple[Any, ...], named: dict[str, Any], name: str) -> tuple[Any, ...]:
-    """What a function of sizes one by one got, by position or by name; TypeError for any other name."""
+    """Return the sizes passed by position, or by the keyword `name`; TypeError for any other keyword."""
     if not named:
         return args
     if args or tuple(named) != (name,):
@@ -193,7 +193,7 @@ def given(args: tuple[Any, ...], named: dict[str, Any], name: str) -> tuple[Any,
 
 
 def sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """Sizes given one by one or as one sequence; TypeError for what are no ints, or where there are none."""
+    """Return sizes passed one by one or as one sequence; TypeError if they are missing or not ints."""
     if not args:
         raise TypeError("sizes are missing")
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
@@ -202,7 +202,7 @@ def sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def index_of(value: Any) -> int:
-    """An int from what stands for one; TypeError for floats, bools and the like."""
+    """Convert an integer-like value to an int; TypeError for floats and bools."""
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
         raise TypeError(f"a size must be an int, not {type(value).__name__}")
     return int(value)

@@ -1,4 +1,4 @@
-"""How public functions take their arguments: NumPy's names beside PyTorch's, PyTorch's words when one is missing."""
+"""Argument handling of public functions: NumPy's names as aliases, and PyTorch's messages for missing arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 
 
 def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | None = None) -> Callable[[F], F]:
-    """Decorates a public function of a tensor `input`; its names and forms are those of `api.expose`.
+    """Return a decorator for a public function of a tensor `input`; names and forms are those of `api.expose`.
 
     `renamed` gives PyTorch's names of arguments that have another name in the function.
     """
@@ -49,14 +49,14 @@ def missing_arguments(name: str, missing: list[str]) -> TypeError:
 
 
 def one_dim(name: str, dim: Any, ndim: int, position: int = 2) -> int:
-    """A dim counted from the front; TypeError for what is no int."""
+    """Return a dim counted from the front; TypeError if it is not an int."""
     if isinstance(dim, (bool, float)) or not hasattr(dim, "__index__"):
         raise TypeError(f"{name}(): argument 'dim' (position {position}) must be int, not {type(dim).__name__}")
     return check_dim(int(dim), ndim)
 
 
 def some_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
-    """Several dims counted from the front, () for a 0-d tensor; None or () means all."""
+    """Return several dims counted from the front, () for a 0-d tensor; None or () means all."""
     if isinstance(dim, (bool, float, str)):
         raise TypeError(f"{name}(): argument 'dim' (position 2) must be tuple of ints, not {type(dim).__name__}")
     found = check_dims(dim, ndim)
@@ -64,12 +64,12 @@ def some_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def kept_shape(shape: Shape, dims: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape after a reduction over `dims` that keeps them with size 1."""
+    """Return the shape after a reduction over `dims` that keeps them with size 1."""
     return tuple(1 if i in dims else n for i, n in enumerate(shape))
 
 
 def count(shape: Iterable[int], dims: tuple[int, ...] | None = None) -> int:
-    """How many elements a reduction over `dims` (None: all) takes together."""
+    """Count the elements that a reduction over `dims` (None: all) combines into one."""
     n = 1
     for i, size in enumerate(shape):
         n *= size if dims is None or i in dims else 1
@@ -77,6 +77,6 @@ def count(shape: Iterable[int], dims: tuple[int, ...] | None = None) -> int:
 
 
 def float_input(input: Tensor, message: str) -> None:
-    """RuntimeError with `message`, its {} being the dtype, for integers and bools."""
+    """Raise RuntimeError for integers and bools; {} in `message` is replaced by the dtype."""
     if not input.is_floating_point():
         raise RuntimeError(message.format(input.dtype.scalar_type))

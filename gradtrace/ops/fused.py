@@ -12,7 +12,7 @@ from gradtrace.engine.gradients import grad
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
 from gradtrace.engine.op import Op, d, op
-from gradtrace.engine.state import state, using
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Raw
 
@@ -20,7 +20,7 @@ Rule = Callable[..., Any]
 
 
 def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
-    """The record of `rule(xp, *arguments)`; its first tensor argument is the incoming gradient.
+    """Return a record of `rule(xp, *arguments)`; its first tensor argument is the incoming gradient.
 
     With `outputs=` the rule gives several gradients, of which those not asked for are None.
     """
@@ -42,10 +42,13 @@ def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
 
 
 def again(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]) -> list[Any]:
-    """The gradients of the steps of `rule` at `args`, recorded if this pass is."""
+    """Return the gradients of the steps of `rule` at `args`, recorded if this pass is recorded."""
     recorded = xp is TRACED
-    recorder = state.recorder if recorded else None  # records only the operators that the program itself calls
-    with using(grad_enabled=True, recorder=recorder):
+    kept = state.grad_enabled, state.recorder
+    state.grad_enabled = True
+    if not recorded:
+        state.recorder = None  # a program's operators are recorded, not these
+    try:
         points = [point(a, recorded) if asked else as_tensor(a) for a, asked in zip(args, wanted, strict=False)]
         result = rule(TRACED, *points, *args[len(wanted) :])
         pairs = [
@@ -60,6 +63,8 @@ def again(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any,
             grad([r for r, _ in pairs], chosen, [one for _, one in pairs], create_graph=recorded, allow_unused=True)
         )
         return [unwrapped(next(found), recorded) if asked else None for asked in wanted]
+    finally:
+        state.grad_enabled, state.recorder = kept
 
 
 def as_tuple(value: object) -> tuple[Any, ...]:
@@ -71,7 +76,7 @@ def as_tensor(value: Tensor | Raw | None) -> Tensor | None:
 
 
 def point(a: Any, recorded: bool) -> Tensor:
-    """The argument as something to differentiate by: in a recorded pass still a part of its graph."""
+    """Return a tensor to differentiate with respect to: in a recorded pass, one that is connected to its graph."""
     if recorded:
         return point_record(a)
     leaf = Tensor._wrap(a)
@@ -94,7 +99,7 @@ def unwrapped(gradient: Tensor | None, recorded: bool) -> Tensor | Raw | None:
 
 
 def not_differentiable(signature: str, rule: Rule, node: str, name: str, kind: str) -> Op:
-    """The record of a backward operator that PyTorch cannot differentiate again: NotImplementedError."""
+    """Return the record of a backward operator without a derivative, which raises NotImplementedError."""
 
     def refuse(*_: object) -> NoReturn:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")

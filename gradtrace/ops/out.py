@@ -10,7 +10,7 @@ from gradtrace.ops.shape.memory import resize_
 
 
 def into(out: Any, name: str, result: Any, args: tuple[Any, ...]) -> Any:
-    """Puts the result of `name` into `out`, a tensor or a tuple of them, and returns what then stands for the result.
+    """Write the result of `name` into `out`, a tensor or a tuple of tensors, and return `out`.
 
     RuntimeError where a gradient would be asked for, or where the dtype does not take the result.
     """

@@ -1,6 +1,6 @@
-"""The public functions that read values, or make tensors, besides calling records.
+"""Public functions that read values or create tensors, in addition to calling records.
 
-A record's call is seen by a running vmap by itself (`state.batching`). These functions look into the arrays of their
+A running vmap handles each call of a record (`state.batching`). These functions look into the arrays of their
 arguments (an order, an index), or draw random numbers, or make tensors like another: vmap has to see their own call.
 """
 
@@ -53,7 +53,7 @@ RANDOM = frozenset(
         "rrelu",
     )
 )
-# Their results would have another shape for each sample, or are no tensors.
+# Their results would have another shape for each sample, or are not tensors.
 DYNAMIC = frozenset(
     (
         "nonzero",
@@ -171,7 +171,7 @@ SAMPLE_WISE = BATCHED | LIKES | RANDOM | DYNAMIC | READS
 
 
 def sample_wise(function: F) -> F:
-    """The function, whose call a running vmap takes over."""
+    """Return the function in a wrapper that passes its calls to a running vmap."""
 
     def call(*args: Any, **options: Any) -> Any:
         if state.batching is None:
@@ -183,7 +183,7 @@ def sample_wise(function: F) -> F:
 
 
 def dressed(call: Any, function: Callable[..., Any]) -> Any:
-    """What functools.wraps does (functools is slow to import)."""
+    """Copy metadata as functools.wraps does; importing functools is slow."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         setattr(call, name, getattr(function, name))
     vars(call).update(vars(function))

@@ -78,7 +78,7 @@ _listed: dict[tuple[str, str], str] = {}
 
 
 def listed(table: str, name: str) -> Listed | None:
-    """What PyTorch takes under a name; None where nothing is known of it."""
+    """Return the signatures of a PyTorch function; None for an unknown one."""
     if not _listed:
         read_table()
     line = _listed.get((table, name))
@@ -118,7 +118,7 @@ def split_items(text: str) -> list[str]:
 
 
 def refusal(table: str, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """What PyTorch says of a call that fits no signature; "" for one that fits, or of which nothing is known."""
+    """Return PyTorch's error message for a call that fits no signature; "" if it fits or the function is unknown."""
     known = listed(table, name)
     if known is None:
         return ""
@@ -146,7 +146,7 @@ def no_arguments(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str
 
 
 def mismatch(name: str, s: Signature, args: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """Why a call does not fit one signature, "" where it does."""
+    """Return why a call does not fit one signature; "" if it fits."""
     parameters = s.parameters
     spread = s.positional == 1 and parameters[0].type == "tuple of ints"
     if len(args) > s.positional and not spread:
@@ -223,7 +223,7 @@ def unexpected(name: str, s: Signature, named: dict[str, Any], given: int) -> st
 
 
 def refused(name: str, p: Parameter, value: object) -> str:
-    """How PyTorch ends its sentence about a value of the wrong type; "" for the right one."""
+    """Return the end of PyTorch's message about a value of the wrong type; "" for the right type."""
     kind = p.type
     if kind in LISTS and isinstance(value, (tuple, list)):
         return bad_list(p, value)
@@ -238,7 +238,7 @@ def refused(name: str, p: Parameter, value: object) -> str:
 
 
 def bad_list(p: Parameter, items: Sequence[Any]) -> str:
-    """The same of the items of a list: the first of them is looked at early, the rest when they are taken out."""
+    """The same for a list: PyTorch checks its first item early, the others when it unpacks the list."""
     wrong = next((i for i, item in enumerate(items) if not LISTS[p.type](item)), None)
     if wrong is None:
         return ""
@@ -289,7 +289,7 @@ LISTS: dict[str, Callable[[Any], bool]] = {
 
 
 def type_name(value: object) -> str:
-    """A value's type as PyTorch's messages have it."""
+    """Return the name of a value's type in PyTorch's messages."""
     if isinstance(value, dtypes.dtype):
         return "torch.dtype"
     if isinstance(value, Size):
@@ -302,7 +302,7 @@ def type_name(value: object) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The items as PyTorch's message counts them: the star is one, and so is nothing at all."""
+    """Return the items as PyTorch's message counts them: `*` is an item, and so is an empty list of parameters."""
     return text[1:-1].split(", ")
 
 

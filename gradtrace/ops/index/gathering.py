@@ -143,7 +143,7 @@ where_mixed = op(
 
 
 @public("where")
-def where_(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+def where_or_nonzero(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """input where condition holds, else other, broadcast; with the condition alone, nonzero (torch.where)."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
@@ -169,7 +169,7 @@ def as_dtype(value: Tensor | float, wanted: dtypes.dtype) -> Tensor:
     return Tensor._wrap(float(value) if wanted is dtypes.float64 else np.asarray(value).astype(wanted.np))
 
 
-Tensor.where = lambda self, condition, other: where_(condition, self, other)  # type: ignore[attr-defined]
+Tensor.where = lambda self, condition, other: where_or_nonzero(condition, self, other)  # type: ignore[attr-defined]
 
 
 @public("gather")
@@ -299,7 +299,7 @@ def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     """A copy with value where the mask holds (torch.masked_fill)."""
     if state.planner is not None and mask.dtype.category == dtypes.BOOL:  # a record would hold the mask's numbers
         broadcast(tuple(mask.shape), tuple(input.shape))
-        found: Tensor = where_(mask, value, input)
+        found: Tensor = where_or_nonzero(mask, value, input)
         return found
     record, rest = fill_choice(mask, value)
     broadcast(tuple(mask.shape), tuple(input.shape))

@@ -1,4 +1,4 @@
-"""What PyTorch refuses of index tensors and sources: gather, scatter, index_add, index_copy, take, put and kin."""
+"""Checks of index tensors and sources, with PyTorch's errors: gather, scatter, index_add, index_copy, take, put."""
 
 from __future__ import annotations
 

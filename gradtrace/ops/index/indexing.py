@@ -9,7 +9,7 @@ from gradtrace.engine.saved import watch
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.create.factories import assign, fill_tensor, from_nested
-from gradtrace.ops.index.records import index, index_put, select, slice_
+from gradtrace.ops.index.records import index, index_put, select, slice_record
 from gradtrace.ops.shape.expansion import expanded
 from gradtrace.ops.shape.views import alias, unsqueeze, view
 
@@ -66,7 +66,7 @@ def normalised(tensor: Tensor, key: Any) -> list[Any]:
 
 
 def stands_for_tuple(key: object) -> bool:
-    """Whether a list is read as the items of an index: PyTorch does it for short lists of what is no number."""
+    """Whether a list is read as a tuple of index items, as PyTorch does for short lists of non-numbers."""
     return (
         isinstance(key, list)
         and len(key) < 32
@@ -77,7 +77,7 @@ def stands_for_tuple(key: object) -> bool:
 def basic_steps(tensor: Tensor, key: object) -> tuple[Tensor, list[Any]]:
     """The views that an index asks for, and what is left for one advanced step (None: all of a dim).
 
-    A slice of everything is a step of its own only when it is the whole index, as in PyTorch.
+    A full slice is a separate step only if it is the whole index, as in PyTorch.
     """
     if key is Ellipsis or (isinstance(key, tuple) and not key):
         return alias(tensor), []
@@ -134,7 +134,7 @@ def sliced(tensor: Tensor, dim: int, item: slice, keep_full: bool) -> Tensor:
     ).indices(n)
     if (start, stop, step) == (0, n, 1) and not keep_full:
         return tensor
-    return slice_(tensor, dim, start, max(stop, start), step)
+    return slice_record(tensor, dim, start, max(stop, start), step)
 
 
 def index_arrays(tensor: Tensor, advanced: list[Any]) -> tuple[Any, ...]:

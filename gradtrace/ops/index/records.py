@@ -23,14 +23,14 @@ def place(shape: Shape, dim: int, item: Array | slice | int, g: Array) -> Array:
     return out
 
 
-def taken(a: Array, index_: Array, dim: int) -> Array:
-    """The entries of a dim that `index_` names; a 0-d array counts as one entry."""
-    return np.take_along_axis(a, index_, dim) if a.ndim else np.array(np.broadcast_to(a, index_.shape))
+def taken(a: Array, index_array: Array, dim: int) -> Array:
+    """The entries of a dim that `index_array` names; a 0-d array counts as one entry."""
+    return np.take_along_axis(a, index_array, dim) if a.ndim else np.array(np.broadcast_to(a, index_array.shape))
 
 
-def rows(a: Array, index_: Array, dim: int) -> Array:
+def rows(a: Array, index_array: Array, dim: int) -> Array:
     """The slices of a dim that a 1-d index names; of a 0-d array itself."""
-    return np.take(a, index_, dim) if a.ndim else np.array(a)
+    return np.take(a, index_array, dim) if a.ndim else np.array(a)
 
 
 def nothing(*_: object) -> None:
@@ -63,7 +63,7 @@ select_place = op(
     node="SelectBackwardBackward0",
     self=d("", lambda xp, g, out, self, shape, dim, index: xp.select(g, dim, index)),
 )
-slice_ = op(
+slice_record = op(
     "slice(self; dim, start, stop, step)",
     lambda a, dim, start, stop, step: a[along(dim, slice(start, stop, step))],
     kind="view",
@@ -200,28 +200,28 @@ def fit_kernel(a: Array, shape: Shape) -> Array:
     return out
 
 
-def grid(index_: Array, dim: int) -> tuple[Any, ...]:
-    """Index arrays for every element of `index_`, which itself serves for `dim`."""
-    full = list(np.ogrid[tuple(slice(0, n) for n in index_.shape)]) if index_.ndim else []
+def grid(index_array: Array, dim: int) -> tuple[Any, ...]:
+    """Index arrays for every element of `index_array`, which itself serves for `dim`."""
+    full = list(np.ogrid[tuple(slice(0, n) for n in index_array.shape)]) if index_array.ndim else []
     if full:
-        full[dim] = index_
+        full[dim] = index_array
     return tuple(full)
 
 
-def narrowed(a: Array, index_: Array, dim: int) -> Array:
+def narrowed(a: Array, index_array: Array, dim: int) -> Array:
     """The part of `a` that an index smaller in the other dims refers to."""
     if a.ndim == 0:
         return a
-    bounds = tuple(slice(None) if i == dim else slice(0, n) for i, n in enumerate(index_.shape))
+    bounds = tuple(slice(None) if i == dim else slice(0, n) for i, n in enumerate(index_array.shape))
     return a[bounds]
 
 
 def scatter_kernel(
-    a: Array, src: Array | None, dim: int, index_: Array, value: float | None = None, add: bool = False
+    a: Array, src: Array | None, dim: int, index_array: Array, value: float | None = None, add: bool = False
 ) -> Array:
     out = np.array(a)
-    where = grid(index_, dim)
-    values: Any = value if src is None else src[tuple(slice(0, n) for n in index_.shape)]
+    where = grid(index_array, dim)
+    values: Any = value if src is None else src[tuple(slice(0, n) for n in index_array.shape)]
     if add:
         np.add.at(out, where, values)
     else:

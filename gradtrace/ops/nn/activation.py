@@ -453,7 +453,7 @@ times_array = op(
 
 
 def _with_underscore(function: Callable[..., Tensor], *forms: str) -> None:
-    """F.NAME_ and where PyTorch has it torch.NAME_: the in-place form as a function of its own."""
+    """Expose the in-place form of a function as F.NAME_, and as torch.NAME_ if PyTorch has it."""
     name = function.__name__ + "_"
 
     def call(input: Tensor, *args: Any, **options: Any) -> Tensor:

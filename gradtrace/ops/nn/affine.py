@@ -22,7 +22,7 @@ def base(sizes: Ints, corners: bool, dtype: NumpyDtype) -> Array:
     return np.stack([m.reshape(-1) for m in reversed(mesh)] + [np.ones(size_of(sizes))], 1).astype(dtype)
 
 
-affine_grid_ = op(
+affine_grid_record = op(
     "affine_grid(theta; sizes, corners)",
     lambda theta, sizes, corners: np.matmul(base(sizes, corners, theta.dtype), theta.swapaxes(1, 2)).reshape(
         len(theta), *sizes, len(sizes)
@@ -63,8 +63,8 @@ def generated(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor
             f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {dims + 1}] but got: "
             f"[{theta.shape[0]}, {dims + 1}]."
         )
-    return affine_grid_(theta, tuple(size[2:]), align_corners)
+    return affine_grid_record(theta, tuple(size[2:]), align_corners)
 
 
-expose(affine_grid, forms="n", record=affine_grid_)
-expose(generated, "affine_grid_generator", forms="f", record=affine_grid_)
+expose(affine_grid, forms="n", record=affine_grid_record)
+expose(generated, "affine_grid_generator", forms="f", record=affine_grid_record)

@@ -112,7 +112,7 @@ convolution = op(
     bias=d("", lambda xp, g, out, *_: bias_grad(xp, g)),
 )
 AGAIN = "ConvolutionBackwardBackward0"
-slide_ = op(
+slide_record = op(
     "slide(input, weight; sizes, stride, padding, dilation, groups)",
     slide,
     kind="contraction",
@@ -125,7 +125,7 @@ slide_ = op(
         "input ~weight", lambda xp, g, out, input, weight, sizes, *rest: xp.weigh(g, input, spatial(weight), *rest)
     ),
 )
-spread_back_ = op(
+spread_back_record = op(
     "spread_back(output, weight; sizes, stride, padding, dilation, groups)",
     spread_back,
     kind="contraction",
@@ -137,7 +137,7 @@ spread_back_ = op(
         "output ~weight", lambda xp, g, out, output, weight, sizes, *rest: xp.weigh(output, g, spatial(weight), *rest)
     ),
 )
-weigh_ = op(
+weigh_record = op(
     "weigh(output, input; kernel, stride, padding, dilation, groups)",
     weigh,
     kind="contraction",

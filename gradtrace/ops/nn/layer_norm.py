@@ -367,7 +367,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """batch_norm of each channel of each sample by itself (torch.nn.functional.instance_norm).
+    """batch_norm of each channel of each sample separately (torch.nn.functional.instance_norm).
 
     ValueError for one value per channel, RuntimeError without statistics to use.
     """

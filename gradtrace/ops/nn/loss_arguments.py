@@ -11,7 +11,7 @@ from gradtrace.ops.api import not_a_tensor
 
 
 def check_tensors(name: str, **given: object) -> None:
-    """TypeError for the first argument that is no tensor."""
+    """Raise TypeError for the first argument that is not a tensor."""
     for position, (argument, value) in enumerate(given.items(), 1):
         if not isinstance(value, Tensor):
             raise not_a_tensor(name, argument, position, value)

@@ -12,7 +12,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Kernel
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import torch_function
-from gradtrace.ops.index.records import slice_
+from gradtrace.ops.index.records import slice_record
 from gradtrace.ops.nn.pool_windows import take_back
 
 Ints = tuple[int, ...]
@@ -209,13 +209,13 @@ def circular(input: Tensor, pads: Ints) -> Tensor:
     out = input.new_empty(shape)
     middle = out
     for dim, before, after in pairs(pads, input.ndim):
-        middle = slice_(middle, dim, max(before, 0), shape[dim] - max(after, 0), 1)
-        inner = slice_(inner, dim, max(-before, 0), input.shape[dim] - max(-after, 0), 1)
+        middle = slice_record(middle, dim, max(before, 0), shape[dim] - max(after, 0), 1)
+        inner = slice_record(inner, dim, max(-before, 0), input.shape[dim] - max(-after, 0), 1)
     middle.copy_(inner)
     for dim, before, after in pairs(pads, input.ndim):
         left, right, n = max(before, 0), max(after, 0), shape[dim]
         if left:
-            slice_(out, dim, 0, left, 1).copy_(slice_(out, dim, n - right - left, n - right, 1))
+            slice_record(out, dim, 0, left, 1).copy_(slice_record(out, dim, n - right - left, n - right, 1))
         if right:
-            slice_(out, dim, n - right, n, 1).copy_(slice_(out, dim, left, left + right, 1))
+            slice_record(out, dim, n - right, n, 1).copy_(slice_record(out, dim, left, left + right, 1))
     return out

@@ -121,14 +121,14 @@ def average_back(
 
 # ---- records
 
-planes_take_ = op(
+planes_take_record = op(
     "planes_take(self; index, n)",
     planes_take,
     kind="gather",
     node="GatherBackward0",
     self=d("~self", lambda xp, g, out, self, index, n: xp.planes_put(g, index, tuple(self.shape[-n:]))),
 )
-planes_put_ = op(
+planes_put_record = op(
     "planes_put(g; index, sizes)",
     planes_put,
     kind="gather",
@@ -261,7 +261,7 @@ def max_pool1d(
         return found
     if found[0].requires_grad or state.batching is not None:
         return found[0]
-    # Without a gradient PyTorch has another kernel, whose result is no view.
+    # Without a gradient PyTorch uses another kernel, whose result is not a view.
     out = Tensor._wrap(found[0].own_array())
     out.counter().n = 1 if input.ndim == 2 else 0  # squeezed in place
     return out

@@ -117,7 +117,7 @@ def check_max_pool1d(
     padding: PerDim,
     dilation: PerDim,
 ) -> None:
-    """max_pool1d has words of its own."""
+    """Raise max_pool1d's errors, which differ from those of other pooling functions."""
     for argument, value in (
         ("kernel_size", kernel_size),
         ("stride", stride),

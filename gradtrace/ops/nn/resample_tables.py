@@ -87,7 +87,7 @@ def lanczos(x: Array) -> Array:
     return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
 
 
-def smoothed(filter_: Callable[[Any], Any], radius: int) -> Callable[..., Table]:
+def smoothed(weight: Callable[[Any], Any], radius: int) -> Callable[..., Table]:
     def table(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtype) -> Table:
         width = step(n, out, corners, scale)
         reach = radius * width if width >= 1 else float(radius)
@@ -96,7 +96,7 @@ def smoothed(filter_: Callable[[Any], Any], radius: int) -> Callable[..., Table]
         first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
         count = np.minimum((centre + reach + 0.5).astype(np.int64), n) - first
         taps = np.arange(math.ceil(reach) * 2 + 1)[:, None]
-        weights = np.where(taps < count, filter_((taps + first - centre + 0.5) * shrink), 0)
+        weights = np.where(taps < count, weight((taps + first - centre + 0.5) * shrink), 0)
         index = np.clip(taps + first, 0, np.maximum(first + count - 1, 0))
         return index, (weights / weights.sum(0)).astype(dtype)
 

@@ -32,14 +32,14 @@ def between_groups(a: Array, groups: int) -> Array:
     return np.array(split.swapaxes(1, 2), order="C").reshape(a.shape)
 
 
-pixel_shuffle_ = op(
+pixel_shuffle_record = op(
     "pixel_shuffle(self; factor)",
     to_pixels,
     kind="structural",
     node="PixelShuffleBackward0",
     self=d("", lambda xp, g, out, self, factor: xp.pixel_unshuffle(g, factor)),
 )
-pixel_unshuffle_ = op(
+pixel_unshuffle_record = op(
     "pixel_unshuffle(self; factor)",
     to_channels,
     kind="structural",
@@ -48,14 +48,16 @@ pixel_unshuffle_ = op(
 )
 
 
-channel_shuffle_ = op(
+channel_shuffle_record = op(
     "channel_shuffle(self; groups)",
     between_groups,
     kind="structural",
     node="ChannelShuffleBackward0",
     self=d("~self", lambda xp, g, out, self, groups: xp.channel_shuffle(g, self.shape[1] // groups)),
 )
-native_channel_shuffle_ = op("native_channel_shuffle(self; groups)", between_groups, kind="structural", undefined=True)
+native_channel_shuffle_record = op(
+    "native_channel_shuffle(self; groups)", between_groups, kind="structural", undefined=True
+)
 
 
 def check_factor(name: str, which: str, input: Tensor, factor: int) -> None:
@@ -80,7 +82,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
             f"but input.size(-3)={input.shape[-3]} is not divisible by {square}"
         )
-    return pixel_shuffle_(input, upscale_factor)
+    return pixel_shuffle_record(input, upscale_factor)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -92,7 +94,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but input.size({dim})="
                 f"{input.shape[dim]} is not divisible by {downscale_factor}"
             )
-    return pixel_unshuffle_(input, downscale_factor)
+    return pixel_unshuffle_record(input, downscale_factor)
 
 
 def check_groups(input: Tensor, groups: int) -> None:
@@ -110,13 +112,13 @@ def check_groups(input: Tensor, groups: int) -> None:
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of (N, C, ...), seen as (groups, C / groups), transposed (torch.channel_shuffle)."""
     check_groups(input, groups)
-    return channel_shuffle_(input, groups)
+    return channel_shuffle_record(input, groups)
 
 
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """As channel_shuffle, without a derivative, as in PyTorch (torch.native_channel_shuffle)."""
     check_groups(input, groups)
-    return native_channel_shuffle_(input, groups)
+    return native_channel_shuffle_record(input, groups)
 
 
 for _function in (pixel_shuffle, pixel_unshuffle, channel_shuffle, native_channel_shuffle):

@@ -1,4 +1,4 @@
-"""Shapes made to agree: expand, broadcast_to, broadcast_tensors, atleast_1d and kin."""
+"""Expansion to a common shape: expand, broadcast_to, broadcast_tensors, atleast_1d and similar functions."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Shape
 from gradtrace.ops.api import check_dim, given, public, sizes
 from gradtrace.ops.create.factories import cast, checked_sizes, in_c_order
-from gradtrace.ops.index.records import index_select, select, slice_
+from gradtrace.ops.index.records import index_select, select, slice_record
 from gradtrace.ops.shape.expansion import atleast_2d, only_tensors
 from gradtrace.ops.shape.views import expand, reshaped, unsqueeze, view
 
@@ -38,8 +38,8 @@ def turned(a: Array, k: int, dims: tuple[int, int]) -> Array:
     k %= 4
     if k == 0:
         return np.array(a, order="C")
-    flipped_ = np.flip(a, dims if k == 2 else dims[1] if k == 1 else dims[0]).copy("K")
-    return flipped_ if k == 2 else flipped_.swapaxes(*dims)
+    flipped = np.flip(a, dims if k == 2 else dims[1] if k == 1 else dims[0]).copy("K")
+    return flipped if k == 2 else flipped.swapaxes(*dims)
 
 
 cat = op(
@@ -184,14 +184,14 @@ def repeat_back(xp: XP, g: Operand, shape: Shape, repeats: Shape) -> Operand:
         g = xp.sum_dim(g, (0,), False)
     if all(times == 1 for times in repeats[lead:]):
         return g
-    split_: list[int] = []
+    split_shape: list[int] = []
     summed: list[int] = []
     for times, size in zip(repeats[lead:], shape, strict=True):
         if times != 1:
-            summed.append(len(split_))
-            split_.append(times)
-        split_.append(size)
-    return xp.sum_dim(xp.reshape(g, tuple(split_)), tuple(summed), False)
+            summed.append(len(split_shape))
+            split_shape.append(times)
+        split_shape.append(size)
+    return xp.sum_dim(xp.reshape(g, tuple(split_shape)), tuple(summed), False)
 
 
 def common_dtype(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -369,7 +369,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     start = start + n if start < 0 else start
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
-    return slice_(input, dim, start, start + length, 1)
+    return slice_record(input, dim, start, start + length, 1)
 
 
 @public("repeat", forms="m")
@@ -453,8 +453,8 @@ def diagonals(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> T
 def listing(t: Tensor) -> str:
     """A tensor as PyTorch's C++ side writes it: its numbers, then its kind and sizes."""
     kind = f"torch.{t.dtype.scalar_type}Tensor"
-    sizes_ = ",".join(map(str, t.shape))
-    return f"{t.detach().numpy()}\n[ {kind}{{{sizes_}}} ]"
+    shown_sizes = ",".join(map(str, t.shape))
+    return f"{t.detach().numpy()}\n[ {kind}{{{shown_sizes}}} ]"
 
 
 @public("meshgrid", forms="f")

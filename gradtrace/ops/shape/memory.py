@@ -27,8 +27,8 @@ RESIZE_MESSAGE = (
 def owner(raw: Array) -> Array:
     """The array that owns the memory of `raw`."""
     while raw.base is not None:
-        # numpy's as_strided puts an object of its own between the view and the array.
-        below = raw.base if is_array(raw.base) else getattr(raw.base, "base", None)
+        # numpy's as_strided puts another object between the view and the array.
+        below: Any = raw.base if is_array(raw.base) else getattr(raw.base, "base", None)
         if not is_array(below):
             break
         raw = below
@@ -153,7 +153,7 @@ def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], stora
 def as_strided_copy(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """as_strided with memory of its own (torch.as_strided_copy)."""
+    """as_strided, copied into new memory (torch.as_strided_copy)."""
     return as_strided(input, size, stride, storage_offset).clone()
 
 

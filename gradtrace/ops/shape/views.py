@@ -1,4 +1,4 @@
-"""Shapes as views: reshape, permute, squeeze, expand and kin. Their results share memory with what they show."""
+"""Views of another shape: reshape, permute, squeeze, expand. Their results share memory with the input."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ transpose = op(
     view=True,
     self=d("", lambda xp, g, out, self, dim0, dim1: xp.transpose(g, dim0, dim1)),
 )
-t_ = op(
+t_record = op(
     "t(self)",
     lambda a: a.transpose(),
     kind="view",
@@ -364,7 +364,7 @@ def transposed(
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; fewer dims stay as they are (torch.t)."""
     need_matrix_or_less("t", input)
-    return t_(input)
+    return t_record(input)
 
 
 def need_matrix_or_less(name: str, input: Tensor) -> None:
@@ -404,7 +404,7 @@ def contiguous(self: Tensor, memory_format: object = None) -> Tensor:
 
 @public("clone")
 def cloned(input: Tensor, *, memory_format: object = None) -> Tensor:
-    """A copy with a storage of its own, differentiable (torch.clone)."""
+    """A differentiable copy with a new storage (torch.clone)."""
     return in_c_order(input) if memory_format == "torch.contiguous_format" else clone(input)
 
 

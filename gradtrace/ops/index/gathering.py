@@ -166,7 +166,7 @@ def as_dtype(value: Any, wanted: dtypes.dtype) -> Tensor:
     return Tensor._wrap(float(value) if wanted is dtypes.float64 else np.asarray(value).astype(wanted.np))
 
 
-Tensor.where = lambda self, condition, other: where_(condition, self, other)  # type: ignore[attr-defined]
+Tensor.where = lambda self, condition, other: where_(condition, self, other)  # type: ignore[method-assign]
 
 
 @public("gather")

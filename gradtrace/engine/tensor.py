@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
+    from gradtrace.engine.tensor_methods import TensorMethods as Methods  # a stub: see gradtrace/ops/stubs.py
     from gradtrace.engine.types import Array, Hook, Inputs, Number, NumpyScalar, Raw
+else:
+    Methods = Described
 
 NON_LEAF_GRAD_WARNING = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
@@ -84,7 +87,7 @@ class TensorType(type):
         return f"<class '{home}.{cls.__qualname__}'>"
 
 
-class Tensor(Described, metaclass=TensorType):
+class Tensor(Methods, metaclass=TensorType):
     """A multi-dimensional array that records its history (https://pytorch.org/docs/stable/tensors.html)."""
 
     __slots__ = ("__weakref__", "_data", "_fast_spec", "_fn", "_nr", "_req", "_x")
@@ -96,28 +99,6 @@ class Tensor(Described, metaclass=TensorType):
     _fast_spec: TensorSpec | None
     _x: TensorExtras | None
     escaped = False  # for a sample of a vmap: whether that vmap has ended and the data are gone
-
-    if TYPE_CHECKING:  # what ops puts on this class
-
-        def _operator(self, other: Tensor | float) -> Tensor: ...
-
-        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _operator
-        __pow__ = __rpow__ = __gt__ = __ge__ = __lt__ = __le__ = _operator
-
-        def __neg__(self) -> Tensor: ...
-
-        __eq__ = __ne__ = _operator  # type: ignore[assignment]
-        __invert__ = __neg__
-
-        def _method(self, *args: Any, **options: Any) -> Tensor: ...
-
-        abs = add = add_ = amax = clamp = clamp_min = clone = contiguous = copy_ = cumsum = detach = eq = exp = _method
-        expand = expand_as = fill_ = flatten = gather = index_select = log = log_softmax = masked_fill = mean = _method
-        minimum = mul = mul_ = narrow = ne = neg = new_empty = new_full = new_zeros = norm = permute = pow = _method
-        relu = repeat = repeat_interleave = reshape = rsqrt = scatter_ = sign = softmax = sqrt = squeeze = sum = _method
-        tanh = to = transpose = unsqueeze = view = xlogy = zero_ = _method
-
-        def __getattr__(self, name: str) -> Any: ...
 
     @classmethod
     def _wrap(cls, raw: Raw | NumpyScalar) -> Tensor:

@@ -169,7 +169,7 @@ def as_dtype(value: Tensor | float, wanted: dtypes.dtype) -> Tensor:
     return Tensor._wrap(float(value) if wanted is dtypes.float64 else np.asarray(value).astype(wanted.np))
 
 
-Tensor.where = lambda self, condition, other: where_or_nonzero(condition, self, other)  # type: ignore[attr-defined]
+Tensor.where = lambda self, condition, other: where_or_nonzero(condition, self, other)  # type: ignore[method-assign]
 
 
 @public("gather")

@@ -318,4 +318,4 @@ def _renorm_inplace(self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     return inplace(renorm, self, *checked_renorm(self, p, dim, maxnorm))
 
 
-Tensor.renorm_ = _renorm_inplace  # type: ignore[attr-defined]
+Tensor.renorm_ = _renorm_inplace  # type: ignore[assignment, method-assign]

@@ -558,7 +558,7 @@ def _inplace_method(name: str, choose: Callable[..., Any]) -> None:
 
 _inplace_method("add_", lambda other, alpha=1: (add, ()) if alpha == 1 else (add_scaled, (alpha,)))
 _inplace_method("sub_", lambda other, alpha=1: (sub, ()) if alpha == 1 else (sub_scaled, (alpha,)))
-Tensor.subtract_ = Tensor.sub_  # type: ignore[attr-defined]
+Tensor.subtract_ = Tensor.sub_  # type: ignore[assignment, method-assign]
 _inplace_method(
     "div_",
     lambda other, rounding_mode=NOT_GIVEN: (
@@ -569,7 +569,7 @@ _inplace_method(
         else (div_mode, (rounding_mode,))
     ),
 )
-Tensor.divide_ = Tensor.true_divide_ = Tensor.div_  # type: ignore[attr-defined]
+Tensor.divide_ = Tensor.true_divide_ = Tensor.div_  # type: ignore[assignment, method-assign]
 _inplace_method("pow_", lambda other: (pow_record if isinstance(other, Tensor) else pow_scalar, ()))
 _inplace_method("remainder_", lambda other: (remainder if isinstance(other, Tensor) else remainder_scalar, ()))
 _inplace_method("fmod_", lambda other: (fmod if isinstance(other, Tensor) else fmod_scalar, ()))

@@ -694,5 +694,5 @@ for _name, _function in (
 expose_inplace(atan2, "atan2", "arctan2", numbers=False)
 expose_inplace(clamp_min, "clamp_min")
 expose_inplace(clamp_max, "clamp_max")
-Tensor.__abs__ = functions["abs"]  # type: ignore[attr-defined]
+Tensor.__abs__ = functions["abs"]  # type: ignore[method-assign]
 Tensor.__round__ = lambda self, decimals=0: rounded(self, decimals=decimals)  # type: ignore[attr-defined]

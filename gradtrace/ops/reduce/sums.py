@@ -442,7 +442,7 @@ def mean_without_nan(
 ) -> Tensor:
     """Return the mean of the elements that are not nan (torch.nanmean)."""
     float_input(input, "nanmean(): expected input to have floating point or complex dtype but got {}")
-    valid = input.detach().isnan().logical_not().sum(dim, keepdim=keepdim)
+    valid = input.detach().isnan().logical_not().sum(dim, keepdim=keepdim)  # type: ignore[arg-type]
     out: Tensor = sum_without_nan(input, dim, keepdim, dtype=dtype) / valid
     return out
 

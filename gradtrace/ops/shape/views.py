@@ -512,4 +512,4 @@ def _squeeze_inplace(self: Tensor, dim: int | Sequence[int] | None = None) -> Te
     return _inplace_view(squeezed, "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5")(self, dim)
 
 
-Tensor.squeeze_ = _squeeze_inplace  # type: ignore[attr-defined]
+Tensor.squeeze_ = _squeeze_inplace  # type: ignore[assignment, method-assign]

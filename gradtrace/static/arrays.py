@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
 from gradtrace.static import control, kernels, scalars
-from gradtrace.static.plan import Plan, Ref, Step, Value, refs, replaced
+from gradtrace.static.plan import Plan, PlanValue, Ref, Step, refs, replaced
 from gradtrace.static.rows import RowProgram
 
 SMALL = 4096  # elements: below this a block's set-up costs more than it saves
@@ -78,7 +78,7 @@ class ArrayProgram:
 
     def blocked(self, group: list[Step], reads: tuple[int, ...], makes: tuple[int, ...], shape: Any) -> Any:
         """The group as a program of elements."""
-        values = [Value((), v.dtype, v.constant if v.shape == () else None) for v in self.plan.values]
+        values = [PlanValue((), v.dtype, v.constant if v.shape == () else None) for v in self.plan.values]
         rowwise = tuple(n for n in reads if self.plan.values[n].shape == shape)
         plan = Plan(tuple(values), tuple((str(n), n) for n in reads), tuple(group), tuple((str(n), n) for n in makes))
         program = RowProgram(plan, rowwise, makes)

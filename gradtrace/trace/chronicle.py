@@ -13,7 +13,7 @@ from gradtrace.trace.history import Call, Entry
 from gradtrace.trace.ident import ident
 from gradtrace.trace.labels import SourceText
 from gradtrace.trace.local import frozen
-from gradtrace.trace.record import BackwardStep, Begun, Change, Escape, FunctionRecord, HookRun, Pass, Value
+from gradtrace.trace.record import BackwardStep, Begun, Change, Escape, FunctionRecord, HookRun, PassRecord, Value
 from gradtrace.trace.steps import Event, Turn, Values, Watch, storage_of
 
 
@@ -25,7 +25,7 @@ class Chronicle:
         watch: Watch,
         kept: Sequence[Entry],
         calls: Sequence[Call],
-        found: functions.Graph,
+        found: functions.FunctionGraph,
         records: Sequence[FunctionRecord],
         source: SourceText,
     ) -> None:
@@ -70,10 +70,10 @@ class Chronicle:
 
     # ---- records
 
-    def one_pass(self, number: int, event: Event) -> Pass:
+    def one_pass(self, number: int, event: Event) -> PassRecord:
         inputs = None if event.wanted is None else self.known(event.wanted)
         span, until = self.source.span(event.origin), self.before(event.until)
-        return Pass(
+        return PassRecord(
             number,
             self.known(event.roots),
             tuple(event.vectors),

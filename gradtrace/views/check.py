@@ -15,7 +15,7 @@ from gradtrace.annotations import Any, Iterator
 from gradtrace.trace.finite import EDGE, JUMP, KINK, NOT_FINITE, OK, WRONG
 from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import clip, visible, wrap
-from gradtrace.views.layout import Cell, Options, dots, paint
+from gradtrace.views.layout import Cell, LayoutOptions, dots, paint
 
 SCHEMA, VERSION = "gradtrace/check", 1
 COLUMNS = ("leaf", "index", "order", "analytic", "numeric", "error", "verdict", "left", "right")
@@ -30,11 +30,11 @@ TOLD = {
 }
 
 
-def text(found: Check, options: Options) -> str:
+def text(found: Check, options: LayoutOptions) -> str:
     return "".join(line + "\n" for line in lines(found, options))
 
 
-def lines(found: Check, options: Options) -> Iterator[str]:
+def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
     shown, left_out = chosen(found, options.all)
     second = any(e.order == 2 for e in found.elements)
     if shown:

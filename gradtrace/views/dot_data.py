@@ -9,13 +9,13 @@ from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, TensorRecord, Trace, Value
 from gradtrace.views import dot_extras, dot_groups, flow, numbers
 from gradtrace.views.labels import clip, font, label, pair, plain, text, wide
-from gradtrace.views.model import GROUP, TENSOR, Edge, Model
+from gradtrace.views.model import GROUP, TENSOR, DrawnEdge, Model
 from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Look, Theme
 
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-    from gradtrace.views.dot import Canvas, Options
+    from gradtrace.views.dot import Canvas, DotOptions
 
 # How a picture shows the Python operators that records name; the others are shown by their names.
 SIGNS = {
@@ -46,7 +46,7 @@ def is_ordered(name: str) -> bool:
     return record is not None and record.commutative is False
 
 
-def draw(board: Canvas, drawn: Model, options: Options, flowed: dict[int, Value]) -> list[Look]:
+def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Value]) -> list[Look]:
     """Adds the whole data graph; returns the looks in use, in the legend's order."""
     trace, theme = drawn.trace, board.theme
     bad, where = first_bad(trace)
@@ -110,7 +110,7 @@ def _finite(value: Value) -> bool:
     return not facts.nan and not facts.inf
 
 
-def tensor_lines(tensor: TensorRecord, options: Options, theme: Theme, flowed: Value | None) -> list[str]:
+def tensor_lines(tensor: TensorRecord, options: DotOptions, theme: Theme, flowed: Value | None) -> list[str]:
     """What stands in a tensor's node."""
     lines = heading(tensor, theme, short=options.style == "function")
     if options.values and not says_itself(tensor):
@@ -258,7 +258,7 @@ def operation_node(graph: Digraph, operation: Operation, theme: Theme) -> None:
     graph.node(node, name, id=node, tooltip=plain(lines), **theme.operation.attributes())
 
 
-def wires(board: Canvas, drawn: Model, options: Options, theme: Theme) -> None:
+def wires(board: Canvas, drawn: Model, options: DotOptions, theme: Theme) -> None:
     """One edge for every operand, repeated ones too, and one to every result; dashed where no gradient flows."""
     graph = board.graph
     known = flow.derivatives(drawn.trace) if options.derivatives else {}
@@ -275,7 +275,7 @@ def wires(board: Canvas, drawn: Model, options: Options, theme: Theme) -> None:
         graph.edge(board.start(edge, number), edge.target, tailport=options.ports[0], **attributes)
 
 
-def operand_text(drawn: Model, edge: Edge, known: dict[tuple[int, int], Value], theme: Theme) -> dict[str, str]:
+def operand_text(drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Value], theme: Theme) -> dict[str, str]:
     """What is written on an operand's wire: its local derivative, else its side where that matters."""
     trace = drawn.trace
     if edge.operation is None or edge.operand is None:

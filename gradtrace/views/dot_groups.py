@@ -7,13 +7,13 @@ from gradtrace.trace.record import Operation, Trace, Value
 from gradtrace.views import flow, numbers
 from gradtrace.views.fold import Group
 from gradtrace.views.labels import clip, font, label, pair, plain, text, wide
-from gradtrace.views.model import Model, Node, users_of
+from gradtrace.views.model import DrawnNode, Model, users_of
 from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Look, Theme
 
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-    from gradtrace.views.dot import Options
+    from gradtrace.views.dot import DotOptions
 
 LISTED = 5  # kinds of operations that a group names
 
@@ -21,8 +21,8 @@ LISTED = 5  # kinds of operations that a group names
 def draw(
     graph: Digraph,
     drawn: Model,
-    node: Node,
-    options: Options,
+    node: DrawnNode,
+    options: DotOptions,
     theme: Theme,
     flowed: dict[int, Value],
     fill: str | None,
@@ -116,7 +116,7 @@ def function_look(theme: Theme) -> Look:
 
 
 def function_node(
-    graph: Digraph, trace: Trace, operation: Operation, options: Options, theme: Theme, fill: str | None
+    graph: Digraph, trace: Trace, operation: Operation, options: DotOptions, theme: Theme, fill: str | None
 ) -> None:
     """A Function as a node of its own: what it does forward, its grad_fn, its constants, and what it keeps."""
     from gradtrace.views.dot_autograd import saved_text

@@ -11,23 +11,23 @@ from collections.abc import Iterator, Sequence
 from gradtrace.analysis.operators import Kink, Operator
 from gradtrace.views import numbers, rows
 from gradtrace.views.cells import wrap
-from gradtrace.views.layout import Options, paint
+from gradtrace.views.layout import LayoutOptions, paint
 
 SCHEMA, VERSION = "gradtrace/ops", 1
 COLUMNS = ("name", "forms", "signature", "grad_fn", "derivatives")
 
 
-def listing(names: Sequence[str], options: Options) -> str:
+def listing(names: Sequence[str], options: LayoutOptions) -> str:
     """All names, as many on a line as fit."""
     lines = wrap("  ".join(names).replace("  ", " "), min(options.width or 100, 100))
     return "".join(line + "\n" for line in [*lines, "", f"{len(names)} names; gradtrace ops NAME tells about one"])
 
 
-def text(found: Sequence[Operator], options: Options) -> str:
+def text(found: Sequence[Operator], options: LayoutOptions) -> str:
     return "\n".join("".join(line + "\n" for line in lines(one, options)) for one in found)
 
 
-def lines(one: Operator, options: Options) -> Iterator[str]:
+def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
     width = min(options.width or 100, 100)
     yield paint(one.name, "bold", options)
     facts = [("forms", ", ".join(one.forms))]

@@ -12,7 +12,7 @@ from typing import Any
 
 from gradtrace.views import grid, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, Options, paint
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
 
 SCHEMA, VERSION = "gradtrace/verify", 1
 COLUMNS = ("cell", "line", "verdict", "detail")
@@ -30,11 +30,11 @@ STYLES = {
 }
 
 
-def text(name: str, found: Sequence[Any], options: Options) -> str:
+def text(name: str, found: Sequence[Any], options: LayoutOptions) -> str:
     return "".join(line + "\n" for line in lines(name, found, options))
 
 
-def lines(name: str, found: Sequence[Any], options: Options) -> Iterator[str]:
+def lines(name: str, found: Sequence[Any], options: LayoutOptions) -> Iterator[str]:
     yield from grid.lines(
         [
             grid.column("cell", [c.cell.label for c in found]),
@@ -60,7 +60,7 @@ def lines(name: str, found: Sequence[Any], options: Options) -> Iterator[str]:
         yield f"nothing differs but what today's PyTorch writes otherwise ({versions}; --strict counts it)"
 
 
-def shown(title: str, content: str | None, options: Options) -> Iterator[str]:
+def shown(title: str, content: str | None, options: LayoutOptions) -> Iterator[str]:
     if content is None:
         return
     yield paint(f"  {title}:", "dim", options)

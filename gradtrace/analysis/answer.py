@@ -56,8 +56,8 @@ class Facts:
     def at(self, text: str, span: Span | None) -> Evidence:
         return Evidence(text, span, self.text.line(span))
 
-    def made(self, record: TensorRecord) -> Evidence:
-        """Where a tensor comes from."""
+    def origin(self, record: TensorRecord) -> Evidence:
+        """Return where a tensor comes from."""
         what = f"{record.label} is {self.kind(record)}"
         if record.span is not None:
             return self.at(what, record.span)

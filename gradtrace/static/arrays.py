@@ -86,13 +86,13 @@ class ArrayProgram:
         kinds = [self.plan.values[n].dtype for n in makes]
         threads = self.threads
 
-        def run(*operands: Any) -> tuple[Any, ...]:
+        def run_blocks(*operands: Any) -> tuple[Any, ...]:
             outs = [np.empty(shape, kind) for kind in kinds]
             flat = [np.ascontiguousarray(operands[i]).reshape(-1) for i in order[0]]
             program.run(flat, [operands[i] for i in order[1]], [o.reshape(-1) for o in outs], threads)
             return tuple(outs)
 
-        return run
+        return run_blocks
 
 
 def grouped(plan: Plan) -> list[list[Step]]:
@@ -139,9 +139,9 @@ def whole(step: Step, plan: Plan) -> Callable[..., tuple[Any, ...]]:
             return lambda *operands: tuple(map(np.asarray, kernel(*operands)))
         return lambda *operands: (np.asarray(kernel(*operands)),)
 
-    def run(*operands: Any) -> tuple[Any, ...]:
+    def call_kernel(*operands: Any) -> tuple[Any, ...]:
         taken = iter(operands)
         out = kernel(*replaced(step.args, lambda _: next(taken)))
         return tuple(map(np.asarray, out)) if several else (np.asarray(out),)
 
-    return run
+    return call_kernel

@@ -122,7 +122,7 @@ def freeze(
         backward_runs,
         tuple((name, entry.id) for entry in kept for name in entry.names),
         tuple(scopes.records),
-        *(() if watch is None else told(watch, kept, calls, found, records, source)),
+        *(() if watch is None else watched_records(watch, kept, calls, found, records, source)),
     )
 
 
@@ -131,11 +131,11 @@ def is_kept(call: Call) -> bool:
     return call.outputs[0].id >= 0 or any(out.id >= 0 for out in call.outputs)
 
 
-def told(watch: Watch, *known: Any) -> tuple[Any, ...]:
-    """What the watcher noted, as records; the module loads only where there is something to tell."""
+def watched_records(watch: Watch, *known: Any) -> tuple[Any, ...]:
+    """Return what the watcher noted, as records; `trace.chronicle` is imported only for a watched run."""
     from gradtrace.trace.chronicle import Chronicle
 
-    return Chronicle(watch, *known).told()
+    return Chronicle(watch, *known).build()
 
 
 class RecordBuilder:

@@ -37,8 +37,8 @@ class Chronicle:
         self.indices = [call.index for call in calls]
         self.tensors = {ident(entry.tensor): entry.id for entry in kept}
 
-    def told(self) -> tuple[Any, ...]:
-        """The steps, passes, escapes, changes and beginnings of a Trace."""
+    def build(self) -> tuple[Any, ...]:
+        """Return the steps, passes, escapes, changes and beginnings of a Trace."""
         turns = [
             (number, turn, self.is_shown(event, turn))
             for number, event in enumerate(self.watch.passes)

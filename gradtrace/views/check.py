@@ -125,7 +125,7 @@ def render(found: Check, format: str) -> str:
         return rows.dumps(numbers.json_safe(document(found))) + "\n"
     if format == "jsonl":
         head = {"schema": SCHEMA + "/element", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **plain(e)})) + "\n" for e in found.elements)
+        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(e)})) + "\n" for e in found.elements)
     body = [
         [
             e.leaf,
@@ -150,7 +150,7 @@ def document(found: Check) -> dict[str, Any]:
         "passed": found.passed,
         "root": found.where,
         "dtype": found.dtype,
-        "elements": [plain(e) for e in found.elements],
+        "elements": [json_fields(e) for e in found.elements],
         "wrong_operations": [
             {
                 "name": w.name,
@@ -171,6 +171,6 @@ def document(found: Check) -> dict[str, Any]:
     }
 
 
-def plain(e: Element) -> dict[str, Any]:
+def json_fields(e: Element) -> dict[str, Any]:
     fields = {("index" if key == "place" else key): value for key, value in e._asdict().items()}
     return {**fields, "index": list(e.place)}

@@ -96,7 +96,7 @@ def render(found: Diff, format: str) -> str:
                         "same": found.same,
                         "same_structure": found.same_structure,
                         "operations": list(found.operations),
-                        "rows": [plain(r) for r in found.rows],
+                        "rows": [json_fields(r) for r in found.rows],
                     }
                 )
             )
@@ -104,7 +104,7 @@ def render(found: Diff, format: str) -> str:
         )
     if format == "jsonl":
         head = {"schema": SCHEMA + "/row", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **plain(r)})) + "\n" for r in found.rows)
+        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(r)})) + "\n" for r in found.rows)
     return rows.render(
         COLUMNS,
         [
@@ -123,7 +123,7 @@ def number(x: float | None) -> str:
     return "" if x is None else repr(x)
 
 
-def plain(r: Row) -> dict[str, Any]:
+def json_fields(r: Row) -> dict[str, Any]:
     return {
         "status": r.status,
         "label": r.label,

@@ -17,7 +17,7 @@ from gradtrace.annotations import TYPE_CHECKING, NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace
 from gradtrace.views import dot_autograd, dot_data, dot_extras, flow
-from gradtrace.views.labels import clip, font, plain, text
+from gradtrace.views.labels import clip, escape_attribute, font, text
 from gradtrace.views.model import STYLES, DrawnEdge, Model, model
 from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Look, Theme
 
@@ -87,7 +87,7 @@ class Canvas:
             color=self.theme.idle,
             margin="0.03,0.0",
             height="0.18",
-            tooltip=plain(f"{leaf}, drawn once in full"),
+            tooltip=escape_attribute(f"{leaf}, drawn once in full"),
         )
         return key
 

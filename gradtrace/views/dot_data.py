@@ -8,7 +8,7 @@ from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, TensorRecord, Trace, Value
 from gradtrace.views import dot_extras, dot_groups, flow, numbers
-from gradtrace.views.labels import clip, font, label, pair, plain, text, wide
+from gradtrace.views.labels import clip, escape_attribute, font, label, pair, text, wide
 from gradtrace.views.model import GROUP, TENSOR, DrawnEdge, Model
 from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Look, Theme
 
@@ -144,7 +144,7 @@ def add_node(
     if bad:
         attributes.update(color=theme.bad, penwidth="3")
         lines = [*lines, wide(font(text(bad), color=theme.bad, size=SMALL_SIZE, bold=True))]
-    graph.node(key, label(lines), id=key, tooltip=plain(tooltip), **attributes)
+    graph.node(key, label(lines), id=key, tooltip=escape_attribute(tooltip), **attributes)
 
 
 def on_fill(lines: list[str], theme: Theme) -> list[str]:
@@ -236,7 +236,9 @@ def accumulate_node(graph: Digraph, tensor: TensorRecord, theme: Theme) -> None:
     """The leaf's AccumulateGrad as a node of its own, beside the leaf."""
     node = f"f{tensor.function}"
     name = f"<{font('AccumulateGrad', size=SMALL_SIZE, color=theme.faint)}>"
-    graph.node(node, name, id=node, tooltip=plain(f"adds to {tensor.label}.grad"), **theme.operation.attributes())
+    graph.node(
+        node, name, id=node, tooltip=escape_attribute(f"adds to {tensor.label}.grad"), **theme.operation.attributes()
+    )
     graph.edge(node, f"t{tensor.id}", style="dotted", dir="none")
 
 
@@ -255,7 +257,7 @@ def operation_node(graph: Digraph, operation: Operation, theme: Theme) -> None:
     if operation.span is not None:
         lines.append(f"line {operation.span.line}")
     name = f"<{font(text(clip(caption(operation), 20)), size=TEXT_SIZE)}>"
-    graph.node(node, name, id=node, tooltip=plain(lines), **theme.operation.attributes())
+    graph.node(node, name, id=node, tooltip=escape_attribute(lines), **theme.operation.attributes())
 
 
 def wires(board: Canvas, drawn: Model, options: DotOptions, theme: Theme) -> None:

@@ -134,11 +134,12 @@ def hessian_lines(found: Hessian, options: LayoutOptions) -> Iterator[str]:
 def render_jacobian(blocks: Sequence[Block], format: str) -> str:
     if format == "json":
         return (
-            rows.dumps({"schema": "gradtrace/jacobian", "version": VERSION, "blocks": list(map(plain, blocks))}) + "\n"
+            rows.dumps({"schema": "gradtrace/jacobian", "version": VERSION, "blocks": list(map(json_fields, blocks))})
+            + "\n"
         )
     if format == "jsonl":
         head = {"schema": "gradtrace/jacobian/block", "version": VERSION}
-        return "".join(rows.dumps({**head, **plain(block)}) + "\n" for block in blocks)
+        return "".join(rows.dumps({**head, **json_fields(block)}) + "\n" for block in blocks)
     return rows.render(
         COLUMNS,
         [
@@ -152,7 +153,7 @@ def render_jacobian(blocks: Sequence[Block], format: str) -> str:
     )
 
 
-def plain(block: Block) -> dict[str, Any]:
+def json_fields(block: Block) -> dict[str, Any]:
     return {
         "of": block.of,
         "by": block.by,

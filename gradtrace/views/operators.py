@@ -36,7 +36,7 @@ def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
     else:
         facts.append(("record", "none: it is composed of other operators"))
     facts += [("d/d " + name if name != "joint" else "all inputs", rule) for name, rule in one.derivatives]
-    facts += [("at " + numbers.number(kink.at), told(kink)) for kink in one.kinks]
+    facts += [("at " + numbers.number(kink.at), describe_kink(kink)) for kink in one.kinks]
     if one.example:
         facts.append(("example", f"{one.example} gives {one.answer}"))
     margin = max(len(name) for name, _ in facts) + 4
@@ -51,8 +51,8 @@ def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
         )
 
 
-def told(kink: Kink) -> str:
-    """ "a kink, the slope goes from 0 to 1; the derivative is 0"."""
+def describe_kink(kink: Kink) -> str:
+    """Describe a kink: "a kink, the slope goes from 0 to 1; the derivative is 0"."""
     what = (
         "a jump"
         if kink.jump
@@ -63,11 +63,11 @@ def told(kink: Kink) -> str:
 
 def render(found: Sequence[Operator], format: str) -> str:
     if format == "json":
-        document = {"schema": SCHEMA, "version": VERSION, "operators": [plain(one) for one in found]}
+        document = {"schema": SCHEMA, "version": VERSION, "operators": [json_fields(one) for one in found]}
         return rows.dumps(numbers.json_safe(document)) + "\n"
     if format == "jsonl":
         head = {"schema": SCHEMA + "/operator", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **plain(one)})) + "\n" for one in found)
+        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(one)})) + "\n" for one in found)
     return rows.render(
         COLUMNS,
         [
@@ -84,7 +84,7 @@ def render(found: Sequence[Operator], format: str) -> str:
     )
 
 
-def plain(one: Operator) -> dict[str, object]:
+def json_fields(one: Operator) -> dict[str, object]:
     return {
         **one._asdict(),
         "forms": list(one.forms),

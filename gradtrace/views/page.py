@@ -116,7 +116,7 @@ def document(trace: Trace, views: list[View], start: int) -> dict[str, Any]:
         ],
         "scopes": page_views.scope_data(trace, views),
         "operations": [operation_data(trace, i) for i in range(len(trace.operations))] if played else [],
-        "story": told(trace) if played else [],
+        "story": story_data(trace) if played else [],
     }
 
 
@@ -133,8 +133,8 @@ def operation_data(trace: Trace, index: int) -> dict[str, Any]:
     return {"label": operation.label, "outputs": operation.outputs, "function": operation.function}
 
 
-def told(trace: Trace) -> list[dict[str, Any]]:
-    """The story's moments, with what flowed in backward's."""
+def story_data(trace: Trace) -> list[dict[str, Any]]:
+    """Return the moments of the story; those of backward also have the gradients that flowed."""
     edges = {(edge.source, edge.input_index): edge for edge in trace.function_edges}
     moments = []
     for moment in story(trace):

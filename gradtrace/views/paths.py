@@ -149,24 +149,24 @@ def dot(options: LayoutOptions) -> str:
 
 def render(results: Sequence[Paths], format: str) -> str:
     if format == "json":
-        return rows.dumps({"schema": SCHEMA, "version": VERSION, "results": [plain(r) for r in results]}) + "\n"
+        return rows.dumps({"schema": SCHEMA, "version": VERSION, "results": [json_fields(r) for r in results]}) + "\n"
     if format == "jsonl":
         head = {"schema": SCHEMA + "/path", "version": VERSION}
         return "".join(
-            rows.dumps({**head, "root": r.root, "leaf": r.leaf, **plain_path(p)}) + "\n"
+            rows.dumps({**head, "root": r.root, "leaf": r.leaf, **path_fields(p)}) + "\n"
             for r in results
             for p in r.paths
         )
     return rows.render(COLUMNS, [line for r in results for line in text_rows(r)], format)
 
 
-def plain(found: Paths) -> dict[str, Any]:
+def json_fields(found: Paths) -> dict[str, Any]:
     return {
         "root": found.root,
         "leaf": found.leaf,
         "element": None if found.element is None else list(found.element),
         "count": found.ways,
-        "paths": [plain_path(p) for p in found.paths],
+        "paths": [path_fields(p) for p in found.paths],
         "groups": [{"through": g.through, "count": g.ways, "total": numbers.jsonable(g.total)} for g in found.groups],
         "total": numbers.jsonable(found.total),
         "gradient": numbers.jsonable(found.gradient),
@@ -176,7 +176,7 @@ def plain(found: Paths) -> dict[str, Any]:
     }
 
 
-def plain_path(path: Path) -> dict[str, Any]:
+def path_fields(path: Path) -> dict[str, Any]:
     return {
         "tensors": list(path.tensors),
         "factors": [

@@ -229,7 +229,7 @@ def render(found: Stats, format: str) -> str:
         return rows.dumps(numbers.json_safe(document(found))) + "\n"
     if format == "jsonl":
         head = {"schema": SCHEMA + "/node", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **plain(n)})) + "\n" for n in found.nodes)
+        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(n)})) + "\n" for n in found.nodes)
     return rows.render(COLUMNS, [row(n) for n in found.nodes], format)
 
 
@@ -269,11 +269,11 @@ def document(found: Stats) -> dict[str, Any]:
             }
             for b in found.bad
         ],
-        "nodes": [plain(n) for n in found.nodes],
+        "nodes": [json_fields(n) for n in found.nodes],
     }
 
 
-def plain(node: TensorStats) -> dict[str, Any]:
+def json_fields(node: TensorStats) -> dict[str, Any]:
     return {
         "tensor": node.tensor,
         "label": node.label,

@@ -253,7 +253,7 @@ def hook_text(hook: HookRun) -> str:
 def jsonl(found: Iterable[RunStep]) -> Iterator[str]:
     """One step for each line."""
     start = {"schema": SCHEMA + "/step", "version": VERSION}
-    return (rows.dumps({**start, **plain(step)}) + "\n" for step in found)
+    return (rows.dumps({**start, **json_fields(step)}) + "\n" for step in found)
 
 
 def json_text(trace: Trace, found: Iterable[RunStep]) -> Iterator[str]:
@@ -264,13 +264,13 @@ def json_text(trace: Trace, found: Iterable[RunStep]) -> Iterator[str]:
     yield opening[:-1] + ', "steps": ['
     separator = ""
     for step in found:
-        yield separator + rows.dumps(plain(step))
+        yield separator + rows.dumps(json_fields(step))
         separator = ", "
     yield "]}\n"
 
 
-def plain(step: RunStep) -> dict[str, Any]:
-    """A step as plain data."""
+def json_fields(step: RunStep) -> dict[str, Any]:
+    """Return the fields of a step's JSON object."""
     if isinstance(step, Forward):
         return {
             "kind": "forward",
@@ -289,7 +289,7 @@ def plain(step: RunStep) -> dict[str, Any]:
                 for out in step.outputs
             ],
             "grad_fn": step.grad_fn,
-            "saved": [plain_kept(item) for item in step.saved],
+            "saved": [kept_fields(item) for item in step.saved],
             "text": step.text,
             "grad_enabled": step.grad_enabled,
         }
@@ -336,14 +336,14 @@ def plain(step: RunStep) -> dict[str, Any]:
             }
             for hook in step.hooks
         ],
-        "freed": [plain_kept(item) for item in step.freed],
+        "freed": [kept_fields(item) for item in step.freed],
         "grad_dropped": step.dropped,
         "grad_before": numbers.jsonable(step.grad_before),
         "grad_after": numbers.jsonable(step.grad_after),
     }
 
 
-def plain_kept(item: Kept) -> dict[str, Any]:
+def kept_fields(item: Kept) -> dict[str, Any]:
     return {"name": item.name, "label": item.label, "bytes": item.size}
 
 

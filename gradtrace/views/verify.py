@@ -86,18 +86,18 @@ def render(name: str, found: Sequence[Any], format: str) -> str:
                     "file": name,
                     "passed": all(c.passed for c in found),
                     "counts": tally(found),
-                    "cells": [plain(c) for c in found],
+                    "cells": [json_fields(c) for c in found],
                 }
             )
             + "\n"
         )
     if format == "jsonl":
         head = {"schema": SCHEMA + "/cell", "version": VERSION}
-        return "".join(rows.dumps({**head, **plain(c)}) + "\n" for c in found)
+        return "".join(rows.dumps({**head, **json_fields(c)}) + "\n" for c in found)
     return rows.render(COLUMNS, [[c.cell.label, str(c.cell.line), c.verdict, c.detail] for c in found], format)
 
 
-def plain(c: Any) -> dict[str, Any]:
+def json_fields(c: Any) -> dict[str, Any]:
     return {
         "label": c.cell.label,
         "line": c.cell.line,

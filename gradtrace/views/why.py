@@ -98,14 +98,14 @@ def indented(sentence: str, style: str, options: LayoutOptions, less: int = 0) -
 def render(answers: Sequence[Answer], format: str) -> str:
     """The answers in any format but the table."""
     if format == "json":
-        return rows.dumps({"schema": SCHEMA, "version": VERSION, "answers": [plain(a) for a in answers]}) + "\n"
+        return rows.dumps({"schema": SCHEMA, "version": VERSION, "answers": [json_fields(a) for a in answers]}) + "\n"
     if format == "jsonl":
         head = {"schema": SCHEMA + "/answer", "version": VERSION}
-        return "".join(rows.dumps({**head, **plain(a)}) + "\n" for a in answers)
+        return "".join(rows.dumps({**head, **json_fields(a)}) + "\n" for a in answers)
     return rows.render(COLUMNS, [row(a) for a in answers], format)
 
 
-def plain(answer: Answer) -> dict[str, Any]:
+def json_fields(answer: Answer) -> dict[str, Any]:
     return {
         "name": answer.name,
         "status": answer.status,

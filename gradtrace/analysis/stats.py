@@ -95,7 +95,7 @@ class Structure(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Bytes: what is saved for backward, each tensor once; and what retain_grad on everything would keep besides."""
+    """Bytes: what is saved for backward, each tensor once; and what retain_grad on every tensor would add."""
 
     saved: int
     saved_tensors: int

@@ -32,7 +32,7 @@ class _Wrapped:
 
 
 class _Mode:
-    """Sets (grad_enabled, inference) on entry and puts back what it found on exit."""
+    """Set (grad_enabled, inference) on entry and restore the previous values on exit."""
 
     def __init__(self) -> None:
         self._previous: list[tuple[bool, bool]] = []

@@ -2,7 +2,7 @@
 
 Where all sizes are known, the derivative rules are run once on stand-ins and every step of theirs becomes an operation
 of the graph, named under `gradients/`. Where one is unknown, the shapes in those steps would be wrong for other sizes:
-there the gradient is one operation, whose steps are found anew for each plan.
+there the gradient is one operation, whose steps are computed again for each plan.
 """
 
 from __future__ import annotations

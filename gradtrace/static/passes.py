@@ -388,7 +388,7 @@ def drop(plan: Plan) -> tuple[Plan, int]:
 
 
 def compact(plan: Plan) -> Plan:
-    """The plan with its values numbered anew: inputs, constants, then results in order; the unused are gone."""
+    """The plan with its values renumbered: inputs, constants, then results in order; the unused are gone."""
     order = [number for _, number in plan.inputs]
     used = {n for step in plan.steps for n in refs(step.args)} | {n for _, n in plan.outputs}
     order += [n for n in sorted(used) if plan.values[n].is_constant and n not in order]

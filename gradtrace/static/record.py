@@ -75,7 +75,7 @@ class Recorder:
         return number
 
     def find(self, tensor: Tensor) -> int | None:
-        """The value of a tensor. Backward makes saved results anew: these are known by their node."""
+        """The value of a tensor. Backward creates new tensors for saved results; these are identified by their node."""
         number = self.known.get(id(tensor))
         array = None if type(tensor._data) in (float, bool) else tensor._data
         if number is not None:

@@ -46,9 +46,9 @@ def numbers(name: str, what: str, mine: Value | None, theirs: Any) -> Compared:
     """Two arrays of numbers, or of nothing."""
     if mine is None or theirs is None:
         return Compared(
-            name, what, None if mine is None else plain(mine), theirs, mine is None and theirs is None, None
+            name, what, None if mine is None else to_python(mine), theirs, mine is None and theirs is None, None
         )
-    ours = plain(mine)
+    ours = to_python(mine)
     a, b = flat(ours), flat(theirs)
     if len(a) != len(b):
         return Compared(name, what, ours, theirs, False, None)
@@ -57,7 +57,7 @@ def numbers(name: str, what: str, mine: Value | None, theirs: Any) -> Compared:
     return Compared(name, what, ours, theirs, gap <= CLOSE.get(mine.dtype, 0.0) * max(size, 1e-6), gap)
 
 
-def plain(value: Value) -> Any:
+def to_python(value: Value) -> Any:
     return value.data if not value.shape else value.data.tolist()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.analysis import flow, places
 from gradtrace.analysis.arrivals import Arrivals
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.trace.record import BackwardStep, Change, Pass, Span, TensorRecord, Trace, Value
+from gradtrace.trace.record import BackwardStep, Change, PassRecord, Span, TensorRecord, Trace, Value
 
 
 class Evidence(NamedTuple):
@@ -56,8 +56,8 @@ class Facts:
     def at(self, text: str, span: Span | None) -> Evidence:
         return Evidence(text, span, self.text.line(span))
 
-    def made(self, record: TensorRecord) -> Evidence:
-        """Where a tensor comes from."""
+    def origin(self, record: TensorRecord) -> Evidence:
+        """Return where a tensor comes from."""
         what = f"{record.label} is {self.kind(record)}"
         if record.span is not None:
             return self.at(what, record.span)
@@ -72,7 +72,7 @@ class Facts:
             return f"a non-leaf, made by {record.op or record.grad_fn}"
         return "a leaf that requires grad" if record.requires_grad else "a leaf that does not require grad"
 
-    def backward(self, one: Pass) -> Evidence:
+    def backward(self, one: PassRecord) -> Evidence:
         """Where a pass was called."""
         called = "backward" if one.stores else "autograd.grad"
         starts = ", ".join(self.label(i) for i in one.roots) or "a tensor"

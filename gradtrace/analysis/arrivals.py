@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.analysis.steps import Contribution, Graph, made_by
+from gradtrace.analysis.steps import Contribution, EdgeTable, made_by
 from gradtrace.annotations import NamedTuple
 from gradtrace.trace.record import BackwardStep, Operation, Trace
 
@@ -20,7 +20,7 @@ class Arrivals:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.graph = Graph(trace)
+        self.graph = EdgeTable(trace)
         self.operations: dict[int, Operation] = {}
         for operation in trace.operations:
             if operation.function is not None:

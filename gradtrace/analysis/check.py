@@ -28,7 +28,7 @@ class Element(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """An operation whose derivative is wrong by itself."""
+    """An operation whose own derivative is wrong."""
 
     name: str
     custom: bool

@@ -187,7 +187,7 @@ def not_scalar(facts: Facts, failure: Failure) -> Found | None:
         "not a scalar",
         name,
         f"{name} has the shape{shape or ' of several elements'}: backward starts by itself only from one number.",
-        [] if record is None else [facts.made(record)],
+        [] if record is None else [facts.origin(record)],
         (
             f"reduce it first: {name}.sum().backward() or {name}.mean().backward()",
             f"or give the weights: {name}.backward(torch.ones_like({name}))",
@@ -225,7 +225,7 @@ def leaf_in_place(facts: Facts, failure: Failure) -> Found | None:
         name,
         f"{name} is a leaf that requires grad, and line {failure.span.line if failure.span else '?'} changes it in "
         "place: its old value would be lost to backward.",
-        [] if record is None else [facts.made(record)],
+        [] if record is None else [facts.origin(record)],
         (
             f"with torch.no_grad(): change {name} there, as an optimiser does",
             f"or make a new tensor of another name: {name}2 = {name} + ...",
@@ -239,7 +239,7 @@ def flags_of_leaves(facts: Facts, failure: Failure) -> Found | None:
         "not a leaf",
         name,
         f"{name} is computed, so its requires_grad follows from what it was computed from.",
-        [] if record is None else [facts.made(record)],
+        [] if record is None else [facts.origin(record)],
         (f"use {name}.detach() for a part without gradient",),
     )
 
@@ -259,7 +259,7 @@ def numpy_of(facts: Facts, failure: Failure) -> Found | None:
         "numpy",
         name,
         f"{name} requires grad, and a numpy array could not carry that on.",
-        [] if record is None else [facts.made(record)],
+        [] if record is None else [facts.origin(record)],
         (f"{name}.detach().numpy() says that no gradient is wanted",),
     )
 

@@ -135,7 +135,7 @@ def frozen(facts: Facts, record: TensorRecord) -> Reason | None:
     return Reason(
         "frozen",
         f"its requires_grad was set to False{facts.line(change.span)}",
-        [facts.made(record), facts.at("it no longer requires grad", change.span)],
+        [facts.origin(record), facts.at("it no longer requires grad", change.span)],
         (f"leave that out, or call {record.label}.requires_grad_() again",),
     )
 
@@ -147,7 +147,7 @@ def detached_in_place(facts: Facts, record: TensorRecord) -> Reason | None:
     return Reason(
         "detach_",
         f"detach_(){facts.line(escape.span)} cut it off from its history",
-        [facts.made(record), facts.at("detach_() makes it a leaf without grad", escape.span)],
+        [facts.origin(record), facts.at("detach_() makes it a leaf without grad", escape.span)],
         ("leave out .detach_()",),
     )
 
@@ -279,7 +279,7 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
         return Reason(
             found.cause,
             f"it comes from {facts.label(cut.tensor)} through {found.because}",
-            [facts.made(facts.trace.tensors[cut.tensor]), *found.evidence],
+            [facts.origin(facts.trace.tensors[cut.tensor]), *found.evidence],
             found.advice,
         )
     sources = [facts.trace.tensors[i] for i in sorted(facts.flow.before([record.id]))]
@@ -289,7 +289,7 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
     return Reason(
         "no leaf requires grad",
         because + (f" ({', '.join(named[:4])})" if named else ""),
-        [facts.made(leaf) for leaf in leaves[:3] if leaf.name is not None] + [facts.made(record)],
+        [facts.origin(leaf) for leaf in leaves[:3] if leaf.name is not None] + [facts.origin(record)],
         (
             f"let {named[0]} require grad: requires_grad=True where it is made"
             if named
@@ -304,7 +304,7 @@ def plain_leaf(facts: Facts, record: TensorRecord) -> Reason:
         return Reason(
             "integer",
             f"it holds {value.dtype}, and only floating-point tensors can require grad",
-            [facts.made(record)],
+            [facts.origin(record)],
             ("make it of floats: 1. instead of 1, or .float()",),
         )
     given = record.name is not None and not facts.text.assignments(record.name)
@@ -312,13 +312,13 @@ def plain_leaf(facts: Facts, record: TensorRecord) -> Reason:
         return Reason(
             "no grad",
             "this input does not require grad (data, or --no-grad)",
-            [facts.made(record)],
+            [facts.origin(record)],
             (f"leave out --no-grad {record.name}, or annotate it as {record.name}: leaf",),
         )
     return Reason(
         "no grad",
         "it is a leaf that was made without requires_grad=True",
-        [facts.made(record)],
+        [facts.origin(record)],
         (f"make it with requires_grad=True, or call {record.label}.requires_grad_() before it is used",),
     )
 

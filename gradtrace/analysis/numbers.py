@@ -14,7 +14,7 @@ def filled(facts: Facts, record: TensorRecord) -> Answer:
     """Where an ordinary gradient comes from."""
     assert record.grad is not None
     visits = facts.visits_of(record)
-    evidence = [facts.made(record)]
+    evidence = [facts.origin(record)]
     name = record.label
     total = brief(record.grad)
     assigned = last_change(facts, record, "assigned")
@@ -176,7 +176,7 @@ def not_finite(facts: Facts, record: TensorRecord) -> Answer:
     """Where the first NaN or infinity of a gradient arose: in forward, or in backward."""
     name = record.label
     assert record.grad is not None
-    evidence = [facts.made(record)]
+    evidence = [facts.origin(record)]
     bad = next((o for o in facts.trace.operations if turns_bad(facts, o)), None)
     for step in facts.trace.steps:
         if all(is_finite(u) for u in step.upstream) and not all(is_finite(v) for v in step.downstream):

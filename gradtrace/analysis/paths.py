@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradtrace.analysis.steps import Graph, made_by
+from gradtrace.analysis.steps import EdgeTable, made_by
 from gradtrace.annotations import Any, Iterator, NamedTuple
 from gradtrace.errors import UsageError
-from gradtrace.trace.record import BackwardStep, Pass, TensorRecord, Trace, Value
+from gradtrace.trace.record import BackwardStep, PassRecord, TensorRecord, Trace, Value
 
 MANY = 100  # paths up to which each one is written out
 CLOSE = 1e-5  # how near the sum must come to the gradient, relative to its size
@@ -59,7 +59,7 @@ class Paths(NamedTuple):
     element: tuple[int, ...] | None = None  # of the leaf, if all of this is about one
 
 
-class Edge(NamedTuple):
+class PathEdge(NamedTuple):
     """An edge of the graph that a gradient went along."""
 
     source: int
@@ -73,13 +73,13 @@ class Web:
 
     def __init__(self, trace: Trace, number: int) -> None:
         self.trace = trace
-        self.graph = Graph(trace)
+        self.graph = EdgeTable(trace)
         self.steps: dict[int, BackwardStep] = {s.function: s for s in trace.steps if s.number == number}
-        self.edges: dict[int, list[Edge]] = {}
+        self.edges: dict[int, list[PathEdge]] = {}
         for e in trace.function_edges:
             step = self.steps.get(e.source)
             if step is not None and e.input_index < len(step.downstream) and step.downstream[e.input_index] is not None:
-                edge = Edge(e.source, e.input_index, e.target, self.graph.operand(e.source, e.input_index))
+                edge = PathEdge(e.source, e.input_index, e.target, self.graph.operand(e.source, e.input_index))
                 self.edges.setdefault(e.source, []).append(edge)
 
     def counts_to(self, target: int) -> dict[int, int]:
@@ -91,7 +91,7 @@ class Web:
                 counts[function] = total
         return counts
 
-    def along(self, edge: Edge, gradient: Any) -> Any:
+    def along(self, edge: PathEdge, gradient: Any) -> Any:
         """What a gradient becomes along an edge: times the local derivative, or the matrix."""
         step = self.steps[edge.source]
         sent = step.downstream[edge.place]
@@ -147,7 +147,7 @@ def paths(trace: Trace, root: TensorRecord | None, leaf: TensorRecord, many: int
     return Paths(start.label, leaf.label, count, listed, groups, total, gradient, agrees, value_of(seed), changed)
 
 
-def last_pass(trace: Trace) -> Pass:
+def last_pass(trace: Trace) -> PassRecord:
     """The last pass that came to its end. UsageError if there is none."""
     done = [one for one in trace.passes if not one.error and one.roots]
     if not done:
@@ -190,7 +190,7 @@ def grouped(
 def each(web: Web, start: TensorRecord, leaf: TensorRecord, counts: dict[int, int], seed: Any) -> Iterator[Path]:
     """The paths one by one, the first operand's first."""
     assert start.function is not None
-    stack: list[tuple[int, Any, tuple[Edge, ...]]] = [(start.function, seed, ())]
+    stack: list[tuple[int, Any, tuple[PathEdge, ...]]] = [(start.function, seed, ())]
     while stack:
         function, gradient, way = stack.pop()
         if function == leaf.function:
@@ -200,7 +200,7 @@ def each(web: Web, start: TensorRecord, leaf: TensorRecord, counts: dict[int, in
             stack.append((edge.target, web.along(edge, gradient), (*way, edge)))
 
 
-def written(web: Web, start: TensorRecord, way: tuple[Edge, ...], product: Any) -> Path:
+def written(web: Web, start: TensorRecord, way: tuple[PathEdge, ...], product: Any) -> Path:
     names = [start.label]
     factors = []
     for edge in way:

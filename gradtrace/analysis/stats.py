@@ -33,7 +33,7 @@ class Numbers(NamedTuple):
         return bool(self.nan or self.inf) and not self.largest and not self.zeros
 
 
-class Node(NamedTuple):
+class TensorStats(NamedTuple):
     """One tensor. `level` counts operations from the inputs on, `depth` backward's steps from the root (None: none)."""
 
     tensor: int
@@ -95,7 +95,7 @@ class Structure(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Bytes: what is saved for backward, each tensor once; and what retain_grad on everything would keep besides."""
+    """Bytes: what is saved for backward, each tensor once; and what retain_grad on every tensor would add."""
 
     saved: int
     saved_tensors: int
@@ -105,7 +105,7 @@ class Memory(NamedTuple):
 
 
 class Stats(NamedTuple):
-    nodes: tuple[Node, ...]
+    nodes: tuple[TensorStats, ...]
     depths: tuple[Depth, ...]
     modules: tuple[Module, ...]
     verdict: str  # "", or what the gradients do on their way
@@ -123,7 +123,7 @@ def stats(trace: Trace) -> Stats:
     levels = levels_of(trace)
     inside = within_backward(trace)
     nodes = tuple(
-        Node(
+        TensorStats(
             t.id,
             t.label,
             t.op,
@@ -246,7 +246,7 @@ def mean_size(value: Value) -> float:
     return abs(float(data)) if not value.shape else float(abs(data).mean(dtype="float64"))
 
 
-def at_depths(nodes: tuple[Node, ...], grads: dict[int, Value]) -> tuple[Depth, ...]:
+def at_depths(nodes: tuple[TensorStats, ...], grads: dict[int, Value]) -> tuple[Depth, ...]:
     found: dict[int, list[float]] = {}
     for node in nodes:
         if node.depth is not None and node.tensor in grads and is_finite(grads[node.tensor]):

@@ -9,7 +9,17 @@ written out as it is read.
 from __future__ import annotations
 
 from gradtrace.annotations import Iterator, NamedTuple
-from gradtrace.trace.record import BackwardStep, FunctionRecord, HookRun, Operation, Pass, Saved, Span, Trace, Value
+from gradtrace.trace.record import (
+    BackwardStep,
+    FunctionRecord,
+    HookRun,
+    Operation,
+    PassRecord,
+    SavedRecord,
+    Span,
+    Trace,
+    Value,
+)
 
 BYTES = {"float64": 8, "float32": 4, "int64": 8, "int32": 4, "int16": 2, "float16": 2}
 
@@ -107,13 +117,13 @@ class Ended(NamedTuple):
     error: str
 
 
-Step = Forward | Started | Backward | Ended
+RunStep = Forward | Started | Backward | Ended
 
 
-def steps(trace: Trace) -> Iterator[Step]:
+def steps(trace: Trace) -> Iterator[RunStep]:
     """The steps of a trace, in order."""
     number = done = 0
-    graph = Graph(trace)
+    graph = EdgeTable(trace)
     turns = iter(trace.steps)
     waiting = next(turns, None)
     for one in trace.passes:
@@ -140,7 +150,7 @@ def steps(trace: Trace) -> Iterator[Step]:
         yield forward(trace, operation, number)
 
 
-class Graph:
+class EdgeTable:
     """Where a function's edges lead, and which tensors its operands were."""
 
     def __init__(self, trace: Trace) -> None:
@@ -191,11 +201,11 @@ def kept(trace: Trace, function: FunctionRecord) -> tuple[Kept, ...]:
     return tuple(Kept(saved.name, saved_label(trace, saved), saved_bytes(trace, saved)) for saved in function.saved)
 
 
-def saved_label(trace: Trace, saved: Saved) -> str:
+def saved_label(trace: Trace, saved: SavedRecord) -> str:
     return saved.text if saved.tensor is None else trace.tensors[saved.tensor].label
 
 
-def saved_bytes(trace: Trace, saved: Saved) -> int:
+def saved_bytes(trace: Trace, saved: SavedRecord) -> int:
     return 0 if saved.tensor is None else size_of(trace.tensors[saved.tensor].value)
 
 
@@ -204,7 +214,7 @@ def size_of(value: Value | None) -> int:
     return 0 if value is None else value.numel * BYTES.get(value.dtype, 1)
 
 
-def started(trace: Trace, one: Pass, number: int) -> Started:
+def started(trace: Trace, one: PassRecord, number: int) -> Started:
     roots = tuple((trace.tensors[i].label, vector) for i, vector in zip(one.roots, one.vectors, strict=False))
     inputs = None if one.inputs is None else tuple(trace.tensors[i].label for i in one.inputs)
     return Started(number, one.number + 1, roots, one.keep, one.create_graph, inputs, one.stores, one.span)
@@ -213,7 +223,7 @@ def started(trace: Trace, one: Pass, number: int) -> Started:
 Received = dict[tuple[int, int], list[Contribution]]
 
 
-def backward(graph: Graph, one: Pass, step: BackwardStep, received: Received, number: int) -> Backward:
+def backward(graph: EdgeTable, one: PassRecord, step: BackwardStep, received: Received, number: int) -> Backward:
     """One turn; `received` gathers what functions got, by function and output number."""
     trace = graph.trace
     function = trace.functions[step.function]
@@ -259,12 +269,12 @@ def made_by(function: FunctionRecord, number: int = 0) -> int | None:
     return function.outputs[min(number, len(function.outputs) - 1)] if function.outputs else None
 
 
-def passed(graph: Graph, function: int, index: int, local: Value | None, value: Value) -> Passed:
+def passed(graph: EdgeTable, function: int, index: int, local: Value | None, value: Value) -> Passed:
     tensor = graph.operand(function, index)
     return Passed("?" if tensor is None else graph.trace.tensors[tensor].label, tensor, local, value)
 
 
-def follow(trace: Trace, found: Iterator[Step], tensors: set[int]) -> Iterator[Step]:
+def follow(trace: Trace, found: Iterator[RunStep], tensors: set[int]) -> Iterator[RunStep]:
     """Those of the steps that made, read, or brought a gradient to one of the tensors; passes where they have any."""
     operations = {
         o.id

@@ -29,7 +29,7 @@ def explain(facts: Facts, record: TensorRecord) -> Answer:
         found = cause(facts, record)
         if found is not None:
             return found
-    return answer(record, "unknown", "backward has not come to it", [facts.made(record)])
+    return answer(record, "unknown", "backward has not come to it", [facts.origin(record)])
 
 
 def answer(record: TensorRecord, cause: str, because: str, evidence: list[Evidence], *advice: str) -> Answer:
@@ -50,7 +50,7 @@ def cleared(facts: Facts, record: TensorRecord) -> Answer | None:
     if not stored or any(s.function == record.function for s in after):
         return None
     evidence = [
-        facts.made(record),
+        facts.origin(record),
         *[facts.backward(one) for one in facts.storing[-1:]],
         facts.at("the gradient is set to None", last.span),
     ]
@@ -72,7 +72,7 @@ def overwritten(facts: Facts, record: TensorRecord) -> Answer | None:
         record,
         "overwritten",
         "an in-place operation has made a later version of this tensor",
-        [facts.made(record)],
+        [facts.origin(record)],
         "ask for the tensor by its name",
     )
 
@@ -89,7 +89,7 @@ def never_called(facts: Facts, record: TensorRecord) -> Answer | None:
     """No pass stored gradients."""
     if facts.storing:
         return None
-    evidence = [facts.made(record)]
+    evidence = [facts.origin(record)]
     failure = facts.trace.failure
     if facts.trace.passes:
         evidence += [facts.backward(one) for one in facts.trace.passes[-1:]]
@@ -114,7 +114,7 @@ def not_retained(facts: Facts, record: TensorRecord) -> Answer | None:
     visits = facts.visits_of(record)
     if record.is_leaf or record.retains_grad or not visits:
         return None
-    evidence = [facts.made(record), facts.backward(facts.storing[-1])]
+    evidence = [facts.origin(record), facts.backward(facts.storing[-1])]
     passing = next((v for v in visits[-1].upstream if v is not None), None)
     if passing is not None:
         evidence.append(Evidence(f"the gradient that passed through it was {brief(passing)}"))
@@ -143,7 +143,7 @@ def left_out(facts: Facts, record: TensorRecord) -> Answer | None:
         record,
         "inputs=",
         f"backward(inputs=) accumulated into {only} alone",
-        [facts.made(record), facts.backward(for_others[-1])],
+        [facts.origin(record), facts.backward(for_others[-1])],
         f"add {record.label} to inputs=, or leave inputs= out",
     )
 
@@ -159,11 +159,11 @@ def stopped(facts: Facts, record: TensorRecord) -> Answer | None:
             record,
             "failed",
             f"backward failed before it came to {record.label}",
-            [facts.made(record), facts.at(last.error, last.span)],
+            [facts.origin(record), facts.at(last.error, last.span)],
             "mend the error first",
         )
     silent = history.gave_none(facts, record, last.number)
-    evidence = [facts.made(record), *([silent[1]] if silent else []), facts.backward(last)]
+    evidence = [facts.origin(record), *([silent[1]] if silent else []), facts.backward(last)]
     if silent is not None:
         return answer(
             record,
@@ -177,7 +177,7 @@ def stopped(facts: Facts, record: TensorRecord) -> Answer | None:
 
 def unreached(facts: Facts, record: TensorRecord) -> Answer | None:
     """It is on no path to a root: cut off, or not used for it at all."""
-    made, run = facts.made(record), facts.backward(facts.storing[-1])
+    made, run = facts.origin(record), facts.backward(facts.storing[-1])
     roots = facts.root_names()
     into = facts.flow.before(facts.roots)
     cuts = [cut for cut in facts.flow.cuts_after(record.id) if cut.result in into]

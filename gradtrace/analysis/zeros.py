@@ -46,9 +46,9 @@ def zero(facts: Facts, record: TensorRecord) -> Answer:
         return zeroed(facts, record, wiped)
     if not visits:
         return Answer(
-            name, "zero", "assigned", f"{name}.grad is 0: the program set it.", (facts.made(record),), (), record.grad
+            name, "zero", "assigned", f"{name}.grad is 0: the program set it.", (facts.origin(record),), (), record.grad
         )
-    found = [facts.made(record), facts.backward(facts.trace.passes[visits[-1].number])]
+    found = [facts.origin(record), facts.backward(facts.trace.passes[visits[-1].number])]
     cause, because, evidence, advice = origin_of_zero(facts, visits[-1])
     return Answer(name, "zero", cause, f"{name}.grad is 0: {because}.", (*found, *evidence), advice, record.grad)
 
@@ -69,7 +69,7 @@ def zeroed(facts: Facts, record: TensorRecord, change: Change) -> Answer:
         "zero",
         "zeroed",
         f"{name}.grad is 0: it was set to zero{facts.line(change.span)}{was}.",
-        (facts.made(record), facts.at(f"{name}.grad is zeroed", change.span)),
+        (facts.origin(record), facts.at(f"{name}.grad is zeroed", change.span)),
         ("read .grad before that line",),
         record.grad,
     )

@@ -99,11 +99,11 @@ def graph(repl: Repl, rest: str) -> None:
     if rest:
         from gradtrace.views import files
 
-        files.write_output(rest, render.render(drawn, dot.Options(), suffix, None))
+        files.write_output(rest, render.render(drawn, dot.DotOptions(), suffix, None))
         output.write(f"written: {rest}\n")
         return
     look = screen.options(repl.settings.color)
-    output.write(tree.render(drawn, tree.Options(look.width, look.color, look.ascii)))
+    output.write(tree.render(drawn, tree.TreeOptions(look.width, look.color, look.ascii)))
 
 
 def trace(repl: Repl, rest: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 from gradtrace.cli import colour, output
-from gradtrace.views.layout import Options
+from gradtrace.views.layout import LayoutOptions
 
 
-def options(color: str | None, everything: bool = False) -> Options:
+def options(color: str | None, everything: bool = False) -> LayoutOptions:
     """What a table's layout needs to know of stdout."""
     width = colour.columns() if colour.is_terminal(sys.stdout) else None
-    return Options(width, colour.wanted(color, sys.stdout), not output.speaks_unicode(), everything)
+    return LayoutOptions(width, colour.wanted(color, sys.stdout), not output.speaks_unicode(), everything)

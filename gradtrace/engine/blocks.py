@@ -43,7 +43,7 @@ BLOCKS = _Blocks()
 Kept = tuple[list[Any], Any]  # the saved arguments and the saved result, as raw data
 
 
-class Step(NamedTuple):
+class BlockStep(NamedTuple):
     """One node of a stretch: its rules with where their values go, and its operands."""
 
     node: Node
@@ -134,7 +134,7 @@ def fits(raw: Any, shape: Any) -> bool:
 # ---- what they do
 
 
-def step_of(now: Pass, node: Node, kept: Kept, places: dict[Node, int], exits: list[Exit]) -> Step:
+def step_of(now: Pass, node: Node, kept: Kept, places: dict[Node, int], exits: list[Exit]) -> BlockStep:
     rules = []
     for i, rule in node.plan.rules:
         target = node.next[i]
@@ -146,7 +146,7 @@ def step_of(now: Pass, node: Node, kept: Kept, places: dict[Node, int], exits: l
         rules.append((rule, place))
     args = [flat(a) for a in kept[0]]
     sliced = [i for i, a in enumerate(args) if type(a) is np.ndarray and a.ndim]
-    return Step(node, rules, flat(kept[1]), args, sliced)
+    return BlockStep(node, rules, flat(kept[1]), args, sliced)
 
 
 def flat(value: Any) -> Any:
@@ -166,7 +166,7 @@ def exit_to(now: Pass, target: Node, source: Node, index: int, exits: list[Exit]
     return len(exits) - 1
 
 
-def run_blocks(steps: list[Step], have: list[Any], whole: list[Any], g: Any) -> None:
+def run_blocks(steps: list[BlockStep], have: list[Any], whole: list[Any], g: Any) -> None:
     # The C library gives freed memory back to the system in pieces of what it has seen freed. With none but huge arrays
     # in the process that would be each block's temporary, to be cleared and mapped in again for the next one.
     np.empty(ROOM, np.uint8)

@@ -67,7 +67,7 @@ class FunctionCtx:
     _materialize = True
 
 
-class Saved:
+class SavedTensorSlot:
     """One saved tensor: an input itself, or an output's data (holding the output would be a cycle)."""
 
     __slots__ = ("counter", "number", "packed", "raw", "tensor", "version")
@@ -169,7 +169,7 @@ class BackwardCFunction(Node, FunctionCtx):
             return self._to_save
         return tuple(self._unpack(s) for s in saved)
 
-    def _unpack(self, saved: Saved) -> Tensor | None:
+    def _unpack(self, saved: SavedTensorSlot) -> Tensor | None:
         if saved.packed is not None:
             return saved.packed.tensor(self)
         if saved.number is not None:
@@ -338,7 +338,7 @@ class Function(metaclass=FunctionMeta):
             ctx.edge_a = edges
             ctx.output_nrs = numbers if any(numbers) else None
             cls._connect(ctx, given, outputs)
-        saved = [Saved(t, position(t, given, outputs)) for t in ctx._to_save]
+        saved = [SavedTensorSlot(t, position(t, given, outputs)) for t in ctx._to_save]
         if state.saved_hooks:
             for each in saved:
                 each.pack(ctx)

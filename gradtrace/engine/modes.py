@@ -34,7 +34,7 @@ class _Wrapped:
 
 
 class _Mode:
-    """A context manager that sets (grad_enabled, inference) and restores the previous values."""
+    """Set (grad_enabled, inference) on entry and restore the previous values on exit."""
 
     def __init__(self) -> None:
         self._previous: list[tuple[bool, bool]] = []

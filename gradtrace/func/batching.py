@@ -12,7 +12,7 @@ from gradtrace.engine import Tensor, state
 from gradtrace.func.batched import Batched
 from gradtrace.func.interpret import interpreter
 from gradtrace.func.levels import Running
-from gradtrace.func.pytree import Spec, broadcast, flatten, torch_function, unflatten
+from gradtrace.func.pytree import TreeSpec, broadcast, flatten, torch_function, unflatten
 from gradtrace.func.transforms import wrapping
 from gradtrace.ops.api import check_dim
 
@@ -65,7 +65,7 @@ def _check_out_dims(func: Any, out_dims: Any) -> None:
             )
 
 
-def _input_dims(func: Any, in_dims: Any, args: tuple[Any, ...], leaves: list[Any], spec: Spec) -> list[Any]:
+def _input_dims(func: Any, in_dims: Any, args: tuple[Any, ...], leaves: list[Any], spec: TreeSpec) -> list[Any]:
     """The batch dimension of each leaf, counted from the start."""
     where = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, (int, tuple)):
@@ -142,7 +142,7 @@ class Vmap(Running):
 
 
 def _run(
-    func: Any, leaves: list[Any], dims: list[Any], spec: Spec, options: dict[str, Any], out_dims: Any, level: Vmap
+    func: Any, leaves: list[Any], dims: list[Any], spec: TreeSpec, options: dict[str, Any], out_dims: Any, level: Vmap
 ) -> Any:
     with level:
         batched = [x if d is None else Batched(x, d, level) for x, d in zip(leaves, dims, strict=True)]
@@ -153,7 +153,7 @@ def _run(
     return unflatten(results, out_spec)
 
 
-def _output_dims(func: Any, out_dims: Any, spec: Spec) -> list[Any]:
+def _output_dims(func: Any, out_dims: Any, spec: TreeSpec) -> list[Any]:
     given = out_dims[0] if spec.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
     dims = broadcast(given, spec)
     if dims is None or (spec.kind is None and isinstance(given, (tuple, list, dict))):

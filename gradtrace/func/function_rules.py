@@ -16,8 +16,8 @@ from gradtrace.func.pytree import apply, torch_function
 from gradtrace.func.rules import front, insert_ones
 
 Args = tuple[Any, ...]
-Options = dict[str, Any]
-FunctionRule = Callable[[Callable[..., Any], Args, Options, Any], Any]
+RuleOptions = dict[str, Any]
+FunctionRule = Callable[[Callable[..., Any], Args, RuleOptions, Any], Any]
 
 SHARED_STATISTICS = (
     "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, "
@@ -50,19 +50,19 @@ def wrapped(found: Any, level: Any) -> Any:
     return apply(lambda x: Batched(x, 0, level) if isinstance(x, Tensor) else x, found)
 
 
-def only_first(args: Args, options: Options, level: Any) -> bool:
+def only_first(args: Args, options: RuleOptions, level: Any) -> bool:
     """Whether the first argument alone is batched."""
     return own(args[0], level) and not any(isinstance(x, Batched) for x in (*args[1:], *options.values()))
 
 
-def dim_of(args: Args, options: Options, at: int, default: Any) -> tuple[Any, Args, Options]:
+def dim_of(args: Args, options: RuleOptions, at: int, default: Any) -> tuple[Any, Args, RuleOptions]:
     """The argument `dim` (position `at`), and the arguments and options without it."""
     rest = {k: v for k, v in options.items() if k not in ("dim", "axis")}
     named = options.get("dim", options.get("axis", default))
     return (args[at], (*args[:at], *args[at + 1 :]), rest) if len(args) > at else (named, args, rest)
 
 
-def with_dim(function: Callable[..., Any], x: Tensor, args: Args, options: Options, at: int) -> Any:
+def with_dim(function: Callable[..., Any], x: Tensor, args: Args, options: RuleOptions, at: int) -> Any:
     dim, args, options = dim_of(args, options, at, -1)
     if dim is None:
         return NotImplemented
@@ -70,7 +70,7 @@ def with_dim(function: Callable[..., Any], x: Tensor, args: Args, options: Optio
 
 
 @rule("sort", "argsort", "topk", "msort")
-def ordered(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def ordered(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     if not only_first(args, options, level) or not args[0].ndim:
         return NotImplemented
     x = in_front(args[0], level)
@@ -80,7 +80,7 @@ def ordered(function: Callable[..., Any], args: Args, options: Options, level: A
 
 
 @rule("gather", "scatter", "scatter_add")
-def by_index(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def by_index(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     """gather, scatter, scatter_add of (input, dim, index, ...)."""
     if options or len(args) < 3 or not args[0].ndim or not isinstance(args[2], Tensor):
         return NotImplemented
@@ -92,7 +92,7 @@ def by_index(function: Callable[..., Any], args: Args, options: Options, level: 
 
 
 @rule("index_select")
-def selected(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def selected(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     """As PyTorch: gather, with the index spread over the other dims."""
     if options or len(args) != 3 or not only_first(args, options, level) or not args[0].ndim or args[2].ndim != 1:
         return NotImplemented
@@ -104,7 +104,7 @@ def selected(function: Callable[..., Any], args: Args, options: Options, level: 
 
 
 @rule("masked_fill")
-def filled(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def filled(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     if options or len(args) != 3 or isinstance(args[2], Tensor):
         return NotImplemented
     x, mask, value = args
@@ -114,7 +114,7 @@ def filled(function: Callable[..., Any], args: Args, options: Options, level: An
 
 
 @rule("linear")
-def affine(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def affine(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     """input @ weight.T + bias, in its parts."""
     if options or len(args) < 2 or not args[1].ndim:
         return NotImplemented
@@ -123,7 +123,7 @@ def affine(function: Callable[..., Any], args: Args, options: Options, level: An
 
 
 @rule("nll_loss")
-def likelihood(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def likelihood(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     """The class's log-probability picked by gather, weighted, summed, divided by the number of targets."""
     names = ("input", "target", "weight", "size_average", "ignore_index", "reduce", "reduction")
     given = {**dict(zip(names, args, strict=False)), **options}
@@ -144,7 +144,7 @@ def likelihood(function: Callable[..., Any], args: Args, options: Options, level
 
 
 @rule("cross_entropy")
-def entropy(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def entropy(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     """Of class indices: nll_loss of log_softmax."""
     simple = len(args) == 2 and set(options) <= {"reduction", "ignore_index"}
     if not simple or args[1].is_floating_point() or not args[0].ndim:
@@ -153,7 +153,7 @@ def entropy(function: Callable[..., Any], args: Args, options: Options, level: A
 
 
 @rule("binary_cross_entropy", "binary_cross_entropy_with_logits")
-def binary(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def binary(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     reduction = options.get("reduction", "mean")
     if len(args) != 2 or set(options) - {"reduction"} or args[0].shape != args[1].shape:
         return NotImplemented
@@ -162,7 +162,7 @@ def binary(function: Callable[..., Any], args: Args, options: Options, level: An
 
 
 @rule("layer_norm")
-def normalised(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def normalised(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     """Normalised without weight and bias, which come after."""
     names = ("input", "normalized_shape", "weight", "bias", "eps")
     given = {**dict(zip(names, args, strict=False)), **options}
@@ -176,7 +176,7 @@ def normalised(function: Callable[..., Any], args: Args, options: Options, level
 
 
 @rule("inv", "cholesky", "matrix_power", "matrix_rank", "cond", "pinv", "svdvals", "eigvalsh")
-def of_matrices(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def of_matrices(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     """Functions of stacks of matrices."""
     if not only_first(args, options, level) or args[0].ndim < 2:
         return NotImplemented
@@ -184,7 +184,7 @@ def of_matrices(function: Callable[..., Any], args: Args, options: Options, leve
 
 
 @rule("scaled_dot_product_attention")
-def attention(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def attention(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     if len(args) != 3 or any(isinstance(v, Tensor) for v in options.values()):
         return NotImplemented
     if len({x.ndim for x in args}) > 1:
@@ -193,7 +193,7 @@ def attention(function: Callable[..., Any], args: Args, options: Options, level:
 
 
 @rule("embedding", "one_hot")
-def looked_up(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def looked_up(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     """Functions of each index, where the table is the same for all samples."""
     if not only_first(args, options, level):
         return NotImplemented
@@ -205,7 +205,7 @@ CHANNELS_FIRST = {f"{name}{n}d": n + 2 for n in (1, 2, 3) for name in IMAGE_NAME
 
 
 @rule(*CHANNELS_FIRST)
-def images(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def images(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     """Convolution and pooling: the samples join the batch dim that these have."""
     if not only_first(args, options, level):
         return NotImplemented
@@ -219,7 +219,7 @@ def images(function: Callable[..., Any], args: Args, options: Options, level: An
 
 
 @rule("batch_norm")
-def statistics(function: Callable[..., Any], args: Args, options: Options, level: Any) -> Any:
+def statistics(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
     """Refuses to update statistics that the samples share."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__

@@ -1,4 +1,4 @@
-"""What gradcheck demands of a function besides right derivatives: zero gives zero, no gradient is as good as zero."""
+"""What gradcheck demands in addition to correct derivatives: zero gives zero, no gradient is as good as zero."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gradtrace.engine import Tensor
 from gradtrace.func.levels import Argnums, Running, pick
-from gradtrace.func.pytree import Spec, flatten, torch_function, unflatten
+from gradtrace.func.pytree import TreeSpec, flatten, torch_function, unflatten
 from gradtrace.func.transforms import pushforward, vjp_of_arguments, wrapping
 
 
@@ -40,7 +40,7 @@ def jacrev(
 
 
 def _rows(
-    backward: Callable[..., Any], outputs: list[Tensor], spec: Spec, index: int, inputs: list[Tensor]
+    backward: Callable[..., Any], outputs: list[Tensor], spec: TreeSpec, index: int, inputs: list[Tensor]
 ) -> list[Tensor]:
     """The Jacobian of output `index` with respect to each input: one vjp for each of its elements."""
     zeros = torch_function("zeros")

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from gradtrace.ops import api, find
 
 
-class Spec(NamedTuple):
+class TreeSpec(NamedTuple):
     """The structure of a nested value. `kind` is the container's type, or None for a leaf; `keys` those of a dict."""
 
     kind: Any
     keys: tuple[Any, ...]
-    children: tuple[Spec, ...]
+    children: tuple[TreeSpec, ...]
 
     def __repr__(self) -> str:
         """As PyTorch prints a TreeSpec."""
@@ -36,31 +36,31 @@ class Spec(NamedTuple):
         return "(" + ", ".join(inner) + ("," if len(inner) == 1 else "") + ")"
 
 
-LEAF = Spec(None, (), ())
+LEAF = TreeSpec(None, (), ())
 
 
-def flatten(value: Any) -> tuple[list[Any], Spec]:
+def flatten(value: Any) -> tuple[list[Any], TreeSpec]:
     """The leaves of a nested value, from left to right, and its structure."""
     leaves: list[Any] = []
     return leaves, _take_apart(value, leaves)
 
 
-def _take_apart(value: Any, leaves: list[Any]) -> Spec:
+def _take_apart(value: Any, leaves: list[Any]) -> TreeSpec:
     kind = type(value)
     if kind in (dict, OrderedDict):
-        return Spec(kind, tuple(value), tuple(_take_apart(v, leaves) for v in value.values()))
+        return TreeSpec(kind, tuple(value), tuple(_take_apart(v, leaves) for v in value.values()))
     if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields")):
-        return Spec(kind, (), tuple(_take_apart(v, leaves) for v in value))
+        return TreeSpec(kind, (), tuple(_take_apart(v, leaves) for v in value))
     leaves.append(value)
     return LEAF
 
 
-def unflatten(leaves: Any, spec: Spec) -> Any:
+def unflatten(leaves: Any, spec: TreeSpec) -> Any:
     """The nested value of a structure with the given leaves."""
     return _put_together(iter(leaves), spec)
 
 
-def _put_together(leaves: Iterator[Any], spec: Spec) -> Any:
+def _put_together(leaves: Iterator[Any], spec: TreeSpec) -> Any:
     if spec.kind is None:
         return next(leaves)
     children = [_put_together(leaves, child) for child in spec.children]
@@ -75,7 +75,7 @@ def apply(function: Callable[[Any], Any], value: Any) -> Any:
     return unflatten([function(leaf) for leaf in leaves], spec)
 
 
-def broadcast(prefix: Any, spec: Spec) -> list[Any] | None:
+def broadcast(prefix: Any, spec: TreeSpec) -> list[Any] | None:
     """One entry of `prefix` for every leaf of `spec`: a leaf of the prefix stands for a whole subtree; None if the
     structures do not fit."""
     if type(prefix) not in (list, tuple, dict, OrderedDict):
@@ -90,7 +90,7 @@ def broadcast(prefix: Any, spec: Spec) -> list[Any] | None:
     return [x for part in found for x in part] if len(found) == len(parts) else None
 
 
-def _leaf_count(spec: Spec) -> int:
+def _leaf_count(spec: TreeSpec) -> int:
     return 1 if spec.kind is None else sum(map(_leaf_count, spec.children))
 
 

@@ -25,7 +25,7 @@ HOMES = homes(
     {
         "record": ("trace",),
         "passes": ("optimise",),
-        "plan": ("Plan", "Step", "Value", "Ref"),
+        "plan": ("Plan", "Step", "PlanValue", "Ref"),
         "rows": ("RowProgram",),
         "arrays": ("ArrayProgram",),
         "scalars": ("ScalarProgram",),

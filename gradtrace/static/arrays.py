@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
 from gradtrace.static import control, kernels, scalars
-from gradtrace.static.plan import Plan, Ref, Step, Value, refs, replaced
+from gradtrace.static.plan import Plan, PlanValue, Ref, Step, refs, replaced
 from gradtrace.static.rows import RowProgram
 
 SMALL = 4096  # elements: below this a block's set-up costs more than it saves
@@ -78,7 +78,7 @@ class ArrayProgram:
 
     def blocked(self, group: list[Step], reads: tuple[int, ...], makes: tuple[int, ...], shape: Any) -> Any:
         """The group as a program of elements."""
-        values = [Value((), v.dtype, v.constant if v.shape == () else None) for v in self.plan.values]
+        values = [PlanValue((), v.dtype, v.constant if v.shape == () else None) for v in self.plan.values]
         rowwise = tuple(n for n in reads if self.plan.values[n].shape == shape)
         plan = Plan(tuple(values), tuple((str(n), n) for n in reads), tuple(group), tuple((str(n), n) for n in makes))
         program = RowProgram(plan, rowwise, makes)
@@ -86,13 +86,13 @@ class ArrayProgram:
         kinds = [self.plan.values[n].dtype for n in makes]
         threads = self.threads
 
-        def run(*operands: Any) -> tuple[Any, ...]:
+        def run_blocks(*operands: Any) -> tuple[Any, ...]:
             outs = [np.empty(shape, kind) for kind in kinds]
             flat = [np.ascontiguousarray(operands[i]).reshape(-1) for i in order[0]]
             program.run(flat, [operands[i] for i in order[1]], [o.reshape(-1) for o in outs], threads)
             return tuple(outs)
 
-        return run
+        return run_blocks
 
 
 def grouped(plan: Plan) -> list[list[Step]]:
@@ -139,9 +139,9 @@ def whole(step: Step, plan: Plan) -> Callable[..., tuple[Any, ...]]:
             return lambda *operands: tuple(map(np.asarray, kernel(*operands)))
         return lambda *operands: (np.asarray(kernel(*operands)),)
 
-    def run(*operands: Any) -> tuple[Any, ...]:
+    def call_kernel(*operands: Any) -> tuple[Any, ...]:
         taken = iter(operands)
         out = kernel(*replaced(step.args, lambda _: next(taken)))
         return tuple(map(np.asarray, out)) if several else (np.asarray(out),)
 
-    return run
+    return call_kernel

@@ -52,13 +52,13 @@ def loop(parts: list[Any], variables: int) -> Callable[..., tuple[Any, ...]]:
     """Runs the body as long as the condition holds."""
     condition, body = parts
 
-    def run(*values: Any) -> tuple[Any, ...]:
+    def run_loop(*values: Any) -> tuple[Any, ...]:
         state, outside = values[:variables], values[variables:]
         while goes_on(condition, body, state, outside):
             state = body(*state, *outside)
         return tuple(map(np.asarray, state))
 
-    return run
+    return run_loop
 
 
 def goes_on(condition: Any, body: Any, state: Any, outside: Any) -> bool:
@@ -72,7 +72,7 @@ def loop_grad(parts: list[Any], variables: int, floats: int) -> Callable[..., tu
     """Runs the loop, every state kept, and goes back through its passes."""
     condition, body, gradient = parts
 
-    def run(*values: Any) -> tuple[Any, ...]:
+    def run_loop_backward(*values: Any) -> tuple[Any, ...]:
         end = len(values) - floats
         state, outside, slopes = values[:variables], values[variables:end], values[end:]
         states = []
@@ -88,15 +88,15 @@ def loop_grad(parts: list[Any], variables: int, floats: int) -> Callable[..., tu
             totals = [np.zeros(np.shape(v), np.asarray(v).dtype) for v in outside if np.asarray(v).dtype.kind == "f"]
         return tuple(map(np.asarray, (*slopes, *totals)))
 
-    return run
+    return run_loop_backward
 
 
 def choice(parts: list[Any]) -> Callable[..., tuple[Any, ...]]:
     """Runs one of the two branches."""
     yes, no = parts
 
-    def run(predicate: Any, *values: Any) -> tuple[Any, ...]:
+    def run_branch(predicate: Any, *values: Any) -> tuple[Any, ...]:
         found: tuple[Any, ...] = (yes if bool(predicate) else no)(*values)
         return found
 
-    return run
+    return run_branch

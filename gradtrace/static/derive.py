@@ -2,7 +2,7 @@
 
 Where all sizes are known, the derivative rules are run once on stand-ins and every step of theirs becomes an operation
 of the graph, named under `gradients/`. Where one is unknown, the shapes in those steps would be wrong for other sizes:
-there the gradient is one operation, whose steps are found anew for each plan.
+there the gradient is one operation, whose steps are computed again for each plan.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def as_one(
 ) -> tuple[Tensor, ...]:
     n, m = len(outputs), len(inputs)
 
-    def run(*values: engine.Tensor) -> tuple[engine.Tensor, ...]:
+    def compute_gradients(*values: engine.Tensor) -> tuple[engine.Tensor, ...]:
         return differentiate(values[:n], values[n : n + m], values[n + m :])
 
-    return graph.add(GRADIENTS, graph.unique(name), [*outputs, *inputs, *weights], run)
+    return graph.add(GRADIENTS, graph.unique(name), [*outputs, *inputs, *weights], compute_gradients)
 
 
 def expanded(
@@ -109,11 +109,11 @@ def as_node(graph: Graph, recorder: Recorder, there: dict[int, Tensor], number: 
 def function_of(step: Step) -> Callable[..., Any]:
     """A step as a function of engine tensors."""
 
-    def run(*operands: engine.Tensor) -> Any:
+    def apply_record(*operands: engine.Tensor) -> Any:
         taken = iter(operands)
         return records[step.op](*replaced(step.args, lambda _: next(taken)))
 
-    return run
+    return apply_record
 
 
 def leads(outputs: list[Tensor], x: Tensor) -> bool:

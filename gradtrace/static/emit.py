@@ -35,7 +35,7 @@ class Emitted(NamedTuple):
 
 def emit(plan: Plan, rowwise: tuple[int, ...], outputs: tuple[int, ...]) -> Emitted:
     """The block function of a plan. `rowwise` are the inputs with an axis of rows, `outputs` the values to deliver."""
-    return Emitter(plan, rowwise, outputs).run()
+    return Emitter(plan, rowwise, outputs).emit()
 
 
 class Emitter:
@@ -59,7 +59,7 @@ class Emitter:
         self.target = {number: f"o{k}" for k, number in reversed(list(enumerate(outputs)))}
         self.temporaries = 0
 
-    def run(self) -> Emitted:
+    def emit(self) -> Emitted:
         for position, step in enumerate(self.plan.steps):
             if any(number in self.rowwise for number in refs(step.args)):
                 self.rowwise.update(step.out)

@@ -58,10 +58,10 @@ def stand_ins(values: Sequence[engine.Tensor]) -> Values:
 def gradient_of(part: Part, count: int) -> Part:
     """From (the part's `count` values, gradients of its floating results) the gradients of its floating values."""
 
-    def run(*values: engine.Tensor) -> Values:
+    def compute_gradients(*values: engine.Tensor) -> Values:
         return differentiate(floating(part(*values[:count])), floating(values[:count]), values[count:])
 
-    return run
+    return compute_gradients
 
 
 def tangent_of(part: Part, count: int) -> Part:
@@ -70,14 +70,14 @@ def tangent_of(part: Part, count: int) -> Part:
     The gradient is linear in the gradient that comes in, so its own gradient with respect to that is the tangent.
     """
 
-    def run(*values: engine.Tensor) -> Values:
+    def compute_tangents(*values: engine.Tensor) -> Values:
         own, tangents = values[:count], values[count:]
         outs = part(*own)
         seeds = [zeros_like(out).requires_grad_() for out in floating(outs)]
         found = differentiate(floating(outs), floating(own), seeds)
         return (*outs, *differentiate(found, seeds, tangents))
 
-    return run
+    return compute_tangents
 
 
 def zeros_like(tensor: engine.Tensor) -> engine.Tensor:

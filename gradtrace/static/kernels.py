@@ -138,7 +138,7 @@ def one_by_one(step: Step, rowwise: set[int]) -> Any:
     kernel = records[step.op].kernel
     several = len(step.out) > 1
 
-    def run(*operands: Any) -> Any:
+    def call_each_row(*operands: Any) -> Any:
         n = next(len(o) for number, o in zip(numbers, operands, strict=True) if number in rowwise)
         results = []
         for i in range(n):
@@ -153,7 +153,7 @@ def one_by_one(step: Step, rowwise: set[int]) -> Any:
             return tuple(np.stack(column) for column in zip(*results, strict=True))
         return np.stack(results) if results else np.empty((0, *()))
 
-    return run
+    return call_each_row
 
 
 def shape_of(step: Step, plan: Plan) -> tuple[int, ...]:
@@ -182,7 +182,7 @@ def averaged(step: Step, plan: Plan, rowwise: set[int]) -> Any:
 
 
 def over_dims(name: str) -> Any:
-    def made(step: Step, plan: Plan, rowwise: set[int]) -> Any:
+    def reduce_dims(step: Step, plan: Plan, rowwise: set[int]) -> Any:
         value = plan.values[step.args[0].number]
         _, dims, *rest = step.args
         if not value.dtype.startswith("float") or (len(rest) > 1 and rest[1] is not None):
@@ -195,7 +195,7 @@ def over_dims(name: str) -> Any:
         count = math.prod(value.shape[axis - 1] for axis in axes) if name == "mean" else 1
         return lambda a: (a.sum(axis=axes) / count if count != 1 else a.sum(axis=axes)).reshape(len(a), *shape)
 
-    return made
+    return reduce_dims
 
 
 def summed_to(step: Step, plan: Plan, rowwise: set[int]) -> Any:
@@ -240,12 +240,12 @@ def placed(step: Step, plan: Plan, rowwise: set[int]) -> Any:
     item = slice(*which) if step.op == "slice_place" else which[0]
     key = (slice(None),) * (dim % len(shape) + 1) + (item,)
 
-    def run(g: Any) -> Any:
+    def place(g: Any) -> Any:
         out = np.zeros((len(g), *shape), g.dtype)
         out[key] = g
         return out
 
-    return run
+    return place
 
 
 def stacked(step: Step, plan: Plan, rowwise: set[int]) -> Any:
@@ -254,7 +254,7 @@ def stacked(step: Step, plan: Plan, rowwise: set[int]) -> Any:
     axis = step.args[1] % rank + 1
     join = np.stack if step.op == "stack" else np.concatenate
 
-    def run(*operands: Any) -> Any:
+    def join_rows(*operands: Any) -> Any:
         n = next(len(o) for number, o in zip(numbers, operands, strict=True) if number in rowwise)
         rows = [
             o if number in rowwise else np.broadcast_to(o, (n, *np.shape(o)))
@@ -262,7 +262,7 @@ def stacked(step: Step, plan: Plan, rowwise: set[int]) -> Any:
         ]
         return join(rows, axis=axis)
 
-    return run
+    return join_rows
 
 
 # Operators that run once on a block of rows.

@@ -119,10 +119,10 @@ def check_same(wanted: Sequence[Tensor], got: Sequence[Tensor], what: str) -> No
 def runner(part: Part, outside: list[Tensor]) -> Callable[..., Any]:
     """A part as a function of engine tensors: its inputs, then what stands outside."""
 
-    def run(*values: engine.Tensor) -> tuple[engine.Tensor, ...]:
+    def replay_part(*values: engine.Tensor) -> tuple[engine.Tensor, ...]:
         feeds = [*part.inputs, *(part.stands_for.get(t) for t in outside)]
         known = {feed: value for feed, value in zip(feeds, values, strict=True) if feed is not None}
         replay(ancestors(part.outputs, known), known)
         return tuple(known[t] for t in part.outputs)
 
-    return run
+    return replay_part

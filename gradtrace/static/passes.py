@@ -20,7 +20,7 @@ from gradtrace.engine.op import records
 from gradtrace.engine.state import using
 from gradtrace.engine.tables import record_table
 from gradtrace.engine.tensor import Tensor
-from gradtrace.static.plan import Plan, Ref, Step, Value, refs, replaced
+from gradtrace.static.plan import Plan, PlanValue, Ref, Step, refs, replaced
 
 PASSES = ("constants folded", "identities cleared", "common subexpressions shared", "dead steps dropped")
 LARGEST = 65536  # elements of a constant made by folding
@@ -58,7 +58,7 @@ def fold(plan: Plan) -> tuple[Plan, int]:
     return plan._replace(values=tuple(values), steps=tuple(steps)), len(plan.steps) - len(steps)
 
 
-def folded(step: Step, values: list[Value]) -> list[Any] | None:
+def folded(step: Step, values: list[PlanValue]) -> list[Any] | None:
     """The raw results of a step that needs no run; None for any other."""
     record = records.get(step.op)
     if record is None or sum(math.prod(values[n].shape) for n in step.out) > LARGEST:
@@ -72,7 +72,7 @@ def folded(step: Step, values: list[Value]) -> list[Any] | None:
     return [tensor._data for tensor in (out if isinstance(out, tuple) else (out,))]
 
 
-def filled(value: Value, number: float) -> Any:
+def filled(value: PlanValue, number: float) -> Any:
     """A constant of a value's shape and dtype."""
     return number if value.dtype == "float64" and not value.shape else np.full(value.shape, number, value.dtype)
 
@@ -345,7 +345,7 @@ def equal_constants(plan: Plan) -> dict[int, int]:
     return same
 
 
-def key_of(step: Step, values: tuple[Value, ...]) -> Any:
+def key_of(step: Step, values: tuple[PlanValue, ...]) -> Any:
     """What equal steps have in common; None for a step that must not be shared."""
     record = records.get(step.op)
     if record is None:
@@ -388,7 +388,7 @@ def drop(plan: Plan) -> tuple[Plan, int]:
 
 
 def compact(plan: Plan) -> Plan:
-    """The plan with its values numbered anew: inputs, constants, then results in order; the unused are gone."""
+    """The plan with its values renumbered: inputs, constants, then results in order; the unused are gone."""
     order = [number for _, number in plan.inputs]
     used = {n for step in plan.steps for n in refs(step.args)} | {n for _, n in plan.outputs}
     order += [n for n in sorted(used) if plan.values[n].is_constant and n not in order]

@@ -1,7 +1,7 @@
 """The plan: a program as plain data, made once and run many times.
 
     Plan
-    ├── values    Value, by number: shape, dtype, and the data of a constant
+    ├── values    PlanValue, by number: shape, dtype, and the data of a constant
     ├── inputs    (name, number): what is fed at each run
     ├── steps     Step, in order: an operator record's name, its arguments (a Ref stands for a value), numbers out
     └── outputs   (label, number): "y", "dy/dx", ...
@@ -24,7 +24,7 @@ class Ref(NamedTuple):
     number: int
 
 
-class Value(NamedTuple):
+class PlanValue(NamedTuple):
     """What is known of a value before any run; `constant` is its raw data (None: computed or fed)."""
 
     shape: tuple[int, ...]
@@ -50,13 +50,13 @@ class Step(NamedTuple):
 class Plan(NamedTuple):
     """See the module's docstring. `removed` says what each pass took out: (pass, count)."""
 
-    values: tuple[Value, ...]
+    values: tuple[PlanValue, ...]
     inputs: tuple[tuple[str, int], ...]
     steps: tuple[Step, ...]
     outputs: tuple[tuple[str, int], ...]
     removed: tuple[tuple[str, int], ...] = ()
 
-    def input(self, name: str) -> Value:
+    def input(self, name: str) -> PlanValue:
         """What is known of an input; KeyError if the plan has none of that name."""
         return self.values[dict(self.inputs)[name]]
 

@@ -20,7 +20,7 @@ from gradtrace.engine.promote import promote
 from gradtrace.engine.state import using
 from gradtrace.engine.tensor import Tensor, gradient_edge
 from gradtrace.errors import UnsupportedError
-from gradtrace.static.plan import BACKWARD, FORWARD, Plan, Ref, Step, Value, refs
+from gradtrace.static.plan import BACKWARD, FORWARD, Plan, PlanValue, Ref, Step, refs
 
 ADVICE = "use where(condition, a, b) for a choice; a static graph has while_loop and cond"
 LEAVES = (
@@ -33,7 +33,7 @@ class Recorder:
     """What `state.recorder` and `state.planner` call while a program runs. A step's line is the engine's origin."""
 
     def __init__(self) -> None:
-        self.values: list[Value] = []
+        self.values: list[PlanValue] = []
         self.inputs: list[tuple[str, int]] = []
         self.steps: list[Step] = []
         self.phase = FORWARD
@@ -53,7 +53,7 @@ class Recorder:
         raw = tensor._data
         number = len(self.values)
         data = raw if constant else None
-        self.values.append(Value(tuple(tensor.shape), dtypes.of_raw(raw).name, data, name))
+        self.values.append(PlanValue(tuple(tensor.shape), dtypes.of_raw(raw).name, data, name))
         self.bind(tensor, number)
         return number
 
@@ -75,7 +75,7 @@ class Recorder:
         return number
 
     def find(self, tensor: Tensor) -> int | None:
-        """The value of a tensor. Backward makes saved results anew: these are known by their node."""
+        """The value of a tensor. Backward creates new tensors for saved results; these are identified by their node."""
         number = self.known.get(id(tensor))
         array = None if type(tensor._data) in (float, bool) else tensor._data
         if number is not None:
@@ -155,7 +155,7 @@ class Recorder:
         if self.values[ref.number].dtype == wanted:
             return ref
         number = len(self.values)
-        self.values.append(Value(self.values[ref.number].shape, wanted))
+        self.values.append(PlanValue(self.values[ref.number].shape, wanted))
         self.steps.append(Step("cast", (ref, np.dtype(wanted)), (number,), self.phase, line))
         if ref.number in self.fed:
             self.fed.add(number)

@@ -102,7 +102,7 @@ class Session:
             found = self.plans[key](
                 *[a.item() if a.dtype == np.float64 and a.shape == () else a for a in arrays.values()]
             )
-        return {t: plain(v, t) for t, v in zip(request.wanted, found, strict=True)}
+        return {t: to_numpy(v, t) for t, v in zip(request.wanted, found, strict=True)}
 
     def generator(self, op: Operation, seeds: tuple[int, int] | None) -> Any:
         """The source of an operation's random numbers: its own where there is a seed, else the library's."""
@@ -185,8 +185,8 @@ def fitting(tensor: Tensor, value: Any) -> Any:
     return array
 
 
-def plain(value: Any, tensor: Tensor) -> Any:
-    """A result as numpy has it: a scalar of the node's dtype, or an array."""
+def to_numpy(value: Any, tensor: Tensor) -> Any:
+    """Return a result as a NumPy scalar of the tensor's dtype, or as an array."""
     array = np.asarray(value)
     if array.dtype.name != tensor.dtype.name:
         array = array.astype(tensor.dtype.name)

@@ -89,11 +89,11 @@ def _reduced(type_: str, torch_name: str) -> Any:
         axis = reduction_indices if axis is None else axis  # their names of before
         keepdims = keep_dims if keepdims is None else keepdims
 
-        def run(x: Any) -> Any:
+        def reduce(x: Any) -> Any:
             dims = tuple(range(x.ndim)) if axis is None else axis
             return getattr(x, torch_name)(dims, keepdim=keepdims is True).to(x.dtype) if x.ndim else x
 
-        return apply(type_, run, [input_tensor], name)
+        return apply(type_, reduce, [input_tensor], name)
 
     function.__name__ = function.__qualname__ = f"reduce_{torch_name}"
     return function
@@ -132,10 +132,10 @@ def one_hot(indices: Any, depth: int, dtype: Any = float32, name: str = "one_hot
     """Rows of zeros with a one at each index."""
     wanted = BY_NAME[dtype_name(dtype)]
 
-    def run(x: Any) -> Any:
+    def encode(x: Any) -> Any:
         return (x.unsqueeze(-1) == function_of("arange")(depth)).to(wanted)
 
-    return apply("OneHot", run, [indices], name)
+    return apply("OneHot", encode, [indices], name)
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:

@@ -34,10 +34,10 @@ def softmax_cross_entropy_with_logits(
 ) -> Tensor:
     """For each row the cross entropy between the distribution `labels` and softmax(logits)."""
 
-    def run(y: Any, x: Any) -> Any:
+    def cross_entropy(y: Any, x: Any) -> Any:
         return -(y * function_of("log_softmax")(x, dim)).sum(dim)
 
-    made: Tensor = apply("SoftmaxCrossEntropyWithLogits", run, [labels, logits], name)
+    made: Tensor = apply("SoftmaxCrossEntropyWithLogits", cross_entropy, [labels, logits], name)
     return made
 
 
@@ -47,10 +47,10 @@ softmax_cross_entropy_with_logits_v2 = softmax_cross_entropy_with_logits
 def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
     """For each element the cross entropy between `labels` and sigmoid(logits): max(x, 0) - x z + log1p(exp(-|x|))."""
 
-    def run(z: Any, x: Any) -> Any:
+    def cross_entropy(z: Any, x: Any) -> Any:
         return x.clamp(min=0) - x * z + (-x.abs()).exp().log1p()
 
-    made: Tensor = apply("logistic_loss", run, [labels, logits], name)
+    made: Tensor = apply("logistic_loss", cross_entropy, [labels, logits], name)
     return made
 
 

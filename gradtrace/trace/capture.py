@@ -104,17 +104,17 @@ def freeze(
     # a pass that began at a leaf has no other node
     found = functions.walk([*(entry.fn for entry in kept), *(() if watch is None else watch.leaves_begun_at)])
     call_ids = {ident(call): i for i, call in enumerate(calls)}
-    facts = Facts(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs})
-    facts.watch = watch
-    facts.backward_ran = backward_runs > 0 or any(_grad_of(entry.tensor) is not None for entry in kept)
-    scopes = facts.scopes = Scopes(source, run.env)
-    tensors = tuple(facts.tensor(entry, text) for entry, text in zip(kept, texts, strict=True))
-    records = facts.functions(kept)
+    builder = RecordBuilder(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs})
+    builder.watch = watch
+    builder.backward_ran = backward_runs > 0 or any(_grad_of(entry.tensor) is not None for entry in kept)
+    scopes = builder.scopes = Scopes(source, run.env)
+    tensors = tuple(builder.tensor(entry, text) for entry, text in zip(kept, texts, strict=True))
+    records = builder.functions(kept)
     return Trace(
         source.name,
         source.text,
         tensors,
-        tuple(facts.operation(call) for call in calls),
+        tuple(builder.operation(call) for call in calls),
         records,
         functions.edges(found),
         tuple(dict.fromkeys(entry.id for entry in roots)),
@@ -122,7 +122,7 @@ def freeze(
         backward_runs,
         tuple((name, entry.id) for entry in kept for name in entry.names),
         tuple(scopes.records),
-        *(() if watch is None else told(watch, kept, calls, found, records, source)),
+        *(() if watch is None else watched_records(watch, kept, calls, found, records, source)),
     )
 
 
@@ -131,22 +131,22 @@ def is_kept(call: Call) -> bool:
     return call.outputs[0].id >= 0 or any(out.id >= 0 for out in call.outputs)
 
 
-def told(watch: Watch, *known: Any) -> tuple[Any, ...]:
-    """What the watcher noted, as records; the module loads only where there is something to tell."""
+def watched_records(watch: Watch, *known: Any) -> tuple[Any, ...]:
+    """Return what the watcher noted, as records; `trace.chronicle` is imported only for a watched run."""
     from gradtrace.trace.chronicle import Chronicle
 
-    return Chronicle(watch, *known).told()
+    return Chronicle(watch, *known).build()
 
 
-class Facts:
-    """What the records of one trace refer to: ids of functions and calls, the source, the roots."""
+class RecordBuilder:
+    """Builds the records of one trace from the ids of functions and calls, the source and the roots."""
 
     scopes: Scopes
     watch: Watch | None = None
 
     def __init__(
         self,
-        found: functions.Graph,
+        found: functions.FunctionGraph,
         calls: dict[int, int],
         source: labels.SourceText,
         roots: set[int],

@@ -13,7 +13,7 @@ from gradtrace.trace.history import Call, Entry
 from gradtrace.trace.ident import ident
 from gradtrace.trace.labels import SourceText
 from gradtrace.trace.local import frozen
-from gradtrace.trace.record import BackwardStep, Begun, Change, Escape, FunctionRecord, HookRun, Pass, Value
+from gradtrace.trace.record import BackwardStep, Begun, Change, Escape, FunctionRecord, HookRun, PassRecord, Value
 from gradtrace.trace.steps import Event, Turn, Values, Watch, storage_of
 
 
@@ -25,7 +25,7 @@ class Chronicle:
         watch: Watch,
         kept: Sequence[Entry],
         calls: Sequence[Call],
-        found: functions.Graph,
+        found: functions.FunctionGraph,
         records: Sequence[FunctionRecord],
         source: SourceText,
     ) -> None:
@@ -37,8 +37,8 @@ class Chronicle:
         self.indices = [call.index for call in calls]
         self.tensors = {ident(entry.tensor): entry.id for entry in kept}
 
-    def told(self) -> tuple[Any, ...]:
-        """The steps, passes, escapes, changes and beginnings of a Trace."""
+    def build(self) -> tuple[Any, ...]:
+        """Return the steps, passes, escapes, changes and beginnings of a Trace."""
         turns = [
             (number, turn, self.is_shown(event, turn))
             for number, event in enumerate(self.watch.passes)
@@ -70,10 +70,10 @@ class Chronicle:
 
     # ---- records
 
-    def one_pass(self, number: int, event: Event) -> Pass:
+    def one_pass(self, number: int, event: Event) -> PassRecord:
         inputs = None if event.wanted is None else self.known(event.wanted)
         span, until = self.source.span(event.origin), self.before(event.until)
-        return Pass(
+        return PassRecord(
             number,
             self.known(event.roots),
             tuple(event.vectors),

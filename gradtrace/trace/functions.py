@@ -10,10 +10,10 @@ from gradtrace.engine import Tensor
 from gradtrace.engine.node import SAVE, AccumulateGrad, Node
 from gradtrace.trace.ident import ident
 from gradtrace.trace.operands import constant_text
-from gradtrace.trace.record import FunctionEdge, FunctionRecord, Saved, Span
+from gradtrace.trace.record import FunctionEdge, FunctionRecord, SavedRecord, Span
 
 
-class Graph(NamedTuple):
+class FunctionGraph(NamedTuple):
     """The nodes of a graph in the order of their ids, and each node's id by `ident(node)`."""
 
     nodes: list[Node]
@@ -32,7 +32,7 @@ def display_name(node: Node) -> str:
     return node.name().rpartition("::")[2]
 
 
-def walk(starts: Iterable[Node | None]) -> Graph:
+def walk(starts: Iterable[Node | None]) -> FunctionGraph:
     """Every node reachable from `starts`, functions in order of creation, then AccumulateGrad in order of discovery.
 
     Order of discovery goes by the functions' order and their inputs', so it is the same from run to run.
@@ -55,10 +55,10 @@ def walk(starts: Iterable[Node | None]) -> Graph:
         if isinstance(node, AccumulateGrad):
             ends.setdefault(ident(node), node)
     nodes = functions + list(ends.values())
-    return Graph(nodes, {ident(node): i for i, node in enumerate(nodes)})
+    return FunctionGraph(nodes, {ident(node): i for i, node in enumerate(nodes)})
 
 
-def edges(found: Graph) -> tuple[FunctionEdge, ...]:
+def edges(found: FunctionGraph) -> tuple[FunctionEdge, ...]:
     """next_functions, in order; two edges where a node uses one input twice. None (no gradient wanted) has no edge."""
     result = []
     for source, node in enumerate(found.nodes):
@@ -88,7 +88,7 @@ def function_record(
 
 def saved_values(
     node: Node, outputs: tuple[int, ...], arguments: tuple[Any, ...] | None, ids: dict[int, int], custom: Any = None
-) -> tuple[Saved, ...]:
+) -> tuple[SavedRecord, ...]:
     """What a node keeps for backward (or kept, if it is freed and the call was recorded)."""
     if node.op is None and hasattr(node, "__dict__") and node.__dict__.get("_saved") is not None:
         custom = node.__dict__["_saved"]
@@ -97,30 +97,30 @@ def saved_values(
     if node.op is None:
         return ()
     kept = arguments if arguments is not None else node.args
-    found: list[Saved] = []
+    found: list[SavedRecord] = []
     if kept is not None:
         for name, action, value in zip(node.op.tensor_names, node.plan.actions, kept, strict=False):
             if action == SAVE:
                 found += _argument(name.lstrip("*"), value, ids)
     if node.plan.save_out:
-        found.append(Saved("result", outputs[0] if outputs else None, "" if outputs else "result"))
+        found.append(SavedRecord("result", outputs[0] if outputs else None, "" if outputs else "result"))
     return tuple(found)
 
 
-def _argument(name: str, value: Any, ids: dict[int, int]) -> list[Saved]:
+def _argument(name: str, value: Any, ids: dict[int, int]) -> list[SavedRecord]:
     if isinstance(value, tuple):
         return [saved for i, item in enumerate(value) for saved in _argument(f"{name}[{i}]", item, ids)]
     if isinstance(value, Tensor):
         known = ids.get(ident(value))
-        return [Saved(name, known, "" if known is not None else f"tensor {tuple(value.shape)}")]
-    return [] if value is None else [Saved(name, None, constant_text(value))]
+        return [SavedRecord(name, known, "" if known is not None else f"tensor {tuple(value.shape)}")]
+    return [] if value is None else [SavedRecord(name, None, constant_text(value))]
 
 
-def _custom(i: int, item: Any, outputs: tuple[int, ...], ids: dict[int, int]) -> Saved:
+def _custom(i: int, item: Any, outputs: tuple[int, ...], ids: dict[int, int]) -> SavedRecord:
     """One of a custom Function's saved tensors: an output by its number, or any other tensor."""
     name = f"saved_tensors[{i}]"
     if item.number is not None and 0 <= item.number < len(outputs):
-        return Saved(name, outputs[item.number], "")
+        return SavedRecord(name, outputs[item.number], "")
     known = ids.get(ident(item.tensor)) if item.tensor is not None else None
     shape = () if item.raw is None else tuple(item.raw.shape)
-    return Saved(name, known, "" if known is not None else f"tensor {shape}")
+    return SavedRecord(name, known, "" if known is not None else f"tensor {shape}")

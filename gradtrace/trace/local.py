@@ -108,7 +108,7 @@ def frozen(raw: Any) -> Value:
     return Value(tuple(copy.shape), name_of(copy.dtype), copy)
 
 
-NAMES: dict[Any, str] = {}  # numpy makes the name of a dtype anew each time, which takes longer than all else here
+NAMES: dict[Any, str] = {}  # cache: numpy builds the name on each access, which is slow
 
 
 def name_of(dtype: Any) -> str:

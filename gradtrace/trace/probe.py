@@ -40,7 +40,7 @@ class Idle:
     """A watcher that takes note of nothing."""
 
     def nothing(self, *_: Any) -> None:
-        """What is told does not matter."""
+        """Ignore the event."""
 
     called = begins = escapes = changes = starts = began = ended = enters = hooked = runs = sends = leaves = nothing
 

@@ -7,7 +7,7 @@
     ├── function_edges   FunctionEdge, as PyTorch's next_functions: from a function to its inputs' functions
     ├── scopes       ScopeRecord: the modules, functions, loops and passes that operations were called in
     ├── steps        BackwardStep, in the engine's order, if the run was watched (so for the two below)
-    ├── passes       Pass, the calls of backward and autograd.grad
+    ├── passes       PassRecord, the calls of backward and autograd.grad
     ├── escapes      Escape, values that left the graph without an operator: .data, item(), tolist(), numpy(), detach_()
     ├── changes      Change, what was written to a tensor or a gradient in place, seen by autograd or not
     ├── begun        Begun, where tensors began to require grad
@@ -134,7 +134,7 @@ class Operation(NamedTuple):
     grad_enabled: bool = True  # known only of a watched run
 
 
-class Saved(NamedTuple):
+class SavedRecord(NamedTuple):
     """A value kept for backward: a tensor of the trace, or the text of anything else ("2", "shape (3, 4)")."""
 
     name: str
@@ -150,7 +150,7 @@ class FunctionRecord(NamedTuple):
     sequence: int  # 0, 1, 2, ... in order of creation within this trace; the later runs first in backward
     outputs: tuple[int, ...]  # the tensors whose grad_fn it is
     variable: int | None  # AccumulateGrad's leaf
-    saved: tuple[Saved, ...]
+    saved: tuple[SavedRecord, ...]
     freed: bool  # backward has released its saved values
     span: Span | None
 
@@ -212,7 +212,7 @@ class BackwardStep(NamedTuple):
     matrices: tuple[Value | None, ...] = ()  # where asked for: by edge, the derivatives of output by input, flattened
 
 
-class Pass(NamedTuple):
+class PassRecord(NamedTuple):
     """One call of backward, or of autograd.grad."""
 
     number: int  # from 0
@@ -287,7 +287,7 @@ class Trace(NamedTuple):
     names: tuple[tuple[str, int], ...]
     scopes: tuple[ScopeRecord, ...] = ()
     steps: tuple[BackwardStep, ...] = ()
-    passes: tuple[Pass, ...] = ()
+    passes: tuple[PassRecord, ...] = ()
     escapes: tuple[Escape, ...] = ()
     changes: tuple[Change, ...] = ()
     begun: tuple[Begun, ...] = ()

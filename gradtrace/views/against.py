@@ -12,18 +12,18 @@ from typing import Any
 from gradtrace.analysis.against import Compared
 from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import visible
-from gradtrace.views.layout import Cell, Column, Options, paint
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
 
 SCHEMA, VERSION = "gradtrace/against", 1
 COLUMNS = ("name", "what", "ours", "torch", "same", "gap")
 SHRINK = {"name": 8, "gradtrace": 10, "torch": 10}
 
 
-def text(found: Sequence[Compared], version: str, options: Options) -> str:
+def text(found: Sequence[Compared], version: str, options: LayoutOptions) -> str:
     return "".join(line + "\n" for line in lines(found, version, options))
 
 
-def lines(found: Sequence[Compared], version: str, options: Options) -> Iterator[str]:
+def lines(found: Sequence[Compared], version: str, options: LayoutOptions) -> Iterator[str]:
     apart = [f for f in found if not f.same]
     shown = found if options.all else apart
     if shown:

@@ -17,7 +17,7 @@ from gradtrace.annotations import Any, NamedTuple
 from gradtrace.errors import RenderError
 from gradtrace.trace.record import Trace
 from gradtrace.views import image, numbers
-from gradtrace.views.dot import Options, text_of
+from gradtrace.views.dot import DotOptions, text_of
 from gradtrace.views.labels import clip, visible
 from gradtrace.views.model import Model
 from gradtrace.views.story import BACKWARD, DONE, FORWARD, Moment, story
@@ -162,7 +162,7 @@ def statement(line: str, key: str, frame: Frame, theme: Theme) -> str:
     return line
 
 
-def render(drawn: Model, options: Options, suffix: str, dpi: int | None = None) -> bytes:
+def render(drawn: Model, options: DotOptions, suffix: str, dpi: int | None = None) -> bytes:
     """The animation. RenderError if Pillow is not there, cannot write that format, or nobody could follow so much."""
     pillow = load_pillow(suffix)
     if len(drawn.nodes) > MOST_NODES:

@@ -15,7 +15,7 @@ from gradtrace.annotations import Any, Iterator
 from gradtrace.trace.finite import EDGE, JUMP, KINK, NOT_FINITE, OK, WRONG
 from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import clip, visible, wrap
-from gradtrace.views.layout import Cell, Options, dots, paint
+from gradtrace.views.layout import Cell, LayoutOptions, dots, paint
 
 SCHEMA, VERSION = "gradtrace/check", 1
 COLUMNS = ("leaf", "index", "order", "analytic", "numeric", "error", "verdict", "left", "right")
@@ -30,11 +30,11 @@ TOLD = {
 }
 
 
-def text(found: Check, options: Options) -> str:
+def text(found: Check, options: LayoutOptions) -> str:
     return "".join(line + "\n" for line in lines(found, options))
 
 
-def lines(found: Check, options: Options) -> Iterator[str]:
+def lines(found: Check, options: LayoutOptions) -> Iterator[str]:
     shown, left_out = chosen(found, options.all)
     second = any(e.order == 2 for e in found.elements)
     if shown:
@@ -125,7 +125,7 @@ def render(found: Check, format: str) -> str:
         return rows.dumps(numbers.json_safe(document(found))) + "\n"
     if format == "jsonl":
         head = {"schema": SCHEMA + "/element", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **plain(e)})) + "\n" for e in found.elements)
+        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(e)})) + "\n" for e in found.elements)
     body = [
         [
             e.leaf,
@@ -150,7 +150,7 @@ def document(found: Check) -> dict[str, Any]:
         "passed": found.passed,
         "root": found.where,
         "dtype": found.dtype,
-        "elements": [plain(e) for e in found.elements],
+        "elements": [json_fields(e) for e in found.elements],
         "wrong_operations": [
             {
                 "name": w.name,
@@ -171,6 +171,6 @@ def document(found: Check) -> dict[str, Any]:
     }
 
 
-def plain(e: Element) -> dict[str, Any]:
+def json_fields(e: Element) -> dict[str, Any]:
     fields = {("index" if key == "place" else key): value for key, value in e._asdict().items()}
     return {**fields, "index": list(e.place)}

@@ -14,7 +14,7 @@ from gradtrace.analysis.diff import CHANGED, FIRST, SAME, SECOND, Diff, Row
 from gradtrace.trace.record import Trace, Value
 from gradtrace.views import grid, labels, numbers, rows
 from gradtrace.views.cells import counted, visible
-from gradtrace.views.layout import Cell, Options, paint
+from gradtrace.views.layout import Cell, LayoutOptions, paint
 
 SCHEMA, VERSION = "gradtrace/diff", 1
 COLUMNS = ("status", "label", "op", "value_a", "value_b", "grad_a", "grad_b", "value_gap", "grad_gap")
@@ -25,11 +25,11 @@ FILLS = {SAME: "#eeeeee", CHANGED: "#fff3c4", FIRST: "#ffd6d6", SECOND: "#d5f5d5
 MANY = 60
 
 
-def text(found: Diff, options: Options) -> str:
+def text(found: Diff, options: LayoutOptions) -> str:
     return "".join(line + "\n" for line in lines(found, options))
 
 
-def lines(found: Diff, options: Options) -> Iterator[str]:
+def lines(found: Diff, options: LayoutOptions) -> Iterator[str]:
     shown = [r for r in found.rows if r.status != SAME] if len(found.rows) > MANY and not options.all else found.rows
     left = shown if options.all else shown[:MANY]
     if left:
@@ -96,7 +96,7 @@ def render(found: Diff, format: str) -> str:
                         "same": found.same,
                         "same_structure": found.same_structure,
                         "operations": list(found.operations),
-                        "rows": [plain(r) for r in found.rows],
+                        "rows": [json_fields(r) for r in found.rows],
                     }
                 )
             )
@@ -104,7 +104,7 @@ def render(found: Diff, format: str) -> str:
         )
     if format == "jsonl":
         head = {"schema": SCHEMA + "/row", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **plain(r)})) + "\n" for r in found.rows)
+        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(r)})) + "\n" for r in found.rows)
     return rows.render(
         COLUMNS,
         [
@@ -123,7 +123,7 @@ def number(x: float | None) -> str:
     return "" if x is None else repr(x)
 
 
-def plain(r: Row) -> dict[str, Any]:
+def json_fields(r: Row) -> dict[str, Any]:
     return {
         "status": r.status,
         "label": r.label,

@@ -17,8 +17,8 @@ from gradtrace.annotations import TYPE_CHECKING, NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace
 from gradtrace.views import dot_autograd, dot_data, dot_extras, flow
-from gradtrace.views.labels import clip, font, plain, text
-from gradtrace.views.model import STYLES, Edge, Model, model
+from gradtrace.views.labels import clip, escape_attribute, font, text
+from gradtrace.views.model import STYLES, DrawnEdge, Model, model
 from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Look, Theme
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ HUGE = 800  # nodes from which on a layout as it comes is good enough
 COLORS = ("role", "grad-norm")
 
 
-class Options(NamedTuple):
+class DotOptions(NamedTuple):
     """What to draw. `derivatives` writes each operation's local derivatives on its wires, if the run was watched."""
 
     style: str = "data"
@@ -70,7 +70,7 @@ class Canvas:
         self._hubs = hubs(drawn)
         self._joined: set[str] = set()
 
-    def start(self, edge: Edge, number: int) -> str:
+    def start(self, edge: DrawnEdge, number: int) -> str:
         """The node that an edge leaves: its source, or a small copy beside its target if that has too many edges."""
         if edge.source not in self._hubs or edge.source not in self._joined:
             self._joined.add(edge.source)
@@ -87,7 +87,7 @@ class Canvas:
             color=self.theme.idle,
             margin="0.03,0.0",
             height="0.18",
-            tooltip=plain(f"{leaf}, drawn once in full"),
+            tooltip=escape_attribute(f"{leaf}, drawn once in full"),
         )
         return key
 
@@ -150,13 +150,13 @@ def hubs(drawn: Model) -> dict[str, str]:
     return found
 
 
-def source(trace: Trace, options: Options = Options(), folded: Fold | None = None) -> str:
+def source(trace: Trace, options: DotOptions = DotOptions(), folded: Fold | None = None) -> str:
     """The DOT text of `trace`, folded as `folded` says. UsageError for an unknown style or theme."""
     check(options)
     return text_of(model(trace, options.style, folded), options)
 
 
-def check(options: Options) -> None:
+def check(options: DotOptions) -> None:
     """UsageError for an option that has no such choice."""
     if options.style not in STYLES:
         raise UsageError(f"unknown graph style '{options.style}'", f"use one of: {', '.join(STYLES)}")
@@ -168,7 +168,7 @@ def check(options: Options) -> None:
         raise UsageError(f"cannot colour by '{options.color_by}'", f"use one of: {', '.join(COLORS)}")
 
 
-def text_of(drawn: Model, options: Options) -> str:
+def text_of(drawn: Model, options: DotOptions) -> str:
     """The DOT text of a model, in `options` that are known to be right."""
     theme = THEMES[options.theme]
     graph = canvas(theme, DIRECTIONS[options.direction])

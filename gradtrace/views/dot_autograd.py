@@ -7,22 +7,22 @@ flow, from right to left, as `next_functions` does.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.trace.record import BackwardStep, FunctionRecord, Saved, TensorRecord, Trace, Value
+from gradtrace.trace.record import BackwardStep, FunctionRecord, SavedRecord, TensorRecord, Trace, Value
 from gradtrace.views import dot_extras, dot_groups, flow, numbers
 from gradtrace.views.dot_data import add_node, extent, facts, quantity, written_out
 from gradtrace.views.labels import clip, font, pair, text, wide
-from gradtrace.views.model import GROUP, Edge, Model
+from gradtrace.views.model import GROUP, DrawnEdge, Model
 from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, Look, Theme
 
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-    from gradtrace.views.dot import Canvas, Options
+    from gradtrace.views.dot import Canvas, DotOptions
 
 LISTED = 6  # saved values written into a node; the tooltip has all
 
 
-def draw(board: Canvas, drawn: Model, options: Options, flowed: dict[int, Value]) -> list[Look]:
+def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Value]) -> list[Look]:
     """Adds the whole graph of functions; returns the looks in use, in the legend's order."""
     trace, theme = drawn.trace, board.theme
     roots = {trace.tensors[t].function for t in trace.roots}
@@ -61,7 +61,7 @@ def role_of(function: FunctionRecord, roots: set[int | None]) -> str:
 
 
 def function_text(
-    trace: Trace, function: FunctionRecord, options: Options, theme: Theme, step: BackwardStep | None
+    trace: Trace, function: FunctionRecord, options: DotOptions, theme: Theme, step: BackwardStep | None
 ) -> tuple[list[str], list[str]]:
     """The lines in a function's node, and those of its tooltip."""
     if function.variable is not None:
@@ -78,7 +78,7 @@ def function_text(
 
 
 def variable_lines(
-    leaf: TensorRecord, function: FunctionRecord, options: Options, theme: Theme
+    leaf: TensorRecord, function: FunctionRecord, options: DotOptions, theme: Theme
 ) -> tuple[list[str], list[str]]:
     """AccumulateGrad under the name of its leaf, with the gradient it has gathered."""
     title = font(text(clip(leaf.label)), size=NAME_SIZE, bold=True)
@@ -91,7 +91,7 @@ def variable_lines(
 
 
 def function_lines(
-    trace: Trace, function: FunctionRecord, options: Options, theme: Theme
+    trace: Trace, function: FunctionRecord, options: DotOptions, theme: Theme
 ) -> tuple[list[str], list[str]]:
     """The function's name, the tensors that it made, and what it keeps for backward."""
     shown = [wide(font(text(function.name), size=NAME_SIZE - 1, bold=True))]
@@ -117,7 +117,7 @@ def _saved_row(name: str, kept: str, theme: Theme, port: str) -> str:
     return pair(tag, font(text(clip(kept, 28)), size=SMALL_SIZE), port)
 
 
-def saved_text(trace: Trace, item: Saved) -> tuple[str, str]:
+def saved_text(trace: Trace, item: SavedRecord) -> tuple[str, str]:
     """The name of a saved value, and the tensor with its value, or the text of anything else."""
     if item.tensor is None:
         return item.name, item.text
@@ -130,8 +130,8 @@ def saved_text(trace: Trace, item: Saved) -> tuple[str, str]:
 
 def function_edge(
     graph: Digraph,
-    edge: Edge,
-    options: Options,
+    edge: DrawnEdge,
+    options: DotOptions,
     theme: Theme,
     step: BackwardStep | None,
     *,

@@ -8,14 +8,14 @@ from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, TensorRecord, Trace, Value
 from gradtrace.views import dot_extras, dot_groups, flow, numbers
-from gradtrace.views.labels import clip, font, label, pair, plain, text, wide
-from gradtrace.views.model import GROUP, TENSOR, Edge, Model
+from gradtrace.views.labels import clip, escape_attribute, font, label, pair, text, wide
+from gradtrace.views.model import GROUP, TENSOR, DrawnEdge, Model
 from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Look, Theme
 
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-    from gradtrace.views.dot import Canvas, Options
+    from gradtrace.views.dot import Canvas, DotOptions
 
 # How a picture shows the Python operators that records name; the others are shown by their names.
 SIGNS = {
@@ -46,7 +46,7 @@ def is_ordered(name: str) -> bool:
     return record is not None and record.commutative is False
 
 
-def draw(board: Canvas, drawn: Model, options: Options, flowed: dict[int, Value]) -> list[Look]:
+def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Value]) -> list[Look]:
     """Adds the whole data graph; returns the looks in use, in the legend's order."""
     trace, theme = drawn.trace, board.theme
     bad, where = first_bad(trace)
@@ -110,7 +110,7 @@ def _finite(value: Value) -> bool:
     return not facts.nan and not facts.inf
 
 
-def tensor_lines(tensor: TensorRecord, options: Options, theme: Theme, flowed: Value | None) -> list[str]:
+def tensor_lines(tensor: TensorRecord, options: DotOptions, theme: Theme, flowed: Value | None) -> list[str]:
     """What stands in a tensor's node."""
     lines = heading(tensor, theme, short=options.style == "function")
     if options.values and not says_itself(tensor):
@@ -144,7 +144,7 @@ def add_node(
     if bad:
         attributes.update(color=theme.bad, penwidth="3")
         lines = [*lines, wide(font(text(bad), color=theme.bad, size=SMALL_SIZE, bold=True))]
-    graph.node(key, label(lines), id=key, tooltip=plain(tooltip), **attributes)
+    graph.node(key, label(lines), id=key, tooltip=escape_attribute(tooltip), **attributes)
 
 
 def on_fill(lines: list[str], theme: Theme) -> list[str]:
@@ -236,7 +236,9 @@ def accumulate_node(graph: Digraph, tensor: TensorRecord, theme: Theme) -> None:
     """The leaf's AccumulateGrad as a node of its own, beside the leaf."""
     node = f"f{tensor.function}"
     name = f"<{font('AccumulateGrad', size=SMALL_SIZE, color=theme.faint)}>"
-    graph.node(node, name, id=node, tooltip=plain(f"adds to {tensor.label}.grad"), **theme.operation.attributes())
+    graph.node(
+        node, name, id=node, tooltip=escape_attribute(f"adds to {tensor.label}.grad"), **theme.operation.attributes()
+    )
     graph.edge(node, f"t{tensor.id}", style="dotted", dir="none")
 
 
@@ -255,10 +257,10 @@ def operation_node(graph: Digraph, operation: Operation, theme: Theme) -> None:
     if operation.span is not None:
         lines.append(f"line {operation.span.line}")
     name = f"<{font(text(clip(caption(operation), 20)), size=TEXT_SIZE)}>"
-    graph.node(node, name, id=node, tooltip=plain(lines), **theme.operation.attributes())
+    graph.node(node, name, id=node, tooltip=escape_attribute(lines), **theme.operation.attributes())
 
 
-def wires(board: Canvas, drawn: Model, options: Options, theme: Theme) -> None:
+def wires(board: Canvas, drawn: Model, options: DotOptions, theme: Theme) -> None:
     """One edge for every operand, repeated ones too, and one to every result; dashed where no gradient flows."""
     graph = board.graph
     known = flow.derivatives(drawn.trace) if options.derivatives else {}
@@ -275,7 +277,7 @@ def wires(board: Canvas, drawn: Model, options: Options, theme: Theme) -> None:
         graph.edge(board.start(edge, number), edge.target, tailport=options.ports[0], **attributes)
 
 
-def operand_text(drawn: Model, edge: Edge, known: dict[tuple[int, int], Value], theme: Theme) -> dict[str, str]:
+def operand_text(drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Value], theme: Theme) -> dict[str, str]:
     """What is written on an operand's wire: its local derivative, else its side where that matters."""
     trace = drawn.trace
     if edge.operation is None or edge.operand is None:

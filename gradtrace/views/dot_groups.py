@@ -6,14 +6,14 @@ from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import Operation, Trace, Value
 from gradtrace.views import flow, numbers
 from gradtrace.views.fold import Group
-from gradtrace.views.labels import clip, font, label, pair, plain, text, wide
-from gradtrace.views.model import Model, Node, users_of
+from gradtrace.views.labels import clip, escape_attribute, font, label, pair, text, wide
+from gradtrace.views.model import DrawnNode, Model, users_of
 from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Look, Theme
 
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-    from gradtrace.views.dot import Options
+    from gradtrace.views.dot import DotOptions
 
 LISTED = 5  # kinds of operations that a group names
 
@@ -21,8 +21,8 @@ LISTED = 5  # kinds of operations that a group names
 def draw(
     graph: Digraph,
     drawn: Model,
-    node: Node,
-    options: Options,
+    node: DrawnNode,
+    options: DotOptions,
     theme: Theme,
     flowed: dict[int, Value],
     fill: str | None,
@@ -47,7 +47,7 @@ def draw(
         from gradtrace.views.dot_data import on_fill
 
         attributes["fillcolor"], lines = fill, on_fill(lines, theme)
-    graph.node(node.key, label(lines), id=node.key, tooltip=plain(details(drawn, group)), **attributes)
+    graph.node(node.key, label(lines), id=node.key, tooltip=escape_attribute(details(drawn, group)), **attributes)
     return {role: look}
 
 
@@ -116,7 +116,7 @@ def function_look(theme: Theme) -> Look:
 
 
 def function_node(
-    graph: Digraph, trace: Trace, operation: Operation, options: Options, theme: Theme, fill: str | None
+    graph: Digraph, trace: Trace, operation: Operation, options: DotOptions, theme: Theme, fill: str | None
 ) -> None:
     """A Function as a node of its own: what it does forward, its grad_fn, its constants, and what it keeps."""
     from gradtrace.views.dot_autograd import saved_text
@@ -138,4 +138,4 @@ def function_node(
         tooltip.append(f"line {operation.span.line}")
     attributes = look.attributes() | ({"fillcolor": fill} if fill is not None else {})
     key = f"o{operation.id}"
-    graph.node(key, label(lines), id=key, tooltip=plain(tooltip), **attributes)
+    graph.node(key, label(lines), id=key, tooltip=escape_attribute(tooltip), **attributes)

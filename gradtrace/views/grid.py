@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from gradtrace.annotations import Mapping, Sequence
 from gradtrace.views import cells
-from gradtrace.views.layout import Cell, Column, Options, dots, single, total
+from gradtrace.views.layout import Cell, Column, LayoutOptions, dots, single, total
 
 NOTHING: Mapping[str, int] = {}
 
 
 def lines(
-    columns: Sequence[Column], options: Options, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
+    columns: Sequence[Column], options: LayoutOptions, shrink: Mapping[str, int] = NOTHING, spare: Sequence[str] = ()
 ) -> list[str]:
     """The table. `shrink` has the least width of each column that may be shortened; `spare` those that may be left out,
     the first to go first. Columns with nothing in any cell are left out anyway."""
@@ -49,7 +49,7 @@ def floor(column: Column, shrink: Mapping[str, int]) -> int:
     return max(shrink[column.title], cells.width(column.title)) if column.title in shrink else column.width
 
 
-def shortened(columns: list[Column], limit: int, shrink: Mapping[str, int], options: Options) -> list[Column]:
+def shortened(columns: list[Column], limit: int, shrink: Mapping[str, int], options: LayoutOptions) -> list[Column]:
     """The widest of those that may be shortened give way first."""
     widths = [c.width for c in columns]
     floors = [floor(c, shrink) for c in columns]
@@ -64,7 +64,7 @@ def shortened(columns: list[Column], limit: int, shrink: Mapping[str, int], opti
     return [clipped(c, width, options) for c, width in zip(columns, widths, strict=True)]
 
 
-def clipped(column: Column, width: int, options: Options) -> Column:
+def clipped(column: Column, width: int, options: LayoutOptions) -> Column:
     if column.width <= width:
         return column
     return Column(

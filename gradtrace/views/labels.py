@@ -1,7 +1,8 @@
 """Text for Graphviz: HTML-like labels, tooltips, and any text made safe for them.
 
 Graphviz reads an HTML-like label (`<...>`) with an XML parser, and a plain one with backslash escapes and entities of
-its own. Names, source text and constants of a program may hold anything, so all text passes through `text` or `plain`.
+its own. Names, source text and constants of a program may hold anything, so all text passes through `text` or
+`escape_attribute`.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ def text(source: str) -> str:
     return re.sub(r"\\(?=[\\GNETHL])", r"<FONT>\\</FONT>", safe)
 
 
-def plain(lines: str | Iterable[str]) -> str:
-    """A plain (escString) attribute such as a tooltip; several lines are joined by line breaks.
+def escape_attribute(lines: str | Iterable[str]) -> str:
+    """Escape a plain-text (escString) attribute such as a tooltip; several lines are joined by line breaks.
 
-    A backslash is written four times, for Graphviz resolves escapes twice here.
+    A backslash is written four times because Graphviz resolves escapes twice here.
     """
     from graphviz import nohtml
 

@@ -18,7 +18,7 @@ CONSTANT = ("shape", "dtype")  # columns that may be told below the table
 BELOW = ("shape", "dtype", "is_leaf", "requires_grad", "grad_fn", "grad.grad_fn")
 
 
-class Options(NamedTuple):
+class LayoutOptions(NamedTuple):
     """How to draw it. `width` None means as wide as it gets (a pipe)."""
 
     width: int | None = None
@@ -53,7 +53,7 @@ class Column(NamedTuple):
         return any(cell.right for cell in self.cells) and all(cell.right or cell.missing for cell in self.cells)
 
 
-def lay_out(columns: list[Column], options: Options) -> tuple[list[str], str]:
+def lay_out(columns: list[Column], options: LayoutOptions) -> tuple[list[str], str]:
     """The lines of the table, and what holds of every row if that is left out of it ("shape (), dtype float64")."""
     limit = options.width
     if limit is None:
@@ -72,7 +72,7 @@ def lay_out(columns: list[Column], options: Options) -> tuple[list[str], str]:
     return stacked(columns, limit, options), ""
 
 
-def shortened(column: Column, longest: int, options: Options) -> Column:
+def shortened(column: Column, longest: int, options: LayoutOptions) -> Column:
     """The column of names with none longer than that; any other column as it is."""
     if column.title != "name":
         return column
@@ -93,7 +93,7 @@ def total(columns: list[Column]) -> int:
 # ---- one line for each row
 
 
-def single(columns: list[Column], options: Options) -> list[str]:
+def single(columns: list[Column], options: LayoutOptions) -> list[str]:
     widths = [c.width for c in columns]
     columns = [aligned(c) for c in columns]
     lines = header(columns, widths, options)
@@ -106,7 +106,7 @@ def aligned(column: Column) -> Column:
     return Column(column.title, [Cell(cell.text, cell.style, right) for cell in column.cells])
 
 
-def header(columns: list[Column], widths: list[int], options: Options) -> list[str]:
+def header(columns: list[Column], widths: list[int], options: LayoutOptions) -> list[str]:
     """The titles, their last lines side by side."""
     titles = [c.title.split("\n") for c in columns]
     height = max(map(len, titles))
@@ -122,7 +122,7 @@ def header(columns: list[Column], widths: list[int], options: Options) -> list[s
 # ---- two lines for each row
 
 
-def stacked(columns: list[Column], limit: int, options: Options) -> list[str]:
+def stacked(columns: list[Column], limit: int, options: LayoutOptions) -> list[str]:
     """Name, value and gradient; below them what the tensor is."""
     by_title = {c.title: c for c in columns}
     facts = [by_title[title] for title in BELOW if title in by_title]
@@ -169,24 +169,24 @@ def shares(left: int, right: int, room: int) -> tuple[int, int]:
 # ---- lines
 
 
-def line(row: Iterable[Cell], widths: list[int], options: Options) -> str:
+def line(row: Iterable[Cell], widths: list[int], options: LayoutOptions) -> str:
     return GAP.join(fit(cell, width, options) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def fit(cell: Cell, width: int, options: Options) -> str:
+def fit(cell: Cell, width: int, options: LayoutOptions) -> str:
     text = cells.clip(cell.text, width, dots(options))
     padding = " " * (width - cells.width(text))
     painted = paint(text, cell.style, options)
     return padding + painted if cell.right else painted + padding
 
 
-def paint(text: str, style: str, options: Options) -> str:
+def paint(text: str, style: str, options: LayoutOptions) -> str:
     return cells.paint(text, style) if options.color else text
 
 
-def dots(options: Options) -> str:
+def dots(options: LayoutOptions) -> str:
     return "..." if options.ascii else "…"
 
 
-def rule(length: int, options: Options) -> str:
+def rule(length: int, options: LayoutOptions) -> str:
     return paint(("-" if options.ascii else "─") * length, "dim", options)

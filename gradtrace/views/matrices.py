@@ -21,18 +21,18 @@ from gradtrace.errors import UsageError
 from gradtrace.trace.record import Value
 from gradtrace.views import numbers, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, Options, paint, single, total
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, single, total
 
 VERSION = 1
 MANY = 400  # elements up to which a matrix is written out
 COLUMNS = ("of", "by", "derivative")
 
 
-def jacobian_text(blocks: Sequence[Block], options: Options) -> str:
+def jacobian_text(blocks: Sequence[Block], options: LayoutOptions) -> str:
     return "\n".join("".join(line + "\n" for line in block_lines(block, options)) for block in blocks)
 
 
-def block_lines(block: Block, options: Options) -> Iterator[str]:
+def block_lines(block: Block, options: LayoutOptions) -> Iterator[str]:
     size = " x ".join(map(str, block.matrix.shape))
     yield paint(visible(f"d {block.of} / d {block.by}: {size}"), "bold", options)
     names = element_names(block.of, block.of_shape)
@@ -45,7 +45,7 @@ def block_lines(block: Block, options: Options) -> Iterator[str]:
     yield from matrix_lines(block.matrix, names, titles, options, weights, sums)
 
 
-def upright(block: Block, name: str, titles: Sequence[str], options: Options) -> Iterator[str]:
+def upright(block: Block, name: str, titles: Sequence[str], options: LayoutOptions) -> Iterator[str]:
     """The derivatives of one number, too wide as a row: in the input's own shape, or one below another."""
     if len(block.by_shape) == 2:
         rows_, columns = ([str(i) for i in range(n)] for n in block.by_shape)
@@ -69,7 +69,7 @@ def matrix_lines(
     matrix: Value,
     names: Sequence[str],
     titles: Sequence[str],
-    options: Options,
+    options: LayoutOptions,
     weights: list[str] | None = None,
     sums: list[str] | None = None,
 ) -> Iterator[str]:
@@ -105,11 +105,11 @@ def pieces(first: list[Column], columns: list[Column], width: int | None) -> Ite
     yield part
 
 
-def hessian_text(found: Hessian, options: Options) -> str:
+def hessian_text(found: Hessian, options: LayoutOptions) -> str:
     return "".join(line + "\n" for line in hessian_lines(found, options))
 
 
-def hessian_lines(found: Hessian, options: Options) -> Iterator[str]:
+def hessian_lines(found: Hessian, options: LayoutOptions) -> Iterator[str]:
     names = ", ".join(name for name, _ in found.by)
     yield paint(
         visible(f"second derivatives of {found.of} by {names}: {len(found.labels)} x {len(found.labels)}"),
@@ -134,11 +134,12 @@ def hessian_lines(found: Hessian, options: Options) -> Iterator[str]:
 def render_jacobian(blocks: Sequence[Block], format: str) -> str:
     if format == "json":
         return (
-            rows.dumps({"schema": "gradtrace/jacobian", "version": VERSION, "blocks": list(map(plain, blocks))}) + "\n"
+            rows.dumps({"schema": "gradtrace/jacobian", "version": VERSION, "blocks": list(map(json_fields, blocks))})
+            + "\n"
         )
     if format == "jsonl":
         head = {"schema": "gradtrace/jacobian/block", "version": VERSION}
-        return "".join(rows.dumps({**head, **plain(block)}) + "\n" for block in blocks)
+        return "".join(rows.dumps({**head, **json_fields(block)}) + "\n" for block in blocks)
     return rows.render(
         COLUMNS,
         [
@@ -152,7 +153,7 @@ def render_jacobian(blocks: Sequence[Block], format: str) -> str:
     )
 
 
-def plain(block: Block) -> dict[str, Any]:
+def json_fields(block: Block) -> dict[str, Any]:
     return {
         "of": block.of,
         "by": block.by,

@@ -21,7 +21,7 @@ LEAVES = 8  # that a chain alone reads and a picture still shows
 STYLES = ("data", "function", "autograd")
 
 
-class Node(NamedTuple):
+class DrawnNode(NamedTuple):
     """`record` is the id of the tensor, operation, function or group."""
 
     key: str
@@ -30,7 +30,7 @@ class Node(NamedTuple):
     scope: int | None = None  # the open scope that it stands in
 
 
-class Edge(NamedTuple):
+class DrawnEdge(NamedTuple):
     """From what comes first in the program to what comes later.
 
     `operation` and `operand` (the operand's place) or `function` and `place` (in next_functions) tell which input it
@@ -52,8 +52,8 @@ class Model(NamedTuple):
     trace: Trace
     style: str
     fold: Fold
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    nodes: tuple[DrawnNode, ...]
+    edges: tuple[DrawnEdge, ...]
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -73,10 +73,14 @@ def data(trace: Trace, style: str, folded: Fold) -> Model:
     users = users_of(trace)
     crowded = crowded_groups(trace, folded, users)
     shown = [is_shown(trace, folded, tensor, users[tensor.id], crowded) for tensor in trace.tensors]
-    nodes = [Node(f"t{t.id}", TENSOR, t.id, place_of(folded, t, users[t.id])) for t in trace.tensors if shown[t.id]]
-    nodes += [Node(f"g{g.id}", GROUP, g.id, g.scope) for g in folded.groups]
+    nodes = [
+        DrawnNode(f"t{t.id}", TENSOR, t.id, place_of(folded, t, users[t.id])) for t in trace.tensors if shown[t.id]
+    ]
+    nodes += [DrawnNode(f"g{g.id}", GROUP, g.id, g.scope) for g in folded.groups]
     nodes += [
-        Node(f"o{o.id}", OPERATION, o.id, folded.places[o.id]) for o in trace.operations if folded.member[o.id] is None
+        DrawnNode(f"o{o.id}", OPERATION, o.id, folded.places[o.id])
+        for o in trace.operations
+        if folded.member[o.id] is None
     ]
     return Model(trace, style, folded, tuple(nodes), tuple(data_edges(trace, folded, shown)))
 
@@ -131,9 +135,9 @@ def place_of(folded: Fold, tensor: TensorRecord, users: list[int]) -> int | None
     return places.pop() if len(places) == 1 else None
 
 
-def data_edges(trace: Trace, folded: Fold, shown: list[bool]) -> list[Edge]:
+def data_edges(trace: Trace, folded: Fold, shown: list[bool]) -> list[DrawnEdge]:
     """One edge for every operand and result; between the same two with a group at an end, one with their count."""
-    edges: list[Edge] = []
+    edges: list[DrawnEdge] = []
     merged: dict[tuple[str, str], int] = {}
     for operation in trace.operations:
         group = folded.member[operation.id]
@@ -142,11 +146,11 @@ def data_edges(trace: Trace, folded: Fold, shown: list[bool]) -> list[Edge]:
             if operand.tensor is None or not shown[operand.tensor] or made_in(trace, folded, operand.tensor, group):
                 continue
             flows = operation.grad_fn is not None and trace.tensors[operand.tensor].requires_grad
-            edge = Edge(f"t{operand.tensor}", own, flows, operation.id, operand.position)
+            edge = DrawnEdge(f"t{operand.tensor}", own, flows, operation.id, operand.position)
             add(edges, merged, edge, group is not None)
         for made in operation.outputs:
             if shown[made]:
-                edge = Edge(own, f"t{made}", operation.grad_fn is not None, operation.id)
+                edge = DrawnEdge(own, f"t{made}", operation.grad_fn is not None, operation.id)
                 add(edges, merged, edge, group is not None)
     return edges
 
@@ -157,7 +161,7 @@ def made_in(trace: Trace, folded: Fold, tensor: int, group: int | None) -> bool:
     return group is not None and maker is not None and folded.member[maker] == group
 
 
-def add(edges: list[Edge], merged: dict[tuple[str, str], int], edge: Edge, merge: bool) -> None:
+def add(edges: list[DrawnEdge], merged: dict[tuple[str, str], int], edge: DrawnEdge, merge: bool) -> None:
     at = merged.get((edge.source, edge.target)) if merge else None
     if at is None:
         if merge:
@@ -183,16 +187,16 @@ def autograd(trace: Trace, style: str, folded: Fold) -> Model:
             if home.startswith("g"):
                 homes[function.id] = home
     places = {o.function: folded.places[o.id] for o in trace.operations if o.function is not None}
-    nodes = [Node(f"f{f.id}", FUNCTION, f.id, places.get(f.id)) for f in trace.functions if f.id not in homes]
+    nodes = [DrawnNode(f"f{f.id}", FUNCTION, f.id, places.get(f.id)) for f in trace.functions if f.id not in homes]
     used = set(homes.values())
-    nodes += [Node(f"g{g.id}", GROUP, g.id, g.scope) for g in folded.groups if f"g{g.id}" in used]
-    edges: list[Edge] = []
+    nodes += [DrawnNode(f"g{g.id}", GROUP, g.id, g.scope) for g in folded.groups if f"g{g.id}" in used]
+    edges: list[DrawnEdge] = []
     merged: dict[tuple[str, str], int] = {}
     for link in trace.function_edges:
         source, target = homes.get(link.target, f"f{link.target}"), homes.get(link.source, f"f{link.source}")
         if source == target:
             continue
-        edge = Edge(source, target, True, function=link.source, place=link.input_index, number=link.output_nr)
+        edge = DrawnEdge(source, target, True, function=link.source, place=link.input_index, number=link.output_nr)
         add(edges, merged, edge, source.startswith("g") or target.startswith("g"))
     return Model(trace, style, folded, tuple(nodes), tuple(edges))
 

@@ -25,7 +25,7 @@ from gradtrace.views.dot_autograd import role_of as function_role
 from gradtrace.views.dot_autograd import saved_text
 from gradtrace.views.dot_data import caption, derivative_text, role_of
 from gradtrace.views.dot_groups import summary
-from gradtrace.views.model import FUNCTION, GROUP, TENSOR, Edge, Model, Node
+from gradtrace.views.model import FUNCTION, GROUP, TENSOR, DrawnEdge, DrawnNode, Model
 
 LISTED = 64
 
@@ -36,7 +36,7 @@ def facts_of(drawn: Model) -> list[dict[str, Any]]:
     return [facts(drawn, node, flowed) for node in drawn.nodes]
 
 
-def facts(drawn: Model, node: Node, flowed: dict[int, Value]) -> dict[str, Any]:
+def facts(drawn: Model, node: DrawnNode, flowed: dict[int, Value]) -> dict[str, Any]:
     """One node's facts; what it has not is left out."""
     if node.kind == TENSOR:
         own = tensor_facts(drawn.trace.tensors[node.record], flowed.get(node.record))
@@ -72,7 +72,7 @@ def tensor_facts(tensor: TensorRecord, flowed: Value | None) -> dict[str, Any]:
     }
 
 
-def operation_facts(drawn: Model, node: Node) -> dict[str, Any]:
+def operation_facts(drawn: Model, node: DrawnNode) -> dict[str, Any]:
     operation = drawn.trace.operations[node.record]
     return {
         "label": operation.label,
@@ -84,7 +84,7 @@ def operation_facts(drawn: Model, node: Node) -> dict[str, Any]:
     }
 
 
-def function_facts(drawn: Model, node: Node) -> dict[str, Any]:
+def function_facts(drawn: Model, node: DrawnNode) -> dict[str, Any]:
     trace = drawn.trace
     function = trace.functions[node.record]
     roots = {trace.tensors[t].function for t in trace.roots}
@@ -103,7 +103,7 @@ def function_facts(drawn: Model, node: Node) -> dict[str, Any]:
     }
 
 
-def group_facts(drawn: Model, node: Node) -> dict[str, Any]:
+def group_facts(drawn: Model, node: DrawnNode) -> dict[str, Any]:
     group = drawn.groups[node.record]
     lines = [span.line for i in group.operations if (span := drawn.trace.operations[i].span) is not None]
     return {
@@ -138,7 +138,7 @@ def scope_names(drawn: Model, scope: int | None) -> list[str]:
     return names[::-1]
 
 
-def edge_facts(drawn: Model, edge: Edge, known: dict[tuple[int, int], Value]) -> dict[str, Any]:
+def edge_facts(drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Value]) -> dict[str, Any]:
     """An edge's facts: its ends, which operand or place in next_functions it is, its local derivative if known."""
     found: dict[str, Any] = {"source": edge.source, "target": edge.target, "flows": edge.flows}
     if edge.times > 1:

@@ -22,7 +22,7 @@ from gradtrace.views import dot, files, fold, image, model, render, tree
 class Picture:
     """A drawing that is made when it is shown or saved."""
 
-    def __init__(self, drawn: model.Model, options: dot.Options) -> None:
+    def __init__(self, drawn: model.Model, options: dot.DotOptions) -> None:
         self.model = drawn
         self.options = options
 
@@ -88,7 +88,7 @@ def draw(
         trace = what
     else:
         raise TypeError(f"draw() takes a tensor or a Trace, not {type(what).__name__}")
-    chosen = dot.Options(style=style or ("data" if trace.operations else "autograd"), **options)
+    chosen = dot.DotOptions(style=style or ("data" if trace.operations else "autograd"), **options)
     dot.check(chosen)
     return Picture(model.model(trace, chosen.style, fold.fold(trace, depth, expand)), chosen)
 

@@ -11,23 +11,23 @@ from collections.abc import Iterator, Sequence
 from gradtrace.analysis.operators import Kink, Operator
 from gradtrace.views import numbers, rows
 from gradtrace.views.cells import wrap
-from gradtrace.views.layout import Options, paint
+from gradtrace.views.layout import LayoutOptions, paint
 
 SCHEMA, VERSION = "gradtrace/ops", 1
 COLUMNS = ("name", "forms", "signature", "grad_fn", "derivatives")
 
 
-def listing(names: Sequence[str], options: Options) -> str:
+def listing(names: Sequence[str], options: LayoutOptions) -> str:
     """All names, as many on a line as fit."""
     lines = wrap("  ".join(names).replace("  ", " "), min(options.width or 100, 100))
     return "".join(line + "\n" for line in [*lines, "", f"{len(names)} names; gradtrace ops NAME tells about one"])
 
 
-def text(found: Sequence[Operator], options: Options) -> str:
+def text(found: Sequence[Operator], options: LayoutOptions) -> str:
     return "\n".join("".join(line + "\n" for line in lines(one, options)) for one in found)
 
 
-def lines(one: Operator, options: Options) -> Iterator[str]:
+def lines(one: Operator, options: LayoutOptions) -> Iterator[str]:
     width = min(options.width or 100, 100)
     yield paint(one.name, "bold", options)
     facts = [("forms", ", ".join(one.forms))]
@@ -36,7 +36,7 @@ def lines(one: Operator, options: Options) -> Iterator[str]:
     else:
         facts.append(("record", "none: it is composed of other operators"))
     facts += [("d/d " + name if name != "joint" else "all inputs", rule) for name, rule in one.derivatives]
-    facts += [("at " + numbers.number(kink.at), told(kink)) for kink in one.kinks]
+    facts += [("at " + numbers.number(kink.at), describe_kink(kink)) for kink in one.kinks]
     if one.example:
         facts.append(("example", f"{one.example} gives {one.answer}"))
     margin = max(len(name) for name, _ in facts) + 4
@@ -51,8 +51,8 @@ def lines(one: Operator, options: Options) -> Iterator[str]:
         )
 
 
-def told(kink: Kink) -> str:
-    """ "a kink, the slope goes from 0 to 1; the derivative is 0"."""
+def describe_kink(kink: Kink) -> str:
+    """Describe a kink: "a kink, the slope goes from 0 to 1; the derivative is 0"."""
     what = (
         "a jump"
         if kink.jump
@@ -63,11 +63,11 @@ def told(kink: Kink) -> str:
 
 def render(found: Sequence[Operator], format: str) -> str:
     if format == "json":
-        document = {"schema": SCHEMA, "version": VERSION, "operators": [plain(one) for one in found]}
+        document = {"schema": SCHEMA, "version": VERSION, "operators": [json_fields(one) for one in found]}
         return rows.dumps(numbers.json_safe(document)) + "\n"
     if format == "jsonl":
         head = {"schema": SCHEMA + "/operator", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **plain(one)})) + "\n" for one in found)
+        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(one)})) + "\n" for one in found)
     return rows.render(
         COLUMNS,
         [
@@ -84,7 +84,7 @@ def render(found: Sequence[Operator], format: str) -> str:
     )
 
 
-def plain(one: Operator) -> dict[str, object]:
+def json_fields(one: Operator) -> dict[str, object]:
     return {
         **one._asdict(),
         "forms": list(one.forms),

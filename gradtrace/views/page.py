@@ -15,7 +15,7 @@ from html import escape
 from gradtrace.annotations import Any
 from gradtrace.trace.record import FunctionEdge, Trace
 from gradtrace.views import flow, image, nodes, numbers, page_views
-from gradtrace.views.dot import Options, text_of
+from gradtrace.views.dot import DotOptions, text_of
 from gradtrace.views.labels import visible
 from gradtrace.views.model import Model
 from gradtrace.views.page_views import View, views_of
@@ -26,7 +26,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 PLAYED = 5_000  # operations up to which the page has the player
 
 
-def page(drawn: Model, options: Options) -> str:
+def page(drawn: Model, options: DotOptions) -> str:
     """The page of a model. The run should have been watched: else there is no backward to play."""
     trace = drawn.trace
     views, start = views_of(drawn)
@@ -56,7 +56,7 @@ def own_file(name: str) -> str:
         return file.read()
 
 
-def drawings(views: list[View], options: Options) -> list[str]:
+def drawings(views: list[View], options: DotOptions) -> list[str]:
     """Each view's drawing as an element for the page: without prolog, as large as its place, with our ids."""
     texts = [text_of(view.model, options._replace(theme="light")) for view in views]
     return [element(picture.decode()) for picture in image.render_many(texts, "svg")]
@@ -116,7 +116,7 @@ def document(trace: Trace, views: list[View], start: int) -> dict[str, Any]:
         ],
         "scopes": page_views.scope_data(trace, views),
         "operations": [operation_data(trace, i) for i in range(len(trace.operations))] if played else [],
-        "story": told(trace) if played else [],
+        "story": story_data(trace) if played else [],
     }
 
 
@@ -133,8 +133,8 @@ def operation_data(trace: Trace, index: int) -> dict[str, Any]:
     return {"label": operation.label, "outputs": operation.outputs, "function": operation.function}
 
 
-def told(trace: Trace) -> list[dict[str, Any]]:
-    """The story's moments, with what flowed in backward's."""
+def story_data(trace: Trace) -> list[dict[str, Any]]:
+    """Return the moments of the story; those of backward also have the gradients that flowed."""
     edges = {(edge.source, edge.input_index): edge for edge in trace.function_edges}
     moments = []
     for moment in story(trace):

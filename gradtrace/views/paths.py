@@ -19,7 +19,7 @@ from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.trace.record import Value
 from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, Options, paint, total
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, total
 
 SCHEMA, VERSION = "gradtrace/paths", 1
 COLUMNS = ("root", "leaf", "path", "count", "factors", "product")
@@ -28,11 +28,11 @@ LONGEST = 12  # paths whose sum is written out
 STEPS = 24  # tensors of a path that are written out; of a longer one, those at its ends (JSON has them all)
 
 
-def table(results: Sequence[Paths], options: Options) -> str:
+def table(results: Sequence[Paths], options: LayoutOptions) -> str:
     return "\n".join("".join(line + "\n" for line in lines(found, options)) for found in results)
 
 
-def lines(found: Paths, options: Options) -> Iterator[str]:
+def lines(found: Paths, options: LayoutOptions) -> Iterator[str]:
     what = "path" if found.ways == 1 else "paths"
     yield paint(visible(f"{found.root} to {found.leaf}: {found.ways:,} {what}"), "bold", options)
     if found.paths:
@@ -65,7 +65,7 @@ def lines(found: Paths, options: Options) -> Iterator[str]:
             yield paint(line, style, options)
 
 
-def one_by_one(columns: list[Column], options: Options) -> Iterator[str]:
+def one_by_one(columns: list[Column], options: LayoutOptions) -> Iterator[str]:
     """Each path on lines of its own, its derivatives and their product below."""
     width = options.width or 80
     for way, factors, product in zip(*(c.cells for c in columns), strict=True):
@@ -136,11 +136,11 @@ def cell(value: Value) -> Cell:
     return Cell(short(value), "", value.numel == 1)
 
 
-def arrow(options: Options) -> str:
+def arrow(options: LayoutOptions) -> str:
     return " -> " if options.ascii else " → "
 
 
-def dot(options: Options) -> str:
+def dot(options: LayoutOptions) -> str:
     return " * " if options.ascii else " · "
 
 
@@ -149,24 +149,24 @@ def dot(options: Options) -> str:
 
 def render(results: Sequence[Paths], format: str) -> str:
     if format == "json":
-        return rows.dumps({"schema": SCHEMA, "version": VERSION, "results": [plain(r) for r in results]}) + "\n"
+        return rows.dumps({"schema": SCHEMA, "version": VERSION, "results": [json_fields(r) for r in results]}) + "\n"
     if format == "jsonl":
         head = {"schema": SCHEMA + "/path", "version": VERSION}
         return "".join(
-            rows.dumps({**head, "root": r.root, "leaf": r.leaf, **plain_path(p)}) + "\n"
+            rows.dumps({**head, "root": r.root, "leaf": r.leaf, **path_fields(p)}) + "\n"
             for r in results
             for p in r.paths
         )
     return rows.render(COLUMNS, [line for r in results for line in text_rows(r)], format)
 
 
-def plain(found: Paths) -> dict[str, Any]:
+def json_fields(found: Paths) -> dict[str, Any]:
     return {
         "root": found.root,
         "leaf": found.leaf,
         "element": None if found.element is None else list(found.element),
         "count": found.ways,
-        "paths": [plain_path(p) for p in found.paths],
+        "paths": [path_fields(p) for p in found.paths],
         "groups": [{"through": g.through, "count": g.ways, "total": numbers.jsonable(g.total)} for g in found.groups],
         "total": numbers.jsonable(found.total),
         "gradient": numbers.jsonable(found.gradient),
@@ -176,7 +176,7 @@ def plain(found: Paths) -> dict[str, Any]:
     }
 
 
-def plain_path(path: Path) -> dict[str, Any]:
+def path_fields(path: Path) -> dict[str, Any]:
     return {
         "tensors": list(path.tensors),
         "factors": [

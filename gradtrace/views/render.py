@@ -10,7 +10,7 @@ txt                a tree                   gif apng webp    an animation
 from __future__ import annotations
 
 from gradtrace.errors import UsageError
-from gradtrace.views.dot import Options, check, text_of
+from gradtrace.views.dot import DotOptions, check, text_of
 from gradtrace.views.model import Model
 
 ANIMATED = ("gif", "apng", "webp")
@@ -36,7 +36,7 @@ def render_dot(text: str, suffix: str, dpi: int | None = None) -> bytes:
     return image.render(text, suffix, dpi=dpi)
 
 
-def render(drawn: Model, options: Options, suffix: str, dpi: int | None = None) -> bytes:
+def render(drawn: Model, options: DotOptions, suffix: str, dpi: int | None = None) -> bytes:
     """The file's content. UsageError for an unknown suffix, RenderError if nothing can draw."""
     check(options)
     if suffix in DRAWN:

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradtrace.analysis.stats import Bad, Module, Node, Numbers, Stats
+from gradtrace.analysis.stats import Bad, Module, Numbers, Stats, TensorStats
 from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import counted, visible, wrap
-from gradtrace.views.layout import Cell, Column, Options, paint
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
 from gradtrace.views.steps import bytes_text
 
 SCHEMA, VERSION = "gradtrace/stats", 1
@@ -46,7 +46,7 @@ SHRINK = {"node": 10, "op": 6, "module": 8}
 SPARE = ("zeros", "mean", "module", "op")
 
 
-def text(found: Stats, options: Options, anomaly: bool = False) -> str:
+def text(found: Stats, options: LayoutOptions, anomaly: bool = False) -> str:
     parts = [anomalies(found)] if anomaly else [*tables(found, options), reports(found)]
     width = min(options.width or 100, 100)
     blocks = []
@@ -65,7 +65,7 @@ def text(found: Stats, options: Options, anomaly: bool = False) -> str:
     return "\n".join(blocks)
 
 
-def tables(found: Stats, options: Options) -> Iterator[list[Any]]:
+def tables(found: Stats, options: LayoutOptions) -> Iterator[list[Any]]:
     shown = list(found.nodes) if options.all or len(found.nodes) <= MANY else outstanding(found.nodes)
     yield grid.lines(node_columns(shown), options, SHRINK, SPARE)
     left = len(found.nodes) - len(shown)
@@ -102,7 +102,7 @@ def depth_rows(found: Stats) -> Sequence[Any]:
     return depths if len(depths) <= 12 else [depths[(len(depths) - 1) * i // 11] for i in range(12)]
 
 
-def outstanding(nodes: Sequence[Node]) -> list[Node]:
+def outstanding(nodes: Sequence[TensorStats]) -> list[TensorStats]:
     """Those with something not finite, then those with the largest and smallest gradients, in their order."""
     bad = [n for n in nodes if any(x is not None and (x.nan or x.inf) for x in (n.value, n.grad))][: MANY // 2]
     sized = sorted((n for n in nodes if n.grad is not None), key=lambda n: n.grad.largest)  # type: ignore[union-attr]
@@ -111,7 +111,7 @@ def outstanding(nodes: Sequence[Node]) -> list[Node]:
     return [n for n in nodes if n.tensor in chosen]
 
 
-def node_columns(shown: Sequence[Node]) -> list[Column]:
+def node_columns(shown: Sequence[TensorStats]) -> list[Column]:
     values, grads = [n.value for n in shown], [n.grad for n in shown]
     return [
         grid.column("node", [Cell(visible(n.label)) for n in shown]),
@@ -144,7 +144,7 @@ def percent(fraction: float) -> Cell:
     return Cell(f"{100 * fraction:.3g}%" if fraction else "0", "" if fraction else "dim", True)
 
 
-def bad_cell(node: Node) -> Cell:
+def bad_cell(node: TensorStats) -> Cell:
     parts = [not_finite(x, f"{name} ") for name, x in (("value", node.value), ("grad", node.grad)) if x is not None]
     return Cell(", ".join(filter(None, parts)), "red")
 
@@ -229,7 +229,7 @@ def render(found: Stats, format: str) -> str:
         return rows.dumps(numbers.json_safe(document(found))) + "\n"
     if format == "jsonl":
         head = {"schema": SCHEMA + "/node", "version": VERSION}
-        return "".join(rows.dumps(numbers.json_safe({**head, **plain(n)})) + "\n" for n in found.nodes)
+        return "".join(rows.dumps(numbers.json_safe({**head, **json_fields(n)})) + "\n" for n in found.nodes)
     return rows.render(COLUMNS, [row(n) for n in found.nodes], format)
 
 
@@ -269,11 +269,11 @@ def document(found: Stats) -> dict[str, Any]:
             }
             for b in found.bad
         ],
-        "nodes": [plain(n) for n in found.nodes],
+        "nodes": [json_fields(n) for n in found.nodes],
     }
 
 
-def plain(node: Node) -> dict[str, Any]:
+def json_fields(node: TensorStats) -> dict[str, Any]:
     return {
         "tensor": node.tensor,
         "label": node.label,
@@ -287,7 +287,7 @@ def plain(node: Node) -> dict[str, Any]:
     }
 
 
-def row(node: Node) -> list[str]:
+def row(node: TensorStats) -> list[str]:
     blank = ("",) * 6
     return [
         node.label,

@@ -24,19 +24,19 @@ and each has `step` (from 1), `line` and `column` (from 1, or null).
 
 from __future__ import annotations
 
-from gradtrace.analysis.steps import Backward, Ended, Forward, Kept, Started, Step
+from gradtrace.analysis.steps import Backward, Ended, Forward, Kept, RunStep, Started
 from gradtrace.annotations import Any, Iterable, Iterator
 from gradtrace.trace.record import HookRun, Span, Trace, Value
 from gradtrace.views import grid, numbers, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, Options, paint
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
 
 SCHEMA, VERSION = "gradtrace/trace", 1
 BLOCK = 2000  # rows of a table that are laid out together
 COLUMNS = ("step", "kind", "line", "name", "tensor", "operands", "value", "upstream", "local", "downstream", "notes")
 
 
-def table(found: Iterable[Step], options: Options) -> Iterator[str]:
+def table(found: Iterable[RunStep], options: LayoutOptions) -> Iterator[str]:
     """The tables, piece by piece."""
     for title, part in sections(found):
         yield paint(title, "bold", options) + "\n"
@@ -44,7 +44,7 @@ def table(found: Iterable[Step], options: Options) -> Iterator[str]:
         yield "\n"
 
 
-def sections(found: Iterable[Step]) -> Iterator[tuple[str, list[Any]]]:
+def sections(found: Iterable[RunStep]) -> Iterator[tuple[str, list[Any]]]:
     """Runs of steps of one kind under a title, at most BLOCK in each."""
     title = ""
     kind: type | None = None
@@ -100,7 +100,7 @@ SPARE = ("saved", "grad_fn")
 BACKWARD = {"of": 6, "to": 6, "upstream": 8, "local": 7, "downstream": 10}
 
 
-def forward_table(part: list[Forward], options: Options) -> Iterator[str]:
+def forward_table(part: list[Forward], options: LayoutOptions) -> Iterator[str]:
     return (line + "\n" for line in grid.lines(forward_columns(part), options, FORWARD, SPARE))
 
 
@@ -169,7 +169,7 @@ def bytes_text(size: int) -> str:
 # ---- backward
 
 
-def backward_table(part: list[Backward | Ended], options: Options) -> Iterator[str]:
+def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iterator[str]:
     """A row for each edge; below a step's rows what else happened in its turn."""
     turns = [step for step in part if isinstance(step, Backward)]
     if not turns:
@@ -250,13 +250,13 @@ def hook_text(hook: HookRun) -> str:
 # ---- data
 
 
-def jsonl(found: Iterable[Step]) -> Iterator[str]:
+def jsonl(found: Iterable[RunStep]) -> Iterator[str]:
     """One step for each line."""
     start = {"schema": SCHEMA + "/step", "version": VERSION}
-    return (rows.dumps({**start, **plain(step)}) + "\n" for step in found)
+    return (rows.dumps({**start, **json_fields(step)}) + "\n" for step in found)
 
 
-def json_text(trace: Trace, found: Iterable[Step]) -> Iterator[str]:
+def json_text(trace: Trace, found: Iterable[RunStep]) -> Iterator[str]:
     """The document, written as it is made."""
     opening = rows.dumps(
         {"schema": SCHEMA, "version": VERSION, "source": {"name": trace.source_name, "text": trace.source_text}}
@@ -264,13 +264,13 @@ def json_text(trace: Trace, found: Iterable[Step]) -> Iterator[str]:
     yield opening[:-1] + ', "steps": ['
     separator = ""
     for step in found:
-        yield separator + rows.dumps(plain(step))
+        yield separator + rows.dumps(json_fields(step))
         separator = ", "
     yield "]}\n"
 
 
-def plain(step: Step) -> dict[str, Any]:
-    """A step as plain data."""
+def json_fields(step: RunStep) -> dict[str, Any]:
+    """Return the fields of a step's JSON object."""
     if isinstance(step, Forward):
         return {
             "kind": "forward",
@@ -289,7 +289,7 @@ def plain(step: Step) -> dict[str, Any]:
                 for out in step.outputs
             ],
             "grad_fn": step.grad_fn,
-            "saved": [plain_kept(item) for item in step.saved],
+            "saved": [kept_fields(item) for item in step.saved],
             "text": step.text,
             "grad_enabled": step.grad_enabled,
         }
@@ -336,14 +336,14 @@ def plain(step: Step) -> dict[str, Any]:
             }
             for hook in step.hooks
         ],
-        "freed": [plain_kept(item) for item in step.freed],
+        "freed": [kept_fields(item) for item in step.freed],
         "grad_dropped": step.dropped,
         "grad_before": numbers.jsonable(step.grad_before),
         "grad_after": numbers.jsonable(step.grad_after),
     }
 
 
-def plain_kept(item: Kept) -> dict[str, Any]:
+def kept_fields(item: Kept) -> dict[str, Any]:
     return {"name": item.name, "label": item.label, "bytes": item.size}
 
 
@@ -351,7 +351,7 @@ def place(span: Span | None) -> dict[str, Any]:
     return {"line": span.line if span else None, "column": span.column + 1 if span else None}
 
 
-def text_rows(found: Iterable[Step]) -> Iterator[list[str]]:
+def text_rows(found: Iterable[RunStep]) -> Iterator[list[str]]:
     """A row of COLUMNS for each forward step, and for each edge of a backward step."""
     for step in found:
         if isinstance(step, Forward):
@@ -390,7 +390,7 @@ def line_of(span: Span | None) -> str:
     return str(span.line) if span else ""
 
 
-def render(trace: Trace, found: Iterable[Step], format: str) -> Iterator[str]:
+def render(trace: Trace, found: Iterable[RunStep], format: str) -> Iterator[str]:
     """The steps in any format but the table."""
     if format == "json":
         return json_text(trace, found)
@@ -399,5 +399,5 @@ def render(trace: Trace, found: Iterable[Step], format: str) -> Iterator[str]:
     return blocks(found, format)
 
 
-def blocks(found: Iterable[Step], format: str) -> Iterator[str]:
+def blocks(found: Iterable[RunStep], format: str) -> Iterator[str]:
     yield rows.render(COLUMNS, text_rows(found), format)

@@ -116,7 +116,7 @@ class Writer(Frozen):
         """How the numbers of a tensor are distributed. ValueError for an empty one."""
         import numpy as np
 
-        array = np.asarray(plain(values), np.float64)
+        array = np.asarray(unwrap(values), np.float64)
         edges = default_bins() if bins == "tensorflow" else to_numpy(bins)
         self._hosting.meter.count_flops(array.size)
         made = self._messages.histogram(tag, array, edges, max_bins)
@@ -168,8 +168,8 @@ Writer.__name__ = Writer.__qualname__ = "SummaryWriter"
 Writer.__module__ = "torch.utils.tensorboard.writer"
 
 
-def plain(value: Any) -> Any:
-    """A program's tensor, array or number, as numpy or Python has it."""
+def unwrap(value: Any) -> Any:
+    """Return the NumPy array of a program's tensor or array; any other value unchanged."""
     if isinstance(value, Array):
         return to_numpy(value)
     return value.detach().numpy() if hasattr(value, "requires_grad") else value

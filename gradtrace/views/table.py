@@ -13,7 +13,7 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import DATA, LEAF, TensorRecord, Trace
 from gradtrace.views import cells, layout, numbers
-from gradtrace.views.layout import Cell, Column, Options, paint
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
 
 if TYPE_CHECKING:
     from gradtrace.views.selection import Selection
@@ -22,7 +22,7 @@ MANY = 50  # tensors above which unnamed intermediate results are left out
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def render(trace: Trace, options: Options = Options(), selection: Selection | None = None) -> str:
+def render(trace: Trace, options: LayoutOptions = LayoutOptions(), selection: Selection | None = None) -> str:
     """The table as text, each line ended by a line break; "" if there is no tensor to show."""
     shown, hidden = chosen(trace, options.all)
     shown = shown if selection is None else selection.tensors(shown)
@@ -55,7 +55,7 @@ def chosen(trace: Trace, everything: bool) -> tuple[list[TensorRecord], int]:
 # ---- cells
 
 
-def build(shown: list[TensorRecord], notes: list[str], options: Options) -> list[Column]:
+def build(shown: list[TensorRecord], notes: list[str], options: LayoutOptions) -> list[Column]:
     """The columns; `notes` collects the footnotes. The gradients' own grad_fn gets a column only if there is one."""
     columns = [
         Column("name", [name(t) for t in shown]),
@@ -106,7 +106,7 @@ def word(text: str | None) -> Cell:
     return Cell(text) if text else Cell("None", "dim")
 
 
-def grad(t: TensorRecord, notes: list[str], options: Options) -> Cell:
+def grad(t: TensorRecord, notes: list[str], options: LayoutOptions) -> Cell:
     if t.grad is not None:
         return contents(t.grad)
     if not t.grad_note:
@@ -116,5 +116,5 @@ def grad(t: TensorRecord, notes: list[str], options: Options) -> Cell:
     return Cell(f"None {mark(notes.index(t.grad_note) + 1, options)}", "dim")
 
 
-def mark(number: int, options: Options) -> str:
+def mark(number: int, options: LayoutOptions) -> str:
     return f"[{number}]" if options.ascii else str(number).translate(SUPERSCRIPTS)

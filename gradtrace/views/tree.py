@@ -30,7 +30,7 @@ WORDS = {
 }
 
 
-class Options(NamedTuple):
+class TreeOptions(NamedTuple):
     """`width` None means as wide as it gets."""
 
     width: int | None = None
@@ -38,7 +38,7 @@ class Options(NamedTuple):
     ascii: bool = False
 
 
-def render(drawn: Model, options: Options = Options()) -> str:
+def render(drawn: Model, options: TreeOptions = TreeOptions()) -> str:
     """The tree, ended by a line break."""
     rows = {row["id"]: row for row in nodes.facts_of(drawn)}
     inputs = inputs_of(drawn, rows)
@@ -92,7 +92,7 @@ def merged(sources: list[tuple[str, int]]) -> list[tuple[str, int]]:
     return list(counts.items())
 
 
-def line(drawn: Model, row: dict[str, Any], before: str, note: str, options: Options) -> str:
+def line(drawn: Model, row: dict[str, Any], before: str, note: str, options: TreeOptions) -> str:
     name = row["label"]
     made = row.get("made")
     if made is not None and made.get("text", row["label"]) not in row["label"]:

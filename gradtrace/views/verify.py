@@ -12,7 +12,7 @@ from typing import Any
 
 from gradtrace.views import grid, rows
 from gradtrace.views.cells import visible, wrap
-from gradtrace.views.layout import Cell, Column, Options, paint
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
 
 SCHEMA, VERSION = "gradtrace/verify", 1
 COLUMNS = ("cell", "line", "verdict", "detail")
@@ -30,11 +30,11 @@ STYLES = {
 }
 
 
-def text(name: str, found: Sequence[Any], options: Options) -> str:
+def text(name: str, found: Sequence[Any], options: LayoutOptions) -> str:
     return "".join(line + "\n" for line in lines(name, found, options))
 
 
-def lines(name: str, found: Sequence[Any], options: Options) -> Iterator[str]:
+def lines(name: str, found: Sequence[Any], options: LayoutOptions) -> Iterator[str]:
     yield from grid.lines(
         [
             grid.column("cell", [c.cell.label for c in found]),
@@ -60,7 +60,7 @@ def lines(name: str, found: Sequence[Any], options: Options) -> Iterator[str]:
         yield f"nothing differs but what today's PyTorch writes otherwise ({versions}; --strict counts it)"
 
 
-def shown(title: str, content: str | None, options: Options) -> Iterator[str]:
+def shown(title: str, content: str | None, options: LayoutOptions) -> Iterator[str]:
     if content is None:
         return
     yield paint(f"  {title}:", "dim", options)
@@ -86,18 +86,18 @@ def render(name: str, found: Sequence[Any], format: str) -> str:
                     "file": name,
                     "passed": all(c.passed for c in found),
                     "counts": tally(found),
-                    "cells": [plain(c) for c in found],
+                    "cells": [json_fields(c) for c in found],
                 }
             )
             + "\n"
         )
     if format == "jsonl":
         head = {"schema": SCHEMA + "/cell", "version": VERSION}
-        return "".join(rows.dumps({**head, **plain(c)}) + "\n" for c in found)
+        return "".join(rows.dumps({**head, **json_fields(c)}) + "\n" for c in found)
     return rows.render(COLUMNS, [[c.cell.label, str(c.cell.line), c.verdict, c.detail] for c in found], format)
 
 
-def plain(c: Any) -> dict[str, Any]:
+def json_fields(c: Any) -> dict[str, Any]:
     return {
         "label": c.cell.label,
         "line": c.cell.line,

@@ -19,7 +19,7 @@ from gradtrace.analysis.answer import Answer, Evidence
 from gradtrace.annotations import Any, Sequence
 from gradtrace.views import numbers, rows
 from gradtrace.views.cells import clip, visible, wrap
-from gradtrace.views.layout import Options, dots, paint
+from gradtrace.views.layout import LayoutOptions, dots, paint
 
 SCHEMA, VERSION = "gradtrace/why", 1
 COLUMNS = ("name", "status", "cause", "sentence", "evidence", "advice")
@@ -27,12 +27,12 @@ STYLES = {"none": "yellow", "zero": "yellow", "nan": "red", "failed": "red", "gr
 WIDEST = 100
 
 
-def text(answers: Sequence[Answer], options: Options) -> str:
+def text(answers: Sequence[Answer], options: LayoutOptions) -> str:
     """The answers for people."""
     return "\n".join("".join(line + "\n" for line in lines(answer, options)) for answer in answers)
 
 
-def lines(answer: Answer, options: Options) -> list[str]:
+def lines(answer: Answer, options: LayoutOptions) -> list[str]:
     width = min(options.width or WIDEST, WIDEST)
     style = STYLES[answer.status]
     found = [paint(line, style, options) for line in wrap(visible(answer.sentence), width)]
@@ -48,7 +48,7 @@ def lines(answer: Answer, options: Options) -> list[str]:
     return found
 
 
-def evidence(item: Evidence, margin: int, width: int, options: Options) -> list[str]:
+def evidence(item: Evidence, margin: int, width: int, options: LayoutOptions) -> list[str]:
     """The source line, and below it what it shows."""
     said = wrap(visible(item.text), width - margin)
     head = f"  {where(item)}".ljust(margin)
@@ -66,7 +66,7 @@ def where(item: Evidence) -> str:
 # ---- the overview
 
 
-def overview(answers: Sequence[Answer], options: Options) -> str:
+def overview(answers: Sequence[Answer], options: LayoutOptions) -> str:
     """One sentence for each tensor; those whose reason is the same stand together after the first of them."""
     groups: dict[Any, list[Answer]] = {}
     for answer in answers:
@@ -87,7 +87,7 @@ def reason(answer: Answer) -> tuple[str, ...]:
     return (answer.status, answer.cause, why) if colon else (answer.name,)
 
 
-def indented(sentence: str, style: str, options: Options, less: int = 0) -> list[str]:
+def indented(sentence: str, style: str, options: LayoutOptions, less: int = 0) -> list[str]:
     wrapped = wrap(visible(sentence), min(options.width or WIDEST, WIDEST) - 2 - less)
     return [paint(line if i == 0 else "  " + line, style, options) for i, line in enumerate(wrapped)]
 
@@ -98,14 +98,14 @@ def indented(sentence: str, style: str, options: Options, less: int = 0) -> list
 def render(answers: Sequence[Answer], format: str) -> str:
     """The answers in any format but the table."""
     if format == "json":
-        return rows.dumps({"schema": SCHEMA, "version": VERSION, "answers": [plain(a) for a in answers]}) + "\n"
+        return rows.dumps({"schema": SCHEMA, "version": VERSION, "answers": [json_fields(a) for a in answers]}) + "\n"
     if format == "jsonl":
         head = {"schema": SCHEMA + "/answer", "version": VERSION}
-        return "".join(rows.dumps({**head, **plain(a)}) + "\n" for a in answers)
+        return "".join(rows.dumps({**head, **json_fields(a)}) + "\n" for a in answers)
     return rows.render(COLUMNS, [row(a) for a in answers], format)
 
 
-def plain(answer: Answer) -> dict[str, Any]:
+def json_fields(answer: Answer) -> dict[str, Any]:
     return {
         "name": answer.name,
         "status": answer.status,

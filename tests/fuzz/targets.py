@@ -383,7 +383,7 @@ def writers(text: str) -> None:
         made = data.render(trace, name)
         made.encode()
     json.loads(data.render(trace, "json"), parse_constant=forbidden)
-    look = dot.Options()
+    look = dot.DotOptions()
     drawn = model.model(trace)
     balanced(dot.text_of(drawn, look))
     json.loads(exchange.node_link(drawn), parse_constant=forbidden)

@@ -11,7 +11,7 @@ from gradtrace.trace.capture import capture
 from gradtrace.trace.steps import Watch
 from gradtrace.views import animation, dot
 from gradtrace.views.animation import MOST, frame_text, frames
-from gradtrace.views.dot import Options
+from gradtrace.views.dot import DotOptions
 from gradtrace.views.fold import fold
 from gradtrace.views.model import model
 from gradtrace.views.style import LIGHT
@@ -56,7 +56,7 @@ def test_the_graph_grows_then_gradients_flow_then_nodes_are_freed():
 
 def test_a_frame_is_the_whole_drawing_with_other_attributes():
     picture = drawn()
-    source = dot.text_of(picture, dot.Options())
+    source = dot.text_of(picture, dot.DotOptions())
     first = frame_text(source, frames(picture)[0], LIGHT)
     assert len(first.splitlines()) == len(source.splitlines())
     hidden = [line.split()[0] for line in first.splitlines() if line.endswith("style=invis]")]
@@ -82,13 +82,13 @@ def test_there_are_never_too_many():
 
 def test_the_file_has_all_frames_of_one_size_and_the_marks_colour():
     Image = pytest.importorskip("PIL.Image")
-    content = animation.render(drawn(), dot.Options(), "gif")
+    content = animation.render(drawn(), dot.DotOptions(), "gif")
     with Image.open(io.BytesIO(content)) as opened:
         assert opened.n_frames == 10
         opened.seek(4)
         colors = {color for _, color in opened.convert("RGB").getcolors(1 << 20)}
     assert tuple(bytes.fromhex(LIGHT.bad[1:])) in colors and (255, 255, 255) in colors
-    assert content == animation.render(drawn(), dot.Options(), "gif")
+    assert content == animation.render(drawn(), dot.DotOptions(), "gif")
 
 
 def test_colours_are_exact():
@@ -123,5 +123,5 @@ def test_too_much_to_follow_is_refused():
     trace = samples.chain(1000)
     drawn = model(trace, "data", fold(trace, 100))
     with pytest.raises(RenderError, match="2,001 nodes are too many to animate") as caught:
-        animation.render(drawn, Options(), "gif")
+        animation.render(drawn, DotOptions(), "gif")
     assert "--depth N" in caught.value.hint and ".html" in caught.value.hint

@@ -18,7 +18,7 @@ from gradtrace.errors import UsageError
 from gradtrace.trace.capture import capture
 from gradtrace.trace.steps import Watch
 from gradtrace.views import dot, image, labels
-from gradtrace.views.dot import Options
+from gradtrace.views.dot import DotOptions
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -33,7 +33,7 @@ def node_line(source, node):
 
 
 def picture(trace, **options):
-    return ElementTree.fromstring(image.render(dot.source(trace, Options(**options)), "svg"))
+    return ElementTree.fromstring(image.render(dot.source(trace, DotOptions(**options)), "svg"))
 
 
 def words(root):
@@ -55,7 +55,7 @@ def test_both_operands_of_a_square_are_drawn():
 
 
 def test_autograd_graph_is_next_functions():
-    source = dot.source(samples.notes(), Options(style="autograd"))
+    source = dot.source(samples.notes(), DotOptions(style="autograd"))
     assert sorted(edges(source)) == sorted(["f3 -> f0", "f4 -> f0", "f4 -> f1", "f0 -> f2", "f1 -> f2"])
     shown = words(picture(samples.notes(), style="autograd"))
     assert shown.count("AccumulateGrad") == 2
@@ -63,7 +63,7 @@ def test_autograd_graph_is_next_functions():
 
 
 def test_autograd_square_keeps_both_edges():
-    assert edges(dot.source(samples.square(), Options(style="autograd"))) == ["f1 -> f0", "f1 -> f0"]
+    assert edges(dot.source(samples.square(), DotOptions(style="autograd"))) == ["f1 -> f0", "f1 -> f0"]
 
 
 def test_roles_differ_in_shape_border_and_colour():
@@ -99,7 +99,7 @@ def test_roles_differ_in_shape_border_and_colour():
 def test_legend_names_only_what_is_there_and_can_be_left_out():
     source = dot.source(samples.square())
     assert "leaf without grad" not in source
-    assert "legend" not in dot.source(samples.square(), Options(legend=False))
+    assert "legend" not in dot.source(samples.square(), DotOptions(legend=False))
 
 
 def test_arrays_show_shape_range_and_sparkline():
@@ -144,15 +144,15 @@ def test_comparisons_have_signs():
 
 
 def test_the_graph_may_go_up():
-    source = dot.source(samples.notes(), Options(direction="up"))
+    source = dot.source(samples.notes(), DotOptions(direction="up"))
     assert "rankdir=BT" in source and "tailport=n" in source and "headport=s" in source
 
 
 def test_the_graph_may_go_down():
-    source = dot.source(samples.notes(), Options(direction="down"))
+    source = dot.source(samples.notes(), DotOptions(direction="down"))
     assert "rankdir=TB" in source and "tailport=s" in source and "headport=n" in source
     with pytest.raises(UsageError, match="unknown direction 'left'"):
-        dot.source(samples.square(), Options(direction="left"))
+        dot.source(samples.square(), DotOptions(direction="left"))
 
 
 def test_equal_elements_are_told_once():
@@ -198,14 +198,14 @@ def test_accumulate_nodes_on_request():
     assert "AccumulateGrad" not in dot.source(samples.notes())
     b = samples.notes()
     b = b._replace(tensors=tuple(t._replace(function=3) if t.name == "x" else t for t in b.tensors))
-    assert "f3 [label=" in dot.source(b, Options(accumulate=True))
+    assert "f3 [label=" in dot.source(b, DotOptions(accumulate=True))
 
 
 def test_unknown_style_and_theme():
     with pytest.raises(UsageError, match="unknown graph style 'x'"):
-        dot.source(samples.square(), Options(style="x"))
+        dot.source(samples.square(), DotOptions(style="x"))
     with pytest.raises(UsageError, match="unknown theme 'x'"):
-        dot.source(samples.square(), Options(theme="x"))
+        dot.source(samples.square(), DotOptions(theme="x"))
 
 
 @pytest.mark.parametrize("style", ["data", "autograd"])
@@ -213,7 +213,7 @@ def test_the_same_bytes_from_another_process(style):
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import trace_samples as s;"
         "from gradtrace.views import dot, image;"
-        "text = dot.source(s.mlp(), dot.Options(style=sys.argv[2]));"
+        "text = dot.source(s.mlp(), dot.DotOptions(style=sys.argv[2]));"
         "sys.stdout.buffer.write(text.encode() + image.render(text, 'svg'))"
     )
     here = str(Path(__file__).parent)
@@ -259,7 +259,7 @@ def test_a_long_chain_is_drawn_without_recursion():
 
 
 def test_functions_are_nodes_in_their_style():
-    source = dot.source(samples.notes(), Options(style="function"))
+    source = dot.source(samples.notes(), DotOptions(style="function"))
     assert edges(source) == edges(dot.source(samples.notes()))
     shown = words(picture(samples.notes(), style="function"))
     assert {"add", "add 1", "mul", "AddBackward0", "MulBackward0"} <= set(shown)
@@ -274,13 +274,13 @@ def test_a_gradient_that_passed_is_told_from_one_that_is_kept():
 def test_backward_view_shows_what_flows():
     shown = words(picture(watched(), style="autograd", derivatives=True))
     assert "upstream" in "".join(shown) and "local 0" in "".join(shown).replace("\u00a0", " ")
-    source = dot.source(watched(), Options(style="autograd", derivatives=True))
+    source = dot.source(watched(), DotOptions(style="autograd", derivatives=True))
     written = [re.search(r"\blabel=<<FONT[^>]*>([^<]*)<", line) for line in source.splitlines() if " -> " in line]
     assert sorted(found[1] for found in written if found) == ["2", "2", "2", "3", "3"]
 
 
 def test_colour_by_gradient_has_a_scale():
-    source = dot.source(watched(), Options(color_by="grad-norm"))
+    source = dot.source(watched(), DotOptions(color_by="grad-norm"))
     assert "logarithmic" in source
     fills = {
         line.split(" [")[0].strip(): line.split("fillcolor=")[1].split()[0]
@@ -290,7 +290,7 @@ def test_colour_by_gradient_has_a_scale():
     assert fills["t1"] != fills["t4"]  # w has gradient 5, y has 1
     assert 'COLOR="#8a3b00"' not in "".join(line for line in source.splitlines() if line.startswith("\tt"))
     with pytest.raises(UsageError, match="cannot colour by 'x'"):
-        dot.source(samples.square(), Options(color_by="x"))
+        dot.source(samples.square(), DotOptions(color_by="x"))
 
 
 @pytest.mark.parametrize(("style", "leaf"), [("data", "t1"), ("autograd", "f401")])
@@ -300,7 +300,7 @@ def test_a_leaf_of_many_uses_has_small_copies_in_a_large_graph(style, leaf):
     t, w = b.leaf("x", 1.0), b.leaf("w", 1.0)
     for _ in range(400):
         t = b.op("mul", "MulBackward0", [t, w], None, 1.0, label="t*w")
-    drawn = edges(dot.source(b.trace(), Options(style=style)))
+    drawn = edges(dot.source(b.trace(), DotOptions(style=style)))
     starts = [edge.split(" -> ")[0] for edge in drawn]
     assert starts.count(leaf) == 1
     assert sum(start.startswith(f"{leaf}c") for start in starts) == 399

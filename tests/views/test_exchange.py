@@ -8,7 +8,7 @@ import trace_samples as samples
 
 from gradtrace.errors import UsageError
 from gradtrace.views import exchange, tree
-from gradtrace.views.dot import Options
+from gradtrace.views.dot import DotOptions
 from gradtrace.views.fold import fold
 from gradtrace.views.model import model
 from gradtrace.views.render import render, suffix_of
@@ -99,21 +99,21 @@ def test_tree():
 
 
 def test_tree_of_functions_and_in_ascii():
-    text = tree.render(model(samples.notes(), "autograd"), tree.Options(ascii=True))
+    text = tree.render(model(samples.notes(), "autograd"), tree.TreeOptions(ascii=True))
     assert text.isascii()
     assert text.splitlines()[0] == "MulBackward0   of y"
     assert "|  `- w   AccumulateGrad   grad 5" in text
 
 
 def test_a_long_chain_keeps_to_the_left():
-    text = tree.render(model(samples.chain(3000)), tree.Options(width=60))
+    text = tree.render(model(samples.chain(3000)), tree.TreeOptions(width=60))
     assert len(text.splitlines()) == 3001
     assert max(map(len, text.splitlines())) <= 60
     assert {line[:2] for line in text.splitlines()[1:]} == {"← "}
 
 
 def test_tree_in_colour():
-    assert "\x1b[1my" in tree.render(model(samples.notes()), tree.Options(color=True))
+    assert "\x1b[1my" in tree.render(model(samples.notes()), tree.TreeOptions(color=True))
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -133,7 +133,7 @@ def test_any_text_survives(style, name):
 def test_same_bytes_every_time_folded_or_not(style, suffix):
     trace = samples.chain(200)
     for folded in (None, fold(trace)):
-        texts = {render(model(trace, style, folded), Options(style=style), suffix) for _ in range(2)}
+        texts = {render(model(trace, style, folded), DotOptions(style=style), suffix) for _ in range(2)}
         assert len(texts) == 1
 
 

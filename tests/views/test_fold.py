@@ -61,7 +61,7 @@ def test_equal_neighbours_are_one_group_with_a_count():
     trace = traced(NET)
     found = fold(trace, 1)
     assert [(g.name, g.copies, len(g.operations)) for g in found.groups] == [("net.0 … 3", 4, 16), ("net.4", 1, 2)]
-    text = dot.source(trace, dot.Options(), found)
+    text = dot.source(trace, dot.DotOptions(), found)
     assert "4 blocks of 4: 16 operations" in text and "8 parameters, 24 numbers" in text
     assert "cluster_s0" in text
 
@@ -82,7 +82,7 @@ def test_the_passes_of_a_loop():
     assert [(g.kind, g.name) for g in loop.groups] == [("loop", "for i in range(10)")]
     passes = fold(trace, 1)
     assert [(g.name, g.detail, g.copies) for g in passes.groups] == [("passes 0–9", "for i in range(10)", 10)]
-    text = dot.source(trace, dot.Options(), passes)
+    text = dot.source(trace, dot.DotOptions(), passes)
     assert "10 passes of 2: 20 operations" in text and "|grad|" in text and "▁" in text
     assert [name for name in shown(trace, passes) if name in "wh"] == ["w", "h"]
     assert len(fold(trace, 2).groups) == 0
@@ -169,7 +169,7 @@ def test_levels_say_what_can_run_at_once():
         "b": 1,
         "y": 2,
     }
-    text = dot.source(trace, dot.Options(levels=True))
+    text = dot.source(trace, dot.DotOptions(levels=True))
     assert "level 2" in text and "2 at once" in text and "rank=same" in text
 
 
@@ -190,11 +190,11 @@ def test_levels_have_no_frames():
     """A level through frames is what Graphviz crashes on."""
     trace = traced(NET)
     assert "cluster" in dot.source(trace)
-    assert "cluster" not in dot.source(trace, dot.Options(levels=True))
+    assert "cluster" not in dot.source(trace, dot.DotOptions(levels=True))
 
 
 def test_what_could_crash_is_drawn_by_a_child():
     trace = traced(NET)
     assert not image.is_simple(dot.source(trace))
-    assert not image.is_simple(dot.source(samples.notes(), dot.Options(levels=True)))
-    assert image.is_simple(dot.source(samples.notes(), dot.Options(legend=False)))
+    assert not image.is_simple(dot.source(samples.notes(), dot.DotOptions(levels=True)))
+    assert image.is_simple(dot.source(samples.notes(), dot.DotOptions(legend=False)))

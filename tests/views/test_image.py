@@ -37,7 +37,7 @@ def test_dpi_scales_png():
 
 
 def test_node_count():
-    assert image.node_count(dot.source(samples.square(), dot.Options(legend=False))) == 3
+    assert image.node_count(dot.source(samples.square(), dot.DotOptions(legend=False))) == 3
 
 
 def test_child_draws_the_same(monkeypatch):

@@ -10,7 +10,7 @@ from gradtrace.views import grid
 from gradtrace.views import matrices as matrix_view
 from gradtrace.views import paths as path_view
 from gradtrace.views import steps as step_view
-from gradtrace.views.layout import Options
+from gradtrace.views.layout import LayoutOptions
 
 MODEL = """\
 import torch
@@ -29,15 +29,15 @@ def trace():
 
 
 def test_values_are_told_by_their_shapes(trace):
-    wide = "".join(step_view.table(steps.steps(trace), Options()))
-    narrow = "".join(step_view.table(steps.steps(trace), Options(80)))
+    wide = "".join(step_view.table(steps.steps(trace), LayoutOptions()))
+    narrow = "".join(step_view.table(steps.steps(trace), LayoutOptions(80)))
     assert "(16, 8)  0.." in wide and max(map(len, narrow.splitlines())) <= 80
     assert "ReluBackward0" in narrow and " (16, 8) " in narrow and "(16, 8)  0.." not in narrow
 
 
 def test_paths_take_lines_of_their_own(trace):
     found = paths.paths(trace, None, trace.tensor("net.0.weight"), 100)
-    wide, narrow = (path_view.table([found], Options(width)) for width in (None, 80))
+    wide, narrow = (path_view.table([found], LayoutOptions(width)) for width in (None, 80))
     assert "local derivatives" in wide and "local derivatives" not in narrow
     assert max(map(len, narrow.splitlines())) <= 80
     assert "J(128x32) · J(32x32) = (8, 4)" in narrow
@@ -63,9 +63,9 @@ def test_a_row_of_derivatives_stands_in_the_shape_of_the_input():
     np = pytest.importorskip("numpy")
     flat = np.arange(32.0).reshape(1, 32)
     block = matrices.Block("loss", "w", (), (8, 4), Value((1, 32), "float64", flat), None, None)
-    lines = matrix_view.jacobian_text([block], Options(60)).splitlines()
+    lines = matrix_view.jacobian_text([block], LayoutOptions(60)).splitlines()
     assert lines[0] == "d loss / d w: 1 x 32" and " ".join(lines[1].split()) == "[:, 0] [:, 1] [:, 2] [:, 3]"
     assert lines[3].split() == ["[0]", "0", "1", "2", "3"] and lines[-1].split() == ["[7]", "28", "29", "30", "31"]
     block = block._replace(by_shape=(32,))
-    lines = matrix_view.jacobian_text([block], Options(60)).splitlines()
+    lines = matrix_view.jacobian_text([block], LayoutOptions(60)).splitlines()
     assert lines[1].split() == ["loss"] and lines[-1].split() == ["w[31]", "31"]

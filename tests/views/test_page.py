@@ -11,7 +11,7 @@ from gradtrace import lang
 from gradtrace.trace.capture import capture
 from gradtrace.trace.steps import Watch
 from gradtrace.views import page
-from gradtrace.views.dot import Options
+from gradtrace.views.dot import DotOptions
 from gradtrace.views.fold import fold
 from gradtrace.views.model import model
 from gradtrace.views.story import story
@@ -42,7 +42,7 @@ def traced(text):
 
 
 def written(trace, folded=None, style="data"):
-    return page.page(model(trace, style, folded or fold(trace)), Options(style=style))
+    return page.page(model(trace, style, folded or fold(trace)), DotOptions(style=style))
 
 
 def data_of(text):

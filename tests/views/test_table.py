@@ -4,14 +4,14 @@ import pytest
 import trace_samples as samples
 
 from gradtrace.views import cells
-from gradtrace.views.layout import Options
+from gradtrace.views.layout import LayoutOptions
 from gradtrace.views.table import render
 
 LONG = "first_layer_weights_after_normalisation_and_scaling"
 
 
 def lines(trace, **options):
-    return render(trace, Options(**options)).splitlines()
+    return render(trace, LayoutOptions(**options)).splitlines()
 
 
 def scalars(name="x"):
@@ -67,13 +67,13 @@ def test_notes_are_told_once():
     said = render(scalars())
     assert said.count("non-leaf: not retained") == 1
     assert said.count("None ¹") == 2
-    assert "None [1]" in render(scalars(), Options(ascii=True))
+    assert "None [1]" in render(scalars(), LayoutOptions(ascii=True))
 
 
 def test_bad_values_are_red():
     b = samples.Builder()
     b.leaf("x", float("nan"), 1.0)
-    assert "\x1b[31mnan\x1b[0m" in render(b.trace(), Options(color=True))
+    assert "\x1b[31mnan\x1b[0m" in render(b.trace(), LayoutOptions(color=True))
     assert "\x1b" not in render(b.trace())
 
 

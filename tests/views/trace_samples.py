@@ -9,7 +9,7 @@ from gradtrace.trace.record import (
     FunctionRecord,
     Operand,
     Operation,
-    Saved,
+    SavedRecord,
     Span,
     TensorRecord,
     Trace,
@@ -37,7 +37,7 @@ class Builder:
         self.operations: list[Operation] = []
         self.functions: list[FunctionRecord] = []
         self.edges: list[FunctionEdge] = []
-        self.saved: dict[int, tuple[Saved, ...]] = {}
+        self.saved: dict[int, tuple[SavedRecord, ...]] = {}
 
     def leaf(
         self,
@@ -79,7 +79,7 @@ class Builder:
         constants: str = "",
         output: bool = False,
         retains: bool = False,
-        saved: tuple[Saved, ...] = (),
+        saved: tuple[SavedRecord, ...] = (),
         line: int = 1,
     ) -> int:
         """`inputs` holds tensor ids, and strings for constants."""
@@ -198,7 +198,7 @@ def notes() -> Trace:
     x, w = b.leaf("x", 2.0, 2.0), b.leaf("w", 1.0, 5.0)
     a = b.op("add", "AddBackward0", [x, w], "a", 3.0, 2.0, retains=True, line=1)
     c = b.op("add", "AddBackward0", [w, "1"], "b", 2.0, constants="1", line=2)
-    saved = (Saved("self", a, ""), Saved("other", c, ""))
+    saved = (SavedRecord("self", a, ""), SavedRecord("other", c, ""))
     b.op("mul", "MulBackward0", [a, c], "y", 6.0, output=True, saved=saved, line=3)
     return b.trace()
 
@@ -249,5 +249,5 @@ def hostile(name: str) -> Trace:
     """A graph in which every text is `name`."""
     b = Builder(name, name)
     x = b.leaf(name, 1.0, 1.0)
-    b.op(name, name, [x, name], name, 1.0, constants=name, output=True, saved=(Saved(name, None, name),))
+    b.op(name, name, [x, name], name, 1.0, constants=name, output=True, saved=(SavedRecord(name, None, name),))
     return b.trace()

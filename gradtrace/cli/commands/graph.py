@@ -12,7 +12,7 @@ from gradtrace.errors import UsageError
 if TYPE_CHECKING:
     from gradtrace.lang import Program
     from gradtrace.trace import Trace
-    from gradtrace.views.dot import Options
+    from gradtrace.views.dot import DotOptions
     from gradtrace.views.fold import Fold
     from gradtrace.views.model import Model
 
@@ -78,7 +78,7 @@ def graph(
     watched = derivatives or color_by == "grad-norm" or suffix in render.WATCHED or tensorboard is not None
     with progress.shown("graph", "running the program") as heard:
         trace = session.record(program, inputs, how, options.budget(flags), watched=watched, derived=True, out=heard)
-    look = dot.Options(
+    look = dot.DotOptions(
         style,
         theme,
         not no_legend,
@@ -111,7 +111,7 @@ def graph(
     files.write_output(output_file, content)
 
 
-def shown(drawn: Model, look: Options, color: str | None) -> str:
+def shown(drawn: Model, look: DotOptions, color: str | None) -> str:
     """What goes to stdout: a tree on a terminal, DOT into a pipe."""
     from gradtrace.cli import colour
 
@@ -122,7 +122,7 @@ def shown(drawn: Model, look: Options, color: str | None) -> str:
     from gradtrace.views import tree
 
     painted = colour.wanted(color, sys.stdout)
-    return tree.render(drawn, tree.Options(colour.columns(), painted, not output.speaks_unicode()))
+    return tree.render(drawn, tree.TreeOptions(colour.columns(), painted, not output.speaks_unicode()))
 
 
 def folded(trace: Trace, depth: str | None, expand: tuple[str, ...]) -> Fold:

@@ -46,9 +46,9 @@ def _gru_step(gates: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None) ->
     return ((h - n) * z + n,)
 
 
-Step = Callable[[Tensor, State, Tensor, "Tensor | None"], State]
+RecurrentStep = Callable[[Tensor, State, Tensor, "Tensor | None"], State]
 # mode: (the arithmetic of one step, gates per hidden unit)
-MODES: dict[str, tuple[Step, int]] = {
+MODES: dict[str, tuple[RecurrentStep, int]] = {
     "RNN_TANH": (_tanh_step, 1),
     "RNN_RELU": (_relu_step, 1),
     "LSTM": (_lstm_step, 4),

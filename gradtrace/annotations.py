@@ -3,7 +3,7 @@
 To a type checker these are the real names. While running, `typing` would take longer to import than a scalar expression
 takes to evaluate (it brings re, enum, functools and contextlib), so here is what runs in its place: `Any`, `Protocol`
 and their like stand for themselves, and `NamedTuple` makes the same classes (tuples with named fields, defaults,
-methods, `_replace`, `_asdict`, `_make`, pickling, patterns), only without compiling code for each. The modules that a
+methods, `_replace`, `_asdict`, `_make`, pickling, patterns), without compiling code for each. The modules that a
 scalar expression loads import from here, with `from __future__ import annotations`; others may import from `typing`.
 """
 
@@ -84,14 +84,8 @@ else:
             shown = ", ".join(f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True))
             return f"{type(self).__name__}({shown})"
 
-    _calls = {}  # by class: how often it was called with names, or with defaults left out
-    MANY = 256
-
     def _completed(cls, given, named):
         """The values of all fields; TypeError, as of any call, where they do not fit."""
-        calls = _calls[cls] = _calls.get(cls, 0) + 1
-        if calls == MANY:  # from now on it pays to have it compiled, as collections.namedtuple has at once
-            cls.__new__ = _compiled(cls)
         fields, defaults = cls._fields, cls._field_defaults
         values = list(given)
         for field in fields[len(given) :]:
@@ -108,13 +102,6 @@ else:
         if len(values) > len(fields):
             raise TypeError(f"{cls.__name__}() takes {len(fields)} values but {len(values)} were given")
         return values
-
-    def _compiled(cls):
-        """`__new__` with the fields for parameters."""
-        defaults = cls._field_defaults
-        parameters = ", ".join(f"{f}=_defaults[{f!r}]" if f in defaults else f for f in cls._fields)
-        text = f"lambda _cls, {parameters}: _new(_cls, ({', '.join(cls._fields)},))"
-        return staticmethod(eval(text, {"_new": new_tuple, "_defaults": defaults}))
 
 
 __all__ = [

@@ -18,42 +18,40 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
-    from gradtrace.engine.types import ForwardMode
     from gradtrace.engine.watch import Watcher
 
 Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 
+class Mode:
+    """A field of State that decides which operator calls need the slow path; see `State.look`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = "_" + name
+
+    def __get__(self, owner: State, kind: type) -> Any:
+        return owner.__dict__[self.name]
+
+    def __set__(self, owner: State, value: object) -> None:
+        owner.__dict__[self.name] = value
+        owner.look()
+
+
 class State:
-    __slots__ = (
-        "_forward",
-        "_in_rule",
-        "_inference",
-        "_levels",
-        "_recorder",
-        "_saved_hooks",
-        "anomaly",
-        "anomaly_check_nan",
-        "batching",
-        "closely",
-        "depth",
-        "grad_enabled",
-        "guard",
-        "live_observers",
-        "marks",
-        "no_saved_hooks",
-        "origin",
-        "planner",
-        "printer",
-        "running",
-        "scope",
-        "seq",
-        "special",
-        "spend",
-        "watcher",
-    )
+    """What is in force. `Mode` fields may be set like any other."""
+
+    levels = Mode()  # the running transforms of `func`
+    inference = Mode()
+    in_rule = Mode()  # whether a derivative rule runs on Tensors
+    recorder = Mode()
+    forward = Mode()  # the level of forward-mode differentiation
+    saved_hooks = Mode()  # pairs (pack, unpack), the last one in force
 
     def __init__(self) -> None:
+        # The fields of Mode without notice, since `look` reads them all.
+        self.__dict__.update(
+            _levels=(), _inference=False, _in_rule=False, _recorder=None, _forward=None, _saved_hooks=()
+        )
         self.grad_enabled = True
         self.anomaly = False
         self.anomaly_check_nan = True
@@ -68,77 +66,19 @@ class State:
         self.guard: Any = None
         self.printer: Callable[[Any], str | None] | None = None
         self.spend: Callable[[int], None] | None = None
-        self._forward: ForwardMode | None = None
-        self._in_rule = False  # whether a derivative rule runs on Tensors
-        self._inference = False
-        self._levels: tuple[Any, ...] = ()
-        self._recorder: Recorder | None = None
-        self._saved_hooks: tuple[Any, ...] = ()  # pairs (pack, unpack), the last one in force
         self.no_saved_hooks: str | None = None  # why saved-tensor hooks are refused, if they are
         self.running: Any = None  # the active backward.OrderedPass
         self.marks = False  # whether new tensors are marked: inference, transforms
         self.special = False  # whether every operator call needs the slow path: any of these modes is on
         self.closely = False  # whether calls with two operands need it: `special`, or inside a rule
 
-    @property
-    def levels(self) -> tuple[Any, ...]:
-        return self._levels
-
-    @levels.setter
-    def levels(self, levels: tuple[Any, ...]) -> None:
-        self._levels = levels
-        self._look()
-
-    @property
-    def inference(self) -> bool:
-        return self._inference
-
-    @inference.setter
-    def inference(self, flag: bool) -> None:
-        self._inference = flag
-        self._look()
-
-    @property
-    def recorder(self) -> Recorder | None:
-        return self._recorder
-
-    @recorder.setter
-    def recorder(self, recorder: Recorder | None) -> None:
-        self._recorder = recorder
-        self._look()
-
-    @property
-    def forward(self) -> ForwardMode | None:
-        return self._forward
-
-    @forward.setter
-    def forward(self, level: ForwardMode | None) -> None:
-        self._forward = level
-        self._look()
-
-    @property
-    def saved_hooks(self) -> tuple[Any, ...]:
-        return self._saved_hooks
-
-    @saved_hooks.setter
-    def saved_hooks(self, hooks: tuple[Any, ...]) -> None:
-        self._saved_hooks = hooks
-        self._look()
-
-    @property
-    def in_rule(self) -> bool:
-        return self._in_rule
-
-    @in_rule.setter
-    def in_rule(self, flag: bool) -> None:
-        self._in_rule = flag
-        self.closely = flag or self.special
-
-    def _look(self) -> None:
-        self.marks = self._inference or bool(self._levels)
-        watched = self._recorder is not None or self._forward is not None or bool(self._saved_hooks)
+    def look(self) -> None:
+        """Derive `marks`, `special` and `closely` from the modes."""
+        modes = self.__dict__
+        self.marks = modes["_inference"] or bool(modes["_levels"])
+        watched = modes["_recorder"] is not None or modes["_forward"] is not None or bool(modes["_saved_hooks"])
         self.special = self.marks or watched
-        self.closely = self.special or self._in_rule
+        self.closely = self.special or modes["_in_rule"]
 
 
 state = State()

@@ -33,8 +33,8 @@ HARMLESS = words("""__future__ _bisect _datetime _heapq _operator _random _stati
     typing unicodedata warnings weakref zlib contextlib dis opcode _opcode token tokenize _tokenize
     graphlib hashlib _hashlib _blake2 _sha2 _sha512 _sha3 _md5 _sha1 _sha256 base64 binascii""")
 PACKAGES = frozenset(("gradtrace", "numpy", "encodings"))
-# Modules that execute generated code: the classes of plain records, the derivatives of operators.
-MAKERS = frozenset(("gradtrace.annotations", "gradtrace.engine.compile"))
+# Modules that execute generated code: the derivatives of operators.
+MAKERS = frozenset(("gradtrace.engine.compile",))
 PATIENCE = 1000  # frames to search for an import in progress
 
 

@@ -15,6 +15,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from gradtrace.engine.compile import compile_function
 from gradtrace.engine.lazy import np
 from gradtrace.static import kernels
 from gradtrace.static.plan import Plan, Ref, Step, refs
@@ -48,7 +49,7 @@ class Emitter:
         self.names: dict[int, str] = {number: f"i{k}" for k, number in enumerate(rowwise)}
         self.inputs = rowwise
         self.uniforms: list[int] = []
-        self.namespace: dict[str, Any] = {"__builtins__": {}}
+        self.namespace: dict[str, Any] = {}
         self.functions: dict[int, str] = {}
         self.body: list[ast.stmt] = []
         self.buffers: list[Buffer] = []
@@ -67,7 +68,7 @@ class Emitter:
         self.deliver()
         parameters = [self.names[n] for n in self.inputs] + [f"u{k}" for k in range(len(self.uniforms))]
         parameters += [f"o{k}" for k in range(len(self.outputs))] + [f"b{k}" for k in range(len(self.buffers))]
-        function = compiled(parameters, self.body, self.namespace)
+        function = compile_function("plan", parameters, self.body, self.namespace)
         return Emitted(function, self.inputs, tuple(self.uniforms), self.outputs, tuple(self.buffers), self.names)
 
     def step(self, position: int, step: Step) -> None:
@@ -221,15 +222,3 @@ def last_uses(plan: Plan) -> dict[int, int]:
         for number in refs(step.args):
             last[number] = position
     return last
-
-
-def compiled(parameters: list[str], body: list[ast.stmt], namespace: dict[str, Any]) -> Callable[..., Any]:
-    """A function of these parameters with this body, both made of generated names."""
-    arguments = ast.arguments([], [ast.arg(name) for name in parameters], None, [], [], None, [])
-    function = ast.FunctionDef("block", arguments, body or [ast.Pass()], [])
-    if hasattr(function, "type_params"):
-        function.type_params = []
-    module = ast.fix_missing_locations(ast.Module([function], []))
-    exec(compile(module, "<plan>", "exec"), namespace)
-    made: Callable[..., Any] = namespace["block"]
-    return made

@@ -17,11 +17,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from gradtrace.engine.compile import compile_function
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import FLOAT_TRAPS, records
 from gradtrace.engine.tables import record_table
 from gradtrace.engine.tensor import normalise
-from gradtrace.static.emit import compiled
 from gradtrace.static.plan import Plan, Ref, Step, refs, replaced
 
 # By the function that an operator runs on floats: how Python writes it.
@@ -86,7 +86,7 @@ class ScalarProgram:
         self.plan = plan
         self.built = 1
         self.runs = 0
-        self.namespace: dict[str, Any] = {"__builtins__": {}}
+        self.namespace: dict[str, Any] = {}
         self.functions: dict[int, str] = {}
         self.names = {number: f"i{k}" for k, (_, number) in enumerate(plan.inputs)}
         body: list[ast.stmt] = []
@@ -95,7 +95,7 @@ class ScalarProgram:
             self.names[step.out[0]] = f"v{step.out[0]}"
             body.append(ast.Assign([ast.Name(f"v{step.out[0]}", ast.Store())], value))
         body.append(ast.Return(ast.Tuple([self.operand(Ref(n)) for _, n in plan.outputs], ast.Load())))
-        self.fast = compiled([f"i{k}" for k in range(len(plan.inputs))], body, self.namespace)
+        self.fast = compile_function("plan", [f"i{k}" for k in range(len(plan.inputs))], body, self.namespace)
 
     def __call__(self, *inputs: float) -> tuple[Any, ...]:
         """The outputs for these inputs, in the plan's order."""

@@ -358,8 +358,6 @@ def number_or_tensor(record: Op, otherwise: Call) -> Call:
         elif kind is float or kind is int:
             other, y = spec, b
             mask = NUMBER if a._req else 0
-            if plain:
-                b = (b,)
         else:
             return otherwise(a, b)
         try:
@@ -387,7 +385,7 @@ def number_or_tensor(record: Op, otherwise: Call) -> Call:
             node.edge_a = (a._fn or accumulator(a)) if a._req else None
             node.edge_b = (b._fn or accumulator(b)) if plan.grad_mask & 2 else None
             node.saved_a = (x if raw_mask & 1 else a) if saved_mask & 1 else None
-            node.saved_b = (y if raw_mask & 2 else b) if saved_mask & 2 else None
+            node.saved_b = ((b,) if plain else y if raw_mask & 2 else b) if saved_mask & 2 else None
             node.output_nrs = node.extras = None
             node.out = z if plan.save_out else None
             node.spec = made

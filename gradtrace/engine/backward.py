@@ -15,13 +15,14 @@ from itertools import count
 
 from gradtrace.annotations import Any
 from gradtrace.engine.broadcast import unbroadcast_and_cast
+from gradtrace.engine.checks import check_versions
 from gradtrace.engine.dtypes import SCALAR_SPEC
 from gradtrace.engine.hooks import node_hooks, tensor_hooks
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, SCALAR, TRACED
 from gradtrace.engine.node import FREED_MESSAGE, TWO, AccumulateGrad, Node, named
 from gradtrace.engine.op import FLOAT_TRAPS, records
-from gradtrace.engine.saved import check_versions, saved_data, saved_results
+from gradtrace.engine.saved import saved_data, saved_results
 from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import Tensor
 

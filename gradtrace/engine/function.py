@@ -7,13 +7,14 @@ PyTorch: its class is named after the user's (`MyReLUBackward`).
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NoReturn
+from gradtrace.engine.checks import modified
 from gradtrace.engine.dtypes import spec_for
 from gradtrace.engine.hooks import as_tensor, like
 from gradtrace.engine.inplace import repoint
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import FREED, FREED_MESSAGE, SAVES_ITS_OWN, TUPLES, Node
 from gradtrace.engine.op import records
-from gradtrace.engine.saved import layout, modified, source_node
+from gradtrace.engine.saved import layout, source_node
 from gradtrace.engine.state import State, state, using
 from gradtrace.engine.tensor import Tensor
 

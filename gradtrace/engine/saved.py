@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine import view_rules
+from gradtrace.engine.checks import check_version, check_versions, flat
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import (
@@ -19,11 +20,8 @@ from gradtrace.engine.node import (
     Meta,
     Node,
     accumulator,
-    bare_name,
     named,
-    tensor_type_name,
 )
-from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
 if TYPE_CHECKING:
@@ -34,18 +32,6 @@ SAVED_INFERENCE_MESSAGE = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
     "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
     "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
-)
-ENABLE_HINT = (
-    "enable anomaly detection to find the operation that failed to compute its gradient, with "
-    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
-)
-FOUND_HINT = (
-    "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
-    "changed in there or anywhere later. Good luck!"
-)
-DETACHED_MESSAGE = (
-    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please "
-    "use out-of-place `.detach()` instead"
 )
 
 
@@ -107,11 +93,6 @@ def watch(result: Tensor, *tensors: object) -> Tensor:
         if watched:
             node.ensure_extras().watched = watched
     return result
-
-
-def flat(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments with the operands of a variadic operator flattened."""
-    return (*args[0], *args[1:]) if args and type(args[0]) is tuple else args
 
 
 def mark_view(out: Tensor, source: Tensor, several: bool = False) -> None:
@@ -226,61 +207,3 @@ def raw_nested(node: Node | None, value: object) -> Any:
             check_version(node, value, 0)
         return value._data
     return tuple(raw_nested(node, v) for v in value) if type(value) is tuple else value
-
-
-# ---- versions
-
-
-def check_versions(node: Node) -> None:
-    """Raise RuntimeError if a saved tensor was changed in place since it was saved: the gradient would be wrong."""
-    extras = node.extras
-    expected = None if extras is None else extras.versions
-    saved = [a for a in flat(node.args) if isinstance(a, Tensor)]
-    for i, a in enumerate(saved):
-        check_version(node, a, 0 if expected is None else expected[i])
-    if extras is None:
-        return
-    if extras.out_counter is not None and extras.out_counter.n != extras.out_version:
-        outs = node.out if type(node.out) is tuple else (node.out,)
-        number = next(i for i, raw in enumerate(outs) if raw is not None)
-        raise modified(outs[number], node, number, extras.out_counter.n, extras.out_version)
-    for t, version in extras.watched:
-        if t._version != version:
-            raise modified(t._data, None, 0, t._version, version)
-
-
-def check_version(node: Node, saved: Tensor, expected: int) -> None:
-    """Raise RuntimeError unless a saved tensor still has the version `expected` and its history."""
-    extra = saved._x
-    version = 0
-    if extra is not None and (extra.counter is not None or extra.inference):
-        version = saved._version if extra.inference else extra.counter.n  # type: ignore[union-attr]
-    if version != expected:
-        raise first_modified(node, None if node.extras is None else node.extras.versions)
-    if extra is not None and extra.detached >= node.seq:
-        raise RuntimeError(DETACHED_MESSAGE)
-
-
-def first_modified(node: Node, expected: tuple[int, ...] | None) -> RuntimeError:
-    """Return the error for the changed argument that PyTorch checks first, in the order of the names."""
-    saved = [(i, a) for i, a in enumerate(flat(node.args)) if isinstance(a, Tensor)]
-    names = node.op.tensor_names if node.op is not None and not node.op.variadic else ()
-    changed = []
-    for k, (i, a) in enumerate(saved):
-        want = 0 if expected is None else expected[k]
-        if a._version != want:
-            changed.append((names[i] if i < len(names) else "", i, a, want))
-    _, _, a, want = min(changed, key=lambda entry: entry[:2])
-    return modified(a._data, a.grad_fn, a._nr, a._version, want)
-
-
-def modified(raw: object, fn: Node | None, number: int, version: int, expected: int) -> RuntimeError:
-    """Return PyTorch's error for a saved tensor that an in-place operation has changed."""
-    kind = tensor_type_name(getattr(raw, "dtype", None))
-    shape = list(getattr(raw, "shape", ()))
-    origin = f", which is output {number} of {bare_name(fn)}," if fn is not None else ""
-    return RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{kind} {shape}]{origin} is at version {version}; expected version {expected} instead. Hint: "
-        f"{FOUND_HINT if state.anomaly else ENABLE_HINT}"
-    )

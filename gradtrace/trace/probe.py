@@ -12,9 +12,9 @@ weights). The program stops as if it had called exit().
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, NamedTuple, Sequence
+from gradtrace.engine.checks import flat
 from gradtrace.engine.gradients import grad
 from gradtrace.engine.lazy import np
-from gradtrace.engine.saved import flat
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 

@@ -63,15 +63,6 @@ def cos(x: Array) -> Array:
     return out
 
 
-def with_derivative(name: str, x: Array) -> tuple[Array, Array | None]:
-    """sin(x) or cos(x), and its derivative (None if x is not contiguous) at little extra cost."""
-    if not x.flags.c_contiguous:
-        return getattr(np, name)(x), None
-    sine, cosine = np.empty_like(x), np.empty_like(x)
-    by_blocks(x, sine, cosine)
-    return (sine, cosine) if name == "sin" else (cosine, np.negative(sine, sine))
-
-
 def by_blocks(x: Array, sine: Array | None, cosine: Array | None) -> None:
     """Write the sine and the cosine into the arrays given for them."""
     flat = x.reshape(-1)

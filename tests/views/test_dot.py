@@ -250,7 +250,9 @@ def test_any_text_survives_in_tooltips(name):
     titles = [
         element.get("{http://www.w3.org/1999/xlink}title") for element in picture(samples.hostile(name)).iter(f"{SVG}a")
     ]
-    assert any(title and title.startswith(labels.visible(name)) for title in titles) or not name
+    # Graphviz keeps a run of spaces by making all but the first non-breaking.
+    shown = [title.replace("\xa0", " ") for title in titles if title]
+    assert any(title.startswith(labels.visible(name).replace("\xa0", " ")) for title in shown) or not name
 
 
 def test_a_long_chain_is_drawn_without_recursion():

@@ -13,6 +13,7 @@ from gradtrace.ops import stubs
 GOOD = """
 import gradtrace
 import gradtrace as torch
+import gradtrace.nn.functional as F
 from gradtrace import Tensor, nn, optim
 
 y: gradtrace.Tensor = gradtrace.tensor(2.0).sin()
@@ -33,6 +34,8 @@ def squared(a: Tensor) -> Tensor:
 
 mask: Tensor = squared(x) == 1
 joined: Tensor = torch.cat((x, x), dim=1).unsqueeze(0)
+hidden: Tensor = F.relu(F.linear(x, x))
+values, indices = F.max_pool1d(x, 2, return_indices=True)
 
 class Square(torch.autograd.Function):
     @staticmethod
@@ -58,6 +61,8 @@ WRONG = [
     'gradtrace.tensor(1.0).reshape("x")',
     'gradtrace.tensor(1.0) + "x"',
     "gradtrace.matmul(gradtrace.ones(2))",
+    'F.relu("a")',
+    "F.unknown(2)",
 ]
 
 

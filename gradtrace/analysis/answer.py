@@ -133,5 +133,5 @@ def is_finite(value: Value | None) -> bool:
         return True
     data: Any = value.data
     if not value.shape:
-        return data == data and abs(data) != float("inf")
+        return bool(data == data and abs(data) != float("inf"))
     return bool((abs(data) < float("inf")).all())

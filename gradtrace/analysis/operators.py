@@ -145,7 +145,8 @@ def derivatives(record: Op) -> tuple[tuple[str, str], ...]:
 def function(name: str) -> Callable[..., Any] | None:
     for table in (ops.api.functions, ops.api.functional, ops.api.special):
         if name in table:
-            return table[name]
+            found: Callable[..., Any] = table[name]
+            return found
     return None
 
 

@@ -199,7 +199,8 @@ class Book:
 
     @property
     def used(self) -> list[tuple[int, int, int]]:
-        return self.__dict__.setdefault("_used", [])
+        used: list[tuple[int, int, int]] = self.__dict__.setdefault("_used", [])
+        return used
 
     def local(self, of: int, by: int, place: int) -> Any:
         """The derivative of a tensor by one of its operands, over names."""

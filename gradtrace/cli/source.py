@@ -88,7 +88,8 @@ def read_stdin(purpose: str, longest: int = -1) -> bytes:
     """All of stdin, for one purpose only. UsageError if it was read before, or there is none."""
     stream = stdin_for(purpose)
     try:
-        return stream.read(longest)
+        content: bytes = stream.read(longest)
+        return content
     except OSError as error:
         raise UsageError(f"cannot read stdin: {(error.strerror or str(error)).lower()}") from None
 

@@ -129,8 +129,9 @@ class Progress:
 
     def share(self, rows: int) -> float | None:
         """How much of the table is done, if that is known."""
-        if getattr(self.table, "rows", None):
-            return min(1.0, rows / self.table.rows)
+        total: int | None = getattr(self.table, "rows", None)
+        if total:
+            return min(1.0, rows / total)
         of_bytes = getattr(self.table, "share", None)
         return None if of_bytes is None else min(1.0, of_bytes())
 

@@ -29,7 +29,8 @@ The modules:
     names         builtins, mathematics, namespaces, python_modules, torch_modules, numpy_module, typing_names, warnings
 """
 
-from gradtrace.lang.parse import Input, Program, parse
+from gradtrace.lang.inputs import Input
+from gradtrace.lang.parse import Program, parse
 from gradtrace.lang.run import Run, run
 from gradtrace.lang.source import Place, Source, Span
 from gradtrace.limits import Budget

@@ -16,6 +16,7 @@ from gradtrace.errors import UnknownNameError
 from gradtrace.lang import allowed
 from gradtrace.lang.allowed import BY_TYPE, MAGIC, NAMED, OF_CLASS, OF_EXCEPTION, OPEN_PRIVATE
 from gradtrace.lang.values import Frozen, ProgramFunction, TypeName
+from gradtrace.lang.words import words
 
 INNER = "the language does not give access to Python's internals"
 AttributeRule = Callable[[Any, str], bool]
@@ -268,8 +269,8 @@ def python_type(kind: type) -> frozenset[str]:
     if kind.__module__ != "functools":
         return frozenset()
     if kind.__name__ == "partial":
-        return allowed.words("func args keywords")
-    return allowed.words("cache_clear cache_info __wrapped__") | NAMED if "lru_cache" in kind.__name__ else frozenset()
+        return words("func args keywords")
+    return words("cache_clear cache_info __wrapped__") | NAMED if "lru_cache" in kind.__name__ else frozenset()
 
 
 # ---- refusing

@@ -60,7 +60,8 @@ def metaclass(parents: tuple[type, ...]) -> Any:
 def base(gate: attributes.Gate, parent: Any, origin: int, place: Any) -> type:
     """Return `parent` if programs may derive from it; else raise UnsupportedError."""
     if parent is object or parent in gate.own:
-        return parent
+        known: type = parent
+        return known
     if isinstance(parent, type) and (issubclass(parent, (Differentiable, Exception)) or attributes.is_open(parent)):
         return parent
     name = getattr(parent, "__name__", None) or type(parent).__name__

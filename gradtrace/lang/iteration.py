@@ -140,7 +140,7 @@ def make_iter(meter: Meter) -> Callable[..., Any]:
     return with_name(make, "iter")
 
 
-def with_name(function: Any, name: str) -> Any:
+def with_name(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Give a function the name of the built-in that it replaces."""
     function.__name__ = function.__qualname__ = name
     return function

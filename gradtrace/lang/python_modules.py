@@ -128,7 +128,8 @@ class Python:
         def call(n: Any, *k: Any) -> int:
             if type(n) is int and n > 64:
                 meter.reserve_integer(n.bit_length() * min(n, *(x for x in k if type(x) is int), n))
-            return real(n, *k)
+            result: int = real(n, *k)
+            return result
 
         return with_name(call, name)
 
@@ -150,7 +151,8 @@ class Python:
 
         def getrandbits(k: int) -> int:
             meter.reserve_integer(int(k))
-            return own.getrandbits(k)
+            bits: int = own.getrandbits(k)
+            return bits
 
         return {"choices": choices, "getrandbits": getrandbits, "*": lambda name: getattr(own, name)}
 

@@ -44,7 +44,8 @@ class Strings:
         def format_template(*args: Any, **kwargs: Any) -> str:
             if self.is_plain(template):
                 return template.format(*args, **kwargs)
-            return self.gated_formatter().vformat(template, args, kwargs)
+            formatted: str = self.gated_formatter().vformat(template, args, kwargs)
+            return formatted
 
         return format_template
 
@@ -106,7 +107,8 @@ class Strings:
         if "*" in template:
             widths = [v for v in (values if type(values) is tuple else (values,)) if type(v) is int]
             self.meter.reserve(4 * max(map(abs, widths), default=0))
-        return template % values
+        formatted: str = template % values
+        return formatted
 
     # ---- methods whose results can be much longer than their arguments
 

@@ -22,7 +22,7 @@ def adapt(name: str, found: Any, meter: Meter) -> Any:
 def make_session(kind: Any, name: str, meter: Meter) -> Any:
     """The Session class of a program; what it runs counts as steps."""
 
-    class Session(kind):
+    class Session(kind):  # type: ignore[misc]
         take_steps = meter.count_steps
 
         def run(self, fetches: Any, feed_dict: Any = None) -> Any:

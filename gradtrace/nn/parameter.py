@@ -27,7 +27,8 @@ def _share(target: Tensor, data: Tensor) -> None:
 
 
 def _empty() -> Tensor:
-    return ops.find(ops.api.functions, "empty")(0)
+    empty: Tensor = ops.find(ops.api.functions, "empty")(0)
+    return empty
 
 
 class Parameter(Tensor):
@@ -51,7 +52,7 @@ class Parameter(Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         """An independent parameter with the same values; the gradient is not copied."""
-        known = memo.get(id(self))
+        known: Parameter | None = memo.get(id(self))
         if known is not None:
             return known
         copy = type(self)._wrap(self.shared().copy())

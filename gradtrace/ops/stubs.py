@@ -1,6 +1,6 @@
 """Generate the stubs of the public functions and of Tensor's methods, which type checkers read in place of lazy names.
 
-`gradtrace/__init__.pyi` and `gradtrace/engine/tensor_methods.pyi` are written by
+`gradtrace/__init__.pyi`, `gradtrace/nn/functional.pyi` and `gradtrace/engine/tensor_methods.pyi` are written by
 
     python -m gradtrace.ops.stubs
 
@@ -84,6 +84,14 @@ from gradtrace.engine.describe import device as _device
 from gradtrace.engine.dtypes import dtype as _dtype
 {ALIASES}
 __version__: _str
+"""
+FUNCTIONAL_HEAD = f"""{HEAD}
+from collections.abc import Sequence
+from typing import Any, overload
+
+from gradtrace.engine import Tensor
+from gradtrace.engine.dtypes import dtype as _dtype
+{ALIASES}
 """
 OPERATORS = (
     "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ "
@@ -229,9 +237,16 @@ def module_stub() -> str:
     return text
 
 
+def functional_stub() -> str:
+    load()
+    functions = sorted(api.functional.items())
+    return FUNCTIONAL_HEAD + "".join(definition("n", name, function, "") for name, function in functions)
+
+
 STUBS: dict[str, Callable[[], str]] = {
     "__init__.pyi": module_stub,
     "engine/tensor_methods.pyi": methods_stub,
+    "nn/functional.pyi": functional_stub,
 }
 
 

@@ -152,7 +152,8 @@ class LoopGrad(Function):
             return (*given[:variables], *given[width:middle]), given[variables:width], given[middle:]
 
         def wide_test(*given: engine.Tensor) -> Values:
-            return test(*sorted_out(given)[0])
+            outs: Values = test(*sorted_out(given)[0])
+            return outs
 
         def wide_body(*given: engine.Tensor) -> Values:
             own, tangents, others = sorted_out(given)

@@ -10,6 +10,7 @@ the same.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from gradtrace.engine.lazy import np
@@ -97,7 +98,7 @@ def power(plan: Plan, a: Any, exponent: Any) -> list[Call]:
 
 
 # Elementwise operators whose own kernel is not a ufunc, in calls that need no array but the result's.
-TABLE: dict[str, Any] = record_table(
+TABLE: dict[str, Callable[..., list[Call]]] = record_table(
     "static.kernels.TABLE",
     {
         "rsub_scalar": lambda plan, a, b: [(np.subtract, (b, a, OUT))],

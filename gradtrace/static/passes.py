@@ -31,9 +31,10 @@ Rewrite = Ref | tuple[str, tuple[Any, ...]] | float | None
 def optimise(plan: Plan, fast: bool = False) -> Plan:
     """The plan with all passes run until nothing changes. `fast` also does what changes the last bits."""
     counts = dict.fromkeys(PASSES, 0)
+    passes: tuple[Callable[[Plan], tuple[Plan, int]], ...] = (fold, lambda p: tidy(p, fast), share, drop)
     for _ in range(ROUNDS):
         done = 0
-        for name, run in zip(PASSES, (fold, lambda p: tidy(p, fast), share, drop), strict=True):
+        for name, run in zip(PASSES, passes, strict=True):
             plan, n = run(plan)
             counts[name] += n
             done += n
@@ -169,7 +170,7 @@ def rewritten(context: Context, step: Step) -> Rewrite:
     op, args, out = step.op, step.args, step.out[0]
     record = records.get(op)
     if record is not None and record.identity:  # in a plan every value is made once, so a copy is the thing itself
-        same = args[record.tensor_names.index(record.identity)]
+        same: Rewrite = args[record.tensor_names.index(record.identity)]
         if context.fits(same, out):
             return same
     if op in ("view", "unsafe_view"):
@@ -185,7 +186,7 @@ def is_zero(number: float | None, sign: float) -> bool:
     return number == 0 and math.copysign(1.0, number) == sign
 
 
-def add_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
+def add_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
     if is_zero(c.number(b), -1.0) and c.fits(a, out):
         return a
     if is_zero(c.number(a), -1.0) and c.fits(b, out):
@@ -197,14 +198,14 @@ def add_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
     return ("sub", (b, minus)) if minus is not None and type(b) is Ref else None
 
 
-def sub_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
+def sub_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
     if is_zero(c.number(b), 1.0) and c.fits(a, out):
         return a
     minus = c.negated(b)
     return ("add", (a, minus)) if minus is not None else None  # but -a - b is not -(a + b): 0 has a sign
 
 
-def mul_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
+def mul_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
     for one, other in ((a, b), (b, a)):
         number = c.number(one)
         if number == 1 and c.fits(other, out):
@@ -219,7 +220,7 @@ def mul_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
     return None
 
 
-def div_rule(c: Context, out: int, a: Any, b: Any) -> Rewrite:
+def div_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
     number = c.number(b)
     if number == 1 and c.fits(a, out):
         return a

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
-from gradtrace.engine.node import Node
+from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.trace import functions, labels, operands
 from gradtrace.trace.history import Call, Entry, History, bound_names, relevant
 from gradtrace.trace.ident import ident
@@ -21,6 +21,7 @@ from gradtrace.trace.record import (
     NONLEAF,
     RESULT,
     Failure,
+    FunctionRecord,
     Operand,
     Operation,
     TensorRecord,
@@ -159,7 +160,7 @@ class RecordBuilder:
         self.outputs = outputs
         self.backward_ran = False
         self.accumulators = {
-            ident(node.variable): i for i, node in enumerate(found.nodes) if isinstance(node, functions.AccumulateGrad)
+            ident(node.variable): i for i, node in enumerate(found.nodes) if isinstance(node, AccumulateGrad)
         }
 
     def tensor(self, entry: Entry, label: str) -> TensorRecord:
@@ -238,7 +239,7 @@ class RecordBuilder:
             grad_enabled=self.watch is None or self.watch.grad_modes[call.index],
         )
 
-    def functions(self, kept: list[Entry]) -> tuple[functions.FunctionRecord, ...]:
+    def functions(self, kept: list[Entry]) -> tuple[FunctionRecord, ...]:
         made: dict[int, list[Entry]] = {}
         ids: dict[int, int] = {}
         for entry in kept:
@@ -251,7 +252,7 @@ class RecordBuilder:
             outputs.sort(key=lambda entry: entry.tensor._nr)
             args, known = _call_of(node, outputs, ids)
             numbers = tuple(out.id for out in outputs)
-            span = None if isinstance(node, functions.AccumulateGrad) else self.source.span(node.origin)
+            span = None if isinstance(node, AccumulateGrad) else self.source.span(node.origin)
             custom = None if self.watch is None else self.watch.saved.get(ident(node))
             records.append(functions.function_record(i, node, numbers, args, known, span, custom))
         return tuple(records)

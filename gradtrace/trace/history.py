@@ -15,7 +15,7 @@ from itertools import zip_longest
 
 from gradtrace.annotations import Any, Iterable, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
-from gradtrace.engine.node import Node
+from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.view_rules import known_grad_fn
 from gradtrace.trace import functions, operands
 from gradtrace.trace.ident import ident
@@ -178,7 +178,7 @@ def _function_before(later: Entry) -> Node | None:
     if node.op is not None and node.op.name not in (call.name.removesuffix("_"), "take_flat"):
         return node  # the call left no history: it ran under no_grad
     before = node.next[0]
-    return None if isinstance(before, functions.AccumulateGrad) else before
+    return None if isinstance(before, AccumulateGrad) else before
 
 
 def bound_names(env: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:

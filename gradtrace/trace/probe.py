@@ -171,7 +171,8 @@ def direction(leaf: int, shape: tuple[int, ...]) -> Any:
 def weights_of(out: Tensor, vector: Any) -> Tensor:
     """The vector that was given; 1 for a single number; else weights without symmetry, so that no error cancels out."""
     if vector is not None:
-        return vector
+        given: Tensor = vector
+        return given
     raw = np.ones(out.shape) if out.numel() == 1 else direction(0, tuple(out.shape))
     return Tensor._wrap(raw.astype(out.dtype.np))
 

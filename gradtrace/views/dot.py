@@ -185,7 +185,8 @@ def text_of(drawn: Model, options: DotOptions) -> str:
         samples = [f"<{text(look.meaning)}>" for look in used]
         scale = dot_extras.scale(drawn, theme, flowed) if options.color_by == "grad-norm" else ""
         legend(graph, used, samples, scale, theme, row=board.framed or options.direction != "right")
-    return graph.source
+    source: str = graph.source
+    return source
 
 
 def canvas(theme: Theme, direction: str = "LR") -> Digraph:

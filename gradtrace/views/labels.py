@@ -60,7 +60,8 @@ def escape_attribute(lines: str | Iterable[str]) -> str:
     from graphviz import nohtml
 
     several = (lines,) if isinstance(lines, str) else lines
-    return nohtml("\\n".join(visible(line).replace("&", "&amp;").replace("\\", "\\" * 4) for line in several))
+    escaped: str = nohtml("\\n".join(visible(line).replace("&", "&amp;").replace("\\", "\\" * 4) for line in several))
+    return escaped
 
 
 def font(content: str, *, color: str = "", size: float = 0, bold: bool = False) -> str:

@@ -11,7 +11,7 @@ same text, so rich is not needed. Why a gradient is None stands in a footnote.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
-from gradtrace.trace.record import DATA, LEAF, TensorRecord, Trace
+from gradtrace.trace.record import DATA, LEAF, TensorRecord, Trace, Value
 from gradtrace.views import cells, layout, numbers
 from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
 
@@ -83,7 +83,7 @@ def value(t: TensorRecord) -> Cell:
     return contents(t.value)
 
 
-def contents(found: numbers.Value) -> Cell:
+def contents(found: Value) -> Cell:
     """A scalar, a small array written out, or a large one's range and mean."""
     text = numbers.elements(found) if 0 < found.numel <= numbers.SMALL else ""
     if not found.shape:

@@ -84,7 +84,7 @@ def show(sides: list[Side], building: float, format: str) -> None:
     ratio = dynamic.seconds / static.seconds
     equal = same(dynamic.values, static.values)
     if format == "json":
-        from gradtrace.views.data import dumps
+        from gradtrace.views.rows import dumps
 
         data = {
             "schema": "gradtrace/compare",
@@ -138,7 +138,7 @@ def dynamic_only(program: Program, error: UnsupportedError, format: str) -> None
     place = error.place
     where = f"{place.name}:{place.line}" if place is not None else program.source.name  # type: ignore[attr-defined]
     if format == "json":
-        from gradtrace.views.data import dumps
+        from gradtrace.views.rows import dumps
 
         output.write(
             dumps(

@@ -71,7 +71,7 @@ def picked(trace: Trace, paths: tuple[str, ...], format: str) -> None:
 
             report.write(f"gradtrace eval: {path} is None: {found.note}")
         if format == "json":
-            from gradtrace.views.data import dumps
+            from gradtrace.views.rows import dumps
 
             output.write(dumps(found.json) + "\n")
         else:

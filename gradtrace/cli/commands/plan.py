@@ -49,7 +49,7 @@ def plan(
     if output_file is not None:
         draw(plan_text.dot(made), output_file)
     elif format == "json":
-        from gradtrace.views.data import dumps
+        from gradtrace.views.rows import dumps
 
         output.write(dumps(plan_text.as_data(made, len(recorded.steps))) + "\n")
     elif format == "dot":
@@ -102,7 +102,7 @@ def static_graph(graph: Any, format: str, output_file: str | None) -> None:
     if output_file is not None:
         draw(view.dot(graph), output_file)
     elif format == "json":
-        from gradtrace.views.data import dumps
+        from gradtrace.views.rows import dumps
 
         output.write(dumps(view.as_data(graph)) + "\n")
     else:

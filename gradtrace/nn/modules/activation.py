@@ -325,6 +325,8 @@ class Softmax2d(Module):
 class GLU(_AlongDim):
     """a * sigmoid(b) for the two halves a, b of the input along `dim`."""
 
+    dim: int
+
     def __init__(self, dim: int = -1) -> None:
         super().__init__(dim)
 

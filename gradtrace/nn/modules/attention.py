@@ -26,7 +26,8 @@ def additive_mask(mask: Tensor | None, name: str, dtype: Any) -> Tensor | None:
         return mask
     if mask.dtype.name != "bool":
         raise AssertionError(f"only bool and floating types of {name} are supported")
-    return function("zeros")(*mask.shape, dtype=dtype).masked_fill(mask, float("-inf"))
+    added: Tensor = function("zeros")(*mask.shape, dtype=dtype).masked_fill(mask, float("-inf"))
+    return added
 
 
 class MultiheadAttention(Module):

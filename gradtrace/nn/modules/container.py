@@ -65,7 +65,8 @@ class Sequential(Module):
         return iter(self._modules.values())
 
     def __add__(self, other: Any) -> Sequential:
-        return Sequential().extend(self).extend(_sequential(other))
+        joined: Sequential = Sequential().extend(self).extend(_sequential(other))
+        return joined
 
     def __iadd__(self, other: Any) -> Any:
         return self.extend(list(_sequential(other)))
@@ -157,7 +158,8 @@ class ModuleList(Module):
         return self.extend(modules)
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
-        return ModuleList(self).extend(other)
+        joined: ModuleList = ModuleList(self).extend(other)
+        return joined
 
     def append(self, module: Module) -> Any:
         self.add_module(str(len(self)), module)

@@ -145,6 +145,7 @@ class Conv3d(_Conv):
 
 class _ConvTranspose(_ConvNd):
     transposed = True
+    padding: tuple[int, ...]
 
     def __init__(
         self,

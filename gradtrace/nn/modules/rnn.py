@@ -76,7 +76,8 @@ def is_single(x: Tensor) -> bool:
 
 
 def _zeros(input: Tensor, *shape: int) -> Tensor:
-    return function("zeros")(*shape, dtype=input.dtype)
+    zeros: Tensor = function("zeros")(*shape, dtype=input.dtype)
+    return zeros
 
 
 class RNNBase(Module):
@@ -410,7 +411,8 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(input, None if hx is None else (hx,), f"RNN_{self.nonlinearity.upper()}")[0]
+        hidden: Tensor = self._step(input, None if hx is None else (hx,), f"RNN_{self.nonlinearity.upper()}")[0]
+        return hidden
 
 
 class LSTMCell(RNNCellBase):
@@ -436,4 +438,5 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        return self._step(input, None if hx is None else (hx,), "GRU")[0]
+        hidden: Tensor = self._step(input, None if hx is None else (hx,), "GRU")[0]
+        return hidden

@@ -28,7 +28,8 @@ def _activation(name: str | Activation) -> Activation:
         return name
     if name not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {name}")
-    return getattr(F, name)
+    activation: Activation = getattr(F, name)
+    return activation
 
 
 def _clones(module: Module, count: int) -> ModuleList:
@@ -73,18 +74,21 @@ class _Layer(Module):
 
     def _residual(self, x: Tensor, number: int, block: Activation) -> Tensor:
         """x plus the block, with its dropout, and the norm before or after."""
-        norm, dropout = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
+        norm: Activation = getattr(self, f"norm{number}")
+        dropout: Activation = getattr(self, f"dropout{number}")
         if self.norm_first:
             return x + dropout(block(norm(x)))
         return norm(x + dropout(block(x)))
 
     def _feed_forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+        out: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        return out
 
     def _attend(self, attention: Module, x: Tensor, source: Tensor, mask: Any, padding: Any, causal: bool) -> Tensor:
-        return attention(
+        attended: Tensor = attention(
             x, source, source, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=causal
         )[0]
+        return attended
 
 
 class TransformerEncoderLayer(_Layer):
@@ -239,7 +243,7 @@ class Transformer(Module):
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(
+        out: Tensor = self.decoder(
             tgt,
             memory,
             tgt_mask=tgt_mask,
@@ -249,9 +253,11 @@ class Transformer(Module):
             tgt_is_causal=tgt_is_causal,
             memory_is_causal=memory_is_causal,
         )
+        return out
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """(sz, sz) with -inf above the diagonal: no position sees a later one."""
         full = function("full")((sz, sz), float("-inf"), dtype=dtype)
-        return function("triu")(full, diagonal=1)
+        mask: Tensor = function("triu")(full, diagonal=1)
+        return mask

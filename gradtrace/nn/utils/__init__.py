@@ -38,7 +38,8 @@ def get_total_norm(
     """The norm of all tensors as if they were one vector; RuntimeError for inf or nan when asked."""
     listed, norm_type = _listed(tensors), float(norm_type)
     if not listed:
-        return function("tensor")(0.0)
+        zero: Tensor = function("tensor")(0.0)
+        return zero
     with no_grad():
         norms = [linalg.vector_norm(t, norm_type) for t in listed]
         total: Tensor = linalg.vector_norm(function("stack")(norms), norm_type)
@@ -87,7 +88,8 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All parameters, flattened, in one vector."""
-    return function("cat")([p.view(-1) for p in parameters])
+    vector: Tensor = function("cat")([p.view(-1) for p in parameters])
+    return vector
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:

@@ -139,7 +139,8 @@ def is_grad_enabled() -> bool:
 
 def is_inference_mode_enabled() -> bool:
     """Whether inference_mode is active."""
-    return state.inference
+    inference: bool = state.inference
+    return inference
 
 
 class set_detect_anomaly:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from heapq import heappop, heappush, heappushpop
 from itertools import count
 
-from gradtrace.annotations import Any
+from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.broadcast import unbroadcast_and_cast
 from gradtrace.engine.checks import check_versions
 from gradtrace.engine.dtypes import SCALAR_SPEC
@@ -25,6 +25,11 @@ from gradtrace.engine.op import FLOAT_TRAPS, records
 from gradtrace.engine.saved import saved_data, saved_results
 from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradtrace.annotations import Sequence
+    from gradtrace.engine.op import BackwardPlan
+    from gradtrace.engine.types import XP, Array, Gradient, InputGradients, NodeGradient
 
 Slot = tuple[Node, int]
 Root = tuple[Node, int, Any]
@@ -144,13 +149,16 @@ class Pass:
         newest = heappushpop(self.heap, (-node.seq, node))[-1]
         return newest, self.pending.pop(newest)
 
-    def run_blocks(self, node: Node, gradient: Any) -> bool:
-        """Run a stretch of elementwise operations on large arrays in blocks; False, and nothing done, if it is none."""
+    def run_blocks(self, node: Node, gradient: Array) -> bool:
+        """Run a stretch of elementwise operations on large arrays in blocks; return False if `node` does not start one.
+
+        Nothing has changed then.
+        """
         from gradtrace.engine.blocks import run_stretch
 
         return run_stretch(self, node, gradient)
 
-    def receive(self, node: Node, value: Any) -> None:
+    def receive(self, node: Node, value: NodeGradient) -> None:
         """Add `value` to what has arrived at a node."""
         pending = self.pending
         if node in pending:
@@ -174,10 +182,10 @@ class Pass:
         self.owned.add(node)
         return have + value
 
-    def visit(self, node: Node, gradient: Any) -> Any:
+    def visit(self, node: Node, gradient: NodeGradient) -> InputGradients:
         raise NotImplementedError
 
-    def send(self, node: Node, results: Any) -> None:
+    def send(self, node: Node, results: InputGradients) -> None:
         raise NotImplementedError
 
     def store(self) -> None:
@@ -189,7 +197,7 @@ class Pass:
                 accumulate_grad(node.variable, gradient, self.taken)
 
     def drop_incomplete(self, roots: list[Node]) -> None:
-        """After an error, drop the gradients of leaves that would have got more: PyTorch had not come to them."""
+        """Drop, after an error, the incomplete gradients of leaves: PyTorch had not stored them yet."""
         failed = self.node.seq if self.node is not None else 0
         seen = set(roots)
         stack = list(seen)
@@ -226,7 +234,7 @@ class OrderedPass(Pass):
         self.ticket = count().__next__  # leaves have the same priority: the first that is ready runs first
 
     def will_run(self, node: Node) -> bool:
-        """Whether the pass runs this node. RuntimeError for a leaf's in autograd.grad, as in PyTorch."""
+        """Return whether the pass runs this node. RuntimeError for a leaf's in autograd.grad, as in PyTorch."""
         if self.needed is None:
             return node in self.waiting
         if node in self.read and isinstance(node, AccumulateGrad):
@@ -237,6 +245,7 @@ class OrderedPass(Pass):
         return node in self.needed or node in self.read
 
     def is_needed(self, node: Node) -> bool:
+        """Return whether the pass needs the gradient that arrives at this node."""
         return self.needed is None or node in self.needed or node in self.capturing
 
     def push(self, node: Node) -> None:
@@ -244,7 +253,8 @@ class OrderedPass(Pass):
         priority = (0, 0) if node.is_accumulator else (1, -node.seq)
         heappush(self.heap, (*priority, self.ticket(), node))
 
-    def receive(self, node: Node, value: Any) -> None:
+    def receive(self, node: Node, value: NodeGradient) -> None:
+        """Add `value` to what has arrived at a node, and make the node ready if it waits for no other."""
         if node in self.pending:
             self.pending[node] = self.add(node, self.pending[node], value)
             return
@@ -252,7 +262,7 @@ class OrderedPass(Pass):
         if not self.waiting[node]:
             self.push(node)
 
-    def send(self, node: Node, results: Any) -> None:
+    def send(self, node: Node, results: InputGradients) -> None:
         """Send a node's results along its edges, and make the nodes ready that wait for no other."""
         watcher, pending, waiting = state.watcher, self.pending, self.waiting
         numbers = node.output_nrs
@@ -265,13 +275,13 @@ class OrderedPass(Pass):
                 value = unbroadcast_and_cast(value, target, number, node, i)
                 if watcher is not None:
                     watcher.sends(i, value)
-                value = value if target.outputs == 1 else {number: value}
-                pending[target] = self.add(target, pending[target], value) if target in pending else value
+                arriving = value if target.outputs == 1 else {number: value}
+                pending[target] = self.add(target, pending[target], arriving) if target in pending else arriving
             waiting[target] -= 1
             if not waiting[target] and self.is_needed(target):
                 self.push(target)
 
-    def visit(self, node: Node, gradient: Any) -> Any:
+    def visit(self, node: Node, gradient: NodeGradient) -> InputGradients:
         """Run a node with the hooks on it; return the gradient (or None) of each of its edges."""
         watcher = state.watcher
         if watcher is not None:
@@ -295,20 +305,21 @@ class OrderedPass(Pass):
             node.release()
         return results
 
-    def capture(self, node: Node, gradient: Any) -> None:
+    def capture(self, node: Node, gradient: NodeGradient) -> None:
+        """Store a gradient that arrived at a node in the wanted slots of this node."""
         for slot in self.captured:
             if slot[0] is node and gradient is not None:
-                self.captured[slot] = gradient if node.outputs == 1 else gradient.get(slot[1])
+                self.captured[slot] = gradient if node.outputs == 1 else gradient.get(slot[1])  # type: ignore[union-attr]
 
     def store(self) -> None:
-        """Nothing is left to store: a leaf runs as soon as its gradient is complete."""
+        """Do nothing: a leaf runs as soon as its gradient is complete."""
 
     def drop_incomplete(self, roots: list[Node]) -> None:
-        """Nothing incomplete is stored."""
+        """Do nothing: this pass stores only complete gradients."""
 
 
 def count_dependencies(roots: list[Node]) -> dict[Node, int]:
-    """For each node reachable from the roots, how many edges lead to it."""
+    """Return the number of edges to each node that can be reached from the roots."""
     counts: dict[Node, int] = dict.fromkeys(roots, 0)
     stack = list(counts)
     while stack:
@@ -324,7 +335,7 @@ def count_dependencies(roots: list[Node]) -> dict[Node, int]:
 
 
 def needed_nodes(reachable: dict[Node, int], wanted: list[Slot], accumulate: bool) -> set[Node]:
-    """The nodes that must run so that every wanted slot gets its gradient.
+    """Return the nodes that must run so that every wanted slot gets its gradient.
 
     With `accumulate` the wanted nodes run too (a leaf's accumulator stores the gradient); else they are only read.
     """
@@ -339,9 +350,10 @@ def needed_nodes(reachable: dict[Node, int], wanted: list[Slot], accumulate: boo
 # ---- one node
 
 
-def run_with_hooks(node: Node, gradient: Any) -> Any:
-    """The gradients of a node's inputs, with its own pre and post hooks around it, checked in anomaly mode."""
+def run_with_hooks(node: Node, gradient: NodeGradient) -> InputGradients:
+    """Return the gradients of a node's inputs, with its pre and post hooks run, and checked for nan in anomaly mode."""
     hooks = node.hooks
+    results: InputGradients
     if hooks is None or not (hooks.pre or hooks.post):
         results = derive(node, gradient)
     else:
@@ -353,11 +365,11 @@ def run_with_hooks(node: Node, gradient: Any) -> Any:
     return results
 
 
-def derive(node: Node, gradient: Any) -> Any:
-    """The gradients of a node's inputs; None where there is none."""
+def derive(node: Node, gradient: NodeGradient) -> InputGradients:
+    """Return the gradients of a node's inputs; None where there is none."""
     if isinstance(node, AccumulateGrad):
         if gradient is not None:
-            accumulate_grad(node.variable, gradient, None)
+            accumulate_grad(node.variable, gradient, None)  # type: ignore[arg-type]  # one output, so not a dict
         return ()
     if node.op is None or node.op.undefined:
         return named(node).derive(gradient)
@@ -366,8 +378,8 @@ def derive(node: Node, gradient: Any) -> Any:
     return run_rules(node, gradient)
 
 
-def interpret(node: Node, gradient: Any) -> list[Pair]:
-    """The derivative of an operator's node on raw data: each edge's node with its gradient."""
+def interpret(node: Node, gradient: NodeGradient) -> list[Pair]:
+    """Return the derivative of an operator's node on raw data: each edge's node with its gradient."""
     plan = node.plan
     if not plan.one_rule_each or type(gradient) is float:
         return conformed(node, run_rules(node, gradient))
@@ -391,17 +403,17 @@ def interpret(node: Node, gradient: Any) -> list[Pair]:
     return pairs
 
 
-def refuse(node: Node, gradient: Any) -> Any:
-    """The derivative of an operator that has none."""
+def refuse(node: Node, gradient: NodeGradient) -> Sequence[Pair]:
+    """Raise the error of an operator that has no derivative."""
     return named(node).derive(gradient)
 
 
-def conformed(node: Node, results: Any) -> list[Pair]:
-    """A node's results as pairs of an edge's node and the gradient in the form in which it arrives there."""
+def conformed(node: Node, results: InputGradients) -> list[Pair]:
+    """Return a node's results as pairs of an edge's node and the gradient in the form in which it arrives there."""
     edges, numbers = edges_of(node), node.output_nrs
     pairs = []
     for i, target in enumerate(edges):
-        value = results[i]
+        value: NodeGradient = results[i]
         if target is None or value is None:
             continue
         spec = target.spec
@@ -409,37 +421,37 @@ def conformed(node: Node, results: Any) -> list[Pair]:
             if spec is not SCALAR_SPEC:
                 value = delivered(node, i, target, value, 0 if numbers is None else numbers[i])
         elif type(value) is not np.ndarray or value.dtype is not spec.dtype or value.shape != spec.shape:
-            value = delivered(node, i, target, value, 0 if numbers is None else numbers[i])
+            value = delivered(node, i, target, value, 0 if numbers is None else numbers[i])  # type: ignore[arg-type]
         pairs.append((target, value))
     return pairs
 
 
 def edges_of(node: Node) -> tuple[Any, ...]:
-    """The nodes that receive the gradients of a node's inputs; unlike `node.next` they may lack their own class."""
+    """Return the nodes at the end of a node's edges; unlike those of `node.next` they may lack their own class."""
     layout = node.plan.layout
     if layout == TWO:
         return node.edge_a, node.edge_b
     return (node.edge_a,) if layout else node.edge_a
 
 
-def delivered(node: Node, index: int, target: Node, value: Any, number: int) -> Any:
-    """The gradient on one edge as the target takes it: in its shape and dtype, with its number among several."""
+def delivered(node: Node, index: int, target: Node, value: Gradient, number: int) -> NodeGradient:
+    """Return the gradient on one edge as the target takes it: in its shape and dtype, with its number among several."""
     value = unbroadcast_and_cast(value, target, number, node, index)
     return value if target.outputs == 1 else {number: value}
 
 
-def run_rules(node: Node, gradient: Any) -> Any:
-    """The results of an operator's derivative rules, on whatever the gradient is made of."""
+def run_rules(node: Node, gradient: NodeGradient) -> InputGradients:
+    """Return the results of an operator's derivative rules, on a gradient of floats, arrays or Tensors."""
     plan = node.plan
     record = plan.record
     traced = isinstance(gradient, Tensor)
     if type(gradient) is dict and record.outputs != 1:
         traced = any(isinstance(g, Tensor) for g in gradient.values())
-        gradient = all_outputs(node, gradient, traced)
+        gradient = all_outputs(node, gradient, traced)  # type: ignore[assignment]
     if traced:
         return run_traced(node, gradient)
     args, out = saved_data(node)
-    wanted = node.next if record.joint is not None else None
+    wanted = node.next if record.joint is not None else ()
     if record.scalar is not None:
         try:
             return call_rules(plan, wanted, SCALAR if type(gradient) is float else ARRAY, gradient, out, args)
@@ -450,12 +462,12 @@ def run_rules(node: Node, gradient: Any) -> Any:
         if type(args[i]) is float or type(args[i]) is tuple:
             args[i] = as_numpy(args[i])
     if type(gradient) is not np.ndarray or type(out) is float:
-        gradient, out = as_numpy(gradient), as_numpy(out)
+        gradient, out = as_numpy(gradient), as_numpy(out)  # type: ignore[assignment]
     return call_rules(plan, wanted, ARRAY, gradient, out, args)
 
 
-def run_traced(node: Node, gradient: Any) -> Any:
-    """The rules on Tensors: the gradients are part of a graph themselves."""
+def run_traced(node: Node, gradient: NodeGradient) -> InputGradients:
+    """Return the results of the rules on Tensors: the gradients are part of a graph themselves."""
     if node.freed:
         raise RuntimeError(FREED_MESSAGE)
     if node.plan.saves:
@@ -465,33 +477,41 @@ def run_traced(node: Node, gradient: Any) -> Any:
         from gradtrace.engine.saved_hooks import unpacked
 
         args, out = unpacked(node)
-    wanted = node.next if node.op.joint is not None else None
+    wanted = node.next if node.op.joint is not None else ()
     with using(in_rule=True):
         return call_rules(node.plan, wanted, TRACED, gradient, saved_results(node, out), args)
 
 
-def call_rules(plan: Any, edges: Any, xp: Any, gradient: Any, out: Any, args: Any) -> Any:
-    """A gradient or None for each argument. `edges` are those of a node with one rule for all of them."""
+def call_rules(
+    plan: BackwardPlan,
+    edges: Sequence[Node | None],
+    xp: XP,
+    gradient: NodeGradient,
+    out: object,
+    args: Sequence[object],
+) -> InputGradients:
+    """Return a gradient or None for each argument. `edges` are those of a node with one rule for all of them."""
     record = plan.record
     if record.joint is not None:
         asked = tuple(target is not None for target in edges)
         rule = record.joint.traced if xp is TRACED else record.joint.rule
-        return rule(xp, asked, gradient, out, *args)
-    results: list[Any] = [None] * record.arity
+        joint: InputGradients = rule(xp, asked, gradient, out, *args)
+        return joint
+    results: list[Gradient | None] = [None] * record.arity
     for i, rule in plan.traced_rules if xp is TRACED else plan.rules:
         results[i] = rule(xp, gradient, out, *args)
     return results
 
 
-def as_numpy(value: Any) -> Any:
-    """A float, or the floats in a tuple, as numpy's."""
+def as_numpy(value: object) -> object:
+    """Return a float, or the floats in a tuple, as numpy's."""
     if type(value) is tuple:
         return tuple(as_numpy(v) for v in value)
     return np.float64(value) if type(value) is float else value
 
 
 def all_outputs(node: Node, slots: dict[int, Any], traced: bool) -> tuple[Any, ...]:
-    """All outputs' gradients; for those that got none, zeros or None as the record asks."""
+    """Return all outputs' gradients; for those that got none, zeros or None as the record asks."""
     if node.op.undefined_grad == "none":
         return tuple(slots.get(i) for i in range(len(node.shape)))
     full = []
@@ -507,7 +527,7 @@ def all_outputs(node: Node, slots: dict[int, Any], traced: bool) -> tuple[Any, .
 # ---- a leaf
 
 
-def accumulate_grad(leaf: Tensor, gradient: Any, taken: dict[int, Any] | None) -> None:
+def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | None) -> None:
     """Add to `leaf.grad`, in place when there is one and this pass is not recorded.
 
     `taken` are the arrays that belong to others already; None: the pass may still use the array, so it is copied.
@@ -533,14 +553,15 @@ def accumulate_grad(leaf: Tensor, gradient: Any, taken: dict[int, Any] | None) -
                 state.watcher.hooked("accumulated", hook, None, None)
 
 
-def own_array(gradient: Any, taken: dict[int, Any] | None) -> Any:
-    """The gradient for a leaf alone: two leaves must not share their `.grad`.
+def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | Array:
+    """Return the gradient for one leaf: two leaves must not share their `.grad`.
 
     A rule's result is linear in the incoming gradient, so it is a new array, that gradient, or a view of it.
     """
     if type(gradient) is float:
         return gradient
-    if taken is None or gradient.base is not None or not gradient.flags.c_contiguous or id(gradient) in taken:
-        return gradient.copy()
-    taken[id(gradient)] = gradient
-    return gradient
+    array: Array = gradient  # type: ignore[assignment]
+    if taken is None or array.base is not None or not array.flags.c_contiguous or id(array) in taken:
+        return array.copy()
+    taken[id(array)] = array
+    return array

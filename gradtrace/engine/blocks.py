@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 from gradtrace.engine import trigonometry
 from gradtrace.engine.backward import delivered
 from gradtrace.engine.lazy import np
@@ -21,7 +21,9 @@ from gradtrace.engine.saved import saved_data
 
 if TYPE_CHECKING:
     from gradtrace.engine.backward import Pass
+    from gradtrace.engine.types import Array, Rule, Shape
 
+Value = TypeVar("Value")
 BLOCK = 1 << 15
 ROOM = 31 << 20  # bytes; glibc learns from sizes below 32 MiB
 
@@ -47,8 +49,8 @@ class BlockStep(NamedTuple):
     """One node of a stretch: its rules with where their values go, and its operands."""
 
     node: Node
-    rules: list[tuple[Any, int]]  # a place among the stretch's gradients
-    out: Any
+    rules: list[tuple[Rule, int]]  # a place among the stretch's gradients
+    out: Array | None
     args: list[Any]
     sliced: list[int]  # which of the operands are arrays of the stretch's size
 
@@ -60,14 +62,14 @@ class Exit(NamedTuple):
     number: int
     source: Node
     edge: int
-    whole: Any  # they are put together there
-    have: Any  # what had arrived before
+    whole: Array  # they are put together there
+    have: Array | None  # what had arrived before
 
 
-def run_stretch(now: Pass, first: Node, g: Any) -> bool:
+def run_stretch(now: Pass, first: Node, g: Array) -> bool:
     """Run `first` and what follows it, if these are elementwise operations on arrays of one shape and dtype.
 
-    False, and nothing done, if `first` is not one.
+    Return False, without any effect, if `first` is not one.
     """
     members = stretch(now, first)
     if not members:
@@ -88,7 +90,10 @@ def run_stretch(now: Pass, first: Node, g: Any) -> bool:
 
 
 def stretch(now: Pass, first: Node) -> dict[Node, Kept]:
-    """The nodes that can run now one after the other, in that order: no other node sends a gradient between them."""
+    """Return the nodes that can run now one after the other, in that order.
+
+    No other node sends a gradient to one of them in between.
+    """
     members: dict[Node, Kept] = {}
     waiting: list[tuple[int, Node]] = [(-first.seq, first)]
     seen = {first}
@@ -109,7 +114,10 @@ def stretch(now: Pass, first: Node) -> dict[Node, Kept]:
 
 
 def operands(node: Node, first: Node) -> Kept | None:
-    """What a node saved, if it is an elementwise operation on arrays like that of `first`, which lie in one piece."""
+    """Return what a node saved, or None.
+
+    None if it is not an elementwise operation on arrays like that of `first`, or if these do not lie in one piece.
+    """
     record = node.op
     if node.spec is not first.spec or node.freed or record is None or not node.plan.rules:
         return None
@@ -122,8 +130,8 @@ def operands(node: Node, first: Node) -> Kept | None:
     return (args, out) if all(fits(value, node.shape) for value in (*args, out)) else None
 
 
-def fits(raw: Any, shape: Any) -> bool:
-    """Whether an operand is a number, or lies in one piece in the shape of the result."""
+def fits(raw: object, shape: Shape) -> bool:
+    """Return whether an operand is a number, or lies in one piece in the shape of the result."""
     if raw is None or type(raw) in (float, int, str):
         return True
     if type(raw) is not np.ndarray:
@@ -135,6 +143,7 @@ def fits(raw: Any, shape: Any) -> bool:
 
 
 def step_of(now: Pass, node: Node, kept: Kept, places: dict[Node, int], exits: list[Exit]) -> BlockStep:
+    """Return the step of a node; add to `exits` the places where its gradients leave the stretch."""
     rules = []
     for i, rule in node.plan.rules:
         target = node.next[i]
@@ -149,12 +158,13 @@ def step_of(now: Pass, node: Node, kept: Kept, places: dict[Node, int], exits: l
     return BlockStep(node, rules, flat(kept[1]), args, sliced)
 
 
-def flat(value: Any) -> Any:
-    return value.reshape(-1) if type(value) is np.ndarray and value.ndim else value
+def flat(value: Value) -> Value:
+    """Return an array as one of a single dim, and any other operand as it is."""
+    return value.reshape(-1) if type(value) is np.ndarray and value.ndim else value  # type: ignore[attr-defined]
 
 
 def exit_to(now: Pass, target: Node, source: Node, index: int, exits: list[Exit]) -> int:
-    """The number of the exit to a target; one that needs sums over broadcast dims gets one for each edge."""
+    """Return the number of the exit to a target; one that needs sums over broadcast dims gets one for each edge."""
     number = 0 if source.output_nrs is None else source.output_nrs[index]
     same = target.spec is source.spec
     for i, exit in enumerate(exits):
@@ -166,7 +176,8 @@ def exit_to(now: Pass, target: Node, source: Node, index: int, exits: list[Exit]
     return len(exits) - 1
 
 
-def run_blocks(steps: list[BlockStep], have: list[Any], whole: list[Any], g: Any) -> None:
+def run_blocks(steps: list[BlockStep], have: list[Array | None], whole: list[Array], g: Array) -> None:
+    """Run the steps for each block of `g`, and write what leaves the stretch to `whole`, added to `have`."""
     # The C library gives freed memory back to the system in pieces of what it has seen freed. With none but huge arrays
     # in the process that would be each block's temporary, to be cleared and mapped in again for the next one.
     np.empty(ROOM, np.uint8)
@@ -203,7 +214,7 @@ def run_blocks(steps: list[BlockStep], have: list[Any], whole: list[Any], g: Any
 
 
 def hand_over(now: Pass, exit: Exit) -> None:
-    """Give what came together at an exit to its target; what had arrived there before is in it."""
+    """Give the sum of gradients at an exit to its target; what had arrived there before is in it."""
     if exit.have is None:
         now.receive(exit.target, delivered(exit.source, exit.edge, exit.target, exit.whole, exit.number))
     else:

@@ -8,7 +8,7 @@ in front of it: operands that are floats or arrays of one floating dtype, are no
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 from gradtrace.engine.cost import charge
 from gradtrace.engine.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, spec_for, spec_of
 from gradtrace.engine.lazy import np
@@ -18,6 +18,9 @@ from gradtrace.engine.promote import promote, raise_as_pytorch, refuse_dtype
 from gradtrace.engine.saved import kept_argument, layout, mark_view, note_versions, source_node
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, blank
+
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Kernel, NodeGradient, Pairs, Raw
 
 Call = Callable[..., Any]
 NUMBER = 16  # see FastPlans: the first operand requires grad, the second is a number
@@ -33,10 +36,10 @@ def make_call(record: Op) -> Call:
     run, several, view, has_gradient = record.run, record.outputs != 1, record.view, record.has_gradient
     connect = make_node if record.undefined or record.variadic else make_fixed_node
 
-    def call(*args: Any) -> Any:
+    def call(*args: Any) -> Tensor | tuple[Tensor, ...]:
         now = state
         if now.batching is not None:
-            batched = now.batching.operate(record, args)
+            batched: Tensor | tuple[Tensor, ...] = now.batching.operate(record, args)
             if batched is not NotImplemented:
                 return batched
         raws, mask = unwrap(record, args)
@@ -57,12 +60,12 @@ def make_call(record: Op) -> Call:
     return call
 
 
-def is_float(raw: Any) -> bool:
-    """Whether raw data can have a gradient."""
-    return type(raw) is float or (type(raw) is not bool and raw.dtype.kind == "f")
+def is_float(raw: Raw) -> bool:
+    """Return whether raw data can have a gradient."""
+    return type(raw) is float or (type(raw) is not bool and raw.dtype.kind == "f")  # type: ignore[union-attr]
 
 
-def tell(record: Op, args: tuple[Any, ...], out: Any) -> None:
+def tell(record: Op, args: tuple[Any, ...], out: Tensor | tuple[Tensor, ...]) -> None:
     """Pass a call on to the recorder and to forward-mode differentiation, if they are on."""
     if state.recorder is not None:
         state.recorder(record.name, args, out, state.origin)
@@ -70,7 +73,7 @@ def tell(record: Op, args: tuple[Any, ...], out: Any) -> None:
         state.forward.push(record, args, out)
 
 
-def finish_several(record: Op, args: tuple[Any, ...], raws: Any, mask: int) -> tuple[Tensor, ...]:
+def finish_several(record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mask: int) -> tuple[Tensor, ...]:
     """Wrap the results of an operator with several of them."""
     outs = tuple(Tensor._wrap(r) for r in raws)
     node = None
@@ -104,8 +107,8 @@ def unwrap(record: Op, args: tuple[Any, ...]) -> tuple[list[Any], int]:
     return raws, mask
 
 
-def unwrap_nested(value: Any) -> Any:
-    """Tensors inside tuples (the operands of cat, indices) as arrays."""
+def unwrap_nested(value: object) -> object:
+    """Return a plain argument with arrays for the Tensors inside tuples (the operands of cat, indices)."""
     if isinstance(value, Tensor):
         return value.own_array()
     if type(value) is tuple:
@@ -157,7 +160,7 @@ def make_runner(record: Op) -> Callable[[tuple[Any, ...], list[Any]], Any]:
 
 
 def on_numbers(record: Op, raws: list[Any]) -> bool:
-    """Whether an operator's scalar kernel serves: all operands are numbers, and the result's dtype is clear."""
+    """Return whether an operator's scalar kernel serves: all operands are numbers, and the result's dtype is clear."""
     operands = raws[: record.arity]
     return all(type(r) in PLAIN_NUMBERS for r in operands) and (
         record.promote is None or any(type(r) is float for r in operands)
@@ -167,14 +170,14 @@ def on_numbers(record: Op, raws: list[Any]) -> bool:
 # ---- the node
 
 
-def record_call(record: Op, args: tuple[Any, ...], mask: int, raw: Any, name: str | None = None) -> Node:
+def record_call(record: Op, args: tuple[Any, ...], mask: int, raw: Raw, name: str | None = None) -> Node:
     """Return the node of a call whose arguments in `mask` require grad; `name` replaces the record's node name."""
     make = make_node if record.undefined or record.variadic or record.outputs != 1 else make_fixed_node
     return make(record, args, record.plan(mask, name), raw)
 
 
-def make_fixed_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -> Node:
-    """The node of an operator with one result, whose operands are each one tensor or a number."""
+def make_fixed_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Raw) -> Node:
+    """Return the node of an operator with one result, whose operands are each one tensor or a number."""
     arity, saved_mask, actions = record.arity, plan.saved_mask, plan.actions
     kept = list(args)
     edges: list[Node | None] = [None] * arity
@@ -213,7 +216,7 @@ def make_fixed_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: 
 
 
 def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -> Node:
-    """The node of any operator: also of a sequence of tensors, with several results, or without a derivative."""
+    """Return the node of any operator: also of a sequence of tensors, with several results, or without a derivative."""
     sources = args[0] if record.variadic else args[: record.arity]
     if record.undefined:  # the node only says that there is no derivative
         sources = [a for a in sources if isinstance(a, Tensor) and a.requires_grad]
@@ -259,20 +262,20 @@ def finish_saving(node: Node, kept: tuple[Any, ...]) -> None:
 
 
 def has_fast_path(record: Op) -> bool:
-    """Whether a pointwise record's common call needs none of the rarer steps."""
+    """Return whether a pointwise record's common call needs none of the rarer steps."""
     if isinstance(record.unsupported_dtypes, tuple) and "f" in record.unsupported_dtypes[0]:
         return False
     shapes_kept = any(need.startswith("~") for each in record.derivatives.values() for need in each.needs)
     return not (record.joint is not None or record.undefined or shapes_kept)
 
 
-def unary(record: Op, otherwise: Call) -> Call:
+def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the call of a pointwise record of one tensor; `otherwise` takes what is off the fast path."""
     if not has_fast_path(record):
         return otherwise
     scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
 
-    def call(input: Any) -> Any:
+    def call(input: Tensor) -> Tensor:
         now = state
         try:
             spec = input._fast_spec
@@ -317,16 +320,16 @@ def unary(record: Op, otherwise: Call) -> Call:
     return call
 
 
-def with_number(record: Op) -> Call:
+def with_number(record: Op) -> Callable[..., Tensor]:
     """Return the call of a pointwise record of one tensor and a plain number."""
     return number_or_tensor(record, record.call)
 
 
-def binary(record: Op) -> Call:
+def binary(record: Op) -> Callable[..., Tensor]:
     """Return the call of a pointwise record of a tensor, and a tensor or a number (else it gives NotImplemented)."""
-    general = record.call
+    general: Callable[..., Tensor] = record.call
 
-    def otherwise(a: Any, b: Any) -> Any:
+    def otherwise(a: Tensor, b: object) -> Any:
         if not isinstance(b, (Tensor, float, int)):
             return NotImplemented
         if state.in_rule and record.number is not None and not isinstance(b, Tensor):
@@ -336,12 +339,12 @@ def binary(record: Op) -> Call:
     return number_or_tensor(record, otherwise) if has_fast_path(record) else otherwise
 
 
-def number_or_tensor(record: Op, otherwise: Call) -> Call:
+def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the call of a tensor, and a tensor or a number, which may be a plain argument of the record."""
     scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
     plain = bool(record.plain_names)
 
-    def call(a: Any, b: Any) -> Any:
+    def call(a: Tensor, b: Any) -> Tensor:
         now = state
         spec = a._fast_spec
         if now.closely or (spec is None and (spec := enable_fast_path(a)) is None):
@@ -399,9 +402,9 @@ def number_or_tensor(record: Op, otherwise: Call) -> Call:
     return call
 
 
-def enable_fast_path(tensor: Any) -> TensorSpec | None:
+def enable_fast_path(tensor: Tensor) -> TensorSpec | None:
     """Put an operand on the fast path if nothing is against it; return its spec then, else None."""
-    spec: TensorSpec | None = tensor._fast_spec
+    spec = tensor._fast_spec
     if spec is not None or type(tensor) is not Tensor or tensor._nr:
         return spec
     extra, fn = tensor._x, tensor._fn
@@ -428,14 +431,16 @@ class FastPlans(list[Any]):
     def __init__(self, record: Op) -> None:
         super().__init__([None] * (NUMBER + 4) if record.derivatives else [])
         self.record = record
-        self.kernel: Any = None
-        self.wide: Any = None
+        self.kernel: Kernel | None = None
+        self.wide: Kernel = no_kernel  # until `load_kernels`
 
-    def load_kernels(self) -> Any:
+    def load_kernels(self) -> Kernel:
+        """Set the kernels; return the one for all dtypes."""
         self.kernel, self.wide = self.record.kernel, self.record.wide
         return self.kernel
 
     def make(self, index: int) -> BackwardPlan:
+        """Create the plan at an index."""
         operands, data = index & ~3, index & 3
         plan = BackwardPlan(self.record, 1 if operands == NUMBER else operands >> 2, self.record.node_type())
         plan.raw_mask = plan.saved_mask & plan.grad_mask
@@ -450,11 +455,11 @@ class FastPlans(list[Any]):
 OFTEN = 50  # runs of a derivative after which it is compiled
 
 
-def compiled_when_hot(plan: BackwardPlan, with_number: bool, data: int) -> Callable[[Node, Any], Any]:
+def compiled_when_hot(plan: BackwardPlan, with_number: bool, data: int) -> Callable[[Node, NodeGradient], Pairs]:
     """Return a derivative that is interpreted, and replaces itself by a compiled one once it has run often."""
     interpret, left = plan.derivative, OFTEN
 
-    def derivative(node: Node, gradient: Any) -> Any:
+    def derivative(node: Node, gradient: NodeGradient) -> Pairs:
         nonlocal left
         left -= 1
         if not left:
@@ -467,16 +472,17 @@ def compiled_when_hot(plan: BackwardPlan, with_number: bool, data: int) -> Calla
 
 
 def has_own_kernel(record: Op) -> bool:
-    """Whether the kernel is a function of ours, which may give another dtype or shape than numpy's ufuncs do."""
+    """Return whether the kernel is a function of ours, which may give another dtype or shape than numpy's ufuncs do."""
     return type(record._kernel) is not str and not hasattr(record._kernel, "ufunc")
 
 
 def no_kernel(*operands: float) -> float:
+    """Stand for a missing scalar kernel: ValueError, one of FLOAT_TRAPS."""
     raise ValueError("this operator has no kernel for floats")
 
 
-def fits(z: Any, spec: TensorSpec) -> bool:
-    """Whether raw data are of a spec."""
+def fits(z: Raw, spec: TensorSpec) -> bool:
+    """Return whether raw data are of a spec."""
     if spec is SCALAR_SPEC:
         return type(z) is float
-    return getattr(z, "dtype", None) is spec.dtype and z.shape == spec.shape
+    return getattr(z, "dtype", None) is spec.dtype and z.shape == spec.shape  # type: ignore[union-attr]

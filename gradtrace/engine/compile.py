@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 
-from gradtrace.annotations import Any, Callable
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 from gradtrace.engine.backward import interpret
 from gradtrace.engine.dtypes import FLOATS, OTHERS, WIDE
 from gradtrace.engine.lazy import np
@@ -21,7 +21,16 @@ from gradtrace.engine.namespace import ARRAY, SCALAR, PlainTerm, Term, formula
 from gradtrace.engine.node import FREED
 from gradtrace.engine.op import FLOAT_TRAPS, BackwardPlan
 
-SIGNS: dict[str, Any] = {"add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult, "true_divide": ast.Div}
+if TYPE_CHECKING:
+    from gradtrace.engine.node import Node
+    from gradtrace.engine.types import NodeGradient, Pairs
+
+SIGNS: dict[str, type[ast.operator]] = {
+    "add": ast.Add,
+    "subtract": ast.Sub,
+    "multiply": ast.Mult,
+    "true_divide": ast.Div,
+}
 LOAD = ast.Load()
 
 
@@ -53,7 +62,7 @@ class Writer:
         self.temporaries: set[str] = set()
         self.used: set[str] = set()  # the operands that the statements need
 
-    def expression(self, term: Any) -> ast.expr:
+    def expression(self, term: Term | float) -> ast.expr:
         """Return the expression for a term, after adding statements for its parts where it needs some."""
         if not isinstance(term, Term):
             return self.number(term)
@@ -85,13 +94,15 @@ class Writer:
         self.body.append(assignment(target, ast.Call(function, parts, [])))
         return name(target)
 
-    def number(self, value: Any) -> ast.expr:
+    def number(self, value: float) -> ast.expr:
+        """Return the expression for a number that stands for an operand."""
         return self.constant(value) if self.floats else self.bound(np.asarray(value, np.float64))
 
-    def constant(self, value: Any) -> ast.expr:
+    def constant(self, value: float) -> ast.expr:
+        """Return the expression for a Python number; code cannot spell inf and nan, so these get a name."""
         return ast.Constant(value) if value - value == 0 else self.bound(value)
 
-    def bound(self, value: Any) -> ast.expr:
+    def bound(self, value: object) -> ast.expr:
         """Return a name for an object that the statements refer to."""
         for known, other in self.namespace.items():
             if other is value:
@@ -102,24 +113,29 @@ class Writer:
 
 
 def name(identifier: str) -> ast.Name:
+    """Return the expression that reads a variable."""
     return ast.Name(identifier, LOAD)
 
 
 def field(owner: str, attribute: str) -> ast.Attribute:
+    """Return the expression `owner.attribute`."""
     return ast.Attribute(name(owner), attribute, LOAD)
 
 
 def assignment(target: str, value: ast.expr) -> ast.stmt:
+    """Return the statement `target = value`."""
     return ast.Assign([ast.Name(target, ast.Store())], value)
 
 
 def arithmetic(operation: str, parts: list[ast.expr]) -> ast.expr:
+    """Return the expression of a negation or of one of SIGNS."""
     if operation == "negative":
         return ast.UnaryOp(ast.USub(), parts[0])
     return ast.BinOp(parts[0], SIGNS[operation](), parts[1])
 
 
 def is_same(value: ast.expr, other: ast.expr, unequal: bool = False) -> ast.expr:
+    """Return the expression `value is other`, or `value is not other`."""
     return ast.Compare(value, [ast.IsNot() if unequal else ast.Is()], [other])
 
 
@@ -129,7 +145,7 @@ NONE = ast.Constant(None)
 # ---- the derivative of a node
 
 
-def compile_derivative(plan: BackwardPlan, with_number: bool, data: int) -> Callable[[Any, Any], Any]:
+def compile_derivative(plan: BackwardPlan, with_number: bool, data: int) -> Callable[[Node, NodeGradient], Pairs]:
     """Return derivative(node, gradient) for nodes of the fast path.
 
     `data` is FLOATS, WIDE or OTHERS; `with_number`: the second operand is a number.
@@ -164,11 +180,12 @@ def compile_derivative(plan: BackwardPlan, with_number: bool, data: int) -> Call
 
 
 def interpreted() -> ast.stmt:
+    """Return the statement that leaves the derivative to the interpreter."""
     return ast.Return(ast.Call(name("interpret"), [name("node"), name("g")], []))
 
 
 def unless_any(conditions: list[ast.expr]) -> list[ast.stmt]:
-    """The statement that leaves the derivative to the interpreter if one of the conditions holds."""
+    """Return the statement that leaves the derivative to the interpreter if one of the conditions holds."""
     if not conditions:
         return []
     return [ast.If(ast.BoolOp(ast.Or(), conditions) if len(conditions) > 1 else conditions[0], [interpreted()], [])]
@@ -178,7 +195,7 @@ OPERANDS = ((1, "x", "saved_a", "edge_a"), (2, "y", "saved_b", "edge_b"))
 
 
 def doubts_of(plan: BackwardPlan, used: set[str]) -> list[ast.expr]:
-    """The conditions under which a node needs the full check: freed, or something happened to what it saved."""
+    """Return the conditions under which a node needs the full check: freed, or something happened to what it saved."""
     doubts = [is_same(field("node", "extras"), NONE, unequal=True)]
     if plan.saves:  # release() puts FREED there whatever was saved
         doubts.insert(0, is_same(field("node", "saved_a"), name("FREED")))
@@ -189,7 +206,7 @@ def doubts_of(plan: BackwardPlan, used: set[str]) -> list[ast.expr]:
 
 
 def loads_of(plan: BackwardPlan, with_number: bool, wide: bool, used: set[str]) -> list[ast.stmt]:
-    """The statements that load what was saved. A tensor without history must still be on the fast path."""
+    """Return the statements that load what was saved. A tensor without history must still be on the fast path."""
     loads = [assignment("out", field("node", "out"))] if "out" in used else []
     for bit, operand, slot, _ in OPERANDS:
         if operand not in used:

@@ -88,7 +88,12 @@ from gradtrace.engine.node import (
 from gradtrace.engine.saved import result_of
 from gradtrace.engine.tensor import Tensor
 
-Rule = Callable[..., Any]
+if TYPE_CHECKING:
+    from functools import cached_property as lazy
+    from typing import overload
+
+    from gradtrace.engine.types import Array, Kernel, NodeGradient, Pairs, Rule
+
 # What Python's float arithmetic raises where IEEE arithmetic gives inf or nan.
 FLOAT_TRAPS = (ZeroDivisionError, OverflowError, ValueError)
 
@@ -150,7 +155,7 @@ class BackwardPlan:
         self.grad_mask = grad_mask
         self.node_type = node_type
         self.layout = node_type.layout
-        self.derivative: Callable[[Node, Any], Any] = refuse if record.undefined else interpret
+        self.derivative: Callable[[Node, NodeGradient], Pairs] = refuse if record.undefined else interpret
         self.raw_mask = 0
         self.one_rule_each = record.joint is None and record.outputs == 1
         chosen = record.derivatives_of(grad_mask)
@@ -170,16 +175,18 @@ class BackwardPlan:
         self.traced_rules = tuple((i, derivative.traced) for i, derivative in chosen)
 
 
-class lazy:
-    """An attribute that a method makes on first use. (A `__getattr__` would make every attribute slow.)"""
+if not TYPE_CHECKING:
 
-    def __init__(self, make: Callable[[Any], Any]) -> None:
-        self.make = make
-        self.__doc__ = make.__doc__
+    class lazy:
+        """An attribute that a method makes on first use. (A `__getattr__` would make every attribute slow.)"""
 
-    def __get__(self, owner: Any, kind: type) -> Any:
-        value = owner.__dict__[self.make.__name__] = self.make(owner)
-        return value
+        def __init__(self, make: Callable[[Op], object]) -> None:
+            self.make = make
+            self.__doc__ = make.__doc__
+
+        def __get__(self, owner: Op, kind: type) -> object:
+            value = owner.__dict__[self.make.__name__] = self.make(owner)
+            return value
 
 
 class Op:
@@ -268,7 +275,7 @@ class Op:
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Any:
         """Run the operator on Tensors (and Python numbers), positional arguments in the signature's order."""
         return self.call(*args)
 
@@ -276,20 +283,20 @@ class Op:
         return name not in without if self.joint is not None else name in self.derivatives
 
     @lazy
-    def kernel(self) -> Callable[..., Any]:
+    def kernel(self) -> Kernel:
         """The kernel, with numpy's functions found by their names."""
         kernel = getattr(np, self._kernel) if isinstance(self._kernel, str) else self._kernel
         return in_c_order(kernel) if self.c_order else kernel
 
     @lazy
-    def wide(self) -> Callable[..., Any]:
+    def wide(self) -> Kernel:
         """The kernel for float64 arrays: numpy's own function where `kernel` wraps one for float32."""
-        wide: Callable[..., Any] = getattr(np, getattr(self.kernel, "ufunc", ""), self.kernel)
+        wide: Kernel = getattr(np, getattr(self.kernel, "ufunc", ""), self.kernel)
         return wide
 
     @lazy
     def run(self) -> Callable[[tuple[Any, ...], list[Any]], Any]:
-        """run(args, raws): the kernel on raw data, after promotion and the checks that this record needs."""
+        """The function run(args, raws): the kernel on raw data, after promotion and the record's checks."""
         from gradtrace.engine.call import make_runner
 
         return make_runner(self)
@@ -340,7 +347,7 @@ class Op:
         names = self.tensor_names
         return [] if self.joint else [(i, self.derivatives[names[i]]) for i in wanted if names[i] in self.derivatives]
 
-    def saved_attribute(self, node: Node, name: str) -> Any:
+    def saved_attribute(self, node: Node, name: str) -> object:
         """Return `node._saved_NAME`; RuntimeError once it is freed, AttributeError for what is not saved."""
         if node.freed:
             raise RuntimeError(FREED_MESSAGE)
@@ -362,7 +369,10 @@ class Op:
 
 
 def saved_properties(record: Op) -> dict[str, property]:
-    """`_saved_NAME` and `_raw_saved_NAME` of a record's nodes. (A `__getattr__` would make every attribute slow.)"""
+    """Return `_saved_NAME` and `_raw_saved_NAME` for a class of nodes.
+
+    A `__getattr__` would make every attribute slow.
+    """
     found = {}
     for name in (*record.bare_names, *record.plain_names, "result", "out"):
         found[f"_saved_{name}"] = saved_property(name)
@@ -375,7 +385,7 @@ def saved_property(name: str) -> property:
 
 
 def raw_saved_property(name: str) -> property:
-    def read(node: Node) -> Any:
+    def read(node: Node) -> object:
         from gradtrace.engine.saved_hooks import raw_saved
 
         return raw_saved(node, name)
@@ -383,10 +393,10 @@ def raw_saved_property(name: str) -> property:
     return property(read)
 
 
-def in_c_order(kernel: Callable[..., Any]) -> Callable[..., Any]:
+def in_c_order(kernel: Kernel) -> Kernel:
     """Return the kernel with its results in C order."""
 
-    def call(*raws: Any) -> Any:
+    def call(*raws: object) -> Array | tuple[Array, ...]:
         found = kernel(*raws)
         if type(found) is tuple:
             return tuple(np.asarray(each, order="C") for each in found)
@@ -396,27 +406,28 @@ def in_c_order(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 if TYPE_CHECKING:
-    from typing import overload
 
     class OneResult(Op):
         """What a type checker sees of a record with one result."""
 
-        def __call__(self, *args: Any) -> Tensor: ...
+        def __call__(self, *args: object) -> Tensor: ...
 
     class SeveralResults(Op):
         """What a type checker sees of a record with several results."""
 
-        def __call__(self, *args: Any) -> tuple[Any, ...]: ...
+        def __call__(self, *args: object) -> tuple[Any, ...]: ...
 
     @overload
-    def op(signature: str, kernel: str | Callable[..., Any], /, *, outputs: int, **fields: Any) -> SeveralResults: ...
+    def op(
+        signature: str, kernel: str | Callable[..., Any], /, *, outputs: int, **fields: object
+    ) -> SeveralResults: ...
     @overload
     def op(signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> OneResult: ...
-    def op(signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> Any: ...
+    def op(signature: str, kernel: str | Callable[..., Any], /, **fields: object) -> Op: ...
 
 else:
     OneResult = SeveralResults = Op
 
-    def op(signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> Op:
+    def op(signature: str, kernel: str | Callable[..., Any], /, **fields: object) -> Op:
         """Add a record to the registry; the fields are Op's."""
         return Op(signature, kernel, **fields)

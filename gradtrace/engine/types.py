@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     Rule = Callable[..., Any]  # rule(xp, g, out, *arguments): the gradient of one argument
     Gradient: TypeAlias = float | Array | Tensor  # raw data, or a Tensor in a recorded pass
     NodeGradient: TypeAlias = Gradient | dict[int, Gradient] | None  # a dict by output number if there are several
+    InputGradients: TypeAlias = Sequence[Gradient | None]  # one for each edge of a node
+    Pairs: TypeAlias = Sequence[tuple[Node, NodeGradient]]  # of the node at the end of an edge and its gradient
     Hook = Callable[..., Any]  # a user's hook
     Outputs: TypeAlias = Tensor | Edge | GradientEdge | Sequence[Tensor | Edge | GradientEdge]  # of `backward`, `grad`
     Inputs: TypeAlias = Outputs | Mapping[str, Tensor]
@@ -57,7 +59,8 @@ if TYPE_CHECKING:
 
 else:
     Array = Raw = Number = NumpyDtype = NumpyScalar = Shape = Dims = None
-    Kernel = Rule = Hook = Gradient = NodeGradient = Outputs = Inputs = Vectors = ForwardMode = None
+    Kernel = Rule = Hook = Gradient = NodeGradient = InputGradients = Pairs = None
+    Outputs = Inputs = Vectors = ForwardMode = None
 
 
 class Operand(Protocol):

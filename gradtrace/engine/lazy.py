@@ -29,12 +29,6 @@ else:
 __all__ = ["is_array", "np"]
 
 
-__all__ = ["is_array", "np"]
-
-
-__all__ = ["is_array", "np"]
-
-
 def is_array(value: object) -> bool:
     """Whether `value` is an ndarray. Does not import numpy."""
     return type(value).__name__ == "ndarray"

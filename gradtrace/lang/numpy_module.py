@@ -59,7 +59,7 @@ def find_names(module: str, meter: Meter) -> dict[str, Any]:
         **CONSTANTS,
         **{name: DType(kind) for name, kind in DTYPES.items()},
         "ndarray": TypeName(Array),
-        "save": make_save(meter),
+        "save": saver(meter),
     }
     return {
         **fixed,
@@ -95,7 +95,7 @@ def count_elements(name: str, args: Any, kwargs: Any) -> int:
     return math.prod(size for size in sizes if type(size) is int)
 
 
-def make_save(meter: Meter) -> Callable[[str, Any], None]:
+def saver(meter: Meter) -> Callable[[str, Any], None]:
     """np.save, inside the folder of --allow-write."""
 
     def save(file: str, arr: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,14 @@ from hypothesis import strategies as st
 
 import gradtrace as torch
 from gradtrace.engine.backward import passes_run
+from gradtrace.engine.state import state
+
+
+@pytest.fixture(autouse=True)
+def no_observers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Graphs with hooks that other tests of this process keep alive would make every pass an ordered one."""
+    gc.collect()
+    monkeypatch.setattr(state, "live_observers", 0)
 
 
 @contextmanager

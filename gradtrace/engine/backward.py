@@ -386,7 +386,7 @@ def interpret(node: Node, gradient: NodeGradient) -> list[Pair]:
     args, out = saved_data(node)
     if plan.record.scalar is None and float in map(type, args):  # a number that stands for an array, see run_rules
         return conformed(node, run_rules(node, gradient))
-    edges, numbers = edges_of(node), node.output_nrs
+    edges = edges_of(node)
     pairs = []
     try:
         for i, rule in plan.rules:
@@ -396,7 +396,7 @@ def interpret(node: Node, gradient: NodeGradient) -> list[Pair]:
             value = rule(ARRAY, gradient, out, *args)
             spec = target.spec
             if type(value) is not np.ndarray or value.dtype is not spec.dtype or value.shape != spec.shape:
-                value = delivered(node, i, target, value, 0 if numbers is None else numbers[i])
+                value = delivered(node, i, target, value)
             pairs.append((target, value))
     except FLOAT_TRAPS:  # of a saved number
         return conformed(node, run_rules(node, gradient))
@@ -410,7 +410,7 @@ def refuse(node: Node, gradient: NodeGradient) -> Sequence[Pair]:
 
 def conformed(node: Node, results: InputGradients) -> list[Pair]:
     """Return a node's results as pairs of an edge's node and the gradient in the form in which it arrives there."""
-    edges, numbers = edges_of(node), node.output_nrs
+    edges = edges_of(node)
     pairs = []
     for i, target in enumerate(edges):
         value: NodeGradient = results[i]
@@ -419,9 +419,9 @@ def conformed(node: Node, results: InputGradients) -> list[Pair]:
         spec = target.spec
         if type(value) is float:
             if spec is not SCALAR_SPEC:
-                value = delivered(node, i, target, value, 0 if numbers is None else numbers[i])
+                value = delivered(node, i, target, value)
         elif type(value) is not np.ndarray or value.dtype is not spec.dtype or value.shape != spec.shape:
-            value = delivered(node, i, target, value, 0 if numbers is None else numbers[i])  # type: ignore[arg-type]
+            value = delivered(node, i, target, value)  # type: ignore[arg-type]
         pairs.append((target, value))
     return pairs
 
@@ -434,8 +434,9 @@ def edges_of(node: Node) -> tuple[Any, ...]:
     return (node.edge_a,) if layout else node.edge_a
 
 
-def delivered(node: Node, index: int, target: Node, value: Gradient, number: int) -> NodeGradient:
+def delivered(node: Node, index: int, target: Node, value: Gradient) -> NodeGradient:
     """Return the gradient on one edge as the target takes it: in its shape and dtype, with its number among several."""
+    number = 0 if node.output_nrs is None else node.output_nrs[index]
     value = unbroadcast_and_cast(value, target, number, node, index)
     return value if target.outputs == 1 else {number: value}
 

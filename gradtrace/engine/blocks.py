@@ -59,7 +59,6 @@ class Exit(NamedTuple):
     """A place where gradients leave the stretch."""
 
     target: Node
-    number: int
     source: Node
     edge: int
     whole: Array  # they are put together there
@@ -165,14 +164,13 @@ def flat(value: Value) -> Value:
 
 def exit_to(now: Pass, target: Node, source: Node, index: int, exits: list[Exit]) -> int:
     """Return the number of the exit to a target; one that needs sums over broadcast dims gets one for each edge."""
-    number = 0 if source.output_nrs is None else source.output_nrs[index]
     same = target.spec is source.spec
     for i, exit in enumerate(exits):
         if same and exit.target is target:
             return i
     have = now.pending.get(target) if same else None
     have = None if have is None else flat(np.ascontiguousarray(have))
-    exits.append(Exit(target, number, source, index, np.empty(source.shape, source.dtype), have))
+    exits.append(Exit(target, source, index, np.empty(source.shape, source.dtype), have))
     return len(exits) - 1
 
 
@@ -216,7 +214,7 @@ def run_blocks(steps: list[BlockStep], have: list[Array | None], whole: list[Arr
 def hand_over(now: Pass, exit: Exit) -> None:
     """Give the sum of gradients at an exit to its target; what had arrived there before is in it."""
     if exit.have is None:
-        now.receive(exit.target, delivered(exit.source, exit.edge, exit.target, exit.whole, exit.number))
+        now.receive(exit.target, delivered(exit.source, exit.edge, exit.target, exit.whole))
     else:
         now.pending[exit.target] = exit.whole
         now.owned.add(exit.target)

@@ -1,7 +1,9 @@
-"""What makes the whole run of the tests fast: see also `fork_server`."""
+"""What makes the whole run of the tests fast, and the same everywhere: see also `fork_server`."""
 
 import compileall
 import gc
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +15,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compiles the package once: under PYTHONDONTWRITEBYTECODE each of many hundred processes would do that again."""
+    """Compiles the package once, and takes an ignored SIGINT back.
+
+    Under PYTHONDONTWRITEBYTECODE each of many hundred processes would compile again. A shell starts its background
+    jobs with SIGINT ignored, which every process that a test starts would inherit: no Ctrl-C would reach it.
+    """
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(ROOT / "gradtrace", quiet=2)
 

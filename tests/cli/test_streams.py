@@ -84,7 +84,6 @@ def test_no_program_survives_an_interrupt(name, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.3)

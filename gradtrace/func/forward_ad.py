@@ -158,7 +158,7 @@ def enter_dual_level() -> int:
     """Opens the one level in which dual tensors can be made; its number is 0."""
     if state.forward is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    state.forward = Forward()
+    state.set(forward=Forward())
     return 0
 
 
@@ -166,7 +166,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """Closes the level: dual tensors become plain ones."""
     if state.forward is None:
         raise RuntimeError("Dual level must be a positive number.")
-    state.forward = None
+    state.set(forward=None)
 
 
 class dual_level:

@@ -96,10 +96,17 @@ def run(
     watch = watched(meter, lambda: machine.place(state.origin))
     with restored(), deep(meter.deepest), watch, wall.raised():
         dtypes.set_default_dtype(default_dtype(program, dtype))
-        state.grad_enabled, state.inference, state.origin = True, False, 0
-        state.recorder = make_recorder(records, scopes, watcher) if record else planner
-        state.spend = meter.count_flops
-        state.scope, state.watcher, machine.recording, state.planner = None, watcher, record, planner
+        machine.recording = record
+        state.set(
+            grad_enabled=True,
+            inference=False,
+            recorder=make_recorder(records, scopes, watcher) if record else planner,
+            watcher=watcher,
+            planner=planner,
+            spend=meter.count_flops,
+            scope=None,
+            origin=0,
+        )
         try:
             last = execute(machine, program.tree, show)
         except GradtraceError as error:
@@ -113,7 +120,7 @@ def run(
         root = last if last is not None else assigned_root(program.tree, env)
         done = Run(program, env, root, chosen, records, machine.spans, dict(inputs or {}), scopes)
         if then is not None:
-            state.recorder, state.origin = planner, 0
+            state.set(recorder=planner, origin=0)
             with explained(machine):
                 then(done)
     return done

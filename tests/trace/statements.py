@@ -22,7 +22,7 @@ def run(text: str, **inputs: Any) -> SimpleNamespace:
     spans: list[Span | None] = [None]
     env = {"torch": gradtrace, **inputs}
     root = None
-    state.recorder = lambda *call: records.append(call)
+    state.set(recorder=lambda *call: records.append(call))
     try:
         for statement in ast.parse(text).body:
             part = getattr(statement, "value", None) or statement
@@ -32,7 +32,7 @@ def run(text: str, **inputs: Any) -> SimpleNamespace:
             if isinstance(statement, ast.Assign):
                 root = env[statement.targets[0].id]
     finally:
-        state.recorder, state.origin = None, 0
+        state.set(recorder=None, origin=0)
     bound = {name: value for name, value in env.items() if not name.startswith("__") and name != "torch"}
     program = SimpleNamespace(source=SimpleNamespace(text=text, name="text"))
     return SimpleNamespace(

@@ -345,11 +345,11 @@ def test_a_deep_graph_needs_no_recursion():
     records = []
     from gradtrace.engine.state import state
 
-    state.recorder = lambda *call: records.append(call)
+    state.set(recorder=lambda *call: records.append(call))
     y = x
     for _ in range(100_000):
         y = y * 1.0
-    state.recorder = None
+    state.set(recorder=None)
     done = run("", x=x)
     done.records, done.root, done.env = records, y, {"x": x, "y": y}
     t = capture(done, [y])

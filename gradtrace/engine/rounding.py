@@ -17,17 +17,21 @@ if TYPE_CHECKING:
 LARGE = 2048  # elements
 
 
-def multiply_add(a: Array, x: float | Array, y: float | Array) -> Array:
-    """Return a + x * y for arrays of one floating dtype. A factor may be a number, which is cast to that dtype."""
+def multiply_add(a: Array, x: float | Array, y: float | Array, out: Array | None = None) -> Array:
+    """Return a + x * y for arrays of one floating dtype, in `out` if it is given.
+
+    A factor may be a number, which is cast to that dtype.
+    """
     kind = a.dtype
     if kind.itemsize < 4 or a.size > LARGE:
-        return a + x * y
+        return np.add(a, x * y, out)
     wide = np.float64 if kind.itemsize == 4 else np.longdouble
     if isinstance(x, float):
         x = kind.type(x)
     if isinstance(y, float):
         y = kind.type(y)
-    return (np.multiply(x, y, dtype=wide) + a).astype(kind)
+    product = np.multiply(x, y, dtype=wide)
+    return np.add(product, a, out, casting="same_kind") if out is not None else (product + a).astype(kind)
 
 
 def blend(start: Array, end: Array, weight: Any) -> Array:

@@ -63,7 +63,7 @@ def is_plain(x: Array, target: Array, weight: Array | None, ignore: int) -> bool
     """Rows of classes, each counting the same: the common case, which takes a few numpy calls."""
     if weight is not None or x.ndim != 2 or not target.size or x.dtype.itemsize == 2:
         return False
-    return not (target == ignore).any()
+    return bool(np.minimum.reduce(target, None) >= 0) if ignore < 0 else ignore not in target
 
 
 def nll_grad(g: Array, x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:
@@ -129,16 +129,17 @@ def nll_loss(
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("nll_loss_nd", input=input, target=target)
     check_targets(input, target, weight, ignore_index)
-    record = nll_record if input.ndim <= 2 else nll2d_record
-    shape = tuple(target.shape)
-    if input.ndim not in (1, 2, 4):
+    dims = input.ndim
+    record = nll_record if dims <= 2 else nll2d_record
+    shape = target.shape
+    if dims not in (1, 2, 4):
         # As PyTorch: whatever has more than (N, C) is brought to (N, C, H, W) first.
         n, c = input.shape[0], input.shape[1]
         input = input.reshape(n, c, 1, -1) if input.numel() else input
         target = target.reshape(n, 1, -1)
     w = None if weight is None else weight.array
     found = record(input, target.array, w, reduction, ignore_index)
-    return found.view(*shape) if reduction == "none" and tuple(found.shape) != shape and input.ndim > 1 else found
+    return found.view(*shape) if reduction == "none" and dims > 1 and found.shape != shape else found
 
 
 @public("cross_entropy", forms="n")
@@ -161,7 +162,7 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     dim = 0 if input.ndim == 1 else 1
-    if tuple(target.shape) == tuple(input.shape):
+    if target.shape == input.shape:
         check_probabilities(target, ignore_index)
         check_class_weight(weight, input.shape[dim], "cross_entropy: ")
         return probabilities(input.log_softmax(dim), target, weight, reduction, label_smoothing, dim)

@@ -28,6 +28,7 @@ from gradtrace.engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from gradtrace.annotations import Sequence
+    from gradtrace.engine.dtypes import TensorSpec
     from gradtrace.engine.op import BackwardPlan
     from gradtrace.engine.types import XP, Array, Gradient, InputGradients, NodeGradient
 
@@ -193,7 +194,8 @@ class Pass:
         for node, gradient in self.pending.items():
             if isinstance(node, AccumulateGrad):
                 # `.data` may have got another dtype since a compiled derivative was recorded
-                gradient = unbroadcast_and_cast(gradient, node, 0, None, 0)
+                if not has_spec(gradient, node.spec):
+                    gradient = unbroadcast_and_cast(gradient, node, 0, None, 0)
                 accumulate_grad(node.variable, gradient, self.taken)
 
     def drop_incomplete(self, roots: list[Node]) -> None:
@@ -394,10 +396,7 @@ def interpret(node: Node, gradient: NodeGradient) -> list[Pair]:
             if target is None:
                 continue
             value = rule(ARRAY, gradient, out, *args)
-            spec = target.spec
-            if type(value) is not np.ndarray or value.dtype is not spec.dtype or value.shape != spec.shape:
-                value = delivered(node, i, target, value)
-            pairs.append((target, value))
+            pairs.append((target, value if has_spec(value, target.spec) else delivered(node, i, target, value)))
     except FLOAT_TRAPS:  # of a saved number
         return conformed(node, run_rules(node, gradient))
     return pairs
@@ -416,14 +415,17 @@ def conformed(node: Node, results: InputGradients) -> list[Pair]:
         value: NodeGradient = results[i]
         if target is None or value is None:
             continue
-        spec = target.spec
-        if type(value) is float:
-            if spec is not SCALAR_SPEC:
-                value = delivered(node, i, target, value)
-        elif type(value) is not np.ndarray or value.dtype is not spec.dtype or value.shape != spec.shape:
+        if not has_spec(value, target.spec):
             value = delivered(node, i, target, value)  # type: ignore[arg-type]
         pairs.append((target, value))
     return pairs
+
+
+def has_spec(value: object, spec: TensorSpec) -> bool:
+    """Return whether a gradient has the shape and dtype of one tensor."""
+    if type(value) is float:
+        return spec is SCALAR_SPEC
+    return type(value) is np.ndarray and value.dtype is spec.dtype and value.shape == spec.shape
 
 
 def edges_of(node: Node) -> tuple[Any, ...]:

@@ -12,10 +12,18 @@ from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 from gradtrace.engine.cost import charge
 from gradtrace.engine.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, spec_for, spec_of
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import ONE, ONE_AND_PLAIN, TUPLES, TWO, Node, OpNode, accumulator
+from gradtrace.engine.node import META, ONE, ONE_AND_PLAIN, SAVE, TUPLES, TWO, Node, OpNode, accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, BackwardPlan, Op, records
 from gradtrace.engine.promote import promote, raise_as_pytorch, refuse_dtype
-from gradtrace.engine.saved import kept_argument, layout, mark_view, note_versions, source_node
+from gradtrace.engine.saved import (
+    kept_argument,
+    layout,
+    mark_view,
+    meta_of,
+    note_versions,
+    source_node,
+    version_to_save,
+)
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, blank
 
@@ -178,24 +186,24 @@ def record_call(record: Op, args: tuple[Any, ...], mask: int, raw: Raw, name: st
 
 def make_fixed_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Raw) -> Node:
     """Return the node of an operator with one result, whose operands are each one tensor or a number."""
-    arity, saved_mask, actions = record.arity, plan.saved_mask, plan.actions
-    kept = list(args)
-    edges: list[Node | None] = [None] * arity
-    versioned, numbers = len(args) > arity, 0
-    for i in range(arity):
+    arity = record.arity
+    kept, edges, versions, numbers = list(args), [], [], 0
+    for i, action in enumerate(plan.actions):
         a = args[i]
-        if type(a) is not Tensor and not isinstance(a, Tensor):
-            continue
-        extra = a._x
-        if extra is not None and extra.needs_slow_path:
-            edges[i] = source_node(a)
-        elif a._req:
-            edges[i] = a._fn or accumulator(a)
-        numbers |= a._nr
-        if not saved_mask >> i & 1:
-            kept[i] = kept_argument(a, actions[i])
-        elif extra is not None and (extra.counter is not None or extra.inference):
-            versioned = True
+        version, edge = 0, None
+        if type(a) is Tensor or (type(a) not in NOT_TENSORS and isinstance(a, Tensor)):
+            extra = a._x
+            if a._req and (extra is None or not extra.needs_slow_path):
+                edge = a._fn or accumulator(a)
+            elif extra is not None:
+                edge = source_node(a)
+            numbers |= a._nr
+            if action != SAVE:
+                kept[i] = meta_of(a._data) if action == META else None
+            elif extra is not None:
+                version = version_to_save(extra)
+        edges.append(edge)
+        versions.append(version)
     node = OpNode()
     out = raw if plan.save_out else None
     spec = spec_of(raw)
@@ -210,8 +218,10 @@ def make_fixed_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: 
         node.fill(tuple(kept), None, tuple(edges), None, plan, spec, out)
     if numbers:
         node.output_nrs = tuple([a._nr if isinstance(a, Tensor) else 0 for a in args[:arity]])
-    if plan.saves and (versioned or state.saved_hooks):
-        finish_saving(node, tuple(kept))
+    if any(versions):
+        node.ensure_extras().versions = tuple(versions)
+    if state.saved_hooks and plan.saves:
+        pack_saved(node)
     return node
 
 
@@ -236,7 +246,9 @@ def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -
     if any(a._nr for a in sources if isinstance(a, Tensor)):
         node.output_nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
     if plan.saves:
-        finish_saving(node, kept)
+        note_versions(node, kept)
+        if state.saved_hooks:
+            pack_saved(node)
     return node
 
 
@@ -249,13 +261,11 @@ def renamed(node: Node, name: str) -> Node:
     return twin
 
 
-def finish_saving(node: Node, kept: tuple[Any, ...]) -> None:
-    """Store the versions of what a new node keeps, and run saved-tensor hooks, if there are any."""
-    note_versions(node, kept)
-    if state.saved_hooks:
-        from gradtrace.engine.saved_hooks import pack
+def pack_saved(node: Node) -> None:
+    """Run the saved-tensor hooks on what a new node keeps."""
+    from gradtrace.engine.saved_hooks import pack
 
-        pack(node)
+    pack(node)
 
 
 # ---- the fast path

@@ -73,7 +73,7 @@ def follow(array: Array, rate: Any, direction: Array) -> None:
     if array.size > LARGE:
         np.subtract(array, float(rate) * direction, out=array)
     else:
-        multiply_add(array, -float(rate), direction, array)
+        array[...] = multiply_add(array, -float(rate), direction)
 
 
 def scalar(value: Any) -> Any:
@@ -89,7 +89,7 @@ def lerp(start: Array, end: Array, weight: float) -> None:
 def decay_square(average: Array, grad: Array, beta: float) -> None:
     """average = beta * average + (1 - beta) * grad^2, in place."""
     average *= beta
-    multiply_add(average, (1 - beta) * grad, grad, average)
+    average[...] = multiply_add(average, (1 - beta) * grad, grad)
 
 
 def add_quotient(target: Array, numerator: Array, denominator: Array, factor: float = 1.0) -> None:

@@ -128,6 +128,11 @@ def nll_loss(
     """
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("nll_loss_nd", input=input, target=target)
+    return loss_of_classes(input, target, weight, ignore_index, reduction)
+
+
+def loss_of_classes(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str) -> Tensor:
+    """Return the loss for log-probabilities and class indices."""
     check_targets(input, target, weight, ignore_index)
     dims = input.ndim
     record = nll_record if dims <= 2 else nll2d_record
@@ -169,7 +174,7 @@ def cross_entropy(
     logs = input.log_softmax(dim)
     if label_smoothing:
         return smoothed(logs, target, weight, reduction, ignore_index, label_smoothing, dim)
-    return nll_loss(logs, target, weight, None, ignore_index, None, reduction)
+    return loss_of_classes(logs, target, weight, ignore_index, reduction)
 
 
 def check_probabilities(target: Tensor, ignore: int) -> None:

@@ -107,11 +107,11 @@ class Pass:
 
     def run(self) -> None:
         """Run the newest node that has a gradient until none has one."""
-        heap, pending, release = self.heap, self.pending, not self.keep_graph
+        heap, pending, release, ordered = self.heap, self.pending, not self.keep_graph, self.ordered
         node, gradient = self.newest()
         while node is not None:
             self.node = node
-            if self.ordered:
+            if ordered:
                 self.send(node, self.visit(node, gradient))
                 node, gradient = self.newest()
                 continue
@@ -124,11 +124,12 @@ class Pass:
                 node.release()
             node = None
             for target, value in pairs:
-                if target in pending:
-                    pending[target] = self.add(target, pending[target], value)
+                have = pending.get(target)
+                if have is not None:
+                    pending[target] = have + value if type(have) is float else self.add(target, have, value)
                 elif target is node:
                     gradient = self.add(node, gradient, value)
-                elif node is None and not target.is_accumulator:
+                elif node is None and type(target) is not AccumulateGrad:
                     node, gradient = target, value
                 else:
                     self.receive(target, value)
@@ -166,22 +167,22 @@ class Pass:
             pending[node] = self.add(node, pending[node], value)
             return
         pending[node] = value
-        if not node.is_accumulator:
+        if type(node) is not AccumulateGrad:
             heappush(self.heap, (-node.seq, node))
 
     def add(self, node: Node, have: Any, value: Any) -> Any:
         """Return the sum of what has arrived at a node and one more gradient."""
+        if type(have) is float or isinstance(have, Tensor):
+            return have + value
         if type(have) is dict:
             for number, each in value.items():
                 have[number] = have[number] + each if number in have else each
-            return have
-        if type(have) is float or isinstance(have, Tensor):
-            return have + value
-        if node in self.owned:
+        elif node in self.owned:
             have += value
-            return have
-        self.owned.add(node)
-        return have + value
+        else:
+            self.owned.add(node)
+            have = have + value
+        return have
 
     def visit(self, node: Node, gradient: NodeGradient) -> InputGradients:
         raise NotImplementedError

@@ -12,7 +12,7 @@ from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 from gradtrace.engine.cost import charge
 from gradtrace.engine.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, spec_for, spec_of
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import META, ONE, ONE_AND_PLAIN, SAVE, TUPLES, TWO, Node, OpNode, accumulator
+from gradtrace.engine.node import DROP, META, ONE, ONE_AND_PLAIN, SAVE, TUPLES, TWO, Node, OpNode, accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, BackwardPlan, Op, records
 from gradtrace.engine.promote import promote, raise_as_pytorch, refuse_dtype
 from gradtrace.engine.saved import (
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from gradtrace.engine.types import Kernel, NodeGradient, Pairs, Raw
 
 Call = Callable[..., Any]
-NUMBER = 16  # see FastPlans: the first operand requires grad, the second is a number
+FIRST, SECOND, NUMBER = 4, 8, 16  # see FastPlans
+RAW = 3  # what the fast path keeps of an operand, beside DROP and SAVE: its raw data
 PLAIN_NUMBERS = (float, int, bool)
 NOT_TENSORS = frozenset((float, int, bool, str, tuple, type(None)))  # asked before the slower isinstance
 
@@ -352,7 +353,12 @@ def binary(record: Op) -> Callable[..., Tensor]:
 def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the call of a tensor, and a tensor or a number, which may be a plain argument of the record."""
     scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
-    plain = bool(record.plain_names)
+    plain, differentiable = bool(record.plain_names), bool(record.derivatives)
+
+    def kernel(*operands: Raw) -> Raw:
+        nonlocal kernel
+        kernel = record.kernel  # the first use loads numpy
+        return kernel(*operands)
 
     def call(a: Tensor, b: Any) -> Tensor:
         now = state
@@ -364,24 +370,17 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
             other = b._fast_spec
             if other is not spec and ((other := enable_fast_path(b)) is None or other.dtype is not spec.dtype):
                 return otherwise(a, b)
-            y = b._data
-            mask = 4 if a._req else 0
-            if b._req:
-                mask += 8
+            y = operand = b._data
         elif kind is float or kind is int:
             other, y = spec, b
-            mask = NUMBER if a._req else 0
+            operand = b if plain or spec is SCALAR_SPEC else spec.number(b)
         else:
             return otherwise(a, b)
         try:
-            if spec is SCALAR_SPEC:
-                z, made = scalar(x, y), spec
-            else:
-                kernel = plans.kernel or plans.load_kernels()
-                z = kernel(x, y if kind is Tensor or plain else spec.number(y))
-                made = spec if other is spec else spec_of(z)
+            z = (scalar if spec is SCALAR_SPEC else kernel)(x, operand)
         except FLOAT_TRAPS:  # also shapes that do not broadcast, which the record refuses in PyTorch's words
             return otherwise(a, b)
+        made = spec if other is spec else spec_of(z)
         if type(z) is not float and (spec is SCALAR_SPEC or (own and not fits(z, made))):
             return otherwise(a, b)
         out = blank()
@@ -389,24 +388,33 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
         out._nr = 0
         out._x = None
         out._fast_spec = made
-        if mask and plans and now.grad_enabled:
-            out._fn = node = OpNode()
-            out._req = True
-            mask += spec.data if other is spec else BROADCAST
-            node.plan = plan = plans[mask] or plans.make(mask)
-            saved_mask, raw_mask = plan.saved_mask, plan.raw_mask
-            node.edge_a = (a._fn or accumulator(a)) if a._req else None
-            node.edge_b = (b._fn or accumulator(b)) if plan.grad_mask & 2 else None
-            node.saved_a = (x if raw_mask & 1 else a) if saved_mask & 1 else None
-            node.saved_b = ((b,) if plain else y if raw_mask & 2 else b) if saved_mask & 2 else None
-            node.output_nrs = node.extras = None
-            node.out = z if plan.save_out else None
-            node.spec = made
-            node.seq = now.seq = now.seq + 1
-            node.origin = now.origin
-        else:
+        edge_a = edge_b = None
+        if differentiable and now.grad_enabled:
+            index = spec.data if other is spec else BROADCAST
+            if a._req:
+                edge_a = a._fn or accumulator(a)
+                index += FIRST if kind is Tensor else NUMBER
+            if kind is Tensor and b._req:
+                edge_b = b._fn or accumulator(b)
+                index += SECOND
+        if edge_a is None and edge_b is None:
             out._fn = None
             out._req = False
+            return out
+        out._fn = node = OpNode()
+        out._req = True
+        node.plan = plan = plans[index] or plans.make(index)
+        node.edge_a = edge_a
+        node.edge_b = edge_b
+        keep = plan.keep_a
+        node.saved_a = None if keep is DROP else x if keep is RAW else a
+        keep = plan.keep_b
+        node.saved_b = None if keep is DROP else (b,) if plain else y if keep is RAW else b
+        node.output_nrs = node.extras = None
+        node.out = z if plan.save_out else None
+        node.spec = made
+        node.seq = now.seq = now.seq + 1
+        node.origin = now.origin
         return out
 
     return call
@@ -456,10 +464,17 @@ class FastPlans(list[Any]):
         plan.raw_mask = plan.saved_mask & plan.grad_mask
         if plan.layout == ONE_AND_PLAIN:
             plan.saved_mask |= 2  # the plain argument is kept whatever the rule needs
+        plan.keep_a = kept_as(plan, 1)
+        plan.keep_b = kept_as(plan, 2)
         if data != BROADCAST:
             plan.derivative = compiled_when_hot(plan, operands == NUMBER, data)
         self[index] = plan
         return plan
+
+
+def kept_as(plan: BackwardPlan, bit: int) -> int:
+    """Return what the fast path keeps of an operand."""
+    return DROP if not plan.saved_mask & bit else RAW if plan.raw_mask & bit else SAVE
 
 
 OFTEN = 50  # runs of a derivative after which it is compiled

@@ -12,7 +12,7 @@ from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 from gradtrace.engine.cost import charge
 from gradtrace.engine.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, spec_for, spec_of
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import DROP, META, ONE, ONE_AND_PLAIN, SAVE, TUPLES, TWO, Node, OpNode, accumulator
+from gradtrace.engine.node import META, ONE, ONE_AND_PLAIN, SAVE, TUPLES, TWO, Node, OpNode, accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, BackwardPlan, Op, records
 from gradtrace.engine.promote import promote, raise_as_pytorch, refuse_dtype
 from gradtrace.engine.saved import (
@@ -28,11 +28,14 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, blank
 
 if TYPE_CHECKING:
-    from gradtrace.engine.types import Kernel, NodeGradient, Pairs, Raw
+    from gradtrace.engine.types import NodeGradient, Pairs, Raw
 
 Call = Callable[..., Any]
-FIRST, SECOND, NUMBER = 4, 8, 16  # see FastPlans
-RAW = 3  # what the fast path keeps of an operand, beside DROP and SAVE: its raw data
+FastPlans = list[Any]  # of BackwardPlan or None
+# Each record of the fast path has a list of plans, made when needed: four for each set of operands that require grad.
+# FIRST and SECOND are added up, NUMBER is for a first operand and a number; `spec.data` or BROADCAST is added.
+FIRST, SECOND, NUMBER, PLANS = 4, 8, 16, 20
+BOTH = 3  # the mask of two operands
 PLAIN_NUMBERS = (float, int, bool)
 NOT_TENSORS = frozenset((float, int, bool, str, tuple, type(None)))  # asked before the slower isinstance
 
@@ -284,7 +287,13 @@ def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]
     """Return the call of a pointwise record of one tensor; `otherwise` takes what is off the fast path."""
     if not has_fast_path(record):
         return otherwise
-    scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
+    scalar, own, differentiable = record.scalar or no_kernel, has_own_kernel(record), bool(record.derivatives)
+    plans: FastPlans = [None] * PLANS
+
+    def kernel(x: Raw) -> Any:
+        nonlocal kernel
+        kernel = record.kernel  # the first use loads numpy
+        return kernel(x)
 
     def call(input: Tensor) -> Tensor:
         now = state
@@ -303,8 +312,7 @@ def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]
             if type(z) is not float:
                 return otherwise(input)
         else:
-            kernel = plans.kernel or plans.load_kernels()
-            z = plans.wide(x) if spec.data == WIDE else kernel(x)
+            z = record.wide(x) if spec.data is WIDE else kernel(x)
             if own and not fits(z, spec):
                 return otherwise(input)
         out = blank()
@@ -312,10 +320,11 @@ def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]
         out._nr = 0
         out._x = None
         out._fast_spec = spec
-        if input._req and plans and now.grad_enabled:
+        if input._req and differentiable and now.grad_enabled:
             out._fn = node = OpNode()
             out._req = True
-            node.plan = plan = plans[4 + spec.data] or plans.make(4 + spec.data)
+            index = FIRST + spec.data
+            node.plan = plan = plans[index] or make_plan(record, plans, index)
             node.edge_a = input._fn or accumulator(input)
             node.saved_a = x if plan.saved_mask else None
             node.edge_b = node.saved_b = node.output_nrs = node.extras = None
@@ -352,10 +361,11 @@ def binary(record: Op) -> Callable[..., Tensor]:
 
 def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the call of a tensor, and a tensor or a number, which may be a plain argument of the record."""
-    scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
-    plain, differentiable = bool(record.plain_names), bool(record.derivatives)
+    scalar, own, plain = record.scalar or no_kernel, has_own_kernel(record), bool(record.plain_names)
+    differentiable = bool(record.derivatives)
+    plans: FastPlans = [None] * PLANS
 
-    def kernel(*operands: Raw) -> Raw:
+    def kernel(*operands: Raw) -> Any:
         nonlocal kernel
         kernel = record.kernel  # the first use loads numpy
         return kernel(*operands)
@@ -371,16 +381,21 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
             if other is not spec and ((other := enable_fast_path(b)) is None or other.dtype is not spec.dtype):
                 return otherwise(a, b)
             y = operand = b._data
+            first, second = FIRST if a._req else 0, SECOND if b._req else 0
         elif kind is float or kind is int:
             other, y = spec, b
             operand = b if plain or spec is SCALAR_SPEC else spec.number(b)
+            first, second = NUMBER if a._req else 0, 0
         else:
             return otherwise(a, b)
         try:
-            z = (scalar if spec is SCALAR_SPEC else kernel)(x, operand)
+            z = scalar(x, y) if spec is SCALAR_SPEC else kernel(x, operand)
         except FLOAT_TRAPS:  # also shapes that do not broadcast, which the record refuses in PyTorch's words
             return otherwise(a, b)
-        made = spec if other is spec else spec_of(z)
+        if other is spec:
+            made, index = spec, spec.data
+        else:
+            made, index = spec_of(z), BROADCAST
         if type(z) is not float and (spec is SCALAR_SPEC or (own and not fits(z, made))):
             return otherwise(a, b)
         out = blank()
@@ -388,28 +403,25 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
         out._nr = 0
         out._x = None
         out._fast_spec = made
-        edge_a = edge_b = None
-        if differentiable and now.grad_enabled:
-            index = spec.data if other is spec else BROADCAST
-            if a._req:
-                edge_a = a._fn or accumulator(a)
-                index += FIRST if kind is Tensor else NUMBER
-            if kind is Tensor and b._req:
-                edge_b = b._fn or accumulator(b)
-                index += SECOND
-        if edge_a is None and edge_b is None:
+        if not ((first or second) and differentiable and now.grad_enabled):
             out._fn = None
             out._req = False
             return out
         out._fn = node = OpNode()
         out._req = True
-        node.plan = plan = plans[index] or plans.make(index)
-        node.edge_a = edge_a
-        node.edge_b = edge_b
-        keep = plan.keep_a
-        node.saved_a = None if keep is DROP else x if keep is RAW else a
-        keep = plan.keep_b
-        node.saved_b = None if keep is DROP else (b,) if plain else y if keep is RAW else b
+        index += first + second
+        node.plan = plan = plans[index] or make_plan(record, plans, index)
+        node.edge_a = (a._fn or accumulator(a)) if first else None
+        node.edge_b = (b._fn or accumulator(b)) if second else None
+        saved_mask = plan.saved_mask
+        if not saved_mask:
+            node.saved_a = node.saved_b = None
+        elif plan.raw_mask == BOTH:
+            node.saved_a = x
+            node.saved_b = y
+        else:
+            node.saved_a = (x if first else a) if saved_mask & 1 else None
+            node.saved_b = ((b,) if plain else y if second else b) if saved_mask & 2 else None
         node.output_nrs = node.extras = None
         node.out = z if plan.save_out else None
         node.spec = made
@@ -437,44 +449,17 @@ def enable_fast_path(tensor: Tensor) -> TensorSpec | None:
     return spec
 
 
-class FastPlans(list[Any]):
-    """The plans of a record's fast path, made when needed: four for each set of operands that require grad.
-
-    The sets are 4 (the first operand), 8, 12 (both) and NUMBER; `spec.data` or BROADCAST is added. Empty if the record
-    has no derivative. The kernels stand here too: their first use loads numpy.
-    """
-
-    __slots__ = ("kernel", "record", "wide")
-
-    def __init__(self, record: Op) -> None:
-        super().__init__([None] * (NUMBER + 4) if record.derivatives else [])
-        self.record = record
-        self.kernel: Kernel | None = None
-        self.wide: Kernel = no_kernel  # until `load_kernels`
-
-    def load_kernels(self) -> Kernel:
-        """Set the kernels; return the one for all dtypes."""
-        self.kernel, self.wide = self.record.kernel, self.record.wide
-        return self.kernel
-
-    def make(self, index: int) -> BackwardPlan:
-        """Create the plan at an index."""
-        operands, data = index & ~3, index & 3
-        plan = BackwardPlan(self.record, 1 if operands == NUMBER else operands >> 2, self.record.node_type())
-        plan.raw_mask = plan.saved_mask & plan.grad_mask
-        if plan.layout == ONE_AND_PLAIN:
-            plan.saved_mask |= 2  # the plain argument is kept whatever the rule needs
-        plan.keep_a = kept_as(plan, 1)
-        plan.keep_b = kept_as(plan, 2)
-        if data != BROADCAST:
-            plan.derivative = compiled_when_hot(plan, operands == NUMBER, data)
-        self[index] = plan
-        return plan
-
-
-def kept_as(plan: BackwardPlan, bit: int) -> int:
-    """Return what the fast path keeps of an operand."""
-    return DROP if not plan.saved_mask & bit else RAW if plan.raw_mask & bit else SAVE
+def make_plan(record: Op, plans: FastPlans, index: int) -> BackwardPlan:
+    """Create the plan at an index of a record's fast plans, see FIRST."""
+    operands, data = index & ~3, index & 3
+    plan = BackwardPlan(record, 1 if operands == NUMBER else operands >> 2, record.node_type())
+    plan.raw_mask = plan.saved_mask & plan.grad_mask
+    if plan.layout == ONE_AND_PLAIN:
+        plan.saved_mask |= 2  # the plain argument is kept whatever the rule needs
+    if data != BROADCAST:
+        plan.derivative = compiled_when_hot(plan, operands == NUMBER, data)
+    plans[index] = plan
+    return plan
 
 
 OFTEN = 50  # runs of a derivative after which it is compiled

@@ -160,9 +160,10 @@ def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle
 class NodeExtras:
     """The rarely used parts of a node.
 
-    `versions` are those of the saved arguments (0 for one that is no tensor) when not all were 0; `out_counter` and `out_version` those of the saved
-    result. `fast_result` is set when the tensor that the node made (or the leaf) left the fast path: its TensorExtras,
-    its data, and a weak reference to it. `watched` are index tensors and masks with their versions.
+    `versions` are those of the saved arguments (0 for one that is not a tensor), when not all were 0; `out_counter` and
+    `out_version` those of the saved result. `fast_result` is set when the tensor that the node made (or the leaf) left
+    the fast path: its TensorExtras, its data, and a weak reference to it. `watched` are index tensors and masks with
+    their versions.
     """
 
     __slots__ = ("fast_result", "hooks", "out_counter", "out_version", "packed", "versions", "watched")

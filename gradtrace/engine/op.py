@@ -135,8 +135,6 @@ class BackwardPlan:
         "actions",
         "derivative",
         "grad_mask",
-        "keep_a",
-        "keep_b",
         "layout",
         "node_type",
         "one_rule_each",
@@ -158,7 +156,7 @@ class BackwardPlan:
         self.node_type = node_type
         self.layout = node_type.layout
         self.derivative: Callable[[Node, NodeGradient], Pairs] = refuse if record.undefined else interpret
-        self.raw_mask = self.keep_a = self.keep_b = 0
+        self.raw_mask = 0
         self.one_rule_each = record.joint is None and record.outputs == 1
         chosen = record.derivatives_of(grad_mask)
         used = [record.joint] if record.joint is not None else [derivative for _, derivative in chosen]

@@ -117,6 +117,7 @@ def mark_view(out: Tensor, source: Tensor, several: bool = False) -> None:
 
 PLAIN = frozenset((float, int, bool, str, type(None), Meta))  # types of what is kept that is not read as raw data
 
+
 def restored(node: Node) -> tuple[Any, ...]:
     """Return the arguments of a node, with those kept as raw data as tensors with their history."""
     raw_mask, layout = node.plan.raw_mask, node.plan.layout

@@ -27,7 +27,17 @@ class State:
     """What is in force. Set `levels`, `inference`, `in_rule`, `recorder`, `forward` and `saved_hooks` by `set`."""
 
     __slots__ = (
-        *("anomaly", "anomaly_check_nan", "batching", "closely", "depth", "forward", "grad_enabled", "guard", "in_rule"),
+        *(
+            "anomaly",
+            "anomaly_check_nan",
+            "batching",
+            "closely",
+            "depth",
+            "forward",
+            "grad_enabled",
+            "guard",
+            "in_rule",
+        ),
         *("inference", "levels", "live_observers", "marks", "no_saved_hooks", "origin", "planner", "printer"),
         *("recorder", "running", "saved_hooks", "scope", "seq", "special", "spend", "watcher"),
     )

@@ -85,7 +85,7 @@ def record(
         raise ProgramError("the program ended itself while backward ran", "leave out exit()")
     run, roots, count = done[0]
     with uncollected():
-        trace = capture(run, roots, count, inputs=tensors, everything=everything, watch=watch, gradients=derived)
+        trace = capture(run, roots, count, inputs=tensors, everything=everything, watch=watch, gradients=derived, final=True)
     if not trace.tensors:
         raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to show")
     return trace
@@ -122,7 +122,7 @@ def failed(error: ProgramError, begun: list[Any], tensors: dict[str, Tensor], wa
     from gradtrace.trace.capture import capture
 
     run, roots = begun[0] if begun else (error.run, [])
-    return capture(run, roots, inputs=tensors, everything=True, watch=watch, failure=failure_of(error))
+    return capture(run, roots, inputs=tensors, everything=True, watch=watch, failure=failure_of(error), final=True)
 
 
 def failure_of(error: ProgramError) -> Any:

@@ -45,6 +45,8 @@ def run_backward(
     accumulate: bool = True,
 ) -> dict[Slot, Any]:
     """Send the roots' gradients back; return what arrived at the `wanted` slots (only those paths run, if given)."""
+    if state.keeper is not None:
+        state.keeper.passed()
     watcher = state.watcher
     seen = create_graph or state.live_observers or state.anomaly or watcher is not None
     if wanted is None and not seen:
@@ -544,6 +546,8 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
     elif type(have._data) is float:
         have._data += float(gradient)
     else:
+        if state.keeper is not None:
+            state.keeper.before_array_write(have._data)
         np.add(have._data, gradient, out=have._data)
         if have._x is not None and have._x.counter is not None:
             have._x.counter.n += 1

@@ -13,7 +13,7 @@ from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.trace import functions, labels, operands
 from gradtrace.trace.history import Call, Entry, History, bound_names, relevant
 from gradtrace.trace.ident import ident
-from gradtrace.trace.local import frozen
+from gradtrace.trace.values import Contents
 from gradtrace.trace.record import (
     CONSTANT,
     DATA,
@@ -44,6 +44,7 @@ def capture(
     watch: Watch | None = None,
     failure: Failure | None = None,
     gradients: bool = False,
+    final: bool = False,
 ) -> Trace:
     """Freezes `run` (run with `record=True`) after whatever backward passes there were.
 
@@ -51,11 +52,13 @@ def capture(
     Kept are the tensors that the roots, the outputs and the variables were computed from, or all with `everything`.
     `watch` is what looked on at backward, for the trace's steps; `failure` what ended the program.
     With `gradients` the leaves' gradients that have a history of their own (create_graph) belong to it, as "w.grad".
+    `final` says that the run's tensors will not be used any more, so that arrays need not be copied.
     """
     given = inputs if inputs is not None else getattr(run, "inputs", None) or {}
     outputs = [tensor for _, tensor in run.outputs if isinstance(tensor, Tensor)]
     starts = roots or [run.root] if isinstance(run.root, Tensor) else roots
-    history = History(run.records or (), getattr(run, "scopes", ()))
+    keeper = getattr(run, "keeper", None)
+    history = History(run.records or (), getattr(run, "scopes", ()), keeper)
     history.add_inputs(given)
     bound = list(bound_names(run.env))
     history.read(bound)
@@ -74,7 +77,8 @@ def capture(
     kept = history.entries if everything else relevant(history, ends)
     wanted = [history.entry(tensor) for tensor in starts]
     shown = [history.entry(tensor) for tensor in outputs] or wanted
-    return freeze(run, history, kept, wanted, shown, backward_runs, watch)._replace(failure=failure)
+    contents = Contents(keeper, final)
+    return freeze(run, history, kept, wanted, shown, backward_runs, contents, watch)._replace(failure=failure)
 
 
 def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tensor]]:
@@ -94,6 +98,7 @@ def freeze(
     roots: list[Entry],
     outputs: list[Entry],
     backward_runs: int,
+    contents: Contents,
     watch: Watch | None = None,
 ) -> Trace:
     """The records of the kept entries."""
@@ -105,7 +110,8 @@ def freeze(
     # a pass that began at a leaf has no other node
     found = functions.walk([*(entry.fn for entry in kept), *(() if watch is None else watch.leaves_begun_at)])
     call_ids = {ident(call): i for i, call in enumerate(calls)}
-    builder = RecordBuilder(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs})
+    builder = RecordBuilder(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs}, contents)
+    builder.read_values(kept)
     builder.watch = watch
     builder.backward_ran = backward_runs > 0 or any(_grad_of(entry.tensor) is not None for entry in kept)
     scopes = builder.scopes = Scopes(source, run.env)
@@ -123,13 +129,13 @@ def freeze(
         backward_runs,
         tuple((name, entry.id) for entry in kept for name in entry.names),
         tuple(scopes.records),
-        *(() if watch is None else watched_records(watch, kept, calls, found, records, source)),
+        *(() if watch is None else watched_records(watch, kept, calls, found, records, source, contents)),
     )
 
 
 def is_kept(call: Call) -> bool:
     """Whether any of a call's results is part of the trace."""
-    return call.outputs[0].id >= 0 or any(out.id >= 0 for out in call.outputs)
+    return any(out.id >= 0 for out in call.outputs)
 
 
 def watched_records(watch: Watch, *known: Any) -> tuple[Any, ...]:
@@ -152,8 +158,11 @@ class RecordBuilder:
         source: labels.SourceText,
         roots: set[int],
         outputs: set[int],
+        contents: Contents,
     ) -> None:
         self.found = found
+        self.contents = contents
+        self.values: dict[int, Value] = {}
         self.calls = calls
         self.source = source
         self.roots = roots
@@ -167,9 +176,12 @@ class RecordBuilder:
         tensor, call = entry.tensor, entry.call
         last = entry.last
         is_leaf = entry.fn is None
-        requires_grad = entry.fn is not None or (last and tensor.requires_grad)
+        held = entry.held
+        was_leaf = not last and bool(tensor._req if held is None else held.requires_grad)
+        requires_grad = entry.fn is not None or was_leaf or (last and tensor.requires_grad)
         retains = last and tensor.retains_grad
-        grad = _grad_of(tensor) if last else None
+        gradient = _grad_of(tensor) if last else None
+        grad = self.gradient(entry, gradient)
         return TensorRecord(
             id=entry.id,
             name=entry.names[0] if entry.names else None,
@@ -183,27 +195,39 @@ class RecordBuilder:
             retains_grad=retains,
             is_output=entry.id in self.outputs,
             is_parameter=type(tensor) is not Tensor and any(c.__name__ == "Parameter" for c in type(tensor).__mro__),
-            value=value_of(tensor) if last else self.noted(call),
-            grad=None if grad is None else value_of(grad),
-            grad_fn_of_grad=None if grad is None or grad.grad_fn is None else functions.display_name(grad.grad_fn),
+            value=self.values.get(entry.id),
+            grad=grad,
+            grad_fn_of_grad=None
+            if gradient is None or gradient.grad_fn is None
+            else functions.display_name(gradient.grad_fn),
             grad_note="" if grad is not None else self.note(last, is_leaf, requires_grad, retains),
             span=None if call is None else self.source.span(call.origin),
             names=tuple(entry.names),
             operation=None if call is None else self.calls[ident(call)],
             version=entry.version,
             is_root=entry.id in self.roots,
+            first=entry.first.id if entry.first.id >= 0 else entry.id,
         )
 
-    def noted(self, call: Call | None) -> Value | None:
-        """What an overwritten version held, if that was noted when it was made."""
-        if self.watch is None or call is None or len(call.outputs) != 1:
-            return None
-        return self.watch.notes[call.index]
+    def read_values(self, kept: list[Entry]) -> None:
+        """Read what each version held. Named tensors are whole; of the others the latest are the last to be summarized."""
+        for entry in sorted(reversed(kept), key=lambda entry: not entry.names):
+            if entry.last and (entry.held is None or entry.held.is_current):
+                self.values[entry.id] = self.contents.of_tensor(entry.tensor, whole=bool(entry.names))
+            elif entry.held is not None:
+                self.values[entry.id] = self.contents.of_version(entry.held)
+
+    def gradient(self, entry: Entry, now: Tensor | None) -> Value | None:
+        """Return the gradient that a tensor has now, or had when this version was overwritten."""
+        if now is not None:
+            return self.contents.of_tensor(now, whole=bool(entry.names))
+        return None if entry.last or entry.held is None else self.contents.of(entry.held.grad)
 
     def function_of(self, entry: Entry) -> int | None:
         if entry.fn is not None:
             return self.found.ids[ident(entry.fn)]
-        return self.accumulators.get(ident(entry.tensor)) if entry.last else None
+        leaf = entry.last or (entry.held is not None and entry.held.requires_grad)
+        return self.accumulators.get(ident(entry.tensor)) if leaf else None
 
     def note(self, last: bool, is_leaf: bool, requires_grad: bool, retains: bool) -> str:
         """Why a gradient is None."""
@@ -330,11 +354,6 @@ def kind_of(entry: Entry, is_leaf: bool, requires_grad: bool) -> str:
     if entry.call is not None:
         return RESULT
     return DATA if entry.names else CONSTANT
-
-
-def value_of(tensor: Tensor) -> Value:
-    """A tensor's contents as they are now, in a copy that nobody can change."""
-    return frozen(tensor)
 
 
 def _grad_of(tensor: Tensor) -> Tensor | None:

@@ -9,7 +9,7 @@ from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.gradients import grad
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
-from gradtrace.trace.local import frozen
+from gradtrace.trace.values import frozen
 from gradtrace.trace.record import Value
 
 

@@ -24,7 +24,8 @@ noted when it was made.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Final, NamedTuple
+from gradtrace.annotations import Final, NamedTuple
+from gradtrace.trace.values import Value as Value
 
 LEAF: Final = "leaf"  # made by the user, requires grad
 DATA: Final = "data"  # a leaf without grad
@@ -41,42 +42,6 @@ class Span(NamedTuple):
     column: int
     end_line: int
     end_column: int
-
-
-class Value(NamedTuple):
-    """A tensor's contents: `data` is a float, bool or int when `shape` is (), else a read-only ndarray.
-
-    `dtype` is the bare name ("float64", "int64", "bool"). A 0-d tensor never holds an ndarray here.
-    """
-
-    shape: tuple[int, ...]
-    dtype: str
-    data: Any
-
-    @property
-    def numel(self) -> int:
-        n = 1
-        for size in self.shape:
-            n *= size
-        return n
-
-    @property
-    def is_float(self) -> bool:
-        return self.dtype.startswith("float")
-
-    def __eq__(self, other: object) -> bool:
-        """Element by element, NaN equal to NaN (an ndarray's own == would not give one answer)."""
-        if not isinstance(other, Value) or self.shape != other.shape or self.dtype != other.dtype:
-            return False
-        if not self.shape:
-            return bool(self.data == other.data or (self.data != self.data and other.data != other.data))
-        return bool(((self.data == other.data) | ((self.data != self.data) & (other.data != other.data))).all())
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
 
 
 class TensorRecord(NamedTuple):
@@ -103,6 +68,7 @@ class TensorRecord(NamedTuple):
     operation: int | None = None  # the Operation that made it
     version: int = 0  # how many in-place changes this tensor has behind it
     is_root: bool = False  # backward starts here
+    first: int = -1  # the first version of this tensor (itself, unless it was changed in place)
 
 
 class Operand(NamedTuple):

@@ -4,22 +4,24 @@
     lang.run(program, ..., record=True, watcher=watch)     # and backward within it
     capture(run, roots, watch=watch).steps
 
-It copies the numbers that it notes, for later steps change them in place; nodes and tensors it only refers to, and
-`chronicle` turns them into ids.
+It only refers to nodes and tensors, which `chronicle` turns into ids. Gradients are noted through the run's keeper
+(`engine/keeper.py`), which copies an array when a later step is about to change it.
 """
 
 from __future__ import annotations
 
 from gradtrace.annotations import Any
+from gradtrace.engine.keeper import SMALL, Kept, storage_of
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace.ident import ident
-from gradtrace.trace.local import frozen, jacobians, local_derivatives
+from gradtrace.trace.local import jacobians, local_derivatives
+from gradtrace.trace.values import frozen, summarized
 from gradtrace.trace.record import Value
 
-NOTED = 64 << 20  # bytes of values noted as they were when made; past that only what is there at the end is known
-Values = tuple[Value | None, ...]
+Noted = Value | Kept | None
+Values = tuple[Noted, ...]
 
 
 class Event:
@@ -41,7 +43,7 @@ class Event:
 
     def __init__(self, roots: list[Any], keep: bool, create_graph: bool, wanted: Any, stores: bool, at: int) -> None:
         self.roots = [(node, number) for node, number, _ in roots]
-        self.vectors = [frozen(g) for _, _, g in roots]
+        self.vectors = [noted(g) for _, _, g in roots]
         self.keep = keep
         self.create_graph = create_graph
         self.wanted = wanted
@@ -75,13 +77,13 @@ class Turn:
         self.at = at
         self.arrived = self.upstream = arrived
         self.hooks: list[tuple[str, Any, Value | None, Value | None, bool]] = []
-        self.sent: list[Value | None] = [None] * len(node.next)
+        self.sent: list[Noted] = [None] * len(node.next)
         self.locals: list[Value | None] = []
         self.matrices: list[Value | None] = []
         self.released = False
         self.ran = False
-        self.before: Value | None = None
-        self.after: Value | None = None
+        self.before: Noted = None
+        self.after: Noted = None
 
 
 class Watch:
@@ -91,14 +93,12 @@ class Watch:
         self.slopes = slopes  # whether to note local derivatives
         self.jacobians = jacobians  # whether to note the matrix of every step whose local derivative is one
         self.grad_modes: list[bool] = []
-        self.notes: list[Value | None] = []  # by call: its result as it was then
         self.passes: list[Event] = []
         self.escaped: list[tuple[str, Tensor, Any, int, int]] = []
         self.leaves_begun: list[tuple[Tensor, int, int]] = []
         self.turns = 0  # of all passes
         self.changed: list[tuple[str, Tensor, Any, int, int, bool, int]] = []
         self.saved: dict[int, Any] = {}  # by ident(node): what a Function of the program saves, which a release drops
-        self._room = NOTED
         self._open: list[Event] = []  # more than one where a hook calls backward itself
 
     @property
@@ -119,17 +119,6 @@ class Watch:
         if name[-1:] == "_" and args and isinstance(args[0], Tensor):
             self._changed(name, args[0], origin)
         self.grad_modes.append(state.grad_enabled)
-        self.notes.append(self._noted(out))
-
-    def _noted(self, out: Any) -> Value | None:
-        raw = out._data if isinstance(out, Tensor) else None
-        if type(raw) is float or type(raw) is bool:
-            return frozen(raw)
-        size = getattr(raw, "nbytes", 0)
-        if raw is None or size > self._room:
-            return None
-        self._room -= size
-        return frozen(raw)
 
     def begins(self, leaf: Tensor) -> None:
         self.leaves_begun.append((leaf, len(self.grad_modes), state.origin))
@@ -141,7 +130,7 @@ class Watch:
         self._changed(how, tensor, state.origin)
 
     def _changed(self, how: str, tensor: Tensor, origin: int) -> None:
-        storage = None if how in ("cleared", "assigned") else storage_of(tensor)
+        storage = None if how in ("cleared", "assigned") else storage_of(tensor._data)
         self.changed.append((how, tensor, storage, len(self.grad_modes), self.turns, state.grad_enabled, origin))
 
     # ---- backward
@@ -181,7 +170,7 @@ class Watch:
             turn.before = grad_of(node.variable)
         elif not node.freed:
             if self.slopes:
-                turn.locals = local_derivatives(node)
+                turn.locals = [bounded(value) for value in local_derivatives(node)]
             if self.jacobians:
                 turn.matrices = self._matrices(node, turn.locals)
             if node.op is None and hasattr(node, "__dict__") and node.__dict__.get("_saved"):
@@ -199,7 +188,7 @@ class Watch:
             return []
 
     def sends(self, index: int, value: Any) -> None:
-        self.turn.sent[index] = frozen(value)
+        self.turn.sent[index] = noted(value)
 
     def leaves(self, node: Node, released: bool) -> None:
         turn = self.turn
@@ -208,14 +197,20 @@ class Watch:
             turn.after = grad_of(node.variable)
 
 
-def storage_of(tensor: Tensor) -> Any:
-    """The array at the end of the chain of views that a tensor is on; a float that nobody shares has none."""
-    raw = tensor._data
-    if type(raw) is float or type(raw) is bool:
-        return None
-    while getattr(raw, "base", None) is not None and type(raw.base) is type(raw):
-        raw = raw.base
-    return raw
+def noted(gradient: Any) -> Noted:
+    """What tells a gradient's present contents: a Value, or a Kept of which `values.of` makes one later."""
+    raw = gradient._data if isinstance(gradient, Tensor) else gradient
+    if state.keeper is None or type(raw) in (float, bool) or raw.nbytes <= SMALL:
+        return frozen(raw)
+    kept: Kept = state.keeper.note(raw)
+    return kept
+
+
+def bounded(value: Value | None) -> Value | None:
+    """A new Value, or its summary if the run's budget for whole arrays is spent."""
+    if value is None or not value.shape or state.keeper is None or value.elements.nbytes <= SMALL:
+        return value
+    return value if state.keeper.reserve(value.elements.nbytes) else summarized(value.summary)
 
 
 def saves(node: Node) -> bool:
@@ -230,8 +225,8 @@ def saves(node: Node) -> bool:
 def by_output(node: Node, gradient: Any) -> Values:
     """What gathered for a node, for each of its outputs."""
     if type(gradient) is dict:
-        return tuple(None if gradient.get(i) is None else frozen(gradient[i]) for i in range(len(node.shape)))
-    return (None if gradient is None else frozen(gradient),)
+        return tuple(None if gradient.get(i) is None else noted(gradient[i]) for i in range(len(node.shape)))
+    return (None if gradient is None else noted(gradient),)
 
 
 def first(gradient: Any) -> Value | None:
@@ -241,6 +236,6 @@ def first(gradient: Any) -> Value | None:
     return None if gradient is None else frozen(gradient)
 
 
-def grad_of(leaf: Tensor) -> Value | None:
+def grad_of(leaf: Tensor) -> Noted:
     grad = None if leaf._x is None else leaf._x.grad
-    return None if grad is None else frozen(grad)
+    return None if grad is None else noted(grad)

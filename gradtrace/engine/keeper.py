@@ -14,7 +14,7 @@ through the recorded calls, a part at each write, since calls are recorded in th
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
 from gradtrace.engine.summary import Summary, summarize
@@ -30,14 +30,13 @@ ident = object.__hash__  # what id() gives, without the audit event
 
 
 class Kept:
-    """The contents of an array at one moment: the array itself until something writes to it, then a copy or a Summary."""
+    """The contents of an array at one moment: the array until something writes to it, then a copy or a Summary."""
 
-    __slots__ = ("array", "paid", "shared", "summary")
+    __slots__ = ("array", "shared", "summary")
 
     def __init__(self, array: Array) -> None:
         self.array: Array | None = array
         self.shared = True  # whether the array is the program's own
-        self.paid = False  # whether its bytes are taken from the budget
         self.summary: Summary | None = None
 
 
@@ -65,20 +64,36 @@ class Version(Kept):
         return bool(raw is self.number or (type(raw) not in (float, bool) and same(raw, self.number)))
 
 
+class Mark:
+    """When a backward pass began, or an optimiser had updated its parameters: after how many calls and passes."""
+
+    __slots__ = ("calls", "origin", "passes", "roots", "scope", "stores")
+
+    def __init__(self, calls: int, passes: int, stores: bool = False, roots: list[Any] | None = None) -> None:
+        self.calls = calls
+        self.passes = passes
+        self.stores = stores
+        self.roots = roots
+        self.origin = state.origin
+        self.scope = state.scope
+
+
 class Keeper:
     """The versions of the tensors of a run, by tensor and recorded call; its backward passes and optimiser steps."""
 
     def __init__(self, records: list[Any], budget: int = KEPT) -> None:
         self.records = records
         self.room = budget
-        self.passes: list[tuple[int, int, Any]] = []  # of each: the calls before it, its origin, its scope
-        self.updates: list[tuple[int, int, Any, int]] = []  # of each optimiser's step; with the number of passes
+        self.passes: list[Mark] = []
+        self.updates: list[Mark] = []
+        self.gradients: dict[int, Tensor] = {}  # by gradient: the tensor that it was the gradient of
         self._read: dict[tuple[int, int], Version] = {}  # by tensor and call: a version that this call read first
         self._made: dict[tuple[int, int], Version] = {}
         self._current: dict[int, Version] = {}
         self._storages: dict[int, list[Kept]] = {}  # by storage: what still shares it
         self._noted: dict[int, Kept] = {}  # by array: what `note` returned for it
-        self._summaries: list[tuple[Array, Kept]] = []  # of the latest arrays beyond the budget
+        self._paid: set[int] = set()  # the storages whose bytes are taken from the budget
+        self._summaries: list[tuple[Array, Summary]] = []  # of the latest arrays beyond the budget
         self._scanned = 0
 
     @property
@@ -96,7 +111,10 @@ class Keeper:
             now = self._add(tensor, self._read, len(self.records))
         now.requires_grad = tensor._req
         grad = None if tensor._x is None else tensor._x.grad
-        now.grad = None if grad is None else self.noted(grad._data)
+        if grad is not None:
+            now.grad = self.noted(grad._data)
+            if ident(grad) in self._current:  # a recorded call has used it, so it stays alive
+                self.gradients[ident(grad)] = tensor
         self.before_array_write(tensor._data)
         self._current.pop(ident(tensor), None)
 
@@ -107,13 +125,13 @@ class Keeper:
         if found is not None:
             self._detach([kept for kept in found if kept.shared])
 
-    def passed(self) -> None:
-        """A backward pass begins."""
-        self.passes.append((len(self.records), state.origin, state.scope))
+    def passed(self, roots: list[Any], stores: bool) -> None:
+        """A backward pass begins at (node, output number, gradient)."""
+        self.passes.append(Mark(len(self.records), len(self.passes), stores, [node for node, *_ in roots]))
 
     def stepped(self) -> None:
         """An optimiser has updated its parameters."""
-        self.updates.append((len(self.records), state.origin, state.scope, len(self.passes)))
+        self.updates.append(Mark(len(self.records), len(self.passes)))
 
     # ---- arrays
 
@@ -123,13 +141,36 @@ class Keeper:
         if known is not None and known.array is raw:
             return known
         kept = Kept(raw)
-        if raw.nbytes > self.room and not always:
-            return self._beyond(kept, raw)
-        self.room -= raw.nbytes
-        kept.paid = True
-        self._noted[ident(raw)] = kept
-        self._share(kept)
+        self.pay(kept, always)
+        self._register(kept)
         return kept
+
+    def pay(self, kept: Kept, always: bool = False) -> None:
+        """Take an array's bytes from the budget; if it is spent, replace the array by a summary."""
+        raw = kept.array
+        if raw is None or raw.nbytes <= SMALL:
+            return
+        root = storage_of(raw)
+        if ident(root) in self._paid:
+            return
+        if root.nbytes > self.room and not always:
+            self._summarize(kept, raw, root)
+            return
+        self.room -= root.nbytes
+        self._paid.add(ident(root))
+
+    def expose(self, raw: Array, hidden: Iterable[Kept]) -> None:
+        """The program can reach an array from now on, so that it can write to what shares its storage."""
+        root = storage_of(raw)
+        for kept in hidden:
+            if kept.shared and storage_of(kept.array) is root:
+                self.pay(kept)
+                self._register(kept)
+
+    def _register(self, kept: Kept) -> None:
+        if kept.shared:
+            self._noted[ident(kept.array)] = kept
+            self._share(kept)
 
     def noted(self, raw: Any) -> Any:
         """Return what will tell the present contents of raw data: a number, a copy of a small array, else a Kept."""
@@ -142,32 +183,38 @@ class Keeper:
         if kept.shared:
             self._detach([kept])
 
-    def _beyond(self, kept: Kept, raw: Array) -> Kept:
-        """Return a summary; an array that was noted a moment ago (sent, then arrived) has one already."""
-        for array, known in self._summaries:
-            if array is raw:
-                return known
-        self._summaries = [*self._summaries[-7:], (raw, kept)]
-        kept.summary, kept.array, kept.shared = summarize(raw), None, False
-        return kept
+    def _summarize(self, kept: Kept, raw: Array, root: Array) -> None:
+        """Keep a summary; an array that was noted a moment ago (sent, then arrived, transposed) has one already."""
+        kept.array, kept.shared = None, False
+        for array, found in self._summaries:
+            if array is root and raw.size == root.size:
+                kept.summary = found._replace(shape=tuple(raw.shape))
+                return
+        kept.summary = summarize(raw)
+        if raw.size == root.size:
+            self._summaries = [*self._summaries[-7:], (root, kept.summary)]
 
     def _share(self, kept: Kept) -> None:
         self._storages.setdefault(ident(storage_of(kept.array)), []).append(kept)
 
     def _detach(self, found: list[Kept]) -> None:
         """Give everything on one storage its own contents. A storage of which most is needed is copied once."""
+        if not found:
+            return
+        root: Any = storage_of(found[0].array)
         size = sum(kept.array.nbytes for kept in found if kept.array is not None)
-        root = storage_of(found[0].array) if found else None
+        paid = ident(root) in self._paid
+        self._paid.discard(ident(root))
         once = None
-        if len(found) > 1 and root is not None and size >= root.nbytes > SMALL and root.flags.c_contiguous:
-            if self.reserve(root.nbytes):
-                once = (root, root.copy())
+        several = len(found) > 1 and size >= root.nbytes > SMALL and root.flags.c_contiguous
+        if several and (paid or self.reserve(root.nbytes)):
+            once = (root, root.copy())
         for kept in found:
             array: Any = kept.array
             self._noted.pop(ident(array), None)
             if once is not None:
                 kept.array = moved(array, *once)
-            elif kept.paid or array.nbytes <= SMALL or self.reserve(array.nbytes):
+            elif paid or array.nbytes <= SMALL or self.reserve(array.nbytes):
                 kept.array = array.copy()
             else:
                 kept.summary, kept.array = summarize(array), None

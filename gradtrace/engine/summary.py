@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.engine.lazy import np
 
@@ -40,9 +42,9 @@ def summarize(array: Array) -> Summary:
     if not array.size:
         return Summary(shape, name, "cpu", None, None, None, 0.0, 0.0, 0, 0, 0, (0,) * BINS)
     floats = array.dtype.kind == "f"
-    finite, nan, inf = array.reshape(-1), 0, 0
-    low, high = finite.min(), finite.max()
-    if floats and not (np.isfinite(low) and np.isfinite(high)):
+    finite, nan, inf = array.reshape(-1, order="A"), 0, 0  # in the order of memory, so as not to copy a transpose
+    low, high = np.minimum.reduce(finite), np.maximum.reduce(finite)
+    if floats and not (isfinite(low) and isfinite(high)):
         nan, inf = int(np.isnan(finite).sum()), int(np.isinf(finite).sum())
         finite = finite[np.isfinite(finite)]
         if not finite.size:
@@ -50,10 +52,20 @@ def summarize(array: Array) -> Summary:
         low, high = finite.min(), finite.max()
     zeros = array.size - int(np.count_nonzero(array))
     wide = finite.astype(np.float64)
-    absolute, norm = float(np.abs(wide).mean()), float(np.dot(wide, wide)) ** 0.5
-    ends = (low.item(), high.item())
+    mean, absolute = float(add(wide)) / wide.size, float(add(np.abs(wide))) / wide.size
+    norm = float(np.dot(wide, wide)) ** 0.5
+    if not isfinite(norm) or not norm:  # the squares overflow, or vanish
+        largest = float(max(abs(low), abs(high))) or 1.0
+        part = wide / largest
+        mean, absolute = largest * float(part.mean()), largest * float(np.abs(part).mean())
+        norm = largest * float(np.dot(part, part)) ** 0.5
     counts = histogram(wide, float(low), float(high))
-    return Summary(shape, name, "cpu", *ends, float(wide.mean()), absolute, norm, zeros, nan, inf, counts)
+    return Summary(shape, name, "cpu", low.item(), high.item(), mean, absolute, norm, zeros, nan, inf, counts)
+
+
+def add(array: Array) -> float:
+    total: float = np.add.reduce(array)  # what array.sum() does, without its checks
+    return total
 
 
 def histogram(wide: Array, low: float, high: float) -> tuple[int, ...]:
@@ -61,8 +73,11 @@ def histogram(wide: Array, low: float, high: float) -> tuple[int, ...]:
     half = high / 2 - low / 2  # halves, since high - low may overflow although both are finite
     if not half:
         return (wide.size, *(0,) * (BINS - 1))
-    places = ((wide / 2 - low / 2) * (BINS / half)).astype(np.int64)
-    return tuple(np.bincount(np.minimum(places, BINS - 1), minlength=BINS).tolist())
+    places = wide * 0.5
+    places -= low / 2
+    places *= BINS / half
+    counts = np.bincount(places.astype(np.intp), minlength=BINS).tolist()  # the maximum falls into a bin of its own
+    return (*counts[: BINS - 1], sum(counts[BINS - 1 :]))
 
 
 def name_of(dtype: Any) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
+from gradtrace.engine.keeper import Keeper
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.trace import functions, labels, operands
 from gradtrace.trace.history import Call, Entry, History, bound_names, relevant
 from gradtrace.trace.ident import ident
-from gradtrace.trace.values import Contents
 from gradtrace.trace.record import (
     CONSTANT,
     DATA,
@@ -29,6 +29,7 @@ from gradtrace.trace.record import (
     Value,
 )
 from gradtrace.trace.scopes import Scopes
+from gradtrace.trace.values import Contents
 
 if TYPE_CHECKING:
     from gradtrace.trace.steps import Watch
@@ -106,7 +107,7 @@ def freeze(
         entry.id = i
     calls = [call for call in history.calls if is_kept(call)]
     source = labels.SourceText(run)
-    texts = labels.label_all(kept, calls, source, run.env)
+    texts = labels.label_all(kept, calls, source, run.env, gradient_names(kept, history.keeper))
     # a pass that began at a leaf has no other node
     found = functions.walk([*(entry.fn for entry in kept), *(() if watch is None else watch.leaves_begun_at)])
     call_ids = {ident(call): i for i, call in enumerate(calls)}
@@ -131,6 +132,17 @@ def freeze(
         tuple(scopes.records),
         *(() if watch is None else watched_records(watch, kept, calls, found, records, source, contents)),
     )
+
+
+def gradient_names(kept: list[Entry], keeper: Keeper | None) -> dict[int, str]:
+    """By ident(tensor): the names of the gradients of named tensors, those of now and those of an update."""
+    named = {ident(entry.tensor): entry.names[0] for entry in kept if entry.names}
+    of_now = [(_grad_of(entry.tensor), entry.names[0]) for entry in kept if entry.names]
+    found = {ident(grad): f"{name}.grad" for grad, name in of_now if grad is not None}
+    for grad, tensor in keeper.gradients.items() if keeper is not None else ():
+        if ident(tensor) in named:
+            found[grad] = f"{named[ident(tensor)]}.grad"
+    return found
 
 
 def is_kept(call: Call) -> bool:
@@ -182,36 +194,36 @@ class RecordBuilder:
         retains = last and tensor.retains_grad
         gradient = _grad_of(tensor) if last else None
         grad = self.gradient(entry, gradient)
-        return TensorRecord(
-            id=entry.id,
-            name=entry.names[0] if entry.names else None,
-            label=label,
-            kind=kind_of(entry, is_leaf, requires_grad),
-            op=operands.public_name(call.name) if call is not None else None,
-            grad_fn=None if entry.fn is None else functions.display_name(entry.fn),
-            function=self.function_of(entry),
-            is_leaf=is_leaf,
-            requires_grad=requires_grad,
-            retains_grad=retains,
-            is_output=entry.id in self.outputs,
-            is_parameter=type(tensor) is not Tensor and any(c.__name__ == "Parameter" for c in type(tensor).__mro__),
-            value=self.values.get(entry.id),
-            grad=grad,
-            grad_fn_of_grad=None
-            if gradient is None or gradient.grad_fn is None
-            else functions.display_name(gradient.grad_fn),
-            grad_note="" if grad is not None else self.note(last, is_leaf, requires_grad, retains),
-            span=None if call is None else self.source.span(call.origin),
-            names=tuple(entry.names),
-            operation=None if call is None else self.calls[ident(call)],
-            version=entry.version,
-            is_root=entry.id in self.roots,
-            first=entry.first.id if entry.first.id >= 0 else entry.id,
+        return TensorRecord(  # by position, in the order of the fields: there may be 100,000 of them
+            entry.id,
+            entry.names[0] if entry.names else None,
+            label,
+            kind_of(entry, is_leaf, requires_grad),
+            operands.public_name(call.name) if call is not None else None,
+            None if entry.fn is None else functions.display_name(entry.fn),
+            self.function_of(entry),
+            is_leaf,
+            requires_grad,
+            retains,
+            entry.id in self.outputs,
+            type(tensor) is not Tensor and any(c.__name__ == "Parameter" for c in type(tensor).__mro__),
+            self.values.get(entry.id),
+            grad,
+            None if gradient is None or gradient.grad_fn is None else functions.display_name(gradient.grad_fn),
+            "" if grad is not None else self.note(last, is_leaf, requires_grad, retains),
+            None if call is None else self.source.span(call.origin),
+            tuple(entry.names),
+            None if call is None else self.calls[ident(call)],
+            entry.version,
+            entry.id in self.roots,
+            entry.first.id if entry.first.id >= 0 else entry.id,
+            last,
+            last and (held is None or held.is_current),
         )
 
     def read_values(self, kept: list[Entry]) -> None:
-        """Read what each version held. Named tensors are whole; of the others the latest are the last to be summarized."""
-        for entry in sorted(reversed(kept), key=lambda entry: not entry.names):
+        """Read what each version held. Named tensors are whole; of the others the earliest are summarized first."""
+        for entry in sorted(kept, key=lambda entry: (not entry.names, -entry.id)):
             if entry.last and (entry.held is None or entry.held.is_current):
                 self.values[entry.id] = self.contents.of_tensor(entry.tensor, whole=bool(entry.names))
             elif entry.held is not None:
@@ -250,17 +262,17 @@ class RecordBuilder:
         inputs = tuple(call_operands(call, edges_of(call, fn)))
         constants = [operand.text for operand in inputs if operand.tensor is None]
         return Operation(
-            id=self.calls[ident(call)],
-            name=name,
-            label=" ".join([name, *constants]) if constants else name,
-            inputs=inputs,
-            outputs=tuple(made),
-            grad_fn=None if fn is None else functions.display_name(fn),
-            function=None if fn is None else self.found.ids[ident(fn)],
-            span=self.source.span(call.origin),
-            text=self.source.excerpt(call.origin),
-            scope=self.scopes.number(call.scope),
-            grad_enabled=self.watch is None or self.watch.grad_modes[call.index],
+            self.calls[ident(call)],
+            name,
+            " ".join([name, *constants]) if constants else name,
+            inputs,
+            tuple(made),
+            None if fn is None else functions.display_name(fn),
+            None if fn is None else self.found.ids[ident(fn)],
+            self.source.span(call.origin),
+            self.source.excerpt(call.origin),
+            self.scopes.number(call.scope),
+            self.watch is None or self.watch.grad_modes[call.index],
         )
 
     def functions(self, kept: list[Entry]) -> tuple[FunctionRecord, ...]:
@@ -287,13 +299,8 @@ def _call_of(node: Node, outputs: list[Entry], ids: dict[int, int]) -> tuple[tup
     for entry in outputs:
         call = entry.call
         if call is not None and node.op is not None and call.name.removesuffix("_") == node.op.name:
-            return call.args, {**ids, **{key: used.id for key, used in call.inputs.items()}} if _split(call) else ids
+            return call.args, {key: used.id for key, used in call.inputs.items()}
     return None, ids
-
-
-def _split(call: Call) -> bool:
-    """Whether the call read a version that has been overwritten since."""
-    return any(not used.last for used in call.inputs.values())
 
 
 def edges_of(call: Call, fn: Node | None) -> dict[int, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import accumulate
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.keeper import storage_of
@@ -13,9 +12,9 @@ from gradtrace.trace import functions
 from gradtrace.trace.history import Call, Entry
 from gradtrace.trace.ident import ident
 from gradtrace.trace.labels import SourceText
-from gradtrace.trace.values import Contents, frozen
 from gradtrace.trace.record import BackwardStep, Begun, Change, Escape, FunctionRecord, HookRun, PassRecord, Value
 from gradtrace.trace.steps import Event, Noted, Turn, Watch
+from gradtrace.trace.values import Contents, frozen
 
 
 class Chronicle:
@@ -43,12 +42,13 @@ class Chronicle:
     def build(self) -> tuple[Any, ...]:
         """Return the steps, passes, escapes, changes and beginnings of a Trace."""
         turns = [
-            (number, turn, self.is_shown(event, turn))
+            (number, turn)
             for number, event in enumerate(self.watch.passes)
             for turn in event.turns
+            if self.is_shown(event, turn)
         ]
-        steps = tuple(self.step(number, turn) for number, turn, shown in turns if shown)
-        self.shown = list(accumulate((shown for _, _, shown in turns), initial=0))
+        steps = tuple(self.step(number, turn) for number, turn in turns)
+        self.shown = sorted(turn.number for _, turn in turns)
         passes = tuple(self.one_pass(number, event) for number, event in enumerate(self.watch.passes))
         escapes = tuple(self.escape(*item) for item in self.watch.escaped)
         return steps, passes, escapes, self.changes(), self.begun()
@@ -144,6 +144,13 @@ class Chronicle:
                 grads.setdefault(ident(storage_of(grad._data)), []).append(entry.id)
                 grads.setdefault(ident(grad), []).append(entry.id)
         by_call = {index: i for i, index in enumerate(self.indices)}
+        tuples: dict[int, tuple[int, ...]] = {}  # one for each list: a long loop makes thousands of versions
+
+        def together(held: list[int]) -> tuple[int, ...]:
+            if ident(held) not in tuples:
+                tuples[ident(held)] = tuple(held)
+            return tuples[ident(held)]
+
         found = []
         for how, tensor, storage, at, turns, grad_enabled, origin in self.watch.changed:
             known = grads.get(ident(tensor)) or (None if storage is None else grads.get(ident(storage)))
@@ -153,10 +160,10 @@ class Chronicle:
                 found.append(
                     Change(
                         how,
-                        tuple(held),
+                        together(held),
                         of_grad,
                         self.before(at),
-                        self.shown[turns],
+                        bisect_left(self.shown, turns),
                         by_call.get(at),
                         grad_enabled,
                         self.source.span(origin),

@@ -172,7 +172,7 @@ class History:
         """Return the version of a tensor that a call reads."""
         entry = self.entry(tensor)
         held = None if self.keeper is None else self.keeper.version_read(tensor, index)
-        if held is None:
+        if held is None or entry.held is held:
             return entry
         if entry.held is not None:
             entry = self._unrecorded(entry, index)
@@ -285,8 +285,9 @@ def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:
     kept = [e for e in history.entries if ident(e) in seen or (e.last and ident(e.tensor) in ends_of_graph)]
     known = {ident(entry) for entry in kept}
     for entry in kept:
-        if is_update(entry) and any(ident(used) not in known for used in entry.call.inputs.values()):
-            entry.call.outputs.remove(entry)
+        call = entry.call if is_update(entry) else None
+        if call is not None and any(ident(used) not in known for used in call.inputs.values()):
+            call.outputs.remove(entry)
             entry.call = None
     return kept
 

@@ -17,9 +17,9 @@
 tensor, to the terminal or to an address: the same program and inputs give an equal Trace, and so the same bytes in
 every view.
 
-An in-place operation makes a new TensorRecord, a new version of the same tensor: an edge never points back in time.
-The variable's name belongs to the last version; a version that was overwritten has `value` None unless its value was
-noted when it was made.
+An in-place operation, and an optimiser's step, make a new TensorRecord, a new version of the same tensor (`first` is
+its first one): an edge never points back in time. Each version has the value that it had when it was made, and a leaf's
+version the gradient that it had when the next one replaced it. The variable's name belongs to the last version.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class TensorRecord(NamedTuple):
     retains_grad: bool
     is_output: bool
     is_parameter: bool
-    value: Value | None  # None: overwritten in place since
+    value: Value | None  # as it was when this version was made; None if that is not known
     grad: Value | None
     grad_fn_of_grad: str | None  # after create_graph: the gradient's own grad_fn
     grad_note: str  # "" or why grad is None
@@ -69,6 +69,8 @@ class TensorRecord(NamedTuple):
     version: int = 0  # how many in-place changes this tensor has behind it
     is_root: bool = False  # backward starts here
     first: int = -1  # the first version of this tensor (itself, unless it was changed in place)
+    is_last: bool = True  # no later version was made
+    is_current: bool = True  # the tensor held this when the run ended: False also for a view of what has changed since
 
 
 class Operand(NamedTuple):

@@ -47,6 +47,8 @@ def run_backward(
     accumulate: bool = True,
 ) -> dict[Slot, Any]:
     """Send the roots' gradients back; return what arrived at the `wanted` slots (only those paths run, if given)."""
+    if state.keeper is not None:
+        state.keeper.passed(roots, accumulate)
     watcher = state.watcher
     seen = create_graph or state.live_observers or state.anomaly or watcher is not None
     if wanted is None and not seen:

@@ -28,6 +28,8 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
     elif type(have._data) is float:
         have._data += float(gradient)
     else:
+        if state.keeper is not None:
+            state.keeper.before_array_write(have._data)
         np.add(have._data, gradient, out=have._data)
         if have._x is not None and have._x.counter is not None:
             have._x.counter.n += 1

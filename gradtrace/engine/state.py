@@ -4,7 +4,8 @@
 
 `origin` is the number of the source span being evaluated (0: none); the engine copies it into every node and does not
 depend on the source text. `recorder`, when set, is called after every operator: `recorder(op_name, args, out, origin)`;
-`scope` and `watcher` record calls and backward steps (`engine/watch.py`). `planner`, when set, is notified of what a
+`scope` and `watcher` record calls and backward steps (`engine/watch.py`), `keeper` keeps values that are about to be
+overwritten (`engine/keeper.py`). `planner`, when set, is notified of what a
 static plan cannot represent: `planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, a
 numpy array), `planner.change(tensor)` before an in-place operation writes. `spend`, when set, gets the number of
 floating-point operations of an expensive operator before it starts, and may raise.
@@ -18,6 +19,7 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
+    from gradtrace.engine.keeper import Keeper
     from gradtrace.engine.watch import Watcher
 
 Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
@@ -25,22 +27,6 @@ Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 class State:
     """What is in force. Set `levels`, `inference`, `in_rule`, `recorder`, `forward` and `saved_hooks` by `set`."""
-
-    __slots__ = (
-        *(
-            "anomaly",
-            "anomaly_check_nan",
-            "batching",
-            "closely",
-            "depth",
-            "forward",
-            "grad_enabled",
-            "guard",
-            "in_rule",
-        ),
-        *("inference", "levels", "live_observers", "marks", "no_saved_hooks", "origin", "planner", "printer"),
-        *("recorder", "running", "saved_hooks", "scope", "seq", "special", "spend", "watcher"),
-    )
 
     def __init__(self) -> None:
         self.levels: tuple[Any, ...] = ()  # the running transforms of `func`
@@ -58,6 +44,7 @@ class State:
         self.live_observers = 0
         self.scope: Any = None
         self.watcher: Watcher | None = None
+        self.keeper: Keeper | None = None
         self.planner: Any = None
         self.batching: Any = None
         self.guard: Any = None

@@ -16,6 +16,7 @@ MODES = (
     "recorder",
     "scope",
     "watcher",
+    "keeper",
     "planner",
     "anomaly",
     "anomaly_check_nan",

@@ -109,6 +109,7 @@ def test_output_files_that_are_refused(refusal, expr, here):
     assert not (here / "g.jpg").exists()
 
 
+@pytest.mark.slow
 def test_a_strip_that_nobody_could_read_is_refused(gt, here):
     (here / "loop.txt").write_text("y = x\nfor i in range(150):\n    y = sin(y)\n")
     result = gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.png")
@@ -201,7 +202,13 @@ LONG_LOOP = BEGIN + "for i in range(5000):\n    y = torch.sin(y) * 0.9\n"
 STATEMENTS = BEGIN + "a = torch.sin(y)\ny = a * 0.9\n" * 5000
 
 
-@pytest.mark.parametrize("text, name", [(LONG_LOOP, "for i in range(5000)"), (STATEMENTS, "sin, mul 0.9")])
+@pytest.mark.parametrize(
+    "text, name",
+    [
+        (LONG_LOOP, "for i in range(5000)"),
+        pytest.param(STATEMENTS, "sin, mul 0.9", marks=pytest.mark.slow),
+    ],
+)
 def test_ten_thousand_operations_are_one_box(gt, here, text, name):
     (here / "long.py").write_text(text)
     result = gt("graph", "long.py", "-o", "g.svg")

@@ -19,7 +19,11 @@ BEYOND = {
 }
 
 
-@pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: limit.field)
+# Beyond record_bytes a run goes on: tests/trace/test_values.py has what is kept then.
+ERRORS = [limit for limit in LIMITS if limit.field != "record_bytes"]
+
+
+@pytest.mark.parametrize("limit", ERRORS, ids=lambda limit: limit.field)
 @pytest.mark.parametrize("command", ["eval", "run", "graph"])
 def test_options_and_variables(process, here, limit, command):
     """As processes: on a busy machine the clock may end the whole of one that is late."""

@@ -277,6 +277,7 @@ def test_parts_and_their_manifest(answer, refusal, here):
     assert "another run: its program differs" in told
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_and_resumed_every_row_is_there_once(clean, here):
     """Twenty moments of a run's life, from its start to its end; a folder that got whole is begun anew."""
     n = 60_000

@@ -81,7 +81,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("memory", [15_000_000, pytest.param(50_000_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ["lists", *(pytest.param(n, marks=pytest.mark.slow) for n in SMALL if n != "lists")])
 def test_small_values_end_before_python_itself_lacks_memory(name, memory, tmp_path):
     text = (
         "import torch\nw = torch.tensor(1.0, requires_grad=True)\nx = []\nclass A: pass\n"

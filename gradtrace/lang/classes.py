@@ -1,4 +1,4 @@
-"""Compiler of class statements. The result is a real class, so that the library can call its methods."""
+"""Compiler of class statements. The result is a real class, so the library can call its methods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BASES = "a class may derive from the program's own, nn.Module and layers, autogr
 
 
 def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
-    """The closure that creates the class."""
+    """Return the closure that creates the class."""
     inner = unit.child(node)
     refuse_methods(node, unit)
     bases, origins = items_of(node.bases, unit), [unit.origin(b) for b in node.bases]
@@ -49,7 +49,7 @@ def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
 
 
 def metaclass(parents: tuple[type, ...]) -> Any:
-    """The most derived of the parents' metaclasses."""
+    """Return the most derived of the parents' metaclasses."""
     found: type = type
     for parent in parents:
         if issubclass(type(parent), found):
@@ -82,5 +82,5 @@ def refused_method(name: str, place: Any) -> UnsupportedError:
     import difflib
 
     close = difflib.get_close_matches(name, sorted(allowed.MAGIC), 1, 0.8)
-    hint = f"did you mean {close[0]}?" if close else "give it another name, or leave it out"
-    return UnsupportedError(f"the special method '{name}' is not offered", hint, place)
+    hint = f"did you mean {close[0]}?" if close else "rename it or remove it"
+    return UnsupportedError(f"the special method '{name}' is not available in gradtrace scripts", hint, place)

@@ -26,7 +26,7 @@ class Loop:
         self.origin = unit.origin(node.iter)
 
     def iterate(self, f: Frame) -> Iterator[Any]:
-        """The iterator over the items, with the origin set for errors."""
+        """Return the iterator over the items, with the origin set for errors."""
         items = self.items(f)
         state.origin = self.origin
         return iter(items)
@@ -36,7 +36,7 @@ class Loop:
 
 
 def new_frame(unit: Unit, outer: Unit) -> Callable[[Frame], Frame]:
-    """Return a function that makes the frame of a comprehension from the outer frame: new cells, and captured ones."""
+    """Return a function that creates a comprehension's frame, with new and captured cells, from the outer one."""
     taken = [(name, outer.scope.cell_key(name)) for name in sorted(unit.scope.free)]
     own = sorted(unit.scope.cells)
     if not taken and not own:
@@ -50,7 +50,7 @@ def loops_of(node: Any, unit: Unit) -> tuple[Unit, list[Loop], Callable[[Frame],
 
 
 def nested(loops: list[Loop], meter: Meter, frame: Frame, emit: Emit, items: Iterator[Any], depth: int = 0) -> None:
-    """Run the loops from `depth` on, calling `emit` for each element."""
+    """Run the loops from `depth` on and call `emit` for each element."""
     loop = loops[depth]
     store, last = loop.store, depth + 1 == len(loops)
     for item in items:

@@ -1,8 +1,8 @@
-"""Iterating built-ins: items of endless iterators are counted, and the nesting of lazy iterators is limited.
+"""Iterator built-ins: items of endless iterators are counted, and the nesting of lazy iterators is limited.
 
-An iterator over an iterator, a hundred thousand levels deep, overflows the stack of the process when it is advanced or
-deallocated. So `map`, `zip` and the like return Python's iterator over ordinary values, and over another lazy iterator
-a `Lazy` that knows its depth.
+An iterator over an iterator, nested a hundred thousand levels deep, overflows the C stack when it is advanced or
+deallocated. So `map`, `zip` and similar return Python's iterator over ordinary values, and over another lazy
+iterator a `Lazy` that knows its depth.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import Frozen, ProgramFunction
 
-LONGEST_RANGE = 1 << 24  # of a range of Python; the items of longer ranges are counted
-DEEPEST = 200  # of iterators over iterators
+LONGEST_RANGE = 1 << 24  # up to this length a range is Python's; items of longer ranges are counted
+DEEPEST = 200  # maximum depth of iterators over iterators
 GENERATOR = type(_ for _ in ())
 LAZY = {enumerate, filter, map, reversed, zip, GENERATOR}
 EAGER = {list, tuple, dict, str, set, frozenset, range, Tensor, ProgramFunction, type(None)}
@@ -39,7 +39,7 @@ class Lazy(Frozen):
 
 
 def depth_of(value: Any) -> int:
-    """The number of nested lazy iterators in a value; 0 for a value that holds its items."""
+    """Return the number of nested lazy iterators in a value; 0 for a container."""
     kind = type(value)
     if kind in EAGER:
         return 0
@@ -47,7 +47,7 @@ def depth_of(value: Any) -> int:
 
 
 def limit_depth(made: Any, over: int) -> Any:
-    """Return the iterator `made` over values of depth `over`, as a Lazy if that is not 0; or RecursionError."""
+    """Return an iterator over values of depth `over`, as a Lazy if that is not 0; raise RecursionError if too deep."""
     if over == 0:
         return made
     if over >= DEEPEST:
@@ -56,7 +56,7 @@ def limit_depth(made: Any, over: int) -> Any:
 
 
 def depth_limited(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap map, zip and the like, to limit the depth of their nesting."""
+    """Wrap map, zip and similar to limit their nesting depth."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return limit_depth(make(*args, **kwargs), max(map(depth_of, args), default=0))
@@ -65,7 +65,7 @@ def depth_limited(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def metered(items: Any, meter: Meter) -> Iterator[Any]:
-    """Yield the items, counting a step for each; for iterators that may be endless and run no code of the program."""
+    """Yield the items and count a step for each; for iterators that may be endless and run no code of the program."""
     for item in items:
         meter.left -= 1
         if meter.left < 0:
@@ -74,7 +74,7 @@ def metered(items: Any, meter: Meter) -> Iterator[Any]:
 
 
 class Range(Frozen):
-    """A long range, whose items are counted; otherwise the same as Python's."""
+    """A long range whose items are counted; otherwise like Python's."""
 
     __slots__ = ("_meter", "_range")
 
@@ -101,7 +101,7 @@ class Range(Frozen):
         return metered(reversed(self._range), self._meter)
 
     def __len__(self) -> int:
-        self._meter.reserve(8 * len(self._range))  # list() asks for the length first, and allocates
+        self._meter.reserve(8 * len(self._range))  # list() reads the length first and allocates
         return len(self._range)
 
     def __getitem__(self, key: Any) -> Any:

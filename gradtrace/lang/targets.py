@@ -1,4 +1,4 @@
-"""Compilers of assignment targets (names, attributes, items, unpacking) and of targets of `del`."""
+"""Compilers of assignment targets (names, attributes, items, unpacking) and of `del` targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradtrace.lang.unit import Code, Frame, Store, Unit
 
 
 def compile_store(node: ast.AST, unit: Unit) -> Store:
-    """The closure of an assignment target; it takes the frame and the value."""
+    """Return the closure of an assignment target, which takes the frame and the value."""
     if isinstance(node, ast.Name):
         return unit.store(node.id)
     if isinstance(node, ast.Attribute):
@@ -52,7 +52,7 @@ def store_item(node: ast.Subscript, unit: Unit) -> Store:
 
 
 def unpacking(elements: Sequence[ast.expr], unit: Unit, origin: int) -> Store:
-    """`a, b = value` and `a, *b = value`."""
+    """Compile `a, b = value` and `a, *b = value`."""
     star = next((i for i, e in enumerate(elements) if isinstance(e, ast.Starred)), None)
     stores = [compile_store(e.value if isinstance(e, ast.Starred) else e, unit) for e in elements]
     if star is not None:
@@ -70,7 +70,7 @@ def unpacking(elements: Sequence[ast.expr], unit: Unit, origin: int) -> Store:
 
 
 def exactly(n: int, value: Any) -> list[Any]:
-    """The n items of a value; ValueError with Python's message if there are more or fewer."""
+    """Return the n items of a value; raise ValueError with Python's message for another number."""
     found: list[Any] = []
     for item in iterator(value):
         if len(found) == n:
@@ -106,7 +106,7 @@ def iterator(value: Any) -> Any:
 
 
 def compile_delete(node: ast.AST, unit: Unit) -> Code:
-    """The closure that deletes a target of `del`."""
+    """Return the closure that deletes a target of `del`."""
     if isinstance(node, ast.Name):
         return unit.delete(node)
     origin = unit.origin(node)

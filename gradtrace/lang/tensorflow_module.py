@@ -1,6 +1,6 @@
-"""Adapts the names of `gradtrace.static.tf1` to programs, as `import tensorflow as tf`.
+"""Adapt the names of `gradtrace.static.tf1` to programs, as `import tensorflow as tf`.
 
-A Session returns numpy arrays and scalars, which a program gets as Arrays; it feeds numbers, lists and Arrays.
+A Session takes numbers, lists and Arrays as feeds; its numpy results are converted to Arrays.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from gradtrace.lang.budget import Meter
 
 
 def adapt(name: str, found: Any, meter: Meter) -> Any:
-    """The value `found` of a name of tf, adapted to a program with this meter."""
+    """Adapt the value of a name of tf to a program with this meter."""
     if name in ("Session", "InteractiveSession"):
         return make_session(found, name, meter)
     if name == "constant":
@@ -20,7 +20,7 @@ def adapt(name: str, found: Any, meter: Meter) -> Any:
 
 
 def make_session(kind: Any, name: str, meter: Meter) -> Any:
-    """The Session class of a program; what it runs counts as steps."""
+    """Return a program's Session class, which counts what it runs as steps."""
 
     class Session(kind):  # type: ignore[misc]
         take_steps = meter.count_steps

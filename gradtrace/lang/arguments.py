@@ -47,7 +47,9 @@ class Parameters:
             missing = [name for name in names if name not in frame and name not in defaults]
             if missing:
                 s = "s" if len(missing) > 1 else ""
-                raise TypeError(f"{self.name}() missing {len(missing)} required {kind} argument{s}: {listed(missing)}")
+                raise TypeError(
+                    f"{self.name}() missing {len(missing)} required {kind} argument{s}: {comma_list(missing)}"
+                )
         for key, value in defaults.items():
             if key not in frame:
                 frame[key] = value
@@ -77,7 +79,7 @@ def plural(n: int) -> str:
     return "" if n == 1 else "s"
 
 
-def listed(names: Iterable[str]) -> str:
+def comma_list(names: Iterable[str]) -> str:
     """Join names as Python's messages do: 'a', 'b', and 'c'."""
     quoted = [f"'{name}'" for name in names]
     if len(quoted) < 3:

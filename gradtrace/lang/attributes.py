@@ -62,11 +62,11 @@ class Gate:
             return self.get_by_value(value, name, rule)
         if not rule(value, name):
             raise attribute_refused(value, name, rule)
-        found = getattr(value, name)
-        if isinstance(found, type) and not issubclass(kind, Frozen) and not self.is_offered(found):
-            return self.type_name(found)
+        result = getattr(value, name)
+        if isinstance(result, type) and not issubclass(kind, Frozen) and not self.is_offered(result):
+            return self.type_name(result)
         self.approved(name).add(kind)
-        return found
+        return result
 
     def get_by_value(self, value: Any, name: str, rule: AttributeRule) -> Any:
         """Return value.name if the decision or the result depends on the value and not on its type alone."""
@@ -113,11 +113,11 @@ class Gate:
         """Return the rule for a program's class: all names except the private ones of its library bases."""
         hidden = {n for c in kind.__mro__ if c not in self.own and c is not object for n in vars(c) if n[:1] == "_"}
         hidden = hidden - OPEN_PRIVATE | (OBJECTS if issubclass(kind, BaseException) else set())
-        plain = all(c in self.own or c is object for c in kind.__mro__)
+        only_own = all(c in self.own or c is object for c in kind.__mro__)
 
         def rule(value: Any, name: str) -> bool:
             if name.startswith("__") and name.endswith("__"):
-                return name in MAGIC or name in NAMED or (plain and name == "__dict__")
+                return name in MAGIC or name in NAMED or (only_own and name == "__dict__")
             return name not in hidden
 
         return rule
@@ -168,7 +168,7 @@ class Gate:
 
     # ---- setting
 
-    def put(self, target: Any, name: str, value: Any) -> None:
+    def assign(self, target: Any, name: str, value: Any) -> None:
         """Set target.name; raise AttributeError if the program may not."""
         kind = type(target)
         if isinstance(target, BackwardCFunction) and not is_inner(name):

@@ -27,7 +27,7 @@ def binary_code(
     """Return the closure for `left operator right`, or for `target = left operator right`."""
     left_name, read_left = unit.operand(left)
     right_name, read_right = unit.operand(right)
-    direct, apply, guarded = operator.by(right.value) if isinstance(right, ast.Constant) else operator
+    direct, apply, guarded = operator.for_right_operand(right.value) if isinstance(right, ast.Constant) else operator
     apply_to_tensors = getattr(Tensor, METHODS[apply]) if apply in METHODS else apply  # skips Python's method lookup
 
     def evaluate(f: Frame) -> Any:
@@ -60,7 +60,7 @@ def binary_code(
 def chain(first: Code, rest: list[tuple[Guarded, Code, int]], target: Target = None) -> Code:
     """Return the closure of a long sum or product, evaluated in a loop so that its depth uses no call stack."""
 
-    def run(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
         value = first(f)
         for (direct, apply, guarded), right, origin in rest:
             other = right(f)
@@ -70,4 +70,4 @@ def chain(first: Code, rest: list[tuple[Guarded, Code, int]], target: Target = N
             return value
         f[target] = value
 
-    return run
+    return evaluate

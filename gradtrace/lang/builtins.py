@@ -166,7 +166,7 @@ def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams) -> di
 # ---- attributes by name, through the gate
 
 
-def text(name: Any) -> str:
+def checked_name(name: Any) -> str:
     if type(name) is not str:
         raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
     return name
@@ -175,9 +175,9 @@ def text(name: Any) -> str:
 def make_getattr(gate: Gate) -> Callable[..., Any]:
     def getattr(value: Any, name: str, *default: Any) -> Any:
         if not default:
-            return gate.get(value, text(name))
+            return gate.get(value, checked_name(name))
         try:
-            return gate.get(value, text(name))
+            return gate.get(value, checked_name(name))
         except AttributeError:
             return default[0]
 
@@ -187,7 +187,7 @@ def make_getattr(gate: Gate) -> Callable[..., Any]:
 def make_hasattr(gate: Gate) -> Callable[[Any, str], bool]:
     def hasattr(value: Any, name: str) -> bool:
         try:
-            gate.get(value, text(name))
+            gate.get(value, checked_name(name))
         except AttributeError:
             return False
         return True
@@ -196,11 +196,11 @@ def make_hasattr(gate: Gate) -> Callable[[Any, str], bool]:
 
 
 def make_setattr(gate: Gate) -> Callable[[Any, str, Any], None]:
-    return lambda value, name, new: gate.put(value, text(name), new)
+    return lambda value, name, new: gate.assign(value, checked_name(name), new)
 
 
 def make_delattr(gate: Gate) -> Callable[[Any, str], None]:
-    return lambda value, name: gate.remove(value, text(name))
+    return lambda value, name: gate.remove(value, checked_name(name))
 
 
 # ---- types

@@ -50,12 +50,12 @@ class MethodCache:
     def lookup(self, owner: Any) -> Any:
         """Return the attribute of `owner`, read through the gate, and cache it if it is constant."""
         kind = type(owner)
-        found = getattr(owner, self.key) if kind in self.approved else self.get(owner, self.key)
+        result = getattr(owner, self.key) if kind in self.approved else self.get(owner, self.key)
         if kind in FIXED:
-            self.module, self.kind, self.function = owner, None, found
-        elif kind is Tensor and type(found) is MethodType and type(found.__func__) is FunctionType:
-            self.module, self.kind, self.function = UNBOUND, kind, found.__func__
-        return found
+            self.module, self.kind, self.function = owner, None, result
+        elif kind is Tensor and type(result) is MethodType and type(result.__func__) is FunctionType:
+            self.module, self.kind, self.function = UNBOUND, kind, result.__func__
+        return result
 
 
 @compiles(ast.Call)
@@ -137,10 +137,10 @@ def storing(code: Code, target: str | None) -> Code:
     if target is None:
         return code
 
-    def run(f: Frame) -> None:
+    def evaluate(f: Frame) -> None:
         f[target] = code(f)
 
-    return run
+    return evaluate
 
 
 def dotted_name(node: ast.expr) -> str:
@@ -174,32 +174,32 @@ def keywords_of(node: ast.Call, unit: Unit) -> Callable[[Frame, Any], dict[str, 
     if all(name is not None for name, _ in pairs):
         return lambda f, target: {name: value(f) for name, value in pairs}  # type: ignore[misc]
 
-    def run(f: Frame, target: Any) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+    def evaluate(f: Frame, target: Any) -> dict[str, Any]:
+        keywords: dict[str, Any] = {}
         for name, value in pairs:
             if name is not None:
-                add_keyword(found, name, value(f), target)
+                add_keyword(keywords, name, value(f), target)
             else:
-                spread_keywords(found, value(f), target)
-        return found
+                spread_keywords(keywords, value(f), target)
+        return keywords
 
-    return run
+    return evaluate
 
 
-def spread_keywords(found: dict[str, Any], mapping: Any, target: Any) -> None:
+def spread_keywords(keywords: dict[str, Any], mapping: Any, target: Any) -> None:
     if not hasattr(type(mapping), "keys"):
         kind = type(mapping).__name__
         raise TypeError(f"{full_name(target)} argument after ** must be a mapping, not {kind}")
     for key in mapping.keys():  # noqa: SIM118 - any mapping, a dict or not
         if not isinstance(key, str):
             raise TypeError("keywords must be strings")
-        add_keyword(found, key, mapping[key], target)
+        add_keyword(keywords, key, mapping[key], target)
 
 
-def add_keyword(found: dict[str, Any], name: str, value: Any, target: Any) -> None:
-    if name in found:
+def add_keyword(keywords: dict[str, Any], name: str, value: Any, target: Any) -> None:
+    if name in keywords:
         raise TypeError(f"{full_name(target)} got multiple values for keyword argument '{name}'")
-    found[name] = value
+    keywords[name] = value
 
 
 def call_with_keywords(function: Any, label: str, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -221,8 +221,8 @@ def call_with_keywords(function: Any, label: str, args: Any, kwargs: dict[str, A
 
 def is_bare_super(node: ast.Call, unit: Unit) -> bool:
     func = node.func
-    plain = isinstance(func, ast.Name) and func.id == "super" and not node.args and not node.keywords
-    return plain and unit.scope.kind_of("super") == "global" and not unit.is_bound("super")
+    bare = isinstance(func, ast.Name) and func.id == "super" and not node.args and not node.keywords
+    return bare and unit.scope.kind_of("super") == "global" and not unit.is_bound("super")
 
 
 def compile_bare_super(node: ast.Call, unit: Unit) -> Code:
@@ -231,7 +231,7 @@ def compile_bare_super(node: ast.Call, unit: Unit) -> Code:
     has_class = unit.scope.kind_of("__class__") == "free"
     boxed = first is not None and unit.scope.kind_of(first) == "cell"
 
-    def run(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
         state.origin = origin
         if first is None:
             raise RuntimeError("super(): no arguments")
@@ -242,4 +242,4 @@ def compile_bare_super(node: ast.Call, unit: Unit) -> Code:
             raise RuntimeError("super(): empty __class__ cell")
         return super(cls, f[first][0] if boxed else f[first])
 
-    return run
+    return evaluate

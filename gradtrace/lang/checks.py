@@ -35,8 +35,8 @@ class Fault(NamedTuple):
 
 def first_fault(tree: ast.Module, scopes: Scopes) -> Fault | None:
     """Return the first such error in a program, or None."""
-    found = [*statement_faults(tree), *name_faults(scopes)]
-    return min(found, key=lambda fault: position(fault.node), default=None)
+    faults = [*statement_faults(tree), *name_faults(scopes)]
+    return min(faults, key=lambda fault: position(fault.node), default=None)
 
 
 def statement_faults(tree: ast.Module) -> Iterator[Fault]:

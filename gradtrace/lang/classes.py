@@ -28,9 +28,9 @@ def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
     gate, origin, place = unit.gate, unit.origin(node), unit.machine.place
 
     def make(f: Frame) -> Any:
-        found = [b for b in bases(f) if not (type(b) is Form and b.is_base)]
-        where = origins if len(origins) == len(found) else [origin] * len(found)
-        parents = tuple(base(gate, p, o, place) for p, o in zip(found, where)) or (object,)
+        candidates = [b for b in bases(f) if not (type(b) is Form and b.is_base)]
+        where = origins if len(origins) == len(candidates) else [origin] * len(candidates)
+        parents = tuple(checked_base(gate, p, o, place) for p, o in zip(candidates, where)) or (object,)
         frame: Frame = {key: f[outer] for key, outer in taken}
         frame[cell] = [UNBOUND]
         body(frame)
@@ -40,24 +40,24 @@ def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
             if attributes.is_dunder(key) and not offered_method(key):
                 raise refused_method(key, place(origin))
         members.update({"__doc__": members.get("__doc__", doc), "__module__": "__main__", "__qualname__": qualname})
-        made = metaclass(parents)(node.name, parents, members)
-        frame[cell][0] = made
-        gate.adopt(made)
-        return made
+        cls = metaclass(parents)(node.name, parents, members)
+        frame[cell][0] = cls
+        gate.adopt(cls)
+        return cls
 
     return make
 
 
 def metaclass(parents: tuple[type, ...]) -> Any:
     """Return the most derived of the parents' metaclasses."""
-    found: type = type
+    meta: type = type
     for parent in parents:
-        if issubclass(type(parent), found):
-            found = type(parent)
-    return found
+        if issubclass(type(parent), meta):
+            meta = type(parent)
+    return meta
 
 
-def base(gate: attributes.Gate, parent: Any, origin: int, place: Any) -> type:
+def checked_base(gate: attributes.Gate, parent: Any, origin: int, place: Any) -> type:
     """Return `parent` if programs may derive from it; else raise UnsupportedError."""
     if parent is object or parent in gate.own:
         known: type = parent

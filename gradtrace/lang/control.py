@@ -50,12 +50,12 @@ def one_branch(branch: tuple[Code, int, list[ast.stmt]], other: Code | None, uni
     body = compile_block(statements, unit)
     if other is None:
 
-        def alone(f: Frame) -> Any:
+        def without_else(f: Frame) -> Any:
             value = test(f)
             state.origin = origin
             return body(f) if value else None
 
-        return alone
+        return without_else
 
     def either(f: Frame) -> Any:
         value = test(f)
@@ -106,9 +106,9 @@ def compile_for(node: ast.For, unit: Unit) -> Code:
     store, leaving = compile_store(node.target, unit), may_jump(node.body)
 
     def execute(f: Frame) -> Any:
-        found = items(f)
+        iterable = items(f)
         state.origin = origin
-        for item in found:
+        for item in iterable:
             meter.left -= 1
             if meter.left < 0:
                 meter.grant()
@@ -125,9 +125,9 @@ def simple_for(items: Code, name: str, body: Code, other: Code | None, meter: Me
     """Fast path for a loop whose target is a frame variable and whose body has no jumps."""
 
     def execute(f: Frame) -> Any:
-        found = items(f)
+        iterable = items(f)
         state.origin = origin
-        for f[name] in found:
+        for f[name] in iterable:
             meter.left -= 1
             if meter.left < 0:
                 meter.grant()

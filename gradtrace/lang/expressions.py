@@ -223,15 +223,15 @@ def items_of(elements: list[ast.expr], unit: Unit) -> Callable[..., list[Any]]:
     pairs = [starred_or_not(e, unit) for e in elements]
 
     def evaluate(f: Frame, target: Any = None) -> list[Any]:
-        found: list[Any] = []
+        results: list[Any] = []
         for starred, part, origin in pairs:
             value = part(f)
             if starred:
                 state.origin = origin
-                spread(found, value, target)
+                extend_unpacked(results, value, target)
             else:
-                found.append(value)
-        return found
+                results.append(value)
+        return results
 
     return evaluate
 
@@ -242,13 +242,13 @@ def starred_or_not(node: ast.expr, unit: Unit) -> tuple[bool, Code, int]:
     return False, compile_expression(node, unit), 0
 
 
-def spread(found: list[Any], value: Any, target: Any) -> None:
+def extend_unpacked(results: list[Any], value: Any, target: Any) -> None:
     try:
         items = iter(value)
     except TypeError:
         what = "Value" if target is None else f"{full_name(target)} argument"
         raise TypeError(f"{what} after * must be an iterable, not {type(value).__name__}") from None
-    found.extend(items)
+    results.extend(items)
 
 
 def full_name(target: Any) -> str:
@@ -282,10 +282,10 @@ def compile_set(node: ast.Set, unit: Unit) -> Code:
     items, origin = items_of(node.elts, unit), unit.origin(node)
 
     def evaluate(f: Frame) -> Any:
-        found = items(f)
+        elements = items(f)
         state.origin = origin
-        charge_keys(found, unit.meter)
-        return set(found)
+        charge_keys(elements, unit.meter)
+        return set(elements)
 
     return evaluate
 
@@ -299,7 +299,7 @@ def compile_dict(node: ast.Dict, unit: Unit) -> Code:
     meter = unit.meter
 
     def evaluate(f: Frame) -> Any:
-        found: dict[Any, Any] = {}
+        results: dict[Any, Any] = {}
         for key, value, origin in pairs:
             if key is not None:
                 k = key(f)
@@ -307,14 +307,14 @@ def compile_dict(node: ast.Dict, unit: Unit) -> Code:
                 state.origin = origin
                 if isinstance(k, tuple):
                     charge_key(k, meter)
-                found[k] = v
+                results[k] = v
                 continue
             mapping = value(f)
             state.origin = origin
             if not hasattr(type(mapping), "keys"):
                 raise TypeError(f"'{type(mapping).__name__}' object is not a mapping")
-            found.update(mapping)
-        return found
+            results.update(mapping)
+        return results
 
     return evaluate
 

@@ -85,12 +85,12 @@ def charge_items(values: Any, meter: Meter) -> None:
 
 def charging_methods(meter: Meter, late: tuple[type, ...] = ()) -> Methods:
     """Return gate replacements of the methods that hash or compare. `late`: classes of the module collections."""
-    found: Methods = {}
+    results: Methods = {}
 
     def enter(table: dict[Any, tuple[str, ...]], charge: Charge) -> None:
         for kind, names in table.items():
             for name in names:
-                found[kind, name] = charging_method(name, charge)
+                results[kind, name] = charging_method(name, charge)
 
     def key(owner: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
         for arg in args:
@@ -110,7 +110,7 @@ def charging_methods(meter: Meter, late: tuple[type, ...] = ()) -> Methods:
     enter({**BY_KEY, **dict.fromkeys(late, BY_KEY[dict])}, key)
     enter({**BY_KEYS, **dict.fromkeys(late, ("fromkeys", "subtract", "update"))}, keys)
     enter({**COMPARING, **dict.fromkeys(late, ("count", "index", "remove"))}, comparison)
-    return found
+    return results
 
 
 def charging_method(name: str, charge: Charge) -> Callable[[Any], Any]:

@@ -38,8 +38,8 @@ def find_inputs(tree: ast.Module, scopes: Scopes, source: Source) -> tuple[Input
                 continue  # a called name is a function, perhaps misspelt
             if name not in free or position(node) < position(free[name]):
                 free[name] = node
-    found = sorted(free.items(), key=lambda item: position(item[1]))
-    return (*declared.values(), *(Input(name, "free", None, span_of(node)) for name, node in found))
+    unbound = sorted(free.items(), key=lambda item: position(item[1]))
+    return (*declared.values(), *(Input(name, "free", None, span_of(node)) for name, node in unbound))
 
 
 def declares_input(node: Any) -> bool:

@@ -46,13 +46,13 @@ def depth_of(value: Any) -> int:
     return value._depth if kind is Lazy else int(kind in LAZY)
 
 
-def limit_depth(made: Any, over: int) -> Any:
-    """Return an iterator over values of depth `over`, as a Lazy if that is not 0; raise RecursionError if too deep."""
+def limit_depth(iterator: Any, over: int) -> Any:
+    """Return `iterator`, over values of depth `over`, as a Lazy if that is not 0; raise RecursionError if too deep."""
     if over == 0:
-        return made
+        return iterator
     if over >= DEEPEST:
         raise RecursionError("iterators are nested too deeply")
-    return Lazy(made, over + 1)
+    return Lazy(iterator, over + 1)
 
 
 def depth_limited(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,8 +78,8 @@ class Range(Frozen):
 
     __slots__ = ("_meter", "_range")
 
-    def __init__(self, made: range, meter: Meter) -> None:
-        self._range = made
+    def __init__(self, values: range, meter: Meter) -> None:
+        self._range = values
         self._meter = meter
 
     @property
@@ -105,8 +105,8 @@ class Range(Frozen):
         return len(self._range)
 
     def __getitem__(self, key: Any) -> Any:
-        found = self._range[key]
-        return Range(found, self._meter) if isinstance(found, range) else found
+        result = self._range[key]
+        return Range(result, self._meter) if isinstance(result, range) else result
 
     def __contains__(self, value: Any) -> bool:
         whole = int(value) if type(value) is float and value.is_integer() else value
@@ -124,9 +124,9 @@ class Range(Frozen):
 
 def make_range(meter: Meter) -> Callable[..., Any]:
     def make(*args: Any) -> Any:
-        made = range(*args)
-        long = bool(made) and abs(made[-1] - made[0]) // abs(made.step) >= LONGEST_RANGE
-        return Range(made, meter) if long else made
+        values = range(*args)
+        long = bool(values) and abs(values[-1] - values[0]) // abs(values.step) >= LONGEST_RANGE
+        return Range(values, meter) if long else values
 
     return with_name(make, "range")
 

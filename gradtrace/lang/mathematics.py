@@ -42,20 +42,20 @@ def find_mathematics(name: str, builtins: dict[str, Any], machine: Any) -> Any:
 
 def function_of_torch(name: str, builtin: Any) -> Any:
     """Return torch's function of this name; calls without tensors use Python's `builtin` (abs, max), if any."""
-    found = ops.find(ops.api.functions, name) or ops.find(ops.api.functional, name)
-    if found is None:
+    function = ops.find(ops.api.functions, name) or ops.find(ops.api.functional, name)
+    if function is None:
         raise KeyError(name)
     if name in MAKERS and builtin is None:
-        return found
+        return function
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not args or isinstance(args[0], Tensor):
-            return found(*args, **kwargs)
+            return function(*args, **kwargs)
         if builtin is not None and not any(isinstance(a, Tensor) for a in args):
             return builtin(*args, **kwargs)
         if isinstance(args[0], (int, float)) and name not in MAKERS:
-            return found(Tensor._wrap(float(args[0])), *args[1:], **kwargs)
-        return found(*args, **kwargs)
+            return function(Tensor._wrap(float(args[0])), *args[1:], **kwargs)
+        return function(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
     return call

@@ -67,9 +67,9 @@ class Namespace(Frozen):
         self.__dict__.update(__name__=name, _modules=modules)
 
     def __getattr__(self, name: str) -> Any:
-        found = look_up(self.__name__, name, self._modules)
-        self.__dict__[name] = found
-        return found
+        value = look_up(self.__name__, name, self._modules)
+        self.__dict__[name] = value
+        return value
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"module '{self.__name__}' is read-only")
@@ -85,13 +85,13 @@ class Modules:
 
     def __init__(self, python: python_modules.Python) -> None:
         self.python = python
-        self.made: dict[str, Namespace] = {}
+        self.namespaces: dict[str, Namespace] = {}
 
 
 def namespace(name: str, modules: Modules) -> Namespace:
-    if name not in modules.made:
-        modules.made[name] = Namespace(name, modules)
-    return modules.made[name]
+    if name not in modules.namespaces:
+        modules.namespaces[name] = Namespace(name, modules)
+    return modules.namespaces[name]
 
 
 # ---- name lookup
@@ -105,13 +105,13 @@ def look_up(module: str, name: str, modules: Modules) -> Any:
         return torch_modules.MODULES[module][name]
     if name in python_modules.NAMES.get(module, ()):
         return modules.python.find(module, name)
-    found: Any = public_value(module, name) if module in LIBRARY else MISSING
-    if found is not MISSING:
+    value: Any = public_value(module, name) if module in LIBRARY else MISSING
+    if value is not MISSING:
         if module.startswith("tensorflow"):
             from gradtrace.lang import tensorflow_module
 
-            return tensorflow_module.adapt(name, found, modules.python.meter)
-        return torch_modules.adapt(name, found) if module == "torch" else found
+            return tensorflow_module.adapt(name, value, modules.python.meter)
+        return torch_modules.adapt(name, value) if module == "torch" else value
     error = AttributeError(f"module '{module}' has no attribute '{name}'")
     error._gradtrace = not_available(f"{module}.{name}", suggest(module, name))  # type: ignore[attr-defined]
     raise error
@@ -126,33 +126,33 @@ def public_value(module: str, name: str) -> Any:
     if name.startswith("__") or (module in ONLY and name not in ONLY[module]):
         return MISSING
     real = real_import(LIBRARY[module])
-    found = MISSING
+    value = MISSING
     if name in getattr(real, "__all__", ()):
-        found = getattr(real, name)
+        value = getattr(real, name)
     elif "__getattr__" in vars(real):
         try:
-            found = real.__getattr__(name)
+            value = real.__getattr__(name)
         except AttributeError:
             return MISSING
     elif getattr(getattr(real, name, None), "__module__", None) == real.__name__:
-        found = getattr(real, name)
-    if not isinstance(found, MODULE):
-        return found
+        value = getattr(real, name)
+    if not isinstance(value, MODULE):
+        return value
     # gradtrace.trace is a package, but torch.trace in a program is the function.
     return ops.find(ops.api.functions, name) or MISSING
 
 
 def exported_names(module: str) -> list[str]:
     """Return the names that `from module import *` binds; empty for an unknown module."""
-    found = offered_name(module)
-    if found is None:
+    known = offered_name(module)
+    if known is None:
         return []
-    if found in python_modules.NAMES:
-        return sorted(python_modules.NAMES[found])
-    if found not in LIBRARY:
+    if known in python_modules.NAMES:
+        return sorted(python_modules.NAMES[known])
+    if known not in LIBRARY:
         return []
-    real = real_import(LIBRARY[found])
-    return sorted(n for n in public_names(real) if not n.startswith("_") and public_value(found, n) is not MISSING)
+    real = real_import(LIBRARY[known])
+    return sorted(n for n in public_names(real) if not n.startswith("_") and public_value(known, n) is not MISSING)
 
 
 def public_names(real: Any) -> list[str]:
@@ -174,25 +174,25 @@ def offered_name(name: str) -> str | None:
 
 
 def import_module(name: str, modules: Modules) -> Namespace:
-    found = offered_name(name)
-    if found is None:
+    known = offered_name(name)
+    if known is None:
         raise module_not_found(name)
-    return namespace(found, modules)
+    return namespace(known, modules)
 
 
 def import_from(module: str, name: str, modules: Modules) -> Any:
-    found = offered_name(module)
-    if found is None:
+    known = offered_name(module)
+    if known is None:
         raise module_not_found(module)
     if module == "__future__":
         return None
     try:
         if name.startswith("_") and name != "__version__":
             raise AttributeError(name)  # a field of Namespace, not a name of the module
-        return getattr(namespace(found, modules), name)
+        return getattr(namespace(known, modules), name)
     except AttributeError:
         error = ImportError(f"cannot import name '{name}' from '{module}'", name=name)
-        error._gradtrace = not_available(f"{module}.{name}", suggest(found, name))  # type: ignore[attr-defined]
+        error._gradtrace = not_available(f"{module}.{name}", suggest(known, name))  # type: ignore[attr-defined]
         raise error from None
 
 

@@ -84,8 +84,8 @@ def count_elements(name: str, args: Any, kwargs: Any) -> int:
     numbers = [a for a in (*args, *kwargs.values()) if type(a) in (int, float)]
     if name == "arange":
         low, high, step = ((0, *args, 1) if len(args) == 1 else (*args, 1, 1))[:3]
-        plain = all(type(a) in (int, float) for a in (low, high, step)) and step
-        return max(0, int((high - low) / step)) if plain else 0
+        valid = all(type(a) in (int, float) for a in (low, high, step)) and step
+        return max(0, int((high - low) / step)) if valid else 0
     if name == "linspace":
         return int(kwargs.get("num", args[2] if len(args) > 2 else 50))
     if name == "eye":

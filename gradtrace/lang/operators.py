@@ -81,7 +81,7 @@ class Guarded(NamedTuple):
     apply: Binary
     guarded: Binary
 
-    def by(self, right: Any) -> Guarded:
+    def for_right_operand(self, right: Any) -> Guarded:
         """Return the operator for a constant right operand; a product with a small number needs no check."""
         small = type(right) in (int, float) and abs(right) < SMALL
         return self._replace(direct=NUMBERS) if small and self.apply in (operator.mul, operator.imul) else self

@@ -103,12 +103,12 @@ def make_folder(path: str, meter: Meter) -> str:
 
 def check_plain_file(real: str) -> None:
     try:
-        found = os.lstat(real)
+        status = os.lstat(real)
     except FileNotFoundError:
         return
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         raise PermissionError(errno.EACCES, "not a regular file, or has links in other folders")
 
 

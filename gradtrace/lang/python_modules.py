@@ -86,9 +86,9 @@ class Python:
             hash_cost.HASHING_TYPES.add(type(real_import(module).cache(wraps)))
             return {"wraps": wraps}
         if module == "collections":
-            found = real_import(module)
-            hash_cost.HASHING_CLASSES.update((found.Counter, found.OrderedDict, found.defaultdict))
-            late = (found.Counter, found.OrderedDict, found.defaultdict, found.deque)
+            collections = real_import(module)
+            hash_cost.HASHING_CLASSES.update((collections.Counter, collections.OrderedDict, collections.defaultdict))
+            late = (collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque)
             self.gate.special.update(hash_cost.charging_methods(self.meter, late))
             return {"namedtuple": self.namedtuple}
         if module == "math":
@@ -198,8 +198,8 @@ def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[
         if type(function) is not ProgramFunction:
             return function
         for name in ("__name__", "__qualname__", "__doc__"):
-            if isinstance(found := getattr(wrapped, name, None), str):
-                setattr(function, name, found)
+            if isinstance(value := getattr(wrapped, name, None), str):
+                setattr(function, name, value)
         if type(wrapped) is ProgramFunction:
             own = {k: v for k, v in vars(wrapped).items() if not k.startswith("__")}
             vars(function).update(own)

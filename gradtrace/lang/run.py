@@ -213,10 +213,10 @@ def assigned_names(body: list[Any]) -> Iterator[str]:
 
 
 def chosen_output(env: dict[str, Any], name: str) -> Tensor:
-    found = env.get(name)
-    if not isinstance(found, Tensor):
+    output = env.get(name)
+    if not isinstance(output, Tensor):
         raise UnknownNameError(f"the program has no tensor named '{name}'", "choose one that it assigns")
-    return found
+    return output
 
 
 # ---- errors

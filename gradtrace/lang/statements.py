@@ -81,11 +81,11 @@ def sequence(parts: list[Code], last: Code) -> Code:
     if len(parts) == 1:
         one = parts[0]
 
-        def both(f: Frame) -> Any:
+        def two(f: Frame) -> Any:
             one(f)
             return last(f)
 
-        return both
+        return two
     if len(parts) == 2:
         first, second = parts
 
@@ -221,7 +221,7 @@ def compile_augmented(node: ast.AugAssign, unit: Unit) -> Code:
             if kind in settable:
                 setattr(holder, key, result)
             else:
-                gate.put(holder, key, result)
+                gate.assign(holder, key, result)
 
         return on_attribute
     item = unit.compile(target.slice)
@@ -322,11 +322,11 @@ def compile_definition(node: Any, unit: Unit) -> Code:
 
     def execute(f: Frame) -> None:
         wrappers = [(d(f), origin) for d, origin in decorators]
-        made = make(f)
+        definition = make(f)
         for wrapper, origin in reversed(wrappers):
             state.origin = origin
-            made = wrapper(made)
-        store(f, made)
+            definition = wrapper(definition)
+        store(f, definition)
 
     return execute
 

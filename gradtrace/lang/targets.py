@@ -22,7 +22,7 @@ def compile_store(node: ast.AST, unit: Unit) -> Store:
 
 
 def store_attribute(node: ast.Attribute, unit: Unit) -> Store:
-    owner, key, origin, put = unit.compile(node.value), node.attr, unit.origin(node), unit.gate.put
+    owner, key, origin, put = unit.compile(node.value), node.attr, unit.origin(node), unit.gate.assign
     settable = unit.gate.settable(key)
 
     def assign(f: Frame, value: Any) -> None:
@@ -71,14 +71,14 @@ def unpacking(elements: Sequence[ast.expr], unit: Unit, origin: int) -> Store:
 
 def exactly(n: int, value: Any) -> list[Any]:
     """Return the n items of a value; raise ValueError with Python's message for another number."""
-    found: list[Any] = []
+    items: list[Any] = []
     for item in iterator(value):
-        if len(found) == n:
+        if len(items) == n:
             raise ValueError(f"too many values to unpack (expected {n})")
-        found.append(item)
-    if len(found) < n:
-        raise ValueError(f"not enough values to unpack (expected {n}, got {len(found)})")
-    return found
+        items.append(item)
+    if len(items) < n:
+        raise ValueError(f"not enough values to unpack (expected {n}, got {len(items)})")
+    return items
 
 
 def starred(stores: list[Store], star: int, origin: int) -> Store:
@@ -132,8 +132,8 @@ def compile_delete(node: ast.AST, unit: Unit) -> Code:
     assert isinstance(node, (ast.Tuple, ast.List))
     parts = [compile_delete(e, unit) for e in node.elts]
 
-    def each(f: Frame) -> None:
+    def delete_all(f: Frame) -> None:
         for part in parts:
             part(f)
 
-    return each
+    return delete_all

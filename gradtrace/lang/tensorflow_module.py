@@ -10,13 +10,13 @@ from gradtrace.lang.arrays import from_numpy, to_numpy
 from gradtrace.lang.budget import Meter
 
 
-def adapt(name: str, found: Any, meter: Meter) -> Any:
+def adapt(name: str, value: Any, meter: Meter) -> Any:
     """Adapt the value of a name of tf to a program with this meter."""
     if name in ("Session", "InteractiveSession"):
-        return make_session(found, name, meter)
+        return make_session(value, name, meter)
     if name == "constant":
-        return make_constant(found)
-    return found
+        return make_constant(value)
+    return value
 
 
 def make_session(kind: Any, name: str, meter: Meter) -> Any:

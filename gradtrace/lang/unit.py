@@ -182,7 +182,7 @@ class Unit:
             return lambda f: raise_error(UnboundLocalError(UNBOUND_LOCAL.format(name)))
         machine = self.machine
 
-        def run(f: Frame) -> Any:
+        def evaluate(f: Frame) -> Any:
             if name in machine.env:
                 return machine.env[name]
             try:
@@ -190,7 +190,7 @@ class Unit:
             except KeyError:
                 raise name_error(name, machine, span) from None
 
-        return run
+        return evaluate
 
     # ---- writing
 

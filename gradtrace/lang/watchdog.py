@@ -95,7 +95,7 @@ class watched:
         _thread.start_new_thread(self.wait, (left + GRACE,))
         self.nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         faulthandler.dump_traceback_later(left + GRACE + HUNG, file=self.nowhere, exit=True)
-        self.memory.fit()
+        self.memory.lower_to_machine()
         _widen(left)
 
     def __exit__(self, *_: object) -> None:
@@ -181,7 +181,7 @@ class _Memory:
         memory_limit.field = "memory_bytes" if self.most - data < self.process - whole and data else "process_bytes"
         self.least = data + threads + ROOM
 
-    def fit(self) -> None:
+    def lower_to_machine(self) -> None:
         """Lower the limit to the machine's memory if that is smaller."""
         machine = _machine()
         if not self.least < machine < min(self.most, self.process) or self.file < 0:

@@ -1,4 +1,4 @@
-"""Running a graph's operations once on engine tensors, under a Recorder: how a graph becomes a plan."""
+"""Convert a graph to a plan by running its operations once on engine tensors, under a Recorder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Known = dict[Tensor, engine.Tensor]
 
 
 def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> Plan:
-    """The plan of `fetches` from `feeds`, made by running the graph once on values like those it will be fed."""
+    """Return the plan from `feeds` to `fetches`, recorded by running the graph once on values like the fed ones."""
     recorder, have = Recorder(), fed(feeds, values)
     for i, leaf in enumerate(have[1]):
         recorder.feed(f"f{i}", leaf)
@@ -31,13 +31,13 @@ def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Seque
 
 
 def fed(feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> tuple[Known, list[engine.Tensor]]:
-    """New leaves with the fed values, and which tensor of the graph each stands for."""
+    """Return the tensors of the graph mapped to new leaves with the fed values, and these leaves."""
     leaves = [engine.Tensor._wrap(np.array(value.own_array())) for value in values]
     return {feed: leaf for feed, leaf in zip(feeds, leaves, strict=True) if feed is not None}, leaves
 
 
 def replay(needed: Sequence[Operation], known: Known) -> None:
-    """Runs the operations in order; their results join `known`. Where gradients are recorded, leaves require grad."""
+    """Run the operations in order and add their results to `known`; if gradients are recorded, leaves require grad."""
     if state.grad_enabled:
         requiring(list(known.values()))
     for op in needed:
@@ -55,19 +55,19 @@ def requiring(tensors: Sequence[engine.Tensor]) -> None:
 
 
 def ancestors(fetches: Sequence[Tensor], known: Any) -> list[Operation]:
-    """The operations that must run, in order; ValueError for a placeholder that is not fed."""
-    found: dict[Operation, None] = {}
+    """Return the operations that must run, in order; raise ValueError for a placeholder that is not fed."""
+    needed: dict[Operation, None] = {}
     waiting = [t.op for t in fetches if t not in known]
     while waiting:
         op = waiting.pop()
-        if op in found:
+        if op in needed:
             continue
         if op.type == "Placeholder":
             raise ValueError(
                 f"You must feed a value for placeholder tensor '{op.name}' with dtype "
                 f"{op.outputs[0].dtype.name} and shape {spelled(op.outputs[0].shape)}"
             )
-        found[op] = None
+        needed[op] = None
         waiting.extend(t.op for t in op.inputs if t not in known)
-    order = {op: i for i, op in enumerate(fetches[0].graph.operations)} if found else {}
-    return sorted(found, key=order.__getitem__)
+    order = {op: i for i, op in enumerate(fetches[0].graph.operations)} if needed else {}
+    return sorted(needed, key=order.__getitem__)

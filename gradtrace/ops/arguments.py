@@ -76,7 +76,7 @@ def count(shape: Iterable[int], dims: tuple[int, ...] | None = None) -> int:
     return n
 
 
-def float_input(input: Tensor, message: str) -> None:
+def require_float(input: Tensor, message: str) -> None:
     """Raise RuntimeError for integer and bool tensors; {} in `message` is replaced by the dtype."""
     if not input.is_floating_point():
         raise RuntimeError(message.format(input.dtype.scalar_type))

@@ -16,10 +16,10 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import gradient_edge
-from gradtrace.static.graph import Graph, Operation, Tensor, constant, fixed, get_default_graph
+from gradtrace.static.graph import Graph, Operation, Tensor, add_constant, constant, get_default_graph
 from gradtrace.static.plan import BACKWARD, FORWARD, Step, refs, replaced
 from gradtrace.static.record import Recorder
-from gradtrace.static.replay import GRADIENTS, ancestors, fed, replay
+from gradtrace.static.replay import GRADIENTS, ancestors, leaves_of, replay
 
 
 def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> list[Tensor | None]:
@@ -31,7 +31,7 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> l
     inputs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
     given = [] if grad_ys is None else list(grad_ys) if isinstance(grad_ys, (list, tuple)) else [grad_ys]
     weights = [w if isinstance(w, Tensor) else constant(w, y.dtype) for w, y in zip(given, outputs, strict=False)]
-    reached = [leads(outputs, x) for x in inputs]
+    reached = [depends_on(outputs, x) for x in inputs]
     chosen = [x for x, there in zip(inputs, reached, strict=True) if there]
     if not chosen:
         return [None] * len(inputs)
@@ -41,7 +41,7 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> l
     parts = list(map(graph.reach, outputs)), list(map(graph.reach, chosen)), list(map(graph.reach, weights))
     everything = ancestors([*outputs, *weights], Anything())
     known = all(t.is_known for op in everything for t in op.outputs)
-    grads = iter(expanded(graph, *parts, name) if known else as_one(graph, *parts, name))
+    grads = iter(expanded(graph, *parts, name) if known else gradient_operation(graph, *parts, name))
     return [next(grads) if there else None for there in reached]
 
 
@@ -52,7 +52,7 @@ class Anything:
         return tensor.op.is_fed
 
 
-def as_one(
+def gradient_operation(
     graph: Graph, outputs: list[Tensor], inputs: list[Tensor], weights: list[Tensor], name: str
 ) -> tuple[Tensor, ...]:
     n, m = len(outputs), len(inputs)
@@ -70,7 +70,7 @@ def expanded(
     recorder = Recorder()
     ends = [*outputs, *weights, *inputs]
     places = [op.outputs[0] for op in graph.operations if op.is_fed]
-    have, leaves = fed(places, [t.examples[0] for t in places])
+    have, leaves = leaves_of(places, [t.examples[0] for t in places])
     for leaf in leaves:
         recorder.feed("", leaf)
     with using(recorder=recorder, planner=recorder, grad_enabled=True):
@@ -102,7 +102,7 @@ def needed_steps(steps: Sequence[Step], numbers: Sequence[int], there: dict[int,
 def as_node(graph: Graph, recorder: Recorder, there: dict[int, Tensor], number: int, name: str) -> Tensor:
     """Return a value as a tensor of the graph: an existing one, or a constant."""
     if number not in there:
-        there[number] = fixed(graph, graph.unique(f"{name}/Const"), np.asarray(recorder.values[number].constant))
+        there[number] = add_constant(graph, graph.unique(f"{name}/Const"), np.asarray(recorder.values[number].constant))
     return there[number]
 
 
@@ -116,7 +116,7 @@ def function_of(step: Step) -> Callable[..., Any]:
     return apply_record
 
 
-def leads(outputs: list[Tensor], x: Tensor) -> bool:
+def depends_on(outputs: list[Tensor], x: Tensor) -> bool:
     """Whether any output depends on x by differentiable operations."""
     seen: set[Operation] = set()
     waiting = list(outputs)

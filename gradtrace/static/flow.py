@@ -28,7 +28,7 @@ from gradtrace.static.derive import differentiate
 from gradtrace.static.passes import optimise
 from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder
-from gradtrace.static.replay import fed, requiring
+from gradtrace.static.replay import leaves_of, require_grad
 
 Values = tuple[engine.Tensor, ...]
 Part = Callable[..., Values]
@@ -37,11 +37,11 @@ Part = Callable[..., Values]
 def plan_of_part(part: Part, values: Sequence[engine.Tensor]) -> Plan:
     """Record a part as a plan with inputs like `values`."""
     recorder = Recorder()
-    leaves = fed([None] * len(values), values)[1]
+    leaves = leaves_of([None] * len(values), values)[1]
     for i, leaf in enumerate(leaves):
         recorder.feed(f"f{i}", leaf)
     with using(recorder=recorder, planner=recorder, grad_enabled=True):
-        requiring(leaves)
+        require_grad(leaves)
         outs = part(*leaves)
         return optimise(recorder.plan([(f"o{i}", out) for i, out in enumerate(outs)], {}))
 

@@ -218,7 +218,7 @@ class Graph:
             raise RuntimeError(FROZEN_MESSAGE)
         reached = tuple(self.reach(t) for t in inputs)
         try:
-            tried = [tried_on(run, [t.examples[k] for t in reached]) for k in (0, 1)]
+            tried = [run_on_examples(run, [t.examples[k] for t in reached]) for k in (0, 1)]
         except (RuntimeError, IndexError, ValueError):
             unknown = next((t for t in reached if t.shape is None), None)
             if unknown is None:
@@ -252,7 +252,7 @@ def reset_default_graph() -> None:
     stack[0] = Graph()
 
 
-def tried_on(run: Callable[..., Any], examples: list[Any]) -> Values:
+def run_on_examples(run: Callable[..., Any], examples: list[Any]) -> Values:
     """Return the results on example values, without recording."""
     with using(recorder=None, planner=None, grad_enabled=False):
         return results(run(*examples))
@@ -269,10 +269,10 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     """Add a node with a constant value."""
     graph = get_default_graph()
     graph.check_open()
-    return fixed(graph, graph.unique(name), raw_of(value, dtype, shape))
+    return add_constant(graph, graph.unique(name), raw_of(value, dtype, shape))
 
 
-def fixed(graph: Graph, name: str, raw: Any) -> Tensor:
+def add_constant(graph: Graph, name: str, raw: Any) -> Tensor:
     return graph.add("Const", name, (), lambda: engine.Tensor._wrap(raw.copy()))[0]
 
 
@@ -327,7 +327,7 @@ def apply(op_type: str, function: Callable[..., Any], args: Sequence[Any], name:
             if whole:
                 raise TypeError(f"Expected {first.dtype.name} passed to '{label}' of '{op_type}', got {a!r}.")  # type: ignore[union-attr]
             dtype = None if first is None or first.dtype.name == "bool" else first.dtype
-            a = fixed(graph, f"{own}/{label}", raw_of(a, dtype))
+            a = add_constant(graph, f"{own}/{label}", raw_of(a, dtype))
         elif first is not None and a.dtype != first.dtype and "bool" not in (a.dtype.name, first.dtype.name):
             raise TypeError(
                 f"Input '{'xyz'[i] if i < 3 else i}' of '{op_type}' Op has type {a.dtype.name} that does not match "
@@ -343,7 +343,7 @@ def function_of(name: str) -> Any:
     return find(api.functions, name)
 
 
-def defined(op_type: str, torch_name: str) -> Callable[..., Any]:
+def operation_function(op_type: str, torch_name: str) -> Callable[..., Any]:
     """Return the function that adds an operation of this type to the default graph."""
 
     def function(*args: Any, name: str | None = None) -> Any:

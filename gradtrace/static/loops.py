@@ -12,7 +12,7 @@ from typing import Any
 from gradtrace.engine import tensor as engine
 from gradtrace.static.elements import raw_of
 from gradtrace.static.flow import choice, loop
-from gradtrace.static.graph import Graph, Operation, Tensor, constant, fixed, get_default_graph, unfed
+from gradtrace.static.graph import Graph, Operation, Tensor, add_constant, constant, get_default_graph, unfed
 from gradtrace.static.replay import ancestors, replay
 
 
@@ -57,7 +57,7 @@ class Part(Graph):
 
 
 def constant_in(graph: Graph, value: Any) -> Tensor:
-    return fixed(graph, graph.unique("Const"), raw_of(value))
+    return add_constant(graph, graph.unique("Const"), raw_of(value))
 
 
 def as_tensors(values: Sequence[Any]) -> list[Tensor]:

@@ -16,7 +16,7 @@ from gradtrace.static.plan import Plan, Ref, Step
 ERF_AND_BELL = "erf_and_bell"
 
 
-def paired(plan: Plan) -> Plan:
+def fuse_pairs(plan: Plan) -> Plan:
     """Return the plan with such steps fused, where both occur in this order."""
     maker = {number: step for step in plan.steps for number in step.out}
     erfs = {

@@ -31,7 +31,7 @@ Rewrite = Ref | tuple[str, tuple[Any, ...]] | float | None
 def optimise(plan: Plan, fast: bool = False) -> Plan:
     """Run all passes until nothing changes; `fast` also applies rewrites that change the last bits."""
     counts = dict.fromkeys(PASSES, 0)
-    passes: tuple[Callable[[Plan], tuple[Plan, int]], ...] = (fold, lambda p: tidy(p, fast), share, drop)
+    passes: tuple[Callable[[Plan], tuple[Plan, int]], ...] = (fold, lambda p: simplify(p, fast), share, drop)
     for _ in range(ROUNDS):
         done = 0
         for name, run in zip(PASSES, passes, strict=True):
@@ -121,7 +121,7 @@ def one_number(raw: Any) -> float | None:
     return float(flat[0]) if same else None
 
 
-def tidy(plan: Plan, fast: bool) -> tuple[Plan, int]:
+def simplify(plan: Plan, fast: bool) -> tuple[Plan, int]:
     """Replace steps by one of their arguments, or by a cheaper step."""
     context = Context(plan, fast)
     same: dict[int, int] = {}

@@ -151,12 +151,12 @@ class Recorder:
         return bool(whole) and any(type(g) is float for g in given)
 
     def cast(self, ref: Ref, raw: Any, line: int) -> Ref:
-        wanted = dtypes.of_raw(raw).name
-        if self.values[ref.number].dtype == wanted:
+        differentiable_inputs = dtypes.of_raw(raw).name
+        if self.values[ref.number].dtype == differentiable_inputs:
             return ref
         number = len(self.values)
-        self.values.append(PlanValue(self.values[ref.number].shape, wanted))
-        self.steps.append(Step("cast", (ref, np.dtype(wanted)), (number,), self.phase, line))
+        self.values.append(PlanValue(self.values[ref.number].shape, differentiable_inputs))
+        self.steps.append(Step("cast", (ref, np.dtype(differentiable_inputs)), (number,), self.phase, line))
         if ref.number in self.fed:
             self.fed.add(number)
         return Ref(number)
@@ -265,13 +265,13 @@ def gradients(recorder: Recorder, root: Tensor, inputs: Sequence[Tensor]) -> lis
     """Return the recorded gradients of root's sum with respect to `inputs`; None where there is no path."""
     slots = [None if (edge := gradient_edge(t)) is None else (edge, t._nr) for t in inputs]
     start = gradient_edge(root)
-    wanted = [slot for slot in slots if slot is not None]
-    if start is None or not wanted or not root.requires_grad:
+    differentiable_inputs = [slot for slot in slots if slot is not None]
+    if start is None or not differentiable_inputs or not root.requires_grad:
         return [None] * len(inputs)
     seed = Tensor._wrap(1.0 if type(root._data) is float else np.ones(root.shape, root.dtype.np))
     recorder.phase = BACKWARD
     try:
-        captured = run_backward([(start, root._nr, seed)], True, True, wanted, accumulate=False)
+        captured = run_backward([(start, root._nr, seed)], True, True, differentiable_inputs, accumulate=False)
     finally:
         recorder.phase = FORWARD
     return [None if slot is None else captured.get(slot) for slot in slots]
@@ -284,16 +284,16 @@ def trace(function: Callable[..., Any], examples: dict[str, Any], order: int = 1
     the function's control flow depends on the examples' numbers.
     """
     recorder = Recorder()
-    inputs = {name: fresh(example) for name, example in examples.items()}
+    inputs = {name: example_leaf(example) for name, example in examples.items()}
     for name, tensor in inputs.items():
         recorder.feed(name, tensor)
     with using(recorder=recorder, planner=recorder):
         root = function(**inputs)
-        outputs = derivatives(recorder, "y", root, wanted(inputs), order)
+        outputs = derivatives(recorder, "y", root, differentiable_inputs(inputs), order)
     return recorder.plan(outputs, shapes_of(outputs, inputs))
 
 
-def fresh(example: Any) -> Tensor:
+def example_leaf(example: Any) -> Tensor:
     """Return a leaf with an example's data, which requires grad if it is floating point."""
     tensor = (
         Tensor._wrap(example._data)
@@ -303,7 +303,7 @@ def fresh(example: Any) -> Tensor:
     return tensor.requires_grad_() if tensor.is_floating_point() else tensor
 
 
-def wanted(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+def differentiable_inputs(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor for name, tensor in inputs.items() if tensor.requires_grad}
 
 

@@ -19,7 +19,7 @@ Known = dict[Tensor, engine.Tensor]
 
 def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> Plan:
     """Return the plan from `feeds` to `fetches`, recorded by running the graph once on values like the fed ones."""
-    recorder, have = Recorder(), fed(feeds, values)
+    recorder, have = Recorder(), leaves_of(feeds, values)
     for i, leaf in enumerate(have[1]):
         recorder.feed(f"f{i}", leaf)
     known = have[0]
@@ -30,7 +30,7 @@ def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Seque
         return optimise(recorder.plan([(t.name, known[t]) for t in fetches], {}))
 
 
-def fed(feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> tuple[Known, list[engine.Tensor]]:
+def leaves_of(feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> tuple[Known, list[engine.Tensor]]:
     """Return the tensors of the graph mapped to new leaves with the fed values, and these leaves."""
     leaves = [engine.Tensor._wrap(np.array(value.own_array())) for value in values]
     return {feed: leaf for feed, leaf in zip(feeds, leaves, strict=True) if feed is not None}, leaves
@@ -39,16 +39,16 @@ def fed(feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> tupl
 def replay(needed: Sequence[Operation], known: Known) -> None:
     """Run the operations in order and add their results to `known`; if gradients are recorded, leaves require grad."""
     if state.grad_enabled:
-        requiring(list(known.values()))
+        require_grad(list(known.values()))
     for op in needed:
         outs = op.compute(*[known[t] for t in op.inputs])
         for tensor, out in zip(op.outputs, outs if isinstance(outs, (tuple, list)) else (outs,), strict=True):
             if state.grad_enabled and op.type == "Const":
-                requiring([out])
+                require_grad([out])
             known.setdefault(tensor, out)
 
 
-def requiring(tensors: Sequence[engine.Tensor]) -> None:
+def require_grad(tensors: Sequence[engine.Tensor]) -> None:
     for tensor in tensors:
         if tensor.is_floating_point() and tensor.is_leaf:
             tensor.requires_grad_()

@@ -14,7 +14,7 @@ from typing import Any
 from gradtrace.engine.lazy import np
 from gradtrace.ops.special.erf_kernels import CHUNK
 from gradtrace.static.emit import emit
-from gradtrace.static.pairs import paired
+from gradtrace.static.pairs import fuse_pairs
 from gradtrace.static.plan import Plan
 
 CACHE = 2 << 20  # maximum number of bytes of a block's buffers
@@ -26,7 +26,7 @@ class RowProgram:
 
     def __init__(self, plan: Plan, rowwise: tuple[int, ...], outputs: tuple[int, ...], block: int = 0) -> None:
         self.plan = plan
-        self.emitted = emit(paired(plan), rowwise, outputs)
+        self.emitted = emit(fuse_pairs(plan), rowwise, outputs)
         self.widest = max([math.prod(v.shape) for v in plan.values] or [1])
         self.block = block or self.best_block()
         self.built = 1

@@ -65,14 +65,14 @@ class Session:
         if self.closed:
             raise RuntimeError("Attempted to use a closed Session.")
         feeds = {self.fed(t): value for t, value in (feed_dict or {}).items()}
-        arrays = {t: fitting(t, value) for t, value in feeds.items()}
+        arrays = {t: as_feed(t, value) for t, value in feeds.items()}
         request = self.request(fetches, frozenset(arrays))
         for source in request.sources:
             arrays[source] = source.op.source(self)  # type: ignore[misc]
         result = self.computed(request, arrays)
         for op in request.assignments:
             self.values[op.assigns] = np.asarray(result[op.outputs[0]])
-        return self.shaped(fetches, result)
+        return self.structure_like(fetches, result)
 
     def request(self, fetches: Any, known: frozenset[Tensor]) -> Request:
         """Return what a run must compute."""
@@ -140,11 +140,11 @@ class Session:
             raise TypeError(f"Cannot interpret feed_dict key as Tensor: {tensor!r}")
         return self.tensor(tensor)
 
-    def shaped(self, fetches: Any, values: dict[Tensor, Any]) -> Any:
+    def structure_like(self, fetches: Any, values: dict[Tensor, Any]) -> Any:
         if isinstance(fetches, dict):
-            return {key: self.shaped(item, values) for key, item in fetches.items()}
+            return {key: self.structure_like(item, values) for key, item in fetches.items()}
         if isinstance(fetches, (list, tuple)):
-            return type(fetches)(self.shaped(item, values) for item in fetches)
+            return type(fetches)(self.structure_like(item, values) for item in fetches)
         return None if isinstance(fetches, Operation) else values[self.tensor(fetches)]
 
 
@@ -169,7 +169,7 @@ def open_session() -> Session:
     return session
 
 
-def fitting(tensor: Tensor, value: Any) -> Any:
+def as_feed(tensor: Tensor, value: Any) -> Any:
     """Convert a fed value to an array of the tensor's dtype; raise ValueError if its shape does not match."""
     if isinstance(value, Tensor):
         raise TypeError("The value of a feed cannot be a Tensor of the graph.")

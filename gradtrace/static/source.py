@@ -11,7 +11,7 @@ from gradtrace.errors import UsageError
 from gradtrace.lang import Program
 from gradtrace.limits import Budget
 from gradtrace.static.plan import Plan
-from gradtrace.static.record import Recorder, derivatives, shapes_of, wanted
+from gradtrace.static.record import Recorder, derivatives, differentiable_inputs, shapes_of
 
 
 def plan_of(
@@ -44,10 +44,10 @@ def plan_of(
         for label, root in roots:
             if not isinstance(root, Tensor):
                 raise UsageError(f"{program.source.name} creates no tensor, so there is nothing to plan")
-            derived = derivatives(recorder, label, root, wanted(chosen), order)
-            shapes.update(shapes_of(derived, wanted(chosen)))
+            derived = derivatives(recorder, label, root, differentiable_inputs(chosen), order)
+            shapes.update(shapes_of(derived, differentiable_inputs(chosen)))
             results += derived
-        plan = named(recorder.plan(results, shapes), recorder, run.env)
+        plan = name_values(recorder.plan(results, shapes), recorder, run.env)
         lines = [span.line for span in run.spans]
         plans.append(plan._replace(steps=tuple(step._replace(line=lines[step.line]) for step in plan.steps)))
 
@@ -73,7 +73,7 @@ def label_of(run: Any) -> str:
     return names[-1] if names else "y"
 
 
-def named(plan: Plan, recorder: Recorder, env: dict[str, Any]) -> Plan:
+def name_values(plan: Plan, recorder: Recorder, env: dict[str, Any]) -> Plan:
     """Return the plan with the program's variables as names of values."""
     values = list(plan.values)
     for name, value in env.items():

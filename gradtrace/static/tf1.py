@@ -22,9 +22,9 @@ from gradtrace.static.graph import (
     Tensor,
     apply,
     constant,
-    defined,
     function_of,
     get_default_graph,
+    operation_function,
     placeholder,
     reset_default_graph,
 )
@@ -74,7 +74,7 @@ OPERATIONS = {
     "where": ("SelectV2", "where"),
 }
 for _name, (_type, _torch) in OPERATIONS.items():
-    globals()[_name] = defined(_type, _torch)
+    globals()[_name] = operation_function(_type, _torch)
 
 
 def _reduced(op_type: str, torch_name: str) -> Any:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.static.graph import Tensor, apply, defined, function_of
+from gradtrace.static.graph import Tensor, apply, function_of, operation_function
 
-relu, sigmoid, tanh = defined("Relu", "relu"), defined("Sigmoid", "sigmoid"), defined("Tanh", "tanh")
+relu, sigmoid, tanh = (
+    operation_function("Relu", "relu"),
+    operation_function("Sigmoid", "sigmoid"),
+    operation_function("Tanh", "tanh"),
+)
 
 
 def _along(op_type: str, torch_name: str) -> Any:

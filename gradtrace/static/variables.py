@@ -21,15 +21,15 @@ from gradtrace.static.elements import DType, dtype_name, raw_of
 from gradtrace.static.graph import (
     Operation,
     Tensor,
+    add_constant,
     apply,
     constant,
     fed_node,
-    fixed,
     function_of,
     get_default_graph,
     unfed,
 )
-from gradtrace.static.session import fitting, open_session
+from gradtrace.static.session import as_feed, open_session
 
 FLOAT32 = DType("float32")
 
@@ -52,7 +52,7 @@ class Variable(Tensor):
         own = graph.unique(name or "Variable")
         value = initial_value() if callable(initial_value) else initial_value
         if not isinstance(value, Tensor):
-            value = fixed(graph, f"{own}/initial_value", raw_of(value, dtype))
+            value = add_constant(graph, f"{own}/initial_value", raw_of(value, dtype))
         if not value.is_known:
             raise ValueError(f"initial_value must have a shape specified: {value}")
         node = fed_node(graph, "VariableV2", own, value.shape, value.dtype.name, partial(read_value, self))
@@ -87,7 +87,7 @@ class Variable(Tensor):
 
     def load(self, value: Any, session: Any = None) -> None:
         """Set the value in `session`, by default the open one."""
-        (session or open_session()).values[self] = fitting(self, value)
+        (session or open_session()).values[self] = as_feed(self, value)
 
 
 def read_value(variable: Variable, session: Any) -> Any:
@@ -102,7 +102,7 @@ def assignment(variable: Variable, value: Any, name: str) -> Tensor:
     """Return the node of an assignment, under a unique name; ValueError or TypeError if the value does not match."""
     graph = variable.graph
     if not isinstance(value, Tensor):
-        value = fixed(graph, f"{name}/value", raw_of(value, variable.dtype))
+        value = add_constant(graph, f"{name}/value", raw_of(value, variable.dtype))
     if value.dtype != variable.dtype:
         raise TypeError(
             f"Input 'value' of 'Assign' Op has type {value.dtype.name} that does not match type "

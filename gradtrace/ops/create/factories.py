@@ -171,10 +171,10 @@ def from_nested(data: Any, dtype: dtypes.dtype | None) -> Array:
     try:
         return np.array(flat, dtype=np_of(wanted)).reshape(shape)
     except (OverflowError, ValueError):
-        return wrapped_around(flat, wanted).reshape(shape)
+        return wrap_overflow(flat, wanted).reshape(shape)
 
 
-def wrapped_around(flat: list[Any], wanted: dtypes.dtype) -> Array:
+def wrap_overflow(flat: list[Any], wanted: dtypes.dtype) -> Array:
     """Convert numbers that overflow an integer dtype: uint8 wraps negative values, all else raises, as in PyTorch."""
     if any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in flat):
         raise ValueError("Overflow when unpacking long long")
@@ -197,7 +197,7 @@ def nested_shape(data: Any) -> tuple[int, ...]:
 
 def flatten_nested(data: Any, shape: tuple[int, ...], depth: int, flat: list[Any]) -> None:
     if depth == len(shape):
-        flat.append(plain_number(data))
+        flat.append(unwrap_number(data))
         return
     if not isinstance(data, (list, tuple, range, Tensor)):
         raise TypeError(f"expected a sequence of length {shape[depth]} at dim {depth}, got {type(data).__name__}")
@@ -207,7 +207,7 @@ def flatten_nested(data: Any, shape: tuple[int, ...], depth: int, flat: list[Any
         flatten_nested(item, shape, depth + 1, flat)
 
 
-def plain_number(value: Any) -> Any:
+def unwrap_number(value: Any) -> Any:
     if isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, Tensor):
@@ -322,7 +322,7 @@ _filled("ones", 1)
 _filled("empty", 0)
 
 
-def of_fill(value: object) -> dtypes.dtype:
+def dtype_of_fill(value: object) -> dtypes.dtype:
     if isinstance(value, Tensor):
         return value.dtype
     return (
@@ -349,7 +349,7 @@ def full(
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     shape = checked_sizes(sizes((size,)))
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    return finish(full_of(shape, value, np_of(dtype, of_fill(fill_value))), requires_grad, device)
+    return finish(full_of(shape, value, np_of(dtype, dtype_of_fill(fill_value))), requires_grad, device)
 
 
 @public("full_like", forms="f")
@@ -408,7 +408,7 @@ def arange(
     """Values from start up to but excluding end; int64 for integers, else the default dtype (torch.arange)."""
     if end is None:
         start, end = 0, start
-    start, end, step = (plain_number(v) for v in (start, end, step))
+    start, end, step = (unwrap_number(v) for v in (start, end, step))
     if dtype is dtypes.bool_:
         raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
     if step == 0:
@@ -437,7 +437,7 @@ def linspace(
         raise RuntimeError("number of steps must be non-negative")
     if dtype is dtypes.bool_:
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
-    start, end, kind = plain_number(start), plain_number(end), np_of(dtype)
+    start, end, kind = unwrap_number(start), unwrap_number(end), np_of(dtype)
     if kind.kind != "f" or steps < 2:
         return finish(np.linspace(start, end, steps).astype(kind), requires_grad, device)
     # PyTorch steps from both ends towards the middle, in the dtype itself.

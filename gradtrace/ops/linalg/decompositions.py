@@ -397,7 +397,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
-def whole_numbers_refused(input: Tensor) -> None:
+def refuse_integers(input: Tensor) -> None:
     if not input.is_floating_point():
         raise RuntimeError("This function doesn't handle types other than float and double")
 
@@ -406,7 +406,7 @@ def whole_numbers_refused(input: Tensor) -> None:
 def lstsq(input: Tensor, other: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Result:
     """Minimum-norm least-squares solution: (solution, residuals, rank, singular_values) (torch.linalg.lstsq)."""
     check_matrix("torch.linalg.lstsq", input, "input")
-    whole_numbers_refused(input)
+    refuse_integers(input)
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     vector = other.ndim == 1 or (other.ndim == input.ndim - 1 and other.shape == input.shape[:-1])
@@ -428,7 +428,7 @@ def matrix_rank(
 ) -> Tensor:
     """Number of singular values above the tolerance, int64 (torch.linalg.matrix_rank)."""
     check_matrix("torch.linalg.matrix_rank", input, "input")
-    whole_numbers_refused(input)
+    refuse_integers(input)
     if tol is not None:
         return matrix_rank_record(input, float(tol), 0.0, hermitian)
     return matrix_rank_record(input, *tolerances(input, atol, rtol), hermitian)

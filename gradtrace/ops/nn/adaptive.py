@@ -169,7 +169,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: PerDim) -> Tensor:
     return squeeze_dim(average("adaptive_avg_pool2d", unsqueeze(input, dim), outs), dim)
 
 
-def both_maxima1d(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tensor]:
+def max_with_indices1d(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tensor]:
     outs = (1, one_length("adaptive_max_pool1d", input, output_size))
     dim = input.ndim - 1
     image = unsqueeze(input, dim)
@@ -178,7 +178,7 @@ def both_maxima1d(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tensor]:
     return squeeze_dim(values, dim), squeeze_dim(index, dim)
 
 
-def both_maxima(n: int) -> Callable[..., tuple[Tensor, Tensor]]:
+def max_with_indices(n: int) -> Callable[..., tuple[Tensor, Tensor]]:
     name = f"adaptive_max_pool{n}d"
 
     def function(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tensor]:
@@ -223,6 +223,6 @@ def _expose_max(n: int, both: Callable[..., tuple[Tensor, Tensor]]) -> None:
 
 
 expose(adaptive_avg_pool1d, forms="fn", record=averages[2])
-for _n, _both in ((1, both_maxima1d), (2, both_maxima(2)), (3, both_maxima(3))):
+for _n, _both in ((1, max_with_indices1d), (2, max_with_indices(2)), (3, max_with_indices(3))):
     _expose_max(_n, _both)
 adaptive_avg_pools = {1: adaptive_avg_pool1d} | {n: expose(_averages(n), forms="n", record=averages[n]) for n in (2, 3)}

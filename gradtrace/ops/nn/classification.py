@@ -77,7 +77,7 @@ def nll_grad(g: Array, x: Array, target: Array, weight: Array | None, reduction:
     return (g[:, None] if reduction == "none" and x.ndim > 1 else g) * factor
 
 
-def nll_again(
+def nll_double_backward(
     xp: XP, gg: Operand, like: Operand, target: Array, weight: Array | None, reduction: str, ignore: int
 ) -> Operand:
     """Gradient of nll_grad, which is linear, with respect to its g."""
@@ -92,7 +92,7 @@ def _nll(name: str, node: str) -> OneResult:
         nll_grad,
         kind="loss",
         node=f"{node[:-1]}Backward0",
-        g=d("~self", lambda xp, gg, out, g, self, *rest: nll_again(xp, gg, self, *rest)),
+        g=d("~self", lambda xp, gg, out, g, self, *rest: nll_double_backward(xp, gg, self, *rest)),
         self=d("", zeros),
     )
     return op(

@@ -46,7 +46,7 @@ def affine(a: Array, weight: Array | None, bias: Array | None, others: Ints) -> 
         a += bias.reshape(kept_shape(a.shape, others))
 
 
-def normal_kernel(
+def normalise_kernel(
     a: Array, weight: Array | None, bias: Array | None, seen: Ints, over: Ints, others: Ints, eps: float
 ) -> tuple[Array, Array, Array]:
     """Normalise; return the result, the mean and the variance."""
@@ -64,7 +64,9 @@ def normal_kernel(
     return out.astype(a.dtype, copy=False), mean, var
 
 
-def fixed_kernel(a: Array, weight: Array | None, bias: Array | None, mean: Array, var: Array, eps: float) -> Array:
+def running_stats_kernel(
+    a: Array, weight: Array | None, bias: Array | None, mean: Array, var: Array, eps: float
+) -> Array:
     others = (0, *range(2, a.ndim))
     shape = kept_shape(a.shape, others)
     x = widen_half(a)
@@ -77,7 +79,7 @@ def fixed_kernel(a: Array, weight: Array | None, bias: Array | None, mean: Array
 # ---- rules
 
 
-def normal_grads(
+def normalise_grads(
     xp: XP,
     wanted: Sequence[bool],
     g: Operand,
@@ -116,7 +118,7 @@ def affine_grads(
         grads[2] = xp.sum_dim(g, others) if others else g
 
 
-def fixed_grads(
+def running_stats_grads(
     xp: XP,
     wanted: Sequence[bool],
     g: Operand,
@@ -140,7 +142,7 @@ def select_wanted(wanted: Sequence[bool], grads: Iterable[Operand | None]) -> li
     return [g if asked else None for g, asked in zip(grads, wanted, strict=False)]
 
 
-def normal_record(
+def normalise_record(
     name: str, node: str, needs: str, traced: Rule | None = None, exact: Callable[..., Array] | None = None
 ) -> SeveralResults:
     """With `exact`, the input's gradient is computed in float32 with PyTorch's rounding."""
@@ -149,14 +151,14 @@ def normal_record(
         xp: XP, wanted: Sequence[bool], g: Any, out: Any, input: Any, weight: Any, bias: object, *rest: Any
     ) -> list[Any]:
         if exact is None or input.dtype != np.float32 or not wanted[0]:
-            return normal_grads(xp, wanted, g[0], input, weight, out[1:], *rest)
-        result = normal_grads(xp, (False, *wanted[1:]), g[0], input, weight, out[1:], *rest)
+            return normalise_grads(xp, wanted, g[0], input, weight, out[1:], *rest)
+        result = normalise_grads(xp, (False, *wanted[1:]), g[0], input, weight, out[1:], *rest)
         result[0] = exact(g[0], input, weight, out[1], out[2], *rest)
         return result
 
     return op(
         f"{name}(input, weight, bias; seen, over, others, eps)",
-        normal_kernel,
+        normalise_kernel,
         kind="normalization",
         node=node,
         outputs=3,
@@ -166,7 +168,7 @@ def normal_record(
     )
 
 
-def exactly(input_grad: Callable[..., Array], of_layer: bool) -> Callable[..., Array]:
+def adapt_exact_grad(input_grad: Callable[..., Array], of_layer: bool) -> Callable[..., Array]:
     """Adapt a function of layer_norm_backward to the arguments of a record."""
 
     def exact(
@@ -190,14 +192,14 @@ def exactly(input_grad: Callable[..., Array], of_layer: bool) -> Callable[..., A
 # Backward records: PyTorch passes mean and inverse deviation, here they are recomputed from the input.
 batch_backward = fused(
     "native_batch_norm_backward(g, input, weight, mean, inverse; wanted, seen, over, others, eps)",
-    lambda xp, g, input, weight, _, __, wanted, *rest: normal_grads(xp, wanted, g, input, weight, None, *rest),
+    lambda xp, g, input, weight, _, __, wanted, *rest: normalise_grads(xp, wanted, g, input, weight, None, *rest),
     "NativeBatchNormBackwardBackward0",
     kind="normalization",
     outputs=3,
 )
 fixed_backward = fused(
     "batch_norm_fixed_backward(g, input, weight, _, __; mean, var, wanted, eps)",
-    lambda xp, g, input, weight, _, __, mean, var, wanted, eps: fixed_grads(
+    lambda xp, g, input, weight, _, __, mean, var, wanted, eps: running_stats_grads(
         xp, wanted, g, input, weight, mean, var, eps
     ),
     "NativeBatchNormBackwardBackward0",
@@ -206,45 +208,47 @@ fixed_backward = fused(
 )
 layer_backward = fused(
     "native_layer_norm_backward(g, input, mean, inverse, weight, bias; wanted, seen, over, others, eps)",
-    lambda xp, g, input, _, __, weight, bias, wanted, *rest: normal_grads(xp, wanted, g, input, weight, None, *rest),
+    lambda xp, g, input, _, __, weight, bias, wanted, *rest: normalise_grads(xp, wanted, g, input, weight, None, *rest),
     "NativeLayerNormBackwardBackward0",
     kind="normalization",
     outputs=3,
 )
-batch_normal = normal_record(
+batch_normal = normalise_record(
     "native_batch_norm",
     "NativeBatchNormBackward0",
     "input weight out1 out2",
     lambda xp, wanted, g, out, input, weight, bias, *rest: select_wanted(
         wanted, batch_backward(g[0], input, weight, None, None, wanted, *rest)
     ),
-    exactly(batch_input_grad, of_layer=False),
+    adapt_exact_grad(batch_input_grad, of_layer=False),
 )
-layer_normal = normal_record(
+layer_normal = normalise_record(
     "native_layer_norm",
     "NativeLayerNormBackward0",
     "input weight bias out1 out2",
     lambda xp, wanted, g, out, input, weight, bias, *rest: select_wanted(
         wanted, layer_backward(g[0], input, None, None, weight, bias, wanted, *rest)
     ),
-    exactly(layer_input_grad, of_layer=True),
+    adapt_exact_grad(layer_input_grad, of_layer=True),
 )
-group_normal = normal_record(
+group_normal = normalise_record(
     "native_group_norm",
     "NativeGroupNormBackward0",
     "input weight out1 out2",
-    lambda xp, wanted, g, out, input, weight, bias, *rest: normal_grads(xp, wanted, g[0], input, weight, None, *rest),
+    lambda xp, wanted, g, out, input, weight, bias, *rest: normalise_grads(
+        xp, wanted, g[0], input, weight, None, *rest
+    ),
 )
 batch_fixed = op(
     "batch_norm_fixed(input, weight, bias, mean, var; eps)",
-    fixed_kernel,
+    running_stats_kernel,
     kind="normalization",
     node="NativeBatchNormBackward0",
     nondifferentiable=("mean", "var"),
     joint=d(
         "input weight mean var",
         lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [
-            *fixed_grads(xp, wanted, g, input, weight, mean, var, eps),
+            *running_stats_grads(xp, wanted, g, input, weight, mean, var, eps),
             None,
             None,
         ],

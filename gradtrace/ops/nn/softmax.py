@@ -121,7 +121,7 @@ log_softmax_backward = op(
 
 
 @torch_function("logsumexp", forms="fms")
-def log_of_sum(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+def torch_logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """Return log(sum(exp(input))) over `dim` without overflow (torch.logsumexp)."""
     return logsumexp(input, some_dims("logsumexp", dim, input.ndim), keepdim)
 

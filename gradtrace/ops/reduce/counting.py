@@ -146,7 +146,7 @@ def histogram(
     density: bool = False,
 ) -> Result:
     """Histogram: counts (or densities) and the bin edges (torch.histogram)."""
-    float_elements(input)
+    require_float_elements(input)
     edges = raw_of(bins) if isinstance(bins, Tensor) else np.linspace(*limits_of(input.array, range, 0), bins + 1)
     counts, _ = np.histogram(input.array, edges.astype(input.dtype.np), weights=raw_of(weight), density=density)
     kind = input.dtype.np
@@ -165,7 +165,7 @@ def histogramdd(
     """Histogram of rows (..., D) in D-dimensional bins: counts (or densities) and bin edges (torch.histogramdd)."""
     if input.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
-    float_elements(input)
+    require_float_elements(input)
     points = input.array.reshape(-1, input.shape[-1])
     edges = edges_of(points, bins, range)
     if weight is not None and tuple(weight.shape) != tuple(input.shape[:-1]):
@@ -205,7 +205,7 @@ def edges_of(points: Array, bins: int | Sequence[int | Tensor], limits: Sequence
     ]
 
 
-def float_elements(input: Tensor) -> None:
+def require_float_elements(input: Tensor) -> None:
     if not input.is_floating_point():
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype.scalar_type}'")
 

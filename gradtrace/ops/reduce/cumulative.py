@@ -89,13 +89,13 @@ def logcumsumexp_grad(xp: XP, g: Operand, self: Operand, out: Operand, dim: int)
     if not self.ndim:
         return g
     if not isinstance(g, Tensor):  # PyTorch's algorithm, bit for bit; it is not differentiable where g is 0
-        return part(xp, g, self, out, dim) - part(xp, -g, self, out, dim)
+        return positive_part(xp, g, self, out, dim) - positive_part(xp, -g, self, out, dim)
     before = xp.shift(out, dim, 1, -math.inf)
     fade = xp.where(before == out, xp.ones_like(out), xp.exp(before - out))  # also between equal infinities
     return xp.exp(self - out) * recurrence(xp, g, xp.shift(fade, dim, -1, 0), dim)
 
 
-def part(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> Operand:
+def positive_part(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> Operand:
     """Return the contribution of the positive entries of g."""
     logs = xp.where(g > 0, xp.log(g), np.asarray(-math.inf, g.dtype)) - out
     return xp.exp(xp.flip(xp.logcumsumexp(xp.flip(logs, (dim,)), dim), (dim,)) + self)

@@ -17,7 +17,7 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Dims, Kernel, NumpyDtype, Operand, Shape
 from gradtrace.ops.api import NOT_GIVEN
-from gradtrace.ops.arguments import count, float_input, kept_shape, one_dim, some_dims, torch_function
+from gradtrace.ops.arguments import count, kept_shape, one_dim, require_float, some_dims, torch_function
 
 DEGREES_WARNING = (
     "{}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
@@ -410,7 +410,7 @@ def _spread_measure(name: str, record: Op) -> None:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         kind = "std and var only" if name in ("std", "var") else f"{name} only"
-        float_input(input, kind + " support floating point and complex dtypes")
+        require_float(input, kind + " support floating point and complex dtypes")
         if correction is None:
             correction = 1 if unbiased is None or unbiased else 0
         dims = None if dim is None else some_dims(name, dim, input.ndim)
@@ -444,7 +444,7 @@ def mean_without_nan(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
     """Mean of the elements that are not nan (torch.nanmean)."""
-    float_input(input, "nanmean(): expected input to have floating point or complex dtype but got {}")
+    require_float(input, "nanmean(): expected input to have floating point or complex dtype but got {}")
     valid = input.detach().isnan().logical_not().sum(dim, keepdim=keepdim)  # type: ignore[arg-type]
     out: Tensor = sum_without_nan(input, dim, keepdim, dtype=dtype) / valid
     return out
@@ -464,13 +464,13 @@ _logical("all", all_record)
 
 
 @torch_function("count_nonzero")
-def how_many_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+def torch_count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """Number of elements that are not 0, int64 (torch.count_nonzero)."""
     return count_nonzero(input, some_dims("count_nonzero", dim, input.ndim))
 
 
 @torch_function("trace")
-def traced(input: Tensor) -> Tensor:
+def torch_trace(input: Tensor) -> Tensor:
     """Sum of the diagonal of a matrix (torch.trace)."""
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")

@@ -45,10 +45,10 @@ def rotated(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Rotate by 90 degrees k times (torch.rot90)."""
     if input.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
-    return rot90(input, k, checked_turn(input, tuple(dims)))
+    return rot90(input, k, check_rotation_dims(input, tuple(dims)))
 
 
-def checked_turn(input: Tensor, dims: tuple[int, ...]) -> tuple[int, ...]:
+def check_rotation_dims(input: Tensor, dims: tuple[int, ...]) -> tuple[int, ...]:
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:

@@ -283,7 +283,7 @@ def unbound(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @public("split")
-def splitted(
+def split_tensor(
     tensor: Tensor,
     split_size_or_sections: int | Sequence[int] | None = None,
     dim: int = 0,
@@ -325,7 +325,7 @@ def splitted(
 @public("split_with_sizes")
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split into pieces of the given sizes (torch.split_with_sizes)."""
-    return splitted(input, list(split_sizes), dim)
+    return split_tensor(input, list(split_sizes), dim)
 
 
 @public("chunk")
@@ -337,8 +337,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     n = input.shape[check_dim(dim, input.ndim)]
     if not n:
-        return splitted(input, (0,) * chunks, dim)
-    return splitted(input, -(-n // chunks), dim)
+        return split_tensor(input, (0,) * chunks, dim)
+    return split_tensor(input, -(-n // chunks), dim)
 
 
 @public("select")
@@ -450,7 +450,7 @@ def diagonals(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> T
     return diagonal(input, offset, first, second)
 
 
-def listing(t: Tensor) -> str:
+def format_tensor(t: Tensor) -> str:
     """Format a tensor as PyTorch's C++ code does: its numbers, then its type and sizes."""
     kind = f"torch.{t.dtype.scalar_type}Tensor"
     shown_sizes = ",".join(map(str, t.shape))

@@ -221,13 +221,13 @@ def can_view(a: Array, shape: tuple[int, ...]) -> bool:
 def as_view(self: Tensor, *shape: Any, **named: object) -> Tensor:
     """View the storage with another shape; RuntimeError if the strides do not allow it (Tensor.view)."""
     if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list, Tensor)):
-        return seen_as(self, shape[0])
+        return view_as_dtype(self, shape[0])
     if "dtype" in named:
-        return seen_as(self, named["dtype"])
+        return view_as_dtype(self, named["dtype"])
     return view(self, infer_size(sizes(given(shape, named, "size")), self.numel()))
 
 
-def seen_as(self: Tensor, dtype: Any) -> Tensor:
+def view_as_dtype(self: Tensor, dtype: Any) -> Tensor:
     """View the bytes as elements of another dtype (Tensor.view)."""
     if dtype is self.dtype:
         return self.alias()

@@ -22,7 +22,7 @@ FAR, START = 25.0, 90  # of J and Y: start of the asymptotic series, and start o
 NODES = 64  # of the trapezoidal rule
 
 
-def by_size(x: Array, *pieces: tuple[float, Any]) -> Array:
+def piecewise(x: Array, *pieces: tuple[float, Any]) -> Array:
     """Apply each piece (limit, function) to the elements between the previous limit and its own; nan stays."""
     out = np.array(x)
     left = x == x
@@ -66,13 +66,13 @@ def i_plain(x: Array, n: int) -> Array:
         rise = np.exp(a / 2)  # split in two: the product may be finite where exp(a) overflows
         return i_asymptotic(a, n) * rise * rise
 
-    out = by_size(np.abs(x), (NEAR, lambda a: i_series(a, n)), (np.inf, far))
+    out = piecewise(np.abs(x), (NEAR, lambda a: i_series(a, n)), (np.inf, far))
     return np.where(x < 0, -out, out) if n else out
 
 
 def i_scaled(x: Array, n: int) -> Array:
     """exp(-abs(x)) I_n(x) of a flat array."""
-    out = by_size(np.abs(x), (NEAR, lambda a: i_series(a, n) * np.exp(-a)), (np.inf, lambda a: i_asymptotic(a, n)))
+    out = piecewise(np.abs(x), (NEAR, lambda a: i_series(a, n) * np.exp(-a)), (np.inf, lambda a: i_asymptotic(a, n)))
     return np.where(x < 0, -out, out) if n else out
 
 
@@ -103,7 +103,7 @@ def k_integral(x: Array, n: int) -> Array:
 
 def k_any(x: Array, n: int, scaled: bool) -> Array:
     """K_n of a flat array, or exp(x) K_n(x): inf at 0, nan for negative x."""
-    out = by_size(
+    out = piecewise(
         x,
         (0, lambda a: np.where(a == 0, np.inf, np.nan)),
         (1, lambda a: k_series(a, n) * (np.exp(a) if scaled else 1)),
@@ -191,13 +191,13 @@ def y_far(x: Array, n: int) -> Array:
 def j(x: Array, n: int) -> Array:
     """J_n of a flat array; nan at infinity, as in PyTorch."""
     pieces = ((2, j_series), (FAR, j_middle), (np.inf, j_far))
-    out = by_size(np.abs(x), *((limit, lambda a, f=f: f(a, n)) for limit, f in pieces))
+    out = piecewise(np.abs(x), *((limit, lambda a, f=f: f(a, n)) for limit, f in pieces))
     return np.where(x < 0, -out, out) if n else out
 
 
 def y(x: Array, n: int) -> Array:
     """Y_n of a flat array: -inf at 0, nan for negative x."""
-    return by_size(
+    return piecewise(
         x,
         (0, lambda a: np.where(a == 0, -np.inf, np.nan)),
         (2, lambda a: y_series(a, n)),

@@ -20,6 +20,7 @@ import numpy as np
 
 import gradtrace as torch
 from gradtrace import ops
+from gradtrace.engine.op import Op
 from gradtrace.engine.tensor import Tensor
 
 CASES = Path(__file__).parent.parent / "tests" / "ops"
@@ -108,8 +109,9 @@ def key_of(function: Any) -> Key | None:
 
 
 def identities(values: Iterable[Any]) -> list[int]:
-    """Without what a call may set later: a node's class, at first None."""
-    return [id(value) for value in values if value is not None and not isinstance(value, type)]
+    """Of the records among the values, if there are any: a call may set other variables later, such as its kernel."""
+    known = [value for value in values if value is not None and not isinstance(value, type)]
+    return [id(value) for value in [v for v in known if isinstance(v, Op)] or known]
 
 
 def public_functions() -> dict[Key, Any]:

@@ -9,7 +9,8 @@
     ├── ProgramError                   1   the program ran and raised; has a place, and the exception as __cause__
     ├── BudgetError                    1   a limit was reached; names the limit and its flag
     ├── WallError                      1   the program reached for a file, the network, a process, a module
-    └── RenderError                    1   a picture could not be drawn
+    ├── RenderError                    1   a picture could not be drawn
+    └── NotKeptError                   1   the record has a summary where every element is needed
 
 The engine itself raises Python's RuntimeError, TypeError, ValueError and IndexError with PyTorch's words, because
 programs catch those by name. This module imports nothing.
@@ -74,3 +75,7 @@ class WallError(GradtraceError):
 
 class RenderError(GradtraceError):
     """A picture could not be drawn."""
+
+
+class NotKeptError(GradtraceError):
+    """The record has only a summary of a tensor where every element is needed."""

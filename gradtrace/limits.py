@@ -18,6 +18,7 @@ class Budget(NamedTuple):
     memory_bytes: int = 8_000_000_000
     process_bytes: int = 16_000_000_000
     output_bytes: int = 100_000_000
+    record_bytes: int = 64_000_000
     seconds: float = 600.0
     allow_write: str = ""
 
@@ -39,6 +40,7 @@ LIMITS = (
     Limit("memory_bytes", "--max-memory", "GRADTRACE_MAX_MEMORY", "Bytes of the values of a program"),
     Limit("process_bytes", "--max-process", "GRADTRACE_MAX_PROCESS", "Bytes of address space of the process"),
     Limit("output_bytes", "--max-output", "GRADTRACE_MAX_OUTPUT", "Bytes printed and written"),
+    Limit("record_bytes", "--max-record", "GRADTRACE_MAX_RECORD", "Bytes of large arrays that a record keeps whole"),
     Limit("seconds", "--max-seconds", "GRADTRACE_MAX_SECONDS", "Seconds of running"),
 )
 BY_FIELD = {limit.field: limit for limit in LIMITS}

@@ -8,10 +8,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.fork_server import ForkServer
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# How long one example takes says more about the machine than about the code.
+settings.register_profile("gradtrace", deadline=None)
+settings.load_profile("gradtrace")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -34,9 +34,10 @@ def against(trace: Trace, theirs: dict[str, dict[str, Any]]) -> tuple[Compared, 
             continue
         t = trace.tensors[index]
         label = t.label
-        found.append(numbers(label, "value", t.value, other["value"]))
+        if t.is_current:  # PyTorch's value is that of the end
+            found.append(numbers(label, "value", t.value, other["value"]))
         found.append(numbers(label, "grad", t.grad if t.is_leaf or t.retains_grad else None, other["grad"]))
-        for what in ("is_leaf", "requires_grad", "grad_fn"):
+        for what in ("is_leaf", "requires_grad", "grad_fn") if t.is_current else ():
             mine = getattr(t, what)
             found.append(Compared(label, what, mine, other[what], mine == other[what], None))
     return tuple(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import flow, places
 from gradtrace.analysis.arrivals import Arrivals
-from gradtrace.annotations import Any, NamedTuple
+from gradtrace.annotations import NamedTuple
 from gradtrace.trace.record import BackwardStep, Change, PassRecord, Span, TensorRecord, Trace, Value
 
 
@@ -59,8 +59,9 @@ class Facts:
     def origin(self, record: TensorRecord) -> Evidence:
         """Return where a tensor comes from."""
         what = f"{record.label} is {self.kind(record)}"
-        if record.span is not None:
-            return self.at(what, record.span)
+        span = self.trace.tensors[record.first].span if record.is_leaf else record.span
+        if span is not None:
+            return self.at(what, span)
         bound = self.text.assignments(record.name) if record.name else []
         if bound:
             return self.at(what, places.head_of(bound[0]))
@@ -82,7 +83,7 @@ class Facts:
     def used(self, tensor: int) -> list[Evidence]:
         """The operations that read a tensor."""
         found = []
-        for index in self.flow.readers.get(tensor, ()):
+        for index in self.flow.readers.get(self.flow.tensor(tensor), ()):
             operation = self.trace.operations[index]
             out = ", ".join(self.label(i) for i in operation.outputs)
             found.append(self.at(f"{self.label(tensor)} is used for {out}", operation.span))
@@ -123,15 +124,8 @@ def last_change(facts: Facts, record: TensorRecord, *hows: str) -> Change | None
 
 def is_zero(value: Value | None) -> bool:
     """Whether a value is zero everywhere (and not empty)."""
-    if value is None or not value.numel:
-        return False
-    return bool(value.data == 0) if not value.shape else bool((value.data == 0).all())
+    return value is not None and value.all_zero
 
 
 def is_finite(value: Value | None) -> bool:
-    if value is None:
-        return True
-    data: Any = value.data
-    if not value.shape:
-        return bool(data == data and abs(data) != float("inf"))
-    return bool((abs(data) < float("inf")).all())
+    return value is None or value.all_finite

@@ -16,7 +16,7 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.names import is_known
 from gradtrace.limits import Budget
-from gradtrace.trace.local import frozen
+from gradtrace.trace.values import frozen
 
 Inputs = dict[str, str]  # as they are given on the command line
 NUMBERS: tuple[Inputs, ...] = ({"x": "0.5"}, {"x": "1.5"}, {"x": "2"})

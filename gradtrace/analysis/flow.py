@@ -7,7 +7,7 @@ comparisons, through .data, or through Python numbers. `Flow` finds these places
 from __future__ import annotations
 
 from gradtrace.annotations import Iterable, Iterator, NamedTuple
-from gradtrace.trace.record import Escape, Operation, Trace
+from gradtrace.trace.record import Escape, Operation, TensorRecord, Trace
 
 NUMBERS = ("item", "tolist", "numpy")
 
@@ -22,33 +22,44 @@ class Cut(NamedTuple):
 
 
 class Flow:
-    """The data flow of a trace: which operations read a tensor, which made it."""
+    """The data flow of a trace: which operations read a tensor, which made it.
+
+    The versions of a leaf that is updated (by an optimiser, under no_grad) are one tensor here, the last of them: the
+    gradient belongs to all of them. Ids that go in may be any version's, ids that come out are the last one's.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.readers: dict[int, list[int]] = {}
         self.maker: dict[int, int] = {}
+        self._last = {t.first: t.id for t in trace.tensors if is_updated_leaf(t)}
         for operation in trace.operations:
+            if any(is_updated_leaf(trace.tensors[out]) for out in operation.outputs):
+                continue  # an update
             for operand in operation.inputs:
                 if operand.tensor is not None:
-                    self.readers.setdefault(operand.tensor, []).append(operation.id)
+                    self.readers.setdefault(self.tensor(operand.tensor), []).append(operation.id)
             for out in operation.outputs:
                 self.maker[out] = operation.id
         self.data: dict[int, list[Escape]] = {}
         self.origin_of_data: dict[int, Escape] = {}
         for escape in trace.escapes:
             if escape.tensor is not None and escape.how == "data":
-                self.data.setdefault(escape.tensor, []).append(escape)
+                self.data.setdefault(self.tensor(escape.tensor), []).append(escape)
                 if escape.out is not None:
                     self.origin_of_data[escape.out] = escape
 
+    def tensor(self, version: int) -> int:
+        """The tensor that a version belongs to: of an updated leaf its last version."""
+        return self._last.get(self.trace.tensors[version].first, version) if self._last else version
+
     def after(self, tensors: Iterable[int]) -> set[int]:
         """The tensors that data of some tensors flows into, themselves included."""
-        return closure(tensors, self._next)
+        return closure(map(self.tensor, tensors), self._next)
 
     def before(self, tensors: Iterable[int]) -> set[int]:
         """The tensors whose data flows into some tensors, themselves included."""
-        return closure(tensors, self._previous)
+        return closure(map(self.tensor, tensors), self._previous)
 
     def _next(self, tensor: int) -> Iterator[int]:
         for operation in self.readers.get(tensor, ()):
@@ -62,17 +73,17 @@ class Flow:
         if operation is not None:
             for operand in self.trace.operations[operation].inputs:
                 if operand.tensor is not None:
-                    yield operand.tensor
+                    yield self.tensor(operand.tensor)
         escape = self.origin_of_data.get(tensor)
         if escape is not None and escape.tensor is not None:
-            yield escape.tensor
+            yield self.tensor(escape.tensor)
 
     # ---- cuts
 
     def cuts_after(self, tensor: int) -> list[Cut]:
         """Where the gradient's way back to a tensor is cut, in the program's order: on each way the first place."""
         found = []
-        waiting, seen = [tensor], {tensor}
+        waiting, seen = [self.tensor(tensor)], {self.tensor(tensor)}
         while waiting:
             at = waiting.pop()
             for result, cut in self._steps_from(at):
@@ -104,7 +115,7 @@ class Flow:
             if operation is None:
                 continue
             record = self.trace.operations[operation]
-            inputs = [operand.tensor for operand in record.inputs if operand.tensor is not None]
+            inputs = [self.tensor(operand.tensor) for operand in record.inputs if operand.tensor is not None]
             with_grad = [i for i in inputs if self.trace.tensors[i].requires_grad]
             if with_grad:
                 return Cut(with_grad[0], at, record, None)
@@ -117,6 +128,11 @@ class Flow:
     def numbers_from(self, tensors: set[int]) -> list[Escape]:
         """Where values of some tensors became Python numbers or numpy arrays."""
         return [e for e in self.trace.escapes if e.how in NUMBERS and e.tensor in tensors]
+
+
+def is_updated_leaf(t: TensorRecord) -> bool:
+    """Whether this is a later version of a leaf, as an optimiser's step makes one."""
+    return t.version > 0 and t.is_leaf and t.requires_grad
 
 
 def closure(starts: Iterable[int], following: object) -> set[int]:

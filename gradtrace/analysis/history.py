@@ -283,7 +283,7 @@ def computed(facts: Facts, record: TensorRecord) -> Reason:
             found.advice,
         )
     sources = [facts.trace.tensors[i] for i in sorted(facts.flow.before([record.id]))]
-    leaves = [s for s in sources if s.operation is None and s.id != record.id]
+    leaves = [s for s in sources if (s.operation is None or s.is_leaf) and s.id != record.id]
     named = [s.label for s in leaves if s.name is not None]
     because = "nothing that it was computed from requires grad"
     return Reason(
@@ -371,7 +371,7 @@ def hidden_leaf(facts: Facts, record: TensorRecord) -> Reason | None:
 def rebound(facts: Facts, record: TensorRecord) -> Reason | None:
     """The name was bound again after the result had been computed from the tensor that had it before."""
     bound = facts.text.assignments(record.name) if record.name else []
-    if len(bound) < 2 or facts.flow.readers.get(record.id):
+    if len(bound) < 2 or facts.flow.readers.get(facts.flow.tensor(record.id)):
         return None
     into = facts.flow.before(facts.roots)
     lost = [

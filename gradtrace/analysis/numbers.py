@@ -165,7 +165,7 @@ def zero_share(value: Value) -> str:
     """ "2 of 5 elements are 0", or ""."""
     if not value.shape:
         return ""
-    zeros = int((value.data == 0).sum())
+    zeros = value.zeros
     return f"{zeros} of {value.numel} elements are 0" if zeros else ""
 
 

@@ -252,4 +252,4 @@ def leaves(trace: Trace) -> list[TensorRecord]:
     """The leaves that the last pass came to, in order of creation."""
     number = last_pass(trace).number
     reached = {s.function for s in trace.steps if s.number == number}
-    return [t for t in trace.tensors if t.is_leaf and t.function in reached]
+    return [t for t in trace.tensors if t.is_leaf and t.is_last and t.function in reached]

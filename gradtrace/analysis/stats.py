@@ -161,19 +161,11 @@ def numbers_of(value: Value | None) -> Numbers | None:
         x = float(value.data)
         shown = x if math.isfinite(x) else 0.0
         return Numbers(abs(shown), shown, abs(shown), float(x == 0), int(x != x), int(abs(x) == math.inf))
-    data: Any = value.data
-    nan, inf = int((data != data).sum()), int((abs(data) == math.inf).sum())
-    finite = (data if not nan and not inf else data[abs(data) < math.inf]).astype("float64")
-    if not finite.size:
-        return Numbers(0.0, 0.0, 0.0, 0.0, nan, inf)
-    return Numbers(
-        float((finite**2).sum()) ** 0.5,
-        float(finite.mean()),
-        float(abs(finite).max()),
-        float((data == 0).sum() / data.size),
-        nan,
-        inf,
-    )
+    facts = value.summary
+    if facts.minimum is None or facts.maximum is None or facts.mean is None:
+        return Numbers(0.0, 0.0, 0.0, 0.0, facts.nan, facts.inf)
+    largest = float(max(abs(facts.minimum), abs(facts.maximum)))
+    return Numbers(facts.norm, facts.mean, largest, facts.zeros / value.numel, facts.nan, facts.inf)
 
 
 def gradients(trace: Trace) -> dict[int, Value]:
@@ -242,8 +234,7 @@ def module_of(trace: Trace, t: TensorRecord) -> str:
 
 
 def mean_size(value: Value) -> float:
-    data: Any = value.data
-    return abs(float(data)) if not value.shape else float(abs(data).mean(dtype="float64"))
+    return abs(float(value.data)) if not value.shape else value.summary.absolute
 
 
 def at_depths(nodes: tuple[TensorStats, ...], grads: dict[int, Value]) -> tuple[Depth, ...]:
@@ -342,15 +333,16 @@ def structure(trace: Trace, flow: Flow, levels: list[int], inside: set[int]) -> 
     needed = flow.before(roots)
     shown: dict[int, list[str]] = {}
     for t in trace.tensors:
-        if t.id in needed and t.operation not in inside:
+        if flow.tensor(t.id) in needed and t.operation not in inside:
             shown.setdefault(levels[t.id], []).append(t.label)
     ordered = tuple(tuple(shown[level]) for level in sorted(shown))
     own = [o for o in trace.operations if o.id not in inside]
-    dead = tuple(", ".join(trace.tensors[i].label for i in o.outputs) for o in own if needed.isdisjoint(o.outputs))
+    unneeded = [o for o in own if needed.isdisjoint(map(flow.tensor, o.outputs))]
+    dead = tuple(", ".join(trace.tensors[i].label for i in o.outputs) for o in unneeded)
     return Structure(
         len(own),
         sum(t.operation not in inside for t in trace.tensors),
-        sum(t.is_leaf and t.requires_grad for t in trace.tensors),
+        sum(t.is_leaf and t.requires_grad and t.is_last for t in trace.tensors),
         ordered,
         max((len(level) for level in ordered[1:]), default=0),
         common(trace, own),

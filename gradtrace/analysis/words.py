@@ -12,13 +12,12 @@ def brief(value: Value) -> str:
     """ "5", "[1, -2.5]", "all 0 (3, 4)", "between -0.3 and 0.4 (64, 10)"."""
     if not value.shape:
         return one(value.data)
-    if value.numel <= FEW:
+    if value.numel <= FEW and value.is_whole:
         return several(value.data.tolist())
-    data = value.data
-    bad = int((data != data).sum()) + int((abs(data) == float("inf")).sum())
-    if bad:
-        return f"not finite in {bad} of {value.numel} elements {value.shape}"
-    low, high = data.min().item(), data.max().item()
+    facts = value.summary
+    if facts.nan or facts.inf:
+        return f"not finite in {facts.nan + facts.inf} of {value.numel} elements {value.shape}"
+    low, high = facts.minimum, facts.maximum
     return f"all {one(low)} {value.shape}" if low == high else f"between {one(low)} and {one(high)} {value.shape}"
 
 

@@ -58,10 +58,10 @@ class saved_tensors_hooks:
     def __enter__(self) -> None:
         if state.no_saved_hooks is not None:
             raise RuntimeError(state.no_saved_hooks)
-        state.saved_hooks = (*state.saved_hooks, (self.pack_hook, self.unpack_hook))
+        state.set(saved_hooks=(*state.saved_hooks, (self.pack_hook, self.unpack_hook)))
 
     def __exit__(self, *exc: object) -> None:
-        state.saved_hooks = state.saved_hooks[:-1]
+        state.set(saved_hooks=state.saved_hooks[:-1])
 
 
 class save_on_cpu(saved_tensors_hooks):

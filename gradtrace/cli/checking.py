@@ -299,7 +299,7 @@ def cut_names(facts: Facts) -> tuple[tuple[str, ...], Any]:
     into = facts.flow.before(roots)
     cuts: dict[str, list[str]] = {}
     for record in trace.tensors:
-        if record.is_leaf and record.requires_grad:
+        if record.is_leaf and record.requires_grad and record.is_last:
             found = [describe(facts, c).because for c in facts.flow.cuts_after(record.id) if c.result in into]
             left = [e.how + "()" for e in facts.flow.numbers_from(facts.flow.after([record.id]))]
             if found or left:

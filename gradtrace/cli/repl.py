@@ -122,8 +122,8 @@ class Repl:
         """Ctrl-C while an entry ran: what was noted of its last operation may be half of it."""
         report.write("interrupted")
         watch, past = self.talk.watcher, self.talk.past
-        whole = min(map(len, (past.records, past.scopes, watch.grad_modes, watch.notes)))
-        for notes in (past.records, past.scopes, watch.grad_modes, watch.notes):
+        whole = min(map(len, (past.records, past.scopes, watch.grad_modes)))
+        for notes in (past.records, past.scopes, watch.grad_modes):
             del notes[whole:]
 
     def forget(self) -> None:
@@ -138,7 +138,7 @@ class Repl:
         past, variables = self.talk.past, self.talk.variables
         named = {name: value for name, value in variables.items() if name != "_"}
         program = Program(self.source, None, (), self.talk.imports_torch, None)  # type: ignore[arg-type]
-        run = Run(program, named, self.last, (), past.records, past.spans, {}, past.scopes)
+        run = Run(program, named, self.last, (), past.records, past.spans, {}, past.scopes, past.keeper)
         roots = [] if self.last is None else [self.last]
         with session.uncollected():
             return capture(run, roots, everything=True, watch=self.talk.watcher, failure=self.failure)

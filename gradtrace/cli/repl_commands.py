@@ -57,7 +57,7 @@ def gradients(repl: Repl, rest: str) -> None:
     trace = recorded(repl)
     names = rest.replace(",", " ").split()
     chosen = [pick.tensor(trace, name.removesuffix(".grad"), ":grad") for name in names] or [
-        t for t in trace.tensors if t.is_leaf and t.requires_grad
+        t for t in trace.tensors if t.is_leaf and t.requires_grad and t.is_last
     ]
     if not chosen:
         output.write("no leaf requires grad\n")

@@ -29,6 +29,7 @@ def record(
     failing: bool = False,
     jacobians: bool = False,
     slopes: bool = True,
+    detailed: int | None = None,
     derived: bool = False,
     out: Any = None,
 ) -> Trace:
@@ -36,7 +37,8 @@ def record(
 
     `everything` keeps also what neither the result nor a variable depends on. With `failing` a program that raised has
     a trace too, with what it raised in `failure`. `jacobians` notes the matrix of a step without a plain derivative;
-    without `slopes` local derivatives are not noted at all, which a long run's time shows.
+    without `slopes` local derivatives are not noted at all, which a long run's time shows. Of a loop only `detailed`
+    passes (None: all) are noted node by node.
     What it prints goes to `out`, or to stderr.
     With `derived` a backward under --create-graph is part of the trace: its own operations, and "w.grad".
     UsageError if the program is empty, or makes no tensor.
@@ -49,14 +51,15 @@ def record(
         raise UsageError(what, "give an expression, a file, or - for stdin")
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype, budget)
-    watch = watcher(jacobians, slopes) if watched else None
+    watch = watcher(jacobians, slopes, detailed) if watched else None
     begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
 
     def differentiate(run: Any) -> None:
         run = boxed(run)
         roots = roots_of(run)
-        called = watch is not None and bool(watch.passes)
+        noted = run.keeper.passes if watch is None else watch.passes
+        called = any(one.stores or watch is not None for one in noted)
         with wall.lowered():
             vectors = [values.read(v, "--grad-tensors", evaluator(dtype, budget)) for v in how.grad_tensors]
         begun.append((run, roots))
@@ -85,7 +88,9 @@ def record(
         raise ProgramError("the program ended itself while backward ran", "leave out exit()")
     run, roots, count = done[0]
     with uncollected():
-        trace = capture(run, roots, count, inputs=tensors, everything=everything, watch=watch, gradients=derived)
+        trace = capture(
+            run, roots, count, inputs=tensors, everything=everything, watch=watch, gradients=derived, final=True
+        )
     if not trace.tensors:
         raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to show")
     return trace
@@ -122,7 +127,7 @@ def failed(error: ProgramError, begun: list[Any], tensors: dict[str, Tensor], wa
     from gradtrace.trace.capture import capture
 
     run, roots = begun[0] if begun else (error.run, [])
-    return capture(run, roots, inputs=tensors, everything=True, watch=watch, failure=failure_of(error))
+    return capture(run, roots, inputs=tensors, everything=True, watch=watch, failure=failure_of(error), final=True)
 
 
 def failure_of(error: ProgramError) -> Any:
@@ -145,10 +150,10 @@ def span_at(place: Any) -> Any:
     return Span(place.line, start, place.line, end)
 
 
-def watcher(jacobians: bool, slopes: bool) -> Any:
+def watcher(jacobians: bool, slopes: bool, detailed: int | None) -> Any:
     from gradtrace.trace.steps import Watch
 
-    return Watch(jacobians, slopes)
+    return Watch(jacobians, slopes, detailed)
 
 
 def execute(program: Program, tensors: dict[str, Tensor], dtype: str, stdout: Any, **options: Any) -> Any:

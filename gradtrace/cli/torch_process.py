@@ -21,7 +21,7 @@ CHILD = Path(__file__).with_name("torch_child.py")
 
 def variables(program: Program, inputs: Inputs, how: Backward, python: str | None, seconds: float) -> dict[str, Any]:
     """What PyTorch says of the program's variables. UsageError if it is not there, ProgramError if that fails."""
-    from gradtrace.trace.local import frozen
+    from gradtrace.trace.values import frozen
 
     dtype = session.dtype_of(program, inputs.dtype)
     tensors = session.prepare(program, inputs, dtype)

@@ -19,15 +19,17 @@ from gradtrace.engine.checks import check_versions
 from gradtrace.engine.dtypes import SCALAR_SPEC
 from gradtrace.engine.hooks import node_hooks, tensor_hooks
 from gradtrace.engine.lazy import np
+from gradtrace.engine.leaf import accumulate_grad
 from gradtrace.engine.namespace import ARRAY, SCALAR, TRACED
 from gradtrace.engine.node import FREED_MESSAGE, TWO, AccumulateGrad, Node, named
-from gradtrace.engine.op import FLOAT_TRAPS, records
+from gradtrace.engine.op import FLOAT_TRAPS
 from gradtrace.engine.saved import saved_data, saved_results
 from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from gradtrace.annotations import Sequence
+    from gradtrace.engine.dtypes import TensorSpec
     from gradtrace.engine.op import BackwardPlan
     from gradtrace.engine.types import XP, Array, Gradient, InputGradients, NodeGradient
 
@@ -45,6 +47,8 @@ def run_backward(
     accumulate: bool = True,
 ) -> dict[Slot, Any]:
     """Send the roots' gradients back; return what arrived at the `wanted` slots (only those paths run, if given)."""
+    if state.keeper is not None:
+        state.keeper.passed(roots, accumulate)
     watcher = state.watcher
     seen = create_graph or state.live_observers or state.anomaly or watcher is not None
     if wanted is None and not seen:
@@ -106,11 +110,11 @@ class Pass:
 
     def run(self) -> None:
         """Run the newest node that has a gradient until none has one."""
-        heap, pending, release = self.heap, self.pending, not self.keep_graph
+        heap, pending, release, ordered = self.heap, self.pending, not self.keep_graph, self.ordered
         node, gradient = self.newest()
         while node is not None:
             self.node = node
-            if self.ordered:
+            if ordered:
                 self.send(node, self.visit(node, gradient))
                 node, gradient = self.newest()
                 continue
@@ -123,11 +127,12 @@ class Pass:
                 node.release()
             node = None
             for target, value in pairs:
-                if target in pending:
-                    pending[target] = self.add(target, pending[target], value)
+                have = pending.get(target)
+                if have is not None:
+                    pending[target] = have + value if type(have) is float else self.add(target, have, value)
                 elif target is node:
                     gradient = self.add(node, gradient, value)
-                elif node is None and not target.is_accumulator:
+                elif node is None and type(target) is not AccumulateGrad:
                     node, gradient = target, value
                 else:
                     self.receive(target, value)
@@ -165,22 +170,22 @@ class Pass:
             pending[node] = self.add(node, pending[node], value)
             return
         pending[node] = value
-        if not node.is_accumulator:
+        if type(node) is not AccumulateGrad:
             heappush(self.heap, (-node.seq, node))
 
     def add(self, node: Node, have: Any, value: Any) -> Any:
         """Return the sum of what has arrived at a node and one more gradient."""
+        if type(have) is float or isinstance(have, Tensor):
+            return have + value
         if type(have) is dict:
             for number, each in value.items():
                 have[number] = have[number] + each if number in have else each
-            return have
-        if type(have) is float or isinstance(have, Tensor):
-            return have + value
-        if node in self.owned:
+        elif node in self.owned:
             have += value
-            return have
-        self.owned.add(node)
-        return have + value
+        else:
+            self.owned.add(node)
+            have = have + value
+        return have
 
     def visit(self, node: Node, gradient: NodeGradient) -> InputGradients:
         raise NotImplementedError
@@ -193,7 +198,8 @@ class Pass:
         for node, gradient in self.pending.items():
             if isinstance(node, AccumulateGrad):
                 # `.data` may have got another dtype since a compiled derivative was recorded
-                gradient = unbroadcast_and_cast(gradient, node, 0, None, 0)
+                if not has_spec(gradient, node.spec):
+                    gradient = unbroadcast_and_cast(gradient, node, 0, None, 0)
                 accumulate_grad(node.variable, gradient, self.taken)
 
     def drop_incomplete(self, roots: list[Node]) -> None:
@@ -394,10 +400,7 @@ def interpret(node: Node, gradient: NodeGradient) -> list[Pair]:
             if target is None:
                 continue
             value = rule(ARRAY, gradient, out, *args)
-            spec = target.spec
-            if type(value) is not np.ndarray or value.dtype is not spec.dtype or value.shape != spec.shape:
-                value = delivered(node, i, target, value)
-            pairs.append((target, value))
+            pairs.append((target, value if has_spec(value, target.spec) else delivered(node, i, target, value)))
     except FLOAT_TRAPS:  # of a saved number
         return conformed(node, run_rules(node, gradient))
     return pairs
@@ -416,14 +419,17 @@ def conformed(node: Node, results: InputGradients) -> list[Pair]:
         value: NodeGradient = results[i]
         if target is None or value is None:
             continue
-        spec = target.spec
-        if type(value) is float:
-            if spec is not SCALAR_SPEC:
-                value = delivered(node, i, target, value)
-        elif type(value) is not np.ndarray or value.dtype is not spec.dtype or value.shape != spec.shape:
+        if not has_spec(value, target.spec):
             value = delivered(node, i, target, value)  # type: ignore[arg-type]
         pairs.append((target, value))
     return pairs
+
+
+def has_spec(value: object, spec: TensorSpec) -> bool:
+    """Return whether a gradient has the shape and dtype of one tensor."""
+    if type(value) is float:
+        return spec is SCALAR_SPEC
+    return type(value) is np.ndarray and value.dtype is spec.dtype and value.shape == spec.shape
 
 
 def edges_of(node: Node) -> tuple[Any, ...]:
@@ -523,46 +529,3 @@ def all_outputs(node: Node, slots: dict[int, Any], traced: bool) -> tuple[Any, .
             g = Tensor._wrap(g) if traced else g
         full.append(g)
     return tuple(full)
-
-
-# ---- a leaf
-
-
-def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | None) -> None:
-    """Add to `leaf.grad`, in place when there is one and this pass is not recorded.
-
-    `taken` are the arrays that belong to others already; None: the pass may still use the array, so it is copied.
-    """
-    if not leaf._req and not leaf.requires_grad:  # since the graph was built
-        return
-    extra = leaf.extra()
-    have = extra.grad
-    if isinstance(gradient, Tensor):
-        extra.grad = records["copy"](None, gradient) if have is None else have + gradient
-    elif have is None:
-        extra.grad = Tensor._wrap(own_array(gradient, taken))
-    elif type(have._data) is float:
-        have._data += float(gradient)
-    else:
-        np.add(have._data, gradient, out=have._data)
-        if have._x is not None and have._x.counter is not None:
-            have._x.counter.n += 1
-    if extra.post_hooks:
-        for hook in list(extra.post_hooks.values()):
-            hook(leaf)
-            if state.watcher is not None:
-                state.watcher.hooked("accumulated", hook, None, None)
-
-
-def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | Array:
-    """Return the gradient for one leaf: two leaves must not share their `.grad`.
-
-    A rule's result is linear in the incoming gradient, so it is a new array, that gradient, or a view of it.
-    """
-    if type(gradient) is float:
-        return gradient
-    array: Array = gradient  # type: ignore[assignment]
-    if taken is None or array.base is not None or not array.flags.c_contiguous or id(array) in taken:
-        return array.copy()
-    taken[id(array)] = array
-    return array

@@ -12,18 +12,30 @@ from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 from gradtrace.engine.cost import charge
 from gradtrace.engine.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, spec_for, spec_of
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import ONE, ONE_AND_PLAIN, TUPLES, TWO, Node, OpNode, accumulator
+from gradtrace.engine.node import META, ONE, ONE_AND_PLAIN, SAVE, TUPLES, TWO, Node, OpNode, accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, BackwardPlan, Op, records
 from gradtrace.engine.promote import promote, raise_as_pytorch, refuse_dtype
-from gradtrace.engine.saved import kept_argument, layout, mark_view, note_versions, source_node
+from gradtrace.engine.saved import (
+    kept_argument,
+    layout,
+    mark_view,
+    meta_of,
+    note_versions,
+    source_node,
+    version_to_save,
+)
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor, blank
 
 if TYPE_CHECKING:
-    from gradtrace.engine.types import Kernel, NodeGradient, Pairs, Raw
+    from gradtrace.engine.types import NodeGradient, Pairs, Raw
 
 Call = Callable[..., Any]
-NUMBER = 16  # see FastPlans: the first operand requires grad, the second is a number
+FastPlans = list[Any]  # of BackwardPlan or None
+# Each record of the fast path has a list of plans, made when needed: four for each set of operands that require grad.
+# FIRST and SECOND are added up, NUMBER is for a first operand and a number; `spec.data` or BROADCAST is added.
+FIRST, SECOND, NUMBER, PLANS = 4, 8, 16, 20
+BOTH = 3  # the mask of two operands
 PLAIN_NUMBERS = (float, int, bool)
 NOT_TENSORS = frozenset((float, int, bool, str, tuple, type(None)))  # asked before the slower isinstance
 
@@ -178,24 +190,24 @@ def record_call(record: Op, args: tuple[Any, ...], mask: int, raw: Raw, name: st
 
 def make_fixed_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Raw) -> Node:
     """Return the node of an operator with one result, whose operands are each one tensor or a number."""
-    arity, saved_mask, actions = record.arity, plan.saved_mask, plan.actions
-    kept = list(args)
-    edges: list[Node | None] = [None] * arity
-    versioned, numbers = len(args) > arity, 0
-    for i in range(arity):
+    arity = record.arity
+    kept, edges, versions, numbers = list(args), [], [], 0
+    for i, action in enumerate(plan.actions):
         a = args[i]
-        if type(a) is not Tensor and not isinstance(a, Tensor):
-            continue
-        extra = a._x
-        if extra is not None and extra.needs_slow_path:
-            edges[i] = source_node(a)
-        elif a._req:
-            edges[i] = a._fn or accumulator(a)
-        numbers |= a._nr
-        if not saved_mask >> i & 1:
-            kept[i] = kept_argument(a, actions[i])
-        elif extra is not None and (extra.counter is not None or extra.inference):
-            versioned = True
+        version, edge = 0, None
+        if type(a) is Tensor or (type(a) not in NOT_TENSORS and isinstance(a, Tensor)):
+            extra = a._x
+            if a._req and (extra is None or not extra.needs_slow_path):
+                edge = a._fn or accumulator(a)
+            elif extra is not None:
+                edge = source_node(a)
+            numbers |= a._nr
+            if action != SAVE:
+                kept[i] = meta_of(a._data) if action == META else None
+            elif extra is not None:
+                version = version_to_save(extra)
+        edges.append(edge)
+        versions.append(version)
     node = OpNode()
     out = raw if plan.save_out else None
     spec = spec_of(raw)
@@ -210,8 +222,10 @@ def make_fixed_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: 
         node.fill(tuple(kept), None, tuple(edges), None, plan, spec, out)
     if numbers:
         node.output_nrs = tuple([a._nr if isinstance(a, Tensor) else 0 for a in args[:arity]])
-    if plan.saves and (versioned or state.saved_hooks):
-        finish_saving(node, tuple(kept))
+    if any(versions):
+        node.ensure_extras().versions = tuple(versions)
+    if state.saved_hooks and plan.saves:
+        pack_saved(node)
     return node
 
 
@@ -236,7 +250,9 @@ def make_node(record: Op, args: tuple[Any, ...], plan: BackwardPlan, raw: Any) -
     if any(a._nr for a in sources if isinstance(a, Tensor)):
         node.output_nrs = tuple(a._nr if isinstance(a, Tensor) else 0 for a in sources)
     if plan.saves:
-        finish_saving(node, kept)
+        note_versions(node, kept)
+        if state.saved_hooks:
+            pack_saved(node)
     return node
 
 
@@ -249,13 +265,11 @@ def renamed(node: Node, name: str) -> Node:
     return twin
 
 
-def finish_saving(node: Node, kept: tuple[Any, ...]) -> None:
-    """Store the versions of what a new node keeps, and run saved-tensor hooks, if there are any."""
-    note_versions(node, kept)
-    if state.saved_hooks:
-        from gradtrace.engine.saved_hooks import pack
+def pack_saved(node: Node) -> None:
+    """Run the saved-tensor hooks on what a new node keeps."""
+    from gradtrace.engine.saved_hooks import pack
 
-        pack(node)
+    pack(node)
 
 
 # ---- the fast path
@@ -273,7 +287,13 @@ def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]
     """Return the call of a pointwise record of one tensor; `otherwise` takes what is off the fast path."""
     if not has_fast_path(record):
         return otherwise
-    scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
+    scalar, own, differentiable = record.scalar or no_kernel, has_own_kernel(record), bool(record.derivatives)
+    plans: FastPlans = [None] * PLANS
+
+    def kernel(x: Raw) -> Any:
+        nonlocal kernel
+        kernel = record.kernel  # the first use loads numpy
+        return kernel(x)
 
     def call(input: Tensor) -> Tensor:
         now = state
@@ -292,8 +312,7 @@ def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]
             if type(z) is not float:
                 return otherwise(input)
         else:
-            kernel = plans.kernel or plans.load_kernels()
-            z = plans.wide(x) if spec.data == WIDE else kernel(x)
+            z = record.wide(x) if spec.data is WIDE else kernel(x)
             if own and not fits(z, spec):
                 return otherwise(input)
         out = blank()
@@ -301,10 +320,11 @@ def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]
         out._nr = 0
         out._x = None
         out._fast_spec = spec
-        if input._req and plans and now.grad_enabled:
+        if input._req and differentiable and now.grad_enabled:
             out._fn = node = OpNode()
             out._req = True
-            node.plan = plan = plans[4 + spec.data] or plans.make(4 + spec.data)
+            index = FIRST + spec.data
+            node.plan = plan = plans[index] or make_plan(record, plans, index)
             node.edge_a = input._fn or accumulator(input)
             node.saved_a = x if plan.saved_mask else None
             node.edge_b = node.saved_b = node.output_nrs = node.extras = None
@@ -341,8 +361,14 @@ def binary(record: Op) -> Callable[..., Tensor]:
 
 def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the call of a tensor, and a tensor or a number, which may be a plain argument of the record."""
-    scalar, own, plans = record.scalar or no_kernel, has_own_kernel(record), FastPlans(record)
-    plain = bool(record.plain_names)
+    scalar, own, plain = record.scalar or no_kernel, has_own_kernel(record), bool(record.plain_names)
+    differentiable = bool(record.derivatives)
+    plans: FastPlans = [None] * PLANS
+
+    def kernel(*operands: Raw) -> Any:
+        nonlocal kernel
+        kernel = record.kernel  # the first use loads numpy
+        return kernel(*operands)
 
     def call(a: Tensor, b: Any) -> Tensor:
         now = state
@@ -354,24 +380,22 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
             other = b._fast_spec
             if other is not spec and ((other := enable_fast_path(b)) is None or other.dtype is not spec.dtype):
                 return otherwise(a, b)
-            y = b._data
-            mask = 4 if a._req else 0
-            if b._req:
-                mask += 8
+            y = operand = b._data
+            first, second = FIRST if a._req else 0, SECOND if b._req else 0
         elif kind is float or kind is int:
             other, y = spec, b
-            mask = NUMBER if a._req else 0
+            operand = b if plain or spec is SCALAR_SPEC else spec.number(b)
+            first, second = NUMBER if a._req else 0, 0
         else:
             return otherwise(a, b)
         try:
-            if spec is SCALAR_SPEC:
-                z, made = scalar(x, y), spec
-            else:
-                kernel = plans.kernel or plans.load_kernels()
-                z = kernel(x, y if kind is Tensor or plain else spec.number(y))
-                made = spec if other is spec else spec_of(z)
+            z = scalar(x, y) if spec is SCALAR_SPEC else kernel(x, operand)
         except FLOAT_TRAPS:  # also shapes that do not broadcast, which the record refuses in PyTorch's words
             return otherwise(a, b)
+        if other is spec:
+            made, index = spec, spec.data
+        else:
+            made, index = spec_of(z), BROADCAST
         if type(z) is not float and (spec is SCALAR_SPEC or (own and not fits(z, made))):
             return otherwise(a, b)
         out = blank()
@@ -379,24 +403,30 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
         out._nr = 0
         out._x = None
         out._fast_spec = made
-        if mask and plans and now.grad_enabled:
-            out._fn = node = OpNode()
-            out._req = True
-            mask += spec.data if other is spec else BROADCAST
-            node.plan = plan = plans[mask] or plans.make(mask)
-            saved_mask, raw_mask = plan.saved_mask, plan.raw_mask
-            node.edge_a = (a._fn or accumulator(a)) if a._req else None
-            node.edge_b = (b._fn or accumulator(b)) if plan.grad_mask & 2 else None
-            node.saved_a = (x if raw_mask & 1 else a) if saved_mask & 1 else None
-            node.saved_b = ((b,) if plain else y if raw_mask & 2 else b) if saved_mask & 2 else None
-            node.output_nrs = node.extras = None
-            node.out = z if plan.save_out else None
-            node.spec = made
-            node.seq = now.seq = now.seq + 1
-            node.origin = now.origin
-        else:
+        if not ((first or second) and differentiable and now.grad_enabled):
             out._fn = None
             out._req = False
+            return out
+        out._fn = node = OpNode()
+        out._req = True
+        index += first + second
+        node.plan = plan = plans[index] or make_plan(record, plans, index)
+        node.edge_a = (a._fn or accumulator(a)) if first else None
+        node.edge_b = (b._fn or accumulator(b)) if second else None
+        saved_mask = plan.saved_mask
+        if not saved_mask:
+            node.saved_a = node.saved_b = None
+        elif plan.raw_mask == BOTH:
+            node.saved_a = x
+            node.saved_b = y
+        else:
+            node.saved_a = (x if first else a) if saved_mask & 1 else None
+            node.saved_b = ((b,) if plain else y if second else b) if saved_mask & 2 else None
+        node.output_nrs = node.extras = None
+        node.out = z if plan.save_out else None
+        node.spec = made
+        node.seq = now.seq = now.seq + 1
+        node.origin = now.origin
         return out
 
     return call
@@ -419,37 +449,17 @@ def enable_fast_path(tensor: Tensor) -> TensorSpec | None:
     return spec
 
 
-class FastPlans(list[Any]):
-    """The plans of a record's fast path, made when needed: four for each set of operands that require grad.
-
-    The sets are 4 (the first operand), 8, 12 (both) and NUMBER; `spec.data` or BROADCAST is added. Empty if the record
-    has no derivative. The kernels stand here too: their first use loads numpy.
-    """
-
-    __slots__ = ("kernel", "record", "wide")
-
-    def __init__(self, record: Op) -> None:
-        super().__init__([None] * (NUMBER + 4) if record.derivatives else [])
-        self.record = record
-        self.kernel: Kernel | None = None
-        self.wide: Kernel = no_kernel  # until `load_kernels`
-
-    def load_kernels(self) -> Kernel:
-        """Set the kernels; return the one for all dtypes."""
-        self.kernel, self.wide = self.record.kernel, self.record.wide
-        return self.kernel
-
-    def make(self, index: int) -> BackwardPlan:
-        """Create the plan at an index."""
-        operands, data = index & ~3, index & 3
-        plan = BackwardPlan(self.record, 1 if operands == NUMBER else operands >> 2, self.record.node_type())
-        plan.raw_mask = plan.saved_mask & plan.grad_mask
-        if plan.layout == ONE_AND_PLAIN:
-            plan.saved_mask |= 2  # the plain argument is kept whatever the rule needs
-        if data != BROADCAST:
-            plan.derivative = compiled_when_hot(plan, operands == NUMBER, data)
-        self[index] = plan
-        return plan
+def make_plan(record: Op, plans: FastPlans, index: int) -> BackwardPlan:
+    """Create the plan at an index of a record's fast plans, see FIRST."""
+    operands, data = index & ~3, index & 3
+    plan = BackwardPlan(record, 1 if operands == NUMBER else operands >> 2, record.node_type())
+    plan.raw_mask = plan.saved_mask & plan.grad_mask
+    if plan.layout == ONE_AND_PLAIN:
+        plan.saved_mask |= 2  # the plain argument is kept whatever the rule needs
+    if data != BROADCAST:
+        plan.derivative = compiled_when_hot(plan, operands == NUMBER, data)
+    plans[index] = plan
+    return plan
 
 
 OFTEN = 50  # runs of a derivative after which it is compiled

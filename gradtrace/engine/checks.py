@@ -52,9 +52,9 @@ def check_versions(node: Node) -> None:
     """Raise RuntimeError if a saved tensor was changed in place since it was saved: the gradient would be wrong."""
     extras = node.extras
     expected = None if extras is None else extras.versions
-    saved = [a for a in flat(node.args) if isinstance(a, Tensor)]
-    for i, a in enumerate(saved):
-        check_version(node, a, 0 if expected is None else expected[i])
+    for i, a in enumerate(flat(node.args)):
+        if isinstance(a, Tensor):
+            check_version(node, a, 0 if expected is None else expected[i])
     if extras is None:
         return
     if extras.out_counter is not None and extras.out_counter.n != extras.out_version:
@@ -83,8 +83,8 @@ def first_modified(node: Node, expected: tuple[int, ...] | None) -> RuntimeError
     saved = [(i, a) for i, a in enumerate(flat(node.args)) if isinstance(a, Tensor)]
     names = node.op.tensor_names if node.op is not None and not node.op.variadic else ()
     changed = []
-    for k, (i, a) in enumerate(saved):
-        want = 0 if expected is None else expected[k]
+    for i, a in saved:
+        want = 0 if expected is None else expected[i]
         if a._version != want:
             changed.append((names[i] if i < len(names) else "", i, a, want))
     _, _, a, want = min(changed, key=lambda entry: entry[:2])

@@ -186,8 +186,9 @@ def batched(
 
 def as_tuple(values: Tensor | Edge | GradientEdge | Iterable[Any] | None) -> tuple[Any, ...]:
     """Return a tuple of one value or of several, with a GradientEdge as an Edge."""
-    found: tuple[Any, ...]
-    found = (values,) if isinstance(values, (Tensor, Edge, GradientEdge)) or values is None else tuple(values)
+    if values is None or isinstance(values, Tensor):
+        return (values,)
+    found: tuple[Any, ...] = (values,) if isinstance(values, (Edge, GradientEdge)) else tuple(values)
     if any(isinstance(value, GradientEdge) for value in found):
         return tuple(Edge(v.node, v.output_nr) if isinstance(v, GradientEdge) else v for v in found)
     return found
@@ -251,4 +252,8 @@ def first_gradient(out: Tensor | Edge, g: object, i: int) -> Gradient | None:
         return None
     if out.numel() != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    return 1.0 if type(out._data) is float else np.ones(out._data.shape, out._data.dtype)
+    if type(out._data) is float:
+        return 1.0
+    one = np.empty(out._data.shape, out._data.dtype)
+    one.fill(1)
+    return one

@@ -213,6 +213,8 @@ def make_node(record: Op, target: Tensor, rest: tuple[Any, ...], mask: int, raw:
 
 
 def write(target: Tensor, raw: Any) -> None:
+    if state.keeper is not None:
+        state.keeper.before_write(target)
     if type(target._data) in (float, bool) and type(raw) in (float, bool):
         target._data = type(target._data)(raw)
         return

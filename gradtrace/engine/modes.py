@@ -12,6 +12,13 @@ from gradtrace.engine.state import state
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
+def put_mode(grad_enabled: bool, inference: bool) -> None:
+    """Set both modes. The inference mode rarely changes."""
+    state.grad_enabled = grad_enabled
+    if state.inference is not inference:
+        state.set(inference=inference)
+
+
 class _Wrapped:
     """A function that runs under a mode. It has the name and docstring of the wrapped function."""
 
@@ -50,10 +57,10 @@ class _Mode:
 
     def __enter__(self) -> None:
         self._previous.append((state.grad_enabled, state.inference))
-        state.grad_enabled, state.inference = self._values()
+        put_mode(*self._values())
 
     def __exit__(self, *exc: object) -> None:
-        state.grad_enabled, state.inference = self._previous.pop()
+        put_mode(*self._previous.pop())
 
     def __repr__(self) -> str:
         return f"<torch.autograd.grad_mode.{type(self).__name__} object at {id(self):#x}>"

@@ -60,11 +60,9 @@ class _Array(_Namespace):
 
             return on_mixed
 
-        operands = range(arity)
-
         def on_arrays(*args: object) -> Any:
-            for i in operands:
-                if type(args[i]) is not np.ndarray:
+            for a in args[:arity]:
+                if type(a) is not np.ndarray:
                     break
             else:
                 return kernel(*args)

@@ -160,9 +160,10 @@ def add_hook(hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle
 class NodeExtras:
     """The rarely used parts of a node.
 
-    `versions` are those of the saved tensors when not all were 0; `out_counter` and `out_version` those of the saved
-    result. `fast_result` is set when the tensor that the node made (or the leaf) left the fast path: its TensorExtras,
-    its data, and a weak reference to it. `watched` are index tensors and masks with their versions.
+    `versions` are those of the saved arguments (0 for one that is not a tensor), when not all were 0; `out_counter` and
+    `out_version` those of the saved result. `fast_result` is set when the tensor that the node made (or the leaf) left
+    the fast path: its TensorExtras, its data, and a weak reference to it. `watched` are index tensors and masks with
+    their versions.
     """
 
     __slots__ = ("fast_result", "hooks", "out_counter", "out_version", "packed", "versions", "watched")
@@ -408,11 +409,12 @@ class AccumulateGrad(Node):
     __slots__ = ("variable",)
 
     is_accumulator = True
+    saved_a = edge_a = ()
+    saved_b = edge_b = output_nrs = out = None
+    plan = SAVES_NOTHING
 
     def __init__(self, variable: Tensor) -> None:
-        self.saved_a = self.edge_a = ()
-        self.saved_b = self.edge_b = self.output_nrs = self.out = self.extras = None
-        self.plan = SAVES_NOTHING
+        self.extras = None
         self.spec = spec_of(variable._data)
         self.seq = next(leaf_numbers)
         self.origin = state.origin

@@ -18,16 +18,16 @@ LARGE = 2048  # elements
 
 
 def multiply_add(a: Array, x: float | Array, y: float | Array) -> Array:
-    """Return a + x * y for arrays of one floating dtype. A factor may be a number, which is cast to that dtype."""
+    """Return a + x * y for arrays of one floating dtype. One factor may be a number, which is cast to that dtype."""
     kind = a.dtype
     if kind.itemsize < 4 or a.size > LARGE:
         return a + x * y
     wide = np.float64 if kind.itemsize == 4 else np.longdouble
-    if isinstance(x, float):
-        x = kind.type(x)
-    if isinstance(y, float):
-        y = kind.type(y)
-    return (np.multiply(x, y, dtype=wide) + a).astype(kind)
+    # Arrays are cast beforehand: `np.multiply(x, y, dtype=wide)` would cast through a buffer, which takes longer.
+    x = float(kind.type(x)) if isinstance(x, float) else x.astype(wide)
+    y = float(kind.type(y)) if isinstance(y, float) else y.astype(wide)
+    total: Array = x * y + a
+    return total.astype(kind)
 
 
 def blend(start: Array, end: Array, weight: Any) -> Array:
@@ -54,7 +54,7 @@ def in_float64(name: str, by_blocks: bool = False) -> Kernel:
         if function is None:
             function = getattr(np, name)
         if x.dtype.itemsize == 4 and x.size <= LARGE and x.dtype.kind == "f":
-            return function(x, dtype=np.float64).astype(np.float32)
+            return function(x.astype(np.float64)).astype(np.float32)
         if by_blocks and x.size >= dtypes.LARGE and x.dtype.itemsize == 8 and x.dtype.kind == "f":
             from gradtrace.engine import trigonometry
 
@@ -69,5 +69,5 @@ def in_float64(name: str, by_blocks: bool = False) -> Kernel:
 def power_once(a: Array, b: Array) -> Array:
     """Return a ** b, for float32 computed in float64."""
     if a.dtype.itemsize == 4 and a.size <= LARGE and a.dtype == b.dtype and a.dtype.kind == "f":
-        return np.power(a, b, dtype=np.float64).astype(np.float32)
+        return np.power(a.astype(np.float64), b.astype(np.float64)).astype(np.float32)
     return np.power(a, b)

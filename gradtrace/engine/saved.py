@@ -53,7 +53,12 @@ def kept_argument(argument: object, action: int) -> object:
         return argument if action == SAVE else tuple(kept_argument(a, action) for a in argument) if action else None
     if action == SAVE or not isinstance(argument, Tensor):
         return argument
-    return Meta(*layout(argument._data), getattr(argument._data, "strides", None)) if action == META else None
+    return meta_of(argument._data) if action == META else None
+
+
+def meta_of(raw: Raw) -> Meta:
+    """Return the Meta of one tensor's raw data."""
+    return Meta(*layout(raw), None if isinstance(raw, (float, bool)) else raw.strides)
 
 
 def layout(raw: Any) -> tuple[Any, Any]:
@@ -71,16 +76,16 @@ def layout(raw: Any) -> tuple[Any, Any]:
 
 def note_versions(node: Node, kept: tuple[Any, ...]) -> None:
     """Store the versions of the tensors that a node keeps, if they are not all 0."""
-    versions = []
-    for a in flat(kept):
-        if not isinstance(a, Tensor):
-            continue
-        extra = a._x
-        if extra is not None and extra.inference:
-            raise RuntimeError(SAVED_INFERENCE_MESSAGE)
-        versions.append(0 if extra is None or extra.counter is None else extra.counter.n)
+    versions = tuple(version_to_save(a._x) if isinstance(a, Tensor) and a._x is not None else 0 for a in flat(kept))
     if any(versions):
-        node.ensure_extras().versions = tuple(versions)
+        node.ensure_extras().versions = versions
+
+
+def version_to_save(extra: TensorExtras) -> int:
+    """Return the version of a tensor that a node keeps; RuntimeError for an inference tensor."""
+    if extra.inference:
+        raise RuntimeError(SAVED_INFERENCE_MESSAGE)
+    return 0 if extra.counter is None else extra.counter.n
 
 
 def watch(result: Tensor, *tensors: object) -> Tensor:
@@ -109,6 +114,8 @@ def mark_view(out: Tensor, source: Tensor, several: bool = False) -> None:
 
 
 # ---- when it is read
+
+PLAIN = frozenset((float, int, bool, str, type(None), Meta))  # types of what is kept that is not read as raw data
 
 
 def restored(node: Node) -> tuple[Any, ...]:
@@ -160,9 +167,13 @@ def saved_data(node: Node) -> tuple[list[Any], Any]:
     a, b = node.saved_a, node.saved_b
     if a is FREED:
         raise RuntimeError(FREED_MESSAGE)
-    plan = node.plan
+    plan, extras, versions = node.plan, node.extras, None
     raw_mask = plan.raw_mask
-    if node.extras is not None or (raw_mask and fast_operand_changed(node, raw_mask)):
+    if extras is not None:
+        if extras.packed or extras.watched or extras.out_counter is not None:
+            return checked_data(node)
+        versions = extras.versions
+    if raw_mask and fast_operand_changed(node, raw_mask):
         return checked_data(node)
     shape = plan.layout
     if shape == TWO:
@@ -172,11 +183,15 @@ def saved_data(node: Node) -> tuple[list[Any], Any]:
     else:
         args = [a] if b is None else [a, *b]
     for i, kept in enumerate(args):
+        if type(kept) in PLAIN:
+            continue
         if isinstance(kept, Tensor):
             if kept._x is not None:
-                check_version(node, kept, 0)
+                check_version(node, kept, 0 if versions is None else versions[i])
             args[i] = kept._data
         elif type(kept) is tuple:
+            if versions is not None:
+                return checked_data(node)
             args[i] = raw_nested(node, kept)
     return args, node.out
 

@@ -4,7 +4,8 @@
 
 `origin` is the number of the source span being evaluated (0: none); the engine copies it into every node and does not
 depend on the source text. `recorder`, when set, is called after every operator: `recorder(op_name, args, out, origin)`;
-`scope` and `watcher` record calls and backward steps (`engine/watch.py`). `planner`, when set, is notified of what a
+`scope` and `watcher` record calls and backward steps (`engine/watch.py`), `keeper` keeps values that are about to be
+overwritten (`engine/keeper.py`). `planner`, when set, is notified of what a
 static plan cannot represent: `planner.read(tensor)` before a value leaves the tensors (as a Python number, an index, a
 numpy array), `planner.change(tensor)` before an in-place operation writes. `spend`, when set, gets the number of
 floating-point operations of an expensive operator before it starts, and may raise.
@@ -18,40 +19,22 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
+    from gradtrace.engine.keeper import Keeper
     from gradtrace.engine.watch import Watcher
 
 Recorder = Callable[[str, tuple[Any, ...], Any, int], None]
 
 
-class Mode:
-    """A field of State that decides which operator calls need the slow path; see `State.look`."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = "_" + name
-
-    def __get__(self, owner: State, kind: type) -> Any:
-        return owner.__dict__[self.name]
-
-    def __set__(self, owner: State, value: object) -> None:
-        owner.__dict__[self.name] = value
-        owner.look()
-
-
 class State:
-    """What is in force. `Mode` fields may be set like any other."""
-
-    levels = Mode()  # the running transforms of `func`
-    inference = Mode()
-    in_rule = Mode()  # whether a derivative rule runs on Tensors
-    recorder = Mode()
-    forward = Mode()  # the level of forward-mode differentiation
-    saved_hooks = Mode()  # pairs (pack, unpack), the last one in force
+    """What is in force. Set `levels`, `inference`, `in_rule`, `recorder`, `forward` and `saved_hooks` by `set`."""
 
     def __init__(self) -> None:
-        # The fields of Mode without notice, since `look` reads them all.
-        self.__dict__.update(
-            _levels=(), _inference=False, _in_rule=False, _recorder=None, _forward=None, _saved_hooks=()
-        )
+        self.levels: tuple[Any, ...] = ()  # the running transforms of `func`
+        self.inference = False
+        self.in_rule = False  # whether a derivative rule runs on Tensors
+        self.recorder: Recorder | None = None
+        self.forward: Any = None  # the level of forward-mode differentiation
+        self.saved_hooks: tuple[Any, ...] = ()  # pairs (pack, unpack), the last one in force
         self.grad_enabled = True
         self.anomaly = False
         self.anomaly_check_nan = True
@@ -61,6 +44,7 @@ class State:
         self.live_observers = 0
         self.scope: Any = None
         self.watcher: Watcher | None = None
+        self.keeper: Keeper | None = None
         self.planner: Any = None
         self.batching: Any = None
         self.guard: Any = None
@@ -72,13 +56,14 @@ class State:
         self.special = False  # whether every operator call needs the slow path: any of these modes is on
         self.closely = False  # whether calls with two operands need it: `special`, or inside a rule
 
-    def look(self) -> None:
-        """Derive `marks`, `special` and `closely` from the modes."""
-        modes = self.__dict__
-        self.marks = modes["_inference"] or bool(modes["_levels"])
-        watched = modes["_recorder"] is not None or modes["_forward"] is not None or bool(modes["_saved_hooks"])
+    def set(self, **fields: Any) -> None:
+        """Set fields, and derive from the modes which operator calls need the slow path."""
+        for name, value in fields.items():
+            setattr(self, name, value)
+        self.marks = self.inference or bool(self.levels)
+        watched = self.recorder is not None or self.forward is not None or bool(self.saved_hooks)
         self.special = self.marks or watched
-        self.closely = self.special or modes["_in_rule"]
+        self.closely = self.special or self.in_rule
 
 
 state = State()
@@ -93,10 +78,8 @@ class using:
         self._fields = fields
 
     def __enter__(self) -> None:
-        self._before = [(name, getattr(state, name)) for name in self._fields]
-        for name, value in self._fields.items():
-            setattr(state, name, value)
+        self._before = {name: getattr(state, name) for name in self._fields}
+        state.set(**self._fields)
 
     def __exit__(self, *exc: object) -> None:
-        for name, value in self._before:
-            setattr(state, name, value)
+        state.set(**self._before)

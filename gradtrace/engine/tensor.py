@@ -357,6 +357,8 @@ class Tensor(Methods, metaclass=TensorType):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if state.watcher is not None:
             state.watcher.changes("data", self)
+        if state.keeper is not None:
+            state.keeper.before_write(self)
         self._data = value.shared()
         self.disable_fast_path()
         node = self._x.accumulator() if self._x is not None and self._x.accumulator is not None else None

@@ -158,7 +158,7 @@ def enter_dual_level() -> int:
     """Open the dual level, outside of which no dual tensors can be created; its number is 0."""
     if state.forward is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    state.forward = Forward()
+    state.set(forward=Forward())
     return 0
 
 
@@ -166,7 +166,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """Close the dual level: dual tensors become ordinary ones."""
     if state.forward is None:
         raise RuntimeError("Dual level must be a positive number.")
-    state.forward = None
+    state.set(forward=None)
 
 
 class dual_level:

@@ -34,7 +34,7 @@ class Running:
         self.closed = False
 
     def __enter__(self) -> Self:
-        state.levels = (*state.levels, self)
+        state.set(levels=(*state.levels, self))
         self.number = len(state.levels)
         state.guard = refuse_captured
         if state.printer is None:
@@ -44,7 +44,7 @@ class Running:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        state.levels = state.levels[:-1]
+        state.set(levels=state.levels[:-1])
         self.closed = True
 
 

@@ -10,6 +10,7 @@ import operator
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine.lazy import np
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import words
@@ -17,6 +18,7 @@ from gradtrace.lang.words import words
 # Methods that call numpy's methods, with arguments converted by `to_numpy`.
 METHODS = words("""all any argmax argmin argsort astype clip copy cumsum diagonal dot fill flatten item max mean min
     nonzero prod ravel repeat reshape round sort squeeze std sum swapaxes tolist transpose var""")
+WRITES = ("fill", "sort")  # those of them that change the array
 NUMBERS = (bool, int, float)
 ELEMENT_TYPES = words("bool int8 int16 int32 int64 uint8 float16 float32 float64")
 
@@ -57,6 +59,8 @@ class Array(Frozen):
     def __getattr__(self, name: str) -> Any:
         if name not in METHODS:
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
+        if name in WRITES:
+            keep(self._array)
         return wrap_function(getattr(self._array, name), name)
 
     @property
@@ -86,6 +90,7 @@ class Array(Frozen):
         return from_numpy(self._array[checked_index(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        keep(self._array)
         self._array[checked_index(key)] = to_numpy(value)
 
     def __iter__(self) -> Any:
@@ -127,6 +132,12 @@ Array.__name__ = Array.__qualname__ = "ndarray"
 
 
 # ---- conversion
+
+
+def keep(array: Any) -> None:
+    """Announce a write to an array, which may be the storage of a tensor."""
+    if state.keeper is not None:
+        state.keeper.before_array_write(array)
 
 
 def raw(array: Array) -> Any:
@@ -232,6 +243,7 @@ def inplace_operator(name: str) -> Callable[[Array, Any], Any]:
     def apply_operator(self: Array, other: Any) -> Any:
         if type(other) not in (Array, *NUMBERS):
             return NotImplemented
+        keep(self._array)
         self._array = apply(self._array, to_numpy(other))
         return self
 

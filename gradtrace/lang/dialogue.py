@@ -10,6 +10,7 @@ What a program changes for the process (seed, print options) is restored after i
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
+from gradtrace.engine.keeper import Keeper
 from gradtrace.lang import restore
 from gradtrace.lang.parse import Program, parse
 from gradtrace.lang.run import EarlierRecords, Run, SharedNamespace, run
@@ -42,7 +43,8 @@ class Dialogue:
         self.classes: set[type] = set()
         self.imports_torch = False
         self.text = ""  # of all programs so far
-        self.past = EarlierRecords([], [], [Span(0, 0, 0, 0)])
+        records: list[Any] = []
+        self.past = EarlierRecords(records, [], [Span(0, 0, 0, 0)], Keeper(records, budget.record_bytes))
         self.kept: Any = None
 
     @property
@@ -88,3 +90,4 @@ class Dialogue:
         """Discard the records; variables keep their values."""
         self.past.records.clear()
         self.past.scopes.clear()
+        self.past = self.past._replace(keeper=Keeper(self.past.records, self.budget.record_bytes))

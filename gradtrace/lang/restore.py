@@ -16,6 +16,7 @@ MODES = (
     "recorder",
     "scope",
     "watcher",
+    "keeper",
     "planner",
     "anomaly",
     "anomaly_check_nan",
@@ -36,7 +37,7 @@ class restored:
     """
 
     def __enter__(self) -> None:
-        self.modes = [getattr(state, name) for name in MODES]
+        self.modes = {name: getattr(state, name) for name in MODES}
         self.dtype, self.options, self.generator = dtypes.get_default_dtype(), print_options(), random_state()
         self.graphs = graphs([None])
         self.warnings = warnings.catch_warnings()
@@ -44,8 +45,7 @@ class restored:
 
     def __exit__(self, *ending: Any) -> None:
         self.warnings.__exit__(*ending)
-        for name, value in zip(MODES, self.modes, strict=True):
-            setattr(state, name, value)
+        state.set(**self.modes)
         dtypes.set_default_dtype(self.dtype)
         put_print_options(self.options)
         put_random_state(self.generator)

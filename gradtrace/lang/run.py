@@ -6,6 +6,7 @@ import sys
 
 from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
 from gradtrace.engine import dtypes
+from gradtrace.engine.keeper import Keeper
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.view_rules import known_grad_fn
@@ -36,6 +37,7 @@ class Run(NamedTuple):
     spans: list[Span]
     inputs: dict[str, Tensor]
     scopes: list[Any] = []  # for each record: the innermost engine Scope of the call, or None
+    keeper: Keeper | None = None  # what its tensors held before they were overwritten
 
 
 class EarlierRecords(NamedTuple):
@@ -44,6 +46,7 @@ class EarlierRecords(NamedTuple):
     records: list[Any]
     scopes: list[Any]
     spans: list[Span]
+    keeper: Keeper
 
 
 class SharedNamespace(NamedTuple):
@@ -87,6 +90,7 @@ def run(
     records: list[Any] = past.records if past is not None and record else []
     scopes: list[Any] = past.scopes if past is not None and record else []
     meter = Meter(budget or Budget())
+    keeper = None if not record else past.keeper if past is not None else Keeper(records, meter.budget.record_bytes)
     machine = make_machine(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host)
     if within is not None:
         machine.gate.own = within.classes
@@ -96,24 +100,32 @@ def run(
     watch = watched(meter, lambda: machine.place(state.origin))
     with restored(), deep(meter.deepest), watch, wall.raised():
         dtypes.set_default_dtype(default_dtype(program, dtype))
-        state.grad_enabled, state.inference, state.origin = True, False, 0
-        state.recorder = make_recorder(records, scopes, watcher) if record else planner
-        state.spend = meter.count_flops
-        state.scope, state.watcher, machine.recording, state.planner = None, watcher, record, planner
+        machine.recording = record
+        state.set(
+            grad_enabled=True,
+            inference=False,
+            recorder=make_recorder(records, scopes, watcher) if record else planner,
+            watcher=watcher,
+            keeper=keeper,
+            planner=planner,
+            spend=meter.count_flops,
+            scope=None,
+            origin=0,
+        )
         try:
             last = execute(machine, program.tree, show)
         except GradtraceError as error:
             if record:
-                error.run = Run(program, env, None, (), records, machine.spans, dict(inputs or {}), scopes)
+                error.run = Run(program, env, None, (), records, machine.spans, dict(inputs or {}), scopes, keeper)
             raise
         finally:
             if within is not None and within.leave is not None:
                 within.leave()
         chosen = tuple((name, chosen_output(env, name)) for name in outputs)
         root = last if last is not None else assigned_root(program.tree, env)
-        done = Run(program, env, root, chosen, records, machine.spans, dict(inputs or {}), scopes)
+        done = Run(program, env, root, chosen, records, machine.spans, dict(inputs or {}), scopes, keeper)
         if then is not None:
-            state.recorder, state.origin = planner, 0
+            state.set(recorder=planner, origin=0)
             with explained(machine):
                 then(done)
     return done

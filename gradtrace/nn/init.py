@@ -12,6 +12,7 @@ from typing import Any
 
 from gradtrace.engine.lazy import np
 from gradtrace.engine.modes import no_grad
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 
 LINEAR = (
@@ -189,6 +190,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         flat = tensor.array.reshape(rows, columns)
         q, r = np.linalg.qr(flat.T if rows < columns else flat)
         q = q * np.sign(np.diagonal(r))
+        if state.keeper is not None:
+            state.keeper.before_write(tensor)
         tensor.array[...] = (gain * (q.T if rows < columns else q)).reshape(tensor.shape)
     return tensor
 

@@ -12,7 +12,7 @@ from gradtrace.engine.gradients import grad
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
 from gradtrace.engine.op import Op, d, op
-from gradtrace.engine.state import state
+from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Raw
 
@@ -44,11 +44,8 @@ def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
 def differentiate_steps(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]) -> list[Any]:
     """Return the gradients of the steps of `rule` at `args`, recorded if the current backward pass is recorded."""
     recorded = xp is TRACED
-    kept = state.grad_enabled, state.recorder
-    state.grad_enabled = True
-    if not recorded:
-        state.recorder = None  # record the program's operators, not these
-    try:
+    # Record the program's operators, not these.
+    with using(grad_enabled=True, recorder=state.recorder if recorded else None):
         points = [input_point(a, recorded) if asked else as_tensor(a) for a, asked in zip(args, wanted, strict=False)]
         result = rule(TRACED, *points, *args[len(wanted) :])
         pairs = [
@@ -63,8 +60,6 @@ def differentiate_steps(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, ar
             grad([r for r, _ in pairs], chosen, [one for _, one in pairs], create_graph=recorded, allow_unused=True)
         )
         return [unwrapped(next(gradients), recorded) if asked else None for asked in wanted]
-    finally:
-        state.grad_enabled, state.recorder = kept
 
 
 def as_tuple(value: object) -> tuple[Any, ...]:

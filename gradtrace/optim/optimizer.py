@@ -17,6 +17,7 @@ from typing import Any
 from gradtrace.engine.homes import Homed
 from gradtrace.engine.modes import enable_grad
 from gradtrace.engine.node import RemovableHandle, add_hook
+from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.nn.modules._text import typename
 from gradtrace.nn.parameter import clear_grad
@@ -255,6 +256,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                 raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {replaced}.")
             args, kwargs = replaced
         out = step(*args, **kwargs)
+        if state.keeper is not None:
+            state.keeper.stepped()
         for hook in self._hooks["step_post"].values():
             hook(self, args, kwargs)
         return out

@@ -21,6 +21,8 @@ def begin(tensor: Tensor) -> Array:
     """Return the tensor's data as an array to update in place; pass it to `commit` afterwards."""
     if modes.planner is not None:
         modes.planner.read(tensor)
+    if modes.keeper is not None:
+        modes.keeper.before_write(tensor)
     return np.asarray(tensor._data)
 
 

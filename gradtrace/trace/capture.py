@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
+from gradtrace.engine.keeper import Keeper
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.trace import functions, labels, operands
 from gradtrace.trace.history import Call, Entry, History, bound_names, relevant
 from gradtrace.trace.ident import ident
-from gradtrace.trace.local import frozen
 from gradtrace.trace.record import (
     CONSTANT,
     DATA,
@@ -29,6 +29,7 @@ from gradtrace.trace.record import (
     Value,
 )
 from gradtrace.trace.scopes import Scopes
+from gradtrace.trace.values import Contents
 
 if TYPE_CHECKING:
     from gradtrace.trace.steps import Watch
@@ -44,6 +45,7 @@ def capture(
     watch: Watch | None = None,
     failure: Failure | None = None,
     gradients: bool = False,
+    final: bool = False,
 ) -> Trace:
     """Freezes `run` (run with `record=True`) after whatever backward passes there were.
 
@@ -51,11 +53,13 @@ def capture(
     Kept are the tensors that the roots, the outputs and the variables were computed from, or all with `everything`.
     `watch` is what looked on at backward, for the trace's steps; `failure` what ended the program.
     With `gradients` the leaves' gradients that have a history of their own (create_graph) belong to it, as "w.grad".
+    `final` says that the run's tensors will not be used any more, so that arrays need not be copied.
     """
     given = inputs if inputs is not None else getattr(run, "inputs", None) or {}
     outputs = [tensor for _, tensor in run.outputs if isinstance(tensor, Tensor)]
     starts = roots or [run.root] if isinstance(run.root, Tensor) else roots
-    history = History(run.records or (), getattr(run, "scopes", ()))
+    keeper = getattr(run, "keeper", None)
+    history = History(run.records or (), getattr(run, "scopes", ()), keeper)
     history.add_inputs(given)
     bound = list(bound_names(run.env))
     history.read(bound)
@@ -74,7 +78,8 @@ def capture(
     kept = history.entries if everything else relevant(history, ends)
     wanted = [history.entry(tensor) for tensor in starts]
     shown = [history.entry(tensor) for tensor in outputs] or wanted
-    return freeze(run, history, kept, wanted, shown, backward_runs, watch)._replace(failure=failure)
+    contents = Contents(keeper, final)
+    return freeze(run, history, kept, wanted, shown, backward_runs, contents, watch)._replace(failure=failure)
 
 
 def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tensor]]:
@@ -94,6 +99,7 @@ def freeze(
     roots: list[Entry],
     outputs: list[Entry],
     backward_runs: int,
+    contents: Contents,
     watch: Watch | None = None,
 ) -> Trace:
     """The records of the kept entries."""
@@ -101,11 +107,12 @@ def freeze(
         entry.id = i
     calls = [call for call in history.calls if is_kept(call)]
     source = labels.SourceText(run)
-    texts = labels.label_all(kept, calls, source, run.env)
+    texts = labels.label_all(kept, calls, source, run.env, gradient_names(kept, history.keeper))
     # a pass that began at a leaf has no other node
     found = functions.walk([*(entry.fn for entry in kept), *(() if watch is None else watch.leaves_begun_at)])
     call_ids = {ident(call): i for i, call in enumerate(calls)}
-    builder = RecordBuilder(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs})
+    builder = RecordBuilder(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs}, contents)
+    builder.read_values(kept)
     builder.watch = watch
     builder.backward_ran = backward_runs > 0 or any(_grad_of(entry.tensor) is not None for entry in kept)
     scopes = builder.scopes = Scopes(source, run.env)
@@ -123,13 +130,24 @@ def freeze(
         backward_runs,
         tuple((name, entry.id) for entry in kept for name in entry.names),
         tuple(scopes.records),
-        *(() if watch is None else watched_records(watch, kept, calls, found, records, source)),
+        *(() if watch is None else watched_records(watch, kept, calls, found, records, source, contents)),
     )
+
+
+def gradient_names(kept: list[Entry], keeper: Keeper | None) -> dict[int, str]:
+    """By ident(tensor): the names of the gradients of named tensors, those of now and those of an update."""
+    named = {ident(entry.tensor): entry.names[0] for entry in kept if entry.names}
+    of_now = [(_grad_of(entry.tensor), entry.names[0]) for entry in kept if entry.names]
+    found = {ident(grad): f"{name}.grad" for grad, name in of_now if grad is not None}
+    for grad, tensor in keeper.gradients.items() if keeper is not None else ():
+        if ident(tensor) in named:
+            found[grad] = f"{named[ident(tensor)]}.grad"
+    return found
 
 
 def is_kept(call: Call) -> bool:
     """Whether any of a call's results is part of the trace."""
-    return call.outputs[0].id >= 0 or any(out.id >= 0 for out in call.outputs)
+    return any(out.id >= 0 for out in call.outputs)
 
 
 def watched_records(watch: Watch, *known: Any) -> tuple[Any, ...]:
@@ -152,8 +170,11 @@ class RecordBuilder:
         source: labels.SourceText,
         roots: set[int],
         outputs: set[int],
+        contents: Contents,
     ) -> None:
         self.found = found
+        self.contents = contents
+        self.values: dict[int, Value] = {}
         self.calls = calls
         self.source = source
         self.roots = roots
@@ -167,43 +188,58 @@ class RecordBuilder:
         tensor, call = entry.tensor, entry.call
         last = entry.last
         is_leaf = entry.fn is None
-        requires_grad = entry.fn is not None or (last and tensor.requires_grad)
+        held = entry.held
+        was_leaf = not last and bool(tensor._req if held is None else held.requires_grad)
+        requires_grad = entry.fn is not None or was_leaf or (last and tensor.requires_grad)
         retains = last and tensor.retains_grad
-        grad = _grad_of(tensor) if last else None
-        return TensorRecord(
-            id=entry.id,
-            name=entry.names[0] if entry.names else None,
-            label=label,
-            kind=kind_of(entry, is_leaf, requires_grad),
-            op=operands.public_name(call.name) if call is not None else None,
-            grad_fn=None if entry.fn is None else functions.display_name(entry.fn),
-            function=self.function_of(entry),
-            is_leaf=is_leaf,
-            requires_grad=requires_grad,
-            retains_grad=retains,
-            is_output=entry.id in self.outputs,
-            is_parameter=type(tensor) is not Tensor and any(c.__name__ == "Parameter" for c in type(tensor).__mro__),
-            value=value_of(tensor) if last else self.noted(call),
-            grad=None if grad is None else value_of(grad),
-            grad_fn_of_grad=None if grad is None or grad.grad_fn is None else functions.display_name(grad.grad_fn),
-            grad_note="" if grad is not None else self.note(last, is_leaf, requires_grad, retains),
-            span=None if call is None else self.source.span(call.origin),
-            names=tuple(entry.names),
-            operation=None if call is None else self.calls[ident(call)],
-            version=entry.version,
-            is_root=entry.id in self.roots,
+        gradient = _grad_of(tensor) if last else None
+        grad = self.gradient(entry, gradient)
+        return TensorRecord(  # by position, in the order of the fields: there may be 100,000 of them
+            entry.id,
+            entry.names[0] if entry.names else None,
+            label,
+            kind_of(entry, is_leaf, requires_grad),
+            operands.public_name(call.name) if call is not None else None,
+            None if entry.fn is None else functions.display_name(entry.fn),
+            self.function_of(entry),
+            is_leaf,
+            requires_grad,
+            retains,
+            entry.id in self.outputs,
+            type(tensor) is not Tensor and any(c.__name__ == "Parameter" for c in type(tensor).__mro__),
+            self.values.get(entry.id),
+            grad,
+            None if gradient is None or gradient.grad_fn is None else functions.display_name(gradient.grad_fn),
+            "" if grad is not None else self.note(last, is_leaf, requires_grad, retains),
+            None if call is None else self.source.span(call.origin),
+            tuple(entry.names),
+            None if call is None else self.calls[ident(call)],
+            entry.version,
+            entry.id in self.roots,
+            entry.first.id if entry.first.id >= 0 else entry.id,
+            last,
+            last and (held is None or held.is_current),
         )
 
-    def noted(self, call: Call | None) -> Value | None:
-        """What an overwritten version held, if that was noted when it was made."""
-        if self.watch is None or call is None or len(call.outputs) != 1:
-            return None
-        return self.watch.notes[call.index]
+    def read_values(self, kept: list[Entry]) -> None:
+        """Read what each version held. Named tensors are whole; of the others the earliest are summarized first."""
+        for entry in sorted(kept, key=lambda entry: (not entry.names, -entry.id)):
+            if entry.last and (entry.held is None or entry.held.is_current):
+                self.values[entry.id] = self.contents.of_tensor(entry.tensor, whole=bool(entry.names))
+            elif entry.held is not None:
+                self.values[entry.id] = self.contents.of_version(entry.held)
+
+    def gradient(self, entry: Entry, now: Tensor | None) -> Value | None:
+        """Return the gradient that a tensor has now, or had when this version was overwritten."""
+        if now is not None:
+            return self.contents.of_tensor(now, whole=bool(entry.names))
+        return None if entry.last or entry.held is None else self.contents.of(entry.held.grad)
 
     def function_of(self, entry: Entry) -> int | None:
         if entry.fn is not None:
             return self.found.ids[ident(entry.fn)]
-        return self.accumulators.get(ident(entry.tensor)) if entry.last else None
+        leaf = entry.last or (entry.held is not None and entry.held.requires_grad)
+        return self.accumulators.get(ident(entry.tensor)) if leaf else None
 
     def note(self, last: bool, is_leaf: bool, requires_grad: bool, retains: bool) -> str:
         """Why a gradient is None."""
@@ -226,17 +262,17 @@ class RecordBuilder:
         inputs = tuple(call_operands(call, edges_of(call, fn)))
         constants = [operand.text for operand in inputs if operand.tensor is None]
         return Operation(
-            id=self.calls[ident(call)],
-            name=name,
-            label=" ".join([name, *constants]) if constants else name,
-            inputs=inputs,
-            outputs=tuple(made),
-            grad_fn=None if fn is None else functions.display_name(fn),
-            function=None if fn is None else self.found.ids[ident(fn)],
-            span=self.source.span(call.origin),
-            text=self.source.excerpt(call.origin),
-            scope=self.scopes.number(call.scope),
-            grad_enabled=self.watch is None or self.watch.grad_modes[call.index],
+            self.calls[ident(call)],
+            name,
+            " ".join([name, *constants]) if constants else name,
+            inputs,
+            tuple(made),
+            None if fn is None else functions.display_name(fn),
+            None if fn is None else self.found.ids[ident(fn)],
+            self.source.span(call.origin),
+            self.source.excerpt(call.origin),
+            self.scopes.number(call.scope),
+            self.watch is None or self.watch.grad_modes[call.index],
         )
 
     def functions(self, kept: list[Entry]) -> tuple[FunctionRecord, ...]:
@@ -263,13 +299,8 @@ def _call_of(node: Node, outputs: list[Entry], ids: dict[int, int]) -> tuple[tup
     for entry in outputs:
         call = entry.call
         if call is not None and node.op is not None and call.name.removesuffix("_") == node.op.name:
-            return call.args, {**ids, **{key: used.id for key, used in call.inputs.items()}} if _split(call) else ids
+            return call.args, {key: used.id for key, used in call.inputs.items()}
     return None, ids
-
-
-def _split(call: Call) -> bool:
-    """Whether the call read a version that has been overwritten since."""
-    return any(not used.last for used in call.inputs.values())
 
 
 def edges_of(call: Call, fn: Node | None) -> dict[int, int]:
@@ -330,11 +361,6 @@ def kind_of(entry: Entry, is_leaf: bool, requires_grad: bool) -> str:
     if entry.call is not None:
         return RESULT
     return DATA if entry.names else CONSTANT
-
-
-def value_of(tensor: Tensor) -> Value:
-    """A tensor's contents as they are now, in a copy that nobody can change."""
-    return frozen(tensor)
 
 
 def _grad_of(tensor: Tensor) -> Tensor | None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import accumulate
 
 from gradtrace.annotations import Any, Sequence
+from gradtrace.engine.keeper import storage_of
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace import functions
 from gradtrace.trace.history import Call, Entry
 from gradtrace.trace.ident import ident
 from gradtrace.trace.labels import SourceText
-from gradtrace.trace.local import frozen
 from gradtrace.trace.record import BackwardStep, Begun, Change, Escape, FunctionRecord, HookRun, PassRecord, Value
-from gradtrace.trace.steps import Event, Turn, Values, Watch, storage_of
+from gradtrace.trace.steps import Event, Noted, Turn, Watch
+from gradtrace.trace.values import Contents, frozen
 
 
 class Chronicle:
@@ -28,8 +28,10 @@ class Chronicle:
         found: functions.FunctionGraph,
         records: Sequence[FunctionRecord],
         source: SourceText,
+        contents: Contents,
     ) -> None:
         self.watch = watch
+        self.value = contents.of
         self.source = source
         self.kept = kept
         self.found = found
@@ -40,12 +42,13 @@ class Chronicle:
     def build(self) -> tuple[Any, ...]:
         """Return the steps, passes, escapes, changes and beginnings of a Trace."""
         turns = [
-            (number, turn, self.is_shown(event, turn))
+            (number, turn)
             for number, event in enumerate(self.watch.passes)
             for turn in event.turns
+            if self.is_shown(event, turn)
         ]
-        steps = tuple(self.step(number, turn) for number, turn, shown in turns if shown)
-        self.shown = list(accumulate((shown for _, _, shown in turns), initial=0))
+        steps = tuple(self.step(number, turn) for number, turn in turns)
+        self.shown = sorted(turn.number for _, turn in turns)
         passes = tuple(self.one_pass(number, event) for number, event in enumerate(self.watch.passes))
         escapes = tuple(self.escape(*item) for item in self.watch.escaped)
         return steps, passes, escapes, self.changes(), self.begun()
@@ -76,7 +79,7 @@ class Chronicle:
         return PassRecord(
             number,
             self.known(event.roots),
-            tuple(event.vectors),
+            tuple(value for value in map(self.value, event.vectors) if value is not None),
             self.before(event.at),
             event.keep,
             event.create_graph,
@@ -95,18 +98,28 @@ class Chronicle:
         return BackwardStep(
             number,
             self.found.ids[ident(turn.node)],
-            turn.upstream,
-            tuple(turn.sent),
-            locals_of(turn),
+            self.values(turn.upstream),
+            self.values(turn.sent),
+            self.locals_of(turn),
             turn.released,
-            turn.arrived,
+            self.values(turn.arrived),
             tuple(hook(*item) for item in turn.hooks),
-            turn.before,
-            turn.after,
+            self.value(turn.before),
+            self.value(turn.after),
             turn.ran,
             self.before(turn.at),
             tuple(turn.matrices),
         )
+
+    def values(self, noted: Sequence[Noted]) -> tuple[Value | None, ...]:
+        return tuple(map(self.value, noted))
+
+    def locals_of(self, turn: Turn) -> tuple[Value | None, ...]:
+        """The local derivatives, one for each edge."""
+        if turn.node.op is None and len(turn.upstream) == 1 and not isinstance(turn.node, AccumulateGrad):
+            got = self.value(turn.upstream[0])
+            return tuple(quotient(got, self.value(sent)) for sent in turn.sent)
+        return tuple(turn.locals) or (None,) * len(turn.sent)
 
     def escape(self, how: str, tensor: Tensor, out: Any, at: int, origin: int) -> Escape:
         result = None if out is None else self.tensors.get(ident(out))
@@ -125,12 +138,19 @@ class Chronicle:
         grads: dict[int, list[int]] = {}
         for entry in self.kept:
             own.setdefault(ident(entry.tensor), []).append(entry.id)
-            storages.setdefault(ident(storage_of(entry.tensor)), []).append(entry.id)
+            storages.setdefault(ident(storage_of(entry.tensor._data)), []).append(entry.id)
             grad = None if entry.tensor._x is None else entry.tensor._x.grad
             if grad is not None:
-                grads.setdefault(ident(storage_of(grad)), []).append(entry.id)
+                grads.setdefault(ident(storage_of(grad._data)), []).append(entry.id)
                 grads.setdefault(ident(grad), []).append(entry.id)
         by_call = {index: i for i, index in enumerate(self.indices)}
+        tuples: dict[int, tuple[int, ...]] = {}  # one for each list: a long loop makes thousands of versions
+
+        def together(held: list[int]) -> tuple[int, ...]:
+            if ident(held) not in tuples:
+                tuples[ident(held)] = tuple(held)
+            return tuples[ident(held)]
+
         found = []
         for how, tensor, storage, at, turns, grad_enabled, origin in self.watch.changed:
             known = grads.get(ident(tensor)) or (None if storage is None else grads.get(ident(storage)))
@@ -140,10 +160,10 @@ class Chronicle:
                 found.append(
                     Change(
                         how,
-                        tuple(held),
+                        together(held),
                         of_grad,
                         self.before(at),
-                        self.shown[turns],
+                        bisect_left(self.shown, turns),
                         by_call.get(at),
                         grad_enabled,
                         self.source.span(origin),
@@ -160,13 +180,6 @@ class Chronicle:
         return tuple(Begun(i, after, span) for i, after, span in found if i is not None)
 
 
-def locals_of(turn: Turn) -> Values:
-    """The local derivatives, one for each edge."""
-    if turn.node.op is None and len(turn.upstream) == 1 and not isinstance(turn.node, AccumulateGrad):
-        return tuple(quotient(turn.upstream[0], sent) for sent in turn.sent)
-    return tuple(turn.locals) or (None,) * len(turn.sent)
-
-
 def quotient(got: Value | None, sent: Value | None) -> Value | None:
     """What a Function of the program multiplied its gradient by, element by element; None where that is no number.
 
@@ -174,8 +187,9 @@ def quotient(got: Value | None, sent: Value | None) -> Value | None:
     """
     if got is None or sent is None or got.shape != sent.shape or not got.is_float:
         return None
-    told = got.data != 0 if not got.shape else (got.data != 0).all()
-    return frozen(sent.data / got.data + 0.0) if told else None  # -0 is 0
+    if not got.is_whole or not sent.is_whole or got.zeros:
+        return None
+    return frozen(sent.data / got.data + 0.0)  # -0 is 0
 
 
 def hook(kind: str, called: Any, before: Value | None, after: Value | None, changed: bool) -> HookRun:

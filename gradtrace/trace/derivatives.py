@@ -9,8 +9,8 @@ from gradtrace.annotations import Any, Sequence
 from gradtrace.engine.gradients import grad
 from gradtrace.engine.lazy import np
 from gradtrace.engine.tensor import Tensor
-from gradtrace.trace.local import frozen
 from gradtrace.trace.record import Value
+from gradtrace.trace.values import frozen
 
 
 def jacobian(output: Tensor, inputs: Sequence[Tensor], create_graph: bool = False) -> list[Any]:

@@ -4,9 +4,9 @@ The operator calls that the run recorded are gone through once; each result beco
 made an entry when it is first met.
 
 In-place operations: the result is the tensor itself, so each makes a new entry, a new version of it, and earlier ones
-stay as what the operation started from; their contents are gone. Where the target is a view, its base gets a new
-version too. A leaf that requires grad is not split so: only code under no_grad changes it (an optimiser's step), and
-that is not part of the computation that backward sees.
+stay as what the operation started from, with the contents that the run's keeper has of them. Where the target is a
+view, its base gets a new version too. What was changed without an operation (by an optimiser's step, through a numpy
+array) has a new version where an operation reads it next, or where the run ends.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from itertools import zip_longest
 
 from gradtrace.annotations import Any, Iterable, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
+from gradtrace.engine.keeper import Keeper, Version, storage_of
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.view_rules import known_grad_fn
 from gradtrace.trace import functions, operands
@@ -39,15 +40,18 @@ class Call:
 
 
 class Entry:
-    """One tensor, or one version of it."""
+    """One tensor, or one version of it. `held` is what the keeper knows of the version, None if nothing was written."""
 
-    __slots__ = ("call", "fn", "id", "last", "names", "tensor", "version")
+    __slots__ = ("call", "first", "fn", "held", "id", "last", "names", "read", "tensor", "version")
 
     def __init__(self, tensor: Tensor, call: Call | None, version: int) -> None:
         self.tensor = tensor
         self.call = call
         self.version = version
+        self.first = self
+        self.held: Version | None = None
         self.last = True
+        self.read = False  # whether an operation used it, other than to overwrite it
         self.names: list[str] = []
         self.fn: Node | None = None
         self.id = -1
@@ -56,8 +60,14 @@ class Entry:
 class History:
     """The entries and calls of a run, in the order of creation."""
 
-    def __init__(self, records: Iterable[tuple[str, tuple[Any, ...], Any, int]], scopes: Iterable[Any] = ()) -> None:
+    def __init__(
+        self,
+        records: Iterable[tuple[str, tuple[Any, ...], Any, int]],
+        scopes: Iterable[Any] = (),
+        keeper: Keeper | None = None,
+    ) -> None:
         self.records = records
+        self.keeper = keeper if keeper is not None and keeper.wrote else None
         self.scopes = scopes  # for each record: where it was called, as far as that is known
         self.entries: list[Entry] = []
         self.calls: list[Call] = []
@@ -75,6 +85,8 @@ class History:
         self.current[ident(tensor)] = entry
         if call is not None:
             call.outputs.append(entry)
+            if self.keeper is not None:
+                entry.held = self.keeper.version_made(tensor, call.index)
         return entry
 
     def add_inputs(self, inputs: Mapping[str, Tensor]) -> None:
@@ -93,8 +105,12 @@ class History:
 
     def read(self, bound: Iterable[tuple[str, Tensor]] = ()) -> None:
         """Goes through the recorded calls; `bound` are the tensors that variables hold."""
-        for _, tensor in bound:
+        named = [tensor for _, tensor in bound]
+        for tensor in named:
             self._note_array(tensor)
+        if self.keeper is not None:
+            self.keeper.scan()
+        index = -1
         for index, ((name, args, out, origin), scope) in enumerate(zip_longest(self.records, self.scopes)):
             args = self._with_tensors(args)
             used = operands.tensors_in(args)
@@ -104,11 +120,19 @@ class History:
             if not used:
                 continue  # a tensor out of nothing (randn, ones): it is entered where it is used
             call = Call(name, args, origin, scope, index)
-            call.inputs = {ident(tensor): self.entry(tensor) for tensor in used}
+            call.inputs = {ident(tensor): self._read(tensor, index) for tensor in used}
+            for tensor in used:
+                if name[-1:] != "_" or tensor is not out:
+                    self.current[ident(tensor)].read = True
             for tensor in made:
                 self._result(call, tensor)
             if call.outputs:
                 self.calls.append(call)
+        for tensor in named:
+            known = self.current.get(ident(tensor))
+            changed = known is not None and known.held is not None and not known.held.is_current
+            if known is not None and changed and not is_view(known):  # a view has the value that it was made with
+                self._next_version(None, known)
 
     def _note_array(self, tensor: Tensor) -> None:
         raw = tensor._data
@@ -128,23 +152,49 @@ class History:
         if before is None:
             self._enter(tensor, call, 0)
             return
-        if tensor.requires_grad and known_grad_fn(tensor) is None:
+        if not before.read and tensor.requires_grad and known_grad_fn(tensor) is None:  # it is being initialised
+            before.held = None if self.keeper is None else self.keeper.version_made(tensor, call.index)
             return
         self._next_version(call, before)
         base = tensor._base
-        if base is not None and base is not tensor and not (base.requires_grad and known_grad_fn(base) is None):
+        if base is not None and base is not tensor:
             under = self.entry(base)
             call.inputs.setdefault(ident(base), under)
             self._next_version(call, under)
 
-    def _next_version(self, call: Call, before: Entry) -> None:
+    def _next_version(self, call: Call | None, before: Entry) -> Entry:
         before.last = False
-        self._enter(before.tensor, call, before.version + 1)
+        after = self._enter(before.tensor, call, before.version + 1)
+        after.first = before.first
+        return after
+
+    def _read(self, tensor: Tensor, index: int) -> Entry:
+        """Return the version of a tensor that a call reads."""
+        entry = self.entry(tensor)
+        held = None if self.keeper is None else self.keeper.version_read(tensor, index)
+        if held is None or entry.held is held:
+            return entry
+        if entry.held is not None:
+            entry = self._unrecorded(entry, index)
+        entry.held = held
+        return entry
+
+    def _unrecorded(self, before: Entry, index: int) -> Entry:
+        """Enter a version that no recorded call made: an optimiser's step did, or a write to what the tensor views."""
+        made = before.call
+        if made is None or not is_view(before):
+            return self._next_version(None, before)
+        again = Call(made.name, made.args, made.origin, made.scope, index)
+        again.inputs = {ident(tensor): self._read(tensor, index) for tensor in operands.tensors_in(made.args)}
+        self.calls.append(again)
+        return self._next_version(again, before)
 
     def find_functions(self) -> None:
         """Gives every entry its node, and enters the leaves that only the graph still knows."""
         for entry in self.entries:
-            if entry.last:
+            if entry.held is not None and not entry.held.is_current:
+                entry.fn = entry.held.fn
+            elif entry.last:
                 entry.fn = node_of(entry.tensor)
         self._find_earlier_functions()
         for leaf in functions.walk(entry.fn for entry in self.entries).variables:
@@ -155,9 +205,18 @@ class History:
         after: dict[int, Entry] = {}
         for entry in reversed(self.entries):
             later = after.get(ident(entry.tensor))
-            if later is not None:
+            if later is not None and entry.held is None:
                 entry.fn = _function_before(later)
             after[ident(entry.tensor)] = entry
+
+
+def is_view(entry: Entry) -> bool:
+    """Whether the operation that made a tensor gave it the storage of one of its operands."""
+    if entry.call is None:
+        return False
+    storage = storage_of(entry.tensor._data)
+    others = [tensor for tensor in operands.tensors_in(entry.call.args) if tensor is not entry.tensor]
+    return storage is not None and any(storage_of(tensor._data) is storage for tensor in others)
 
 
 def node_of(tensor: Tensor) -> Node | None:
@@ -219,8 +278,20 @@ def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:
         if ident(entry) in seen:
             continue
         seen.add(ident(entry))
-        if entry.call is not None:
+        if entry.call is not None and not is_update(entry):
             waiting.extend(entry.call.inputs.values())
     found = functions.walk(e.fn for e in history.entries if ident(e) in seen)
     ends_of_graph = {ident(leaf) for leaf in found.variables}
-    return [e for e in history.entries if ident(e) in seen or ident(e.tensor) in ends_of_graph]
+    kept = [e for e in history.entries if ident(e) in seen or (e.last and ident(e.tensor) in ends_of_graph)]
+    known = {ident(entry) for entry in kept}
+    for entry in kept:
+        call = entry.call if is_update(entry) else None
+        if call is not None and any(ident(used) not in known for used in call.inputs.values()):
+            call.outputs.remove(entry)
+            entry.call = None
+    return kept
+
+
+def is_update(entry: Entry) -> bool:
+    """Whether code under no_grad made this version of a leaf, so that backward does not see how it was computed."""
+    return entry.version > 0 and entry.fn is None and entry.tensor.requires_grad

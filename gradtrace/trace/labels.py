@@ -71,11 +71,17 @@ class SourceText:
         return " ".join(b" ".join(lines).decode("utf-8", "replace").split())
 
 
-def label_all(kept: Sequence[Entry], calls: Sequence[Call], source: SourceText, env: Mapping[str, Any]) -> list[str]:
-    """The label of every kept entry."""
+def label_all(
+    kept: Sequence[Entry],
+    calls: Sequence[Call],
+    source: SourceText,
+    env: Mapping[str, Any],
+    gradients: Mapping[int, str],
+) -> list[str]:
+    """The label of every kept entry; `gradients` has the names of gradients ("w.grad"), by ident(tensor)."""
     texts = expression_texts(calls, source)
     constants = constant_texts(kept, calls, texts, source, env)
-    plain = [_label(entry, texts, constants) for entry in kept]
+    plain = [_label(entry, texts, constants, gradients) for entry in kept]
     counts: dict[str, int] = {}
     for entry, text in zip(kept, plain, strict=True):
         if not entry.names and entry.call is not None:
@@ -83,7 +89,7 @@ def label_all(kept: Sequence[Entry], calls: Sequence[Call], source: SourceText, 
     numbers: dict[str, int] = {}
     labels = []
     for entry, text in zip(kept, plain, strict=True):
-        if entry.names or entry.call is None or counts[text] == 1:
+        if entry.names or entry.call is None or counts[text] == 1 or ident(entry.tensor) in gradients:
             labels.append(text)
             continue
         numbers[text] = numbers.get(text, 0) + 1
@@ -91,9 +97,11 @@ def label_all(kept: Sequence[Entry], calls: Sequence[Call], source: SourceText, 
     return _versioned(kept, labels)
 
 
-def _label(entry: Entry, texts: dict[int, str], constants: dict[int, str]) -> str:
+def _label(entry: Entry, texts: dict[int, str], constants: dict[int, str], gradients: Mapping[int, str]) -> str:
     if entry.names:
         return entry.names[0]
+    if ident(entry.tensor) in gradients:
+        return gradients[ident(entry.tensor)]
     if entry.call is None:
         return constants.get(ident(entry), "constant")
     # what no expression made is the derivative's own operation, under create_graph

@@ -12,7 +12,7 @@ from gradtrace.engine.broadcast import unbroadcast_and_cast
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import Node
 from gradtrace.engine.tensor import Tensor
-from gradtrace.trace.record import Value
+from gradtrace.trace.values import Value, frozen
 
 
 def is_pointwise(node: Node) -> bool:
@@ -90,29 +90,3 @@ def spread(raw: Any, shape: Any) -> Value:
     if shape and getattr(raw, "shape", ()) != shape:
         raw = np.broadcast_to(raw, shape)
     return frozen(raw)
-
-
-def frozen(raw: Any) -> Value:
-    """Raw data, or a Tensor, as a Value of its own."""
-    if isinstance(raw, Tensor):
-        raw = raw._data
-    kind = type(raw)
-    if kind is float:
-        return Value((), "float64", raw)
-    if kind is bool or kind is int:
-        return Value((), "bool" if kind is bool else "int64", raw)
-    if not raw.shape:
-        return Value((), name_of(raw.dtype), raw.item())
-    copy = raw.copy()
-    copy.flags.writeable = False
-    return Value(tuple(copy.shape), name_of(copy.dtype), copy)
-
-
-NAMES: dict[Any, str] = {}  # cache: numpy builds the name on each access, which is slow
-
-
-def name_of(dtype: Any) -> str:
-    known = NAMES.get(dtype)
-    if known is None:
-        known = NAMES[dtype] = dtype.name
-    return known

@@ -17,14 +17,15 @@
 tensor, to the terminal or to an address: the same program and inputs give an equal Trace, and so the same bytes in
 every view.
 
-An in-place operation makes a new TensorRecord, a new version of the same tensor: an edge never points back in time.
-The variable's name belongs to the last version; a version that was overwritten has `value` None unless its value was
-noted when it was made.
+An in-place operation, and an optimiser's step, make a new TensorRecord, a new version of the same tensor (`first` is
+its first one): an edge never points back in time. Each version has the value that it had when it was made, and a leaf's
+version the gradient that it had when the next one replaced it. The variable's name belongs to the last version.
 """
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Final, NamedTuple
+from gradtrace.annotations import Final, NamedTuple
+from gradtrace.trace.values import Value as Value
 
 LEAF: Final = "leaf"  # made by the user, requires grad
 DATA: Final = "data"  # a leaf without grad
@@ -43,42 +44,6 @@ class Span(NamedTuple):
     end_column: int
 
 
-class Value(NamedTuple):
-    """A tensor's contents: `data` is a float, bool or int when `shape` is (), else a read-only ndarray.
-
-    `dtype` is the bare name ("float64", "int64", "bool"). A 0-d tensor never holds an ndarray here.
-    """
-
-    shape: tuple[int, ...]
-    dtype: str
-    data: Any
-
-    @property
-    def numel(self) -> int:
-        n = 1
-        for size in self.shape:
-            n *= size
-        return n
-
-    @property
-    def is_float(self) -> bool:
-        return self.dtype.startswith("float")
-
-    def __eq__(self, other: object) -> bool:
-        """Element by element, NaN equal to NaN (an ndarray's own == would not give one answer)."""
-        if not isinstance(other, Value) or self.shape != other.shape or self.dtype != other.dtype:
-            return False
-        if not self.shape:
-            return bool(self.data == other.data or (self.data != self.data and other.data != other.data))
-        return bool(((self.data == other.data) | ((self.data != self.data) & (other.data != other.data))).all())
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
-
-
 class TensorRecord(NamedTuple):
     """One tensor (one version of it, where in-place operations changed it)."""
 
@@ -94,7 +59,7 @@ class TensorRecord(NamedTuple):
     retains_grad: bool
     is_output: bool
     is_parameter: bool
-    value: Value | None  # None: overwritten in place since
+    value: Value | None  # as it was when this version was made; None if that is not known
     grad: Value | None
     grad_fn_of_grad: str | None  # after create_graph: the gradient's own grad_fn
     grad_note: str  # "" or why grad is None
@@ -103,6 +68,9 @@ class TensorRecord(NamedTuple):
     operation: int | None = None  # the Operation that made it
     version: int = 0  # how many in-place changes this tensor has behind it
     is_root: bool = False  # backward starts here
+    first: int = -1  # the first version of this tensor (itself, unless it was changed in place)
+    is_last: bool = True  # no later version was made
+    is_current: bool = True  # the tensor held this when the run ended: False also for a view of what has changed since
 
 
 class Operand(NamedTuple):

@@ -4,22 +4,27 @@
     lang.run(program, ..., record=True, watcher=watch)     # and backward within it
     capture(run, roots, watch=watch).steps
 
-It copies the numbers that it notes, for later steps change them in place; nodes and tensors it only refers to, and
-`chronicle` turns them into ids.
+It only refers to nodes and tensors, which `chronicle` turns into ids. Gradients are noted through the run's keeper
+(`engine/keeper.py`), which copies an array when a later step is about to change it.
 """
 
 from __future__ import annotations
 
+from math import isfinite
+
 from gradtrace.annotations import Any
+from gradtrace.engine.keeper import SMALL, Kept, storage_of
+from gradtrace.engine.lazy import np
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace.ident import ident
-from gradtrace.trace.local import frozen, jacobians, local_derivatives
+from gradtrace.trace.local import jacobians, local_derivatives
 from gradtrace.trace.record import Value
+from gradtrace.trace.values import frozen, summarized
 
-NOTED = 64 << 20  # bytes of values noted as they were when made; past that only what is there at the end is known
-Values = tuple[Value | None, ...]
+Noted = Value | Kept | float | None
+Values = tuple[Noted, ...]
 
 
 class Event:
@@ -41,7 +46,7 @@ class Event:
 
     def __init__(self, roots: list[Any], keep: bool, create_graph: bool, wanted: Any, stores: bool, at: int) -> None:
         self.roots = [(node, number) for node, number, _ in roots]
-        self.vectors = [frozen(g) for _, _, g in roots]
+        self.vectors = [noted(g) for _, _, g in roots]
         self.keep = keep
         self.create_graph = create_graph
         self.wanted = wanted
@@ -64,42 +69,56 @@ class Turn:
         "locals",
         "matrices",
         "node",
+        "number",
         "ran",
         "released",
         "sent",
         "upstream",
     )
 
-    def __init__(self, node: Node, arrived: Values, at: int) -> None:
+    def __init__(self, node: Node, arrived: Values, at: int, number: int) -> None:
         self.node = node
         self.at = at
+        self.number = number  # among the turns of all passes
         self.arrived = self.upstream = arrived
         self.hooks: list[tuple[str, Any, Value | None, Value | None, bool]] = []
-        self.sent: list[Value | None] = [None] * len(node.next)
+        self.sent: list[Noted] = [None] * len(node.next)
         self.locals: list[Value | None] = []
         self.matrices: list[Value | None] = []
         self.released = False
         self.ran = False
-        self.before: Value | None = None
-        self.after: Value | None = None
+        self.before: Noted = None
+        self.after: Noted = None
+
+    def alone(self) -> Turn:
+        """The turn of a leaf, without what only the rest of its pass holds."""
+        if self.before is None:
+            self.arrived = self.upstream = (self.after,)
+        return self
 
 
 class Watch:
-    """The events of a run. `calls` says of each recorded operator call whether grad mode was on."""
+    """The events of a run. `grad_modes` says of each recorded operator call whether grad mode was on.
 
-    def __init__(self, jacobians: bool = False, slopes: bool = True) -> None:
+    With `detailed`, of a long loop only the first passes, the last one, and the first whose gradients are not finite
+    are noted node by node; of the others what they stored in the leaves.
+    """
+
+    def __init__(self, jacobians: bool = False, slopes: bool = True, detailed: int | None = None) -> None:
+        self.detailed = detailed  # how many of the first passes are noted node by node; None: all
         self.slopes = slopes  # whether to note local derivatives
         self.jacobians = jacobians  # whether to note the matrix of every step whose local derivative is one
         self.grad_modes: list[bool] = []
-        self.notes: list[Value | None] = []  # by call: its result as it was then
         self.passes: list[Event] = []
         self.escaped: list[tuple[str, Tensor, Any, int, int]] = []
         self.leaves_begun: list[tuple[Tensor, int, int]] = []
         self.turns = 0  # of all passes
         self.changed: list[tuple[str, Tensor, Any, int, int, bool, int]] = []
         self.saved: dict[int, Any] = {}  # by ident(node): what a Function of the program saves, which a release drops
-        self._room = NOTED
+        self._found_bad = False
+        self._latest: Event | None = None  # the last pass, if it is not among the first ones
         self._open: list[Event] = []  # more than one where a hook calls backward itself
+        self._seen: dict[int, tuple[Any, Kept]] | None = None  # by array, in a pass whose arrays no program can reach
 
     @property
     def beginnings(self) -> set[Node]:
@@ -119,17 +138,6 @@ class Watch:
         if name[-1:] == "_" and args and isinstance(args[0], Tensor):
             self._changed(name, args[0], origin)
         self.grad_modes.append(state.grad_enabled)
-        self.notes.append(self._noted(out))
-
-    def _noted(self, out: Any) -> Value | None:
-        raw = out._data if isinstance(out, Tensor) else None
-        if type(raw) is float or type(raw) is bool:
-            return frozen(raw)
-        size = getattr(raw, "nbytes", 0)
-        if raw is None or size > self._room:
-            return None
-        self._room -= size
-        return frozen(raw)
 
     def begins(self, leaf: Tensor) -> None:
         self.leaves_begun.append((leaf, len(self.grad_modes), state.origin))
@@ -141,7 +149,7 @@ class Watch:
         self._changed(how, tensor, state.origin)
 
     def _changed(self, how: str, tensor: Tensor, origin: int) -> None:
-        storage = None if how in ("cleared", "assigned") else storage_of(tensor)
+        storage = None if how in ("cleared", "assigned") else storage_of(tensor._data)
         self.changed.append((how, tensor, storage, len(self.grad_modes), self.turns, state.grad_enabled, origin))
 
     # ---- backward
@@ -150,21 +158,42 @@ class Watch:
         """The pass itself is noted when it begins."""
 
     def began(self, roots: list[Any], keep: bool, create_graph: bool, wanted: list[Any] | None, stores: bool) -> None:
-        self._open.append(Event(roots, keep, create_graph, wanted, stores, len(self.grad_modes)))
-        self.passes.append(self._open[-1])
+        event = Event(roots, keep, create_graph, wanted, stores, len(self.grad_modes))
+        self._open.append(event)
+        self.passes.append(event)
+        single = all(type(g) is float or getattr(g, "size", 0) == 1 for _, _, g in roots)
+        private = single and stores and not create_graph and not state.live_observers and state.keeper is not None
+        self._seen = {} if private else None
 
     def ended(self, error: BaseException | None) -> None:
         event = self._open.pop()
+        if self._seen is not None:
+            self._settle(event)
+            self._seen = None
         event.until = len(self.grad_modes)
         event.error = "" if error is None else f"{type(error).__name__}: {error}"
+
+    def _settle(self, event: Event) -> None:
+        """Decide how much of a pass is kept, now that it is over."""
+        keeper: Any = state.keeper
+        if self.detailed is None or len(self.passes) <= self.detailed or event.error:
+            for _, kept in self._seen.values():  # type: ignore[union-attr]
+                keeper.pay(kept)
+        elif not self._found_bad and not all_finite(event):
+            self._found_bad = True
+        else:
+            if self._latest is not None:
+                self._latest.turns = [turn.alone() for turn in self._latest.turns if turn.node.is_accumulator]
+            self._latest = event
 
     @property
     def turn(self) -> Turn:
         return self._open[-1].turns[-1]
 
     def enters(self, node: Node, gradient: Any) -> None:
+        arrived = self.by_output(node, gradient)
+        self._open[-1].turns.append(Turn(node, arrived, len(self.grad_modes), self.turns))
         self.turns += 1
-        self._open[-1].turns.append(Turn(node, by_output(node, gradient), len(self.grad_modes)))
 
     def hooked(self, kind: str, hook: Any, before: Any, after: Any) -> None:
         if not self._open or not self._open[-1].turns:
@@ -176,12 +205,12 @@ class Watch:
         turn = self.turn
         turn.ran = True
         if turn.hooks:
-            turn.upstream = by_output(node, gradient)
+            turn.upstream = self.by_output(node, gradient)
         if isinstance(node, AccumulateGrad):
-            turn.before = grad_of(node.variable)
+            turn.before = self.grad_of(node.variable)
         elif not node.freed:
             if self.slopes:
-                turn.locals = local_derivatives(node)
+                turn.locals = [bounded(value) for value in local_derivatives(node)]
             if self.jacobians:
                 turn.matrices = self._matrices(node, turn.locals)
             if node.op is None and hasattr(node, "__dict__") and node.__dict__.get("_saved"):
@@ -199,23 +228,71 @@ class Watch:
             return []
 
     def sends(self, index: int, value: Any) -> None:
-        self.turn.sent[index] = frozen(value)
+        self._open[-1].turns[-1].sent[index] = self.noted(value)
 
     def leaves(self, node: Node, released: bool) -> None:
         turn = self.turn
         turn.released = released and saves(node)
         if isinstance(node, AccumulateGrad):
-            turn.after = grad_of(node.variable)
+            turn.after = self.grad_of(node.variable)
+
+    # ---- gradients
+
+    def noted(self, gradient: Any) -> Noted:
+        """Return what tells a gradient's present contents: a number, a Value, or a Kept (see `values.Contents`)."""
+        if type(gradient) is float:
+            return gradient
+        if self._seen is None:
+            return noted(gradient)
+        known = self._seen.get(ident(gradient))
+        if known is None:  # the array stands here too, so that no other one takes its place in memory
+            known = self._seen[ident(gradient)] = (gradient, Kept(gradient))
+        return known[1]
+
+    def by_output(self, node: Node, gradient: Any) -> Values:
+        """What gathered for a node, for each of its outputs."""
+        if type(gradient) is dict:
+            found = map(gradient.get, range(len(node.shape)))
+            return tuple(None if one is None else self.noted(one) for one in found)
+        return (None if gradient is None else self.noted(gradient),)
+
+    def grad_of(self, leaf: Tensor) -> Noted:
+        """What tells a leaf's `.grad`, which the program can reach."""
+        grad = None if leaf._x is None else leaf._x.grad
+        if grad is None:
+            return None
+        if self._seen is not None and ident(grad._data) in self._seen:
+            state.keeper.expose(grad._data, [kept for _, kept in self._seen.values()])  # type: ignore[union-attr]
+            return self._seen[ident(grad._data)][1]
+        return noted(grad)
 
 
-def storage_of(tensor: Tensor) -> Any:
-    """The array at the end of the chain of views that a tensor is on; a float that nobody shares has none."""
-    raw = tensor._data
-    if type(raw) is float or type(raw) is bool:
-        return None
-    while getattr(raw, "base", None) is not None and type(raw.base) is type(raw):
-        raw = raw.base
-    return raw
+def noted(gradient: Any) -> Noted:
+    """Return what tells the present contents of something that the program can reach."""
+    raw = gradient._data if isinstance(gradient, Tensor) else gradient
+    if state.keeper is None or type(raw) in (float, bool) or raw.nbytes <= SMALL:
+        return frozen(raw)
+    kept: Kept = state.keeper.note(raw)
+    return kept
+
+
+def bounded(value: Value | None) -> Value | None:
+    """A new Value, or its summary if the run's budget for whole arrays is spent."""
+    if value is None or not value.shape or state.keeper is None or value.elements.nbytes <= SMALL:
+        return value
+    return value if state.keeper.reserve(value.elements.nbytes) else summarized(value.summary)
+
+
+def all_finite(event: Event) -> bool:
+    """Whether the gradients that a pass stored are finite."""
+    leaves = [turn.node.variable for turn in event.turns if isinstance(turn.node, AccumulateGrad)]
+    grads = [None if leaf._x is None else leaf._x.grad for leaf in leaves]
+    return all(isfinite(raw_sum(grad._data)) or frozen(grad).all_finite for grad in grads if grad is not None)
+
+
+def raw_sum(raw: Any) -> float:
+    """A number that is finite only if every element is."""
+    return raw if type(raw) is float else float(np.add.reduce(raw, None))
 
 
 def saves(node: Node) -> bool:
@@ -227,20 +304,8 @@ def saves(node: Node) -> bool:
     return bool(node.__dict__.get("_saved")) if hasattr(node, "__dict__") else False
 
 
-def by_output(node: Node, gradient: Any) -> Values:
-    """What gathered for a node, for each of its outputs."""
-    if type(gradient) is dict:
-        return tuple(None if gradient.get(i) is None else frozen(gradient[i]) for i in range(len(node.shape)))
-    return (None if gradient is None else frozen(gradient),)
-
-
 def first(gradient: Any) -> Value | None:
     """The gradient that a hook saw; of several (a node's hook), the first that there is."""
     if type(gradient) is tuple:
         gradient = next((g for g in gradient if g is not None), None)
     return None if gradient is None else frozen(gradient)
-
-
-def grad_of(leaf: Tensor) -> Value | None:
-    grad = None if leaf._x is None else leaf._x.grad
-    return None if grad is None else frozen(grad)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, TensorRecord, Trace, Value
@@ -104,10 +102,7 @@ def _is_bad(value: Value | None) -> bool:
 
 
 def _finite(value: Value) -> bool:
-    if not value.shape:
-        return math.isfinite(value.data)
-    facts = numbers.stats(value)
-    return not facts.nan and not facts.inf
+    return value.all_finite
 
 
 def tensor_lines(tensor: TensorRecord, options: DotOptions, theme: Theme, flowed: Value | None) -> list[str]:
@@ -198,7 +193,7 @@ def written_out(value: Value) -> str | None:
     """A scalar or a small array as text; None if it is too large for a node."""
     if not value.shape:
         return numbers.number(value.data)
-    if value.numel > numbers.SMALL:
+    if value.numel > numbers.SMALL or not value.is_whole:
         return None
     written = numbers.elements(value)
     return written if len(written) <= numbers.CELL else None

@@ -55,6 +55,9 @@ def stats(value: Value) -> Stats:
     """Range, mean and the count of NaN and Inf of a value of any shape (also empty)."""
     if not value.shape:
         return _scalar_stats(value.data)
+    if not value.is_whole:
+        kept = value.summary
+        return Stats(value.numel, kept.minimum, kept.maximum, kept.mean, kept.nan, kept.inf)
     data = value.data
     if data.dtype.kind != "f":
         return _finite_stats(data, data.size, 0, 0)
@@ -96,7 +99,7 @@ def summary(value: Value) -> str:
     """Range, mean and the bad elements: "-0.31..0.42  mean 0.0012  2 NaN", "all 1"; for booleans "3 of 8 True"."""
     facts = stats(value)
     if value.dtype == "bool" and value.shape and value.numel:
-        return f"{value.data.sum()} of {value.numel} True"
+        return f"{value.numel - value.zeros} of {value.numel} True"
     parts = []
     if facts.low is not None and facts.low == facts.high and not facts.nan and not facts.inf:
         return f"all {number(facts.low, 4)}"
@@ -113,7 +116,7 @@ def short(value: Value | None, small: int = SMALL, width: int = CELL) -> str:
         return ""
     if not value.shape:
         return number(value.data)
-    if 0 < value.numel <= small:
+    if 0 < value.numel <= small and value.is_whole:
         text = elements(value)
         if len(text) <= width:
             return text
@@ -121,7 +124,12 @@ def short(value: Value | None, small: int = SMALL, width: int = CELL) -> str:
 
 
 def full(value: Value) -> str:
-    """Every element so that reading the text back gives the same number: "5.0", "[[1.0, nan], [-inf, 2.0]]"."""
+    """Every element so that reading the text back gives the same number: "5.0", "[[1.0, nan], [-inf, 2.0]]".
+
+    Where only a summary was kept, the shape and the range.
+    """
+    if not value.is_whole:
+        return f"{shape(value)}  {summary(value)}"
     data = value.data if not value.shape else value.data.tolist()
     return _full(data)
 
@@ -133,9 +141,14 @@ def _full(data: Any) -> str:
 
 
 def jsonable(value: Value | None) -> Any:
-    """The contents as JSON can hold them: nested lists; NaN, Infinity and -Infinity as strings; None stays None."""
+    """The contents as JSON can hold them: nested lists; NaN, Infinity and -Infinity as strings; None stays None.
+
+    Where only a summary was kept, an object with its facts: {"summary": {"shape": [64, 128], ...}}.
+    """
     if value is None:
         return None
+    if value.kept is not None:
+        return {"summary": json_safe(value.kept._asdict())}
     return json_safe(value.data if not value.shape else value.data.tolist())
 
 
@@ -155,10 +168,13 @@ def json_safe(data: Any) -> Any:
 def sparkline(value: Value, width: int = 16) -> str:
     """The elements in order as block characters, at most `width` of them, each the mean of its stretch.
 
-    A stretch that holds a NaN or an infinity shows as ×. Equal elements give a line at half height.
+    A stretch that holds a NaN or an infinity shows as ×. Equal elements give a line at half height. Where only a
+    summary was kept, the histogram of the elements.
     """
     if not value.shape or not value.numel:
         return ""
+    if value.kept is not None:
+        return "".join(_block(float(n), 0.0, float(max(value.kept.histogram))) for n in value.kept.histogram[:width])
     flat = value.data.reshape(-1)
     columns = min(width, flat.size)
     edges = [flat.size * i // columns for i in range(columns + 1)]

@@ -85,7 +85,7 @@ def value(t: TensorRecord) -> Cell:
 
 def contents(found: Value) -> Cell:
     """A scalar, a small array written out, or a large one's range and mean."""
-    text = numbers.elements(found) if 0 < found.numel <= numbers.SMALL else ""
+    text = numbers.elements(found) if 0 < found.numel <= numbers.SMALL and found.is_whole else ""
     if not found.shape:
         text = numbers.number(found.data)
     elif not text or len(text) > numbers.CELL:

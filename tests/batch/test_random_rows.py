@@ -127,7 +127,7 @@ def on_one_row(function, columns, row):
     return [y.detach().numpy(), *(g.numpy() for g in grads)]
 
 
-@settings(max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(steps=Steps, seed=st.integers(0, 2**16))
 def test_rows_never_mix(steps, seed):
     function = program_of(kept_steps(steps))

@@ -18,7 +18,7 @@ TOKENS = st.sampled_from(
         *("--retian-graph", "--no-backward", "@none.npy", "@-", "--params", "-e", "--errors", "--color", "always", ""),
     ]
 )
-QUIET = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUIET = settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def outcome(args, text="2"):

@@ -182,7 +182,7 @@ def programs(draw):
     return "\n".join([*lines, f"({' + '.join(names)}).sum()"]) + "\n"
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(programs())
 def test_sums_equal_gradients_on_random_graphs(results, source):
     for found in results("-", "--x", "0.5,-1.25,2", "--w", "0.75", "--max", 30, input=source):

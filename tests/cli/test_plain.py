@@ -11,7 +11,7 @@ from gradtrace.cli import plain, source
 from gradtrace.cli.group import cli
 
 LEFT = 99  # the exit code that stands for "click must read it"
-QUIET = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUIET = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 class Plain:

@@ -157,7 +157,10 @@ def test_seeds_limits_and_dtypes(talk):
 
 
 class Terminal:
-    """`gradtrace repl` on a pseudo-terminal: `say` types a line, `until` waits for a text."""
+    """`gradtrace repl` on a pseudo-terminal: `say` types a line, `until` waits for a text.
+
+    `until` types `again` after each second of silence: readline misses a Ctrl-C that comes while it handles a key.
+    """
 
     def __init__(self, *args, env):
         pid, self.fd = pty.fork()
@@ -168,12 +171,14 @@ class Terminal:
     def say(self, text):
         os.write(self.fd, text.encode())
 
-    def until(self, text):
+    def until(self, text, again=""):
         deadline = time.monotonic() + 60
         start = len(self.seen)
         while text not in self.seen[start:]:
             assert time.monotonic() < deadline, self.seen
-            if select.select([self.fd], [], [], 1)[0]:
+            if not select.select([self.fd], [], [], 1)[0]:
+                self.say(again)
+            else:
                 try:
                     found = os.read(self.fd, 4096).decode()
                 except OSError:
@@ -231,7 +236,7 @@ def test_ctrl_c_drops_what_is_typed_and_stops_what_runs(terminal):
     t.say("half a line")
     t.until("half a line")
     t.say("\x03")
-    t.until(">>> ")
+    t.until(">>> ", again="\x03")
     t.say("x = 0\n")
     t.until(">>> ")
     t.say("while True: x = x + 1\n")

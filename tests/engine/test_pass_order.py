@@ -81,7 +81,7 @@ def make_leaves(shapes: list[int], dtype: Any) -> list[Any]:
     return [torch.randn(SHAPES[s], dtype=dtype).requires_grad_() for s in shapes]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     shapes=st.lists(st.integers(0, len(SHAPES) - 1), min_size=1, max_size=4),
     steps=st.lists(STEP, max_size=25),

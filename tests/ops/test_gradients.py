@@ -160,13 +160,13 @@ def test_no_record_is_forgotten() -> None:
         if any(t.requires_grad for t in several):
             seen.add(name.rstrip("_"))
 
-    state.recorder = note
+    state.set(recorder=note)
     try:
         for name, several in (*BY_HAND.items(), *BY_FAMILY.items()):
             for function, *arrays in several:
                 derive_twice(function, leaves(arrays, "plain"), twice=name not in FIRST_ORDER)
     finally:
-        state.recorder = None
+        state.set(recorder=None)
     wanted = {name for name, record in records.items() if record.has_gradient and not record.undefined}
     assert sorted(wanted - seen - WITHOUT_CASE) == []
 

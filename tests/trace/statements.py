@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import gradtrace
+from gradtrace.engine.keeper import Keeper
 from gradtrace.engine.state import state
 from gradtrace.trace.capture import capture
 from gradtrace.trace.record import Span, Trace
@@ -22,7 +23,8 @@ def run(text: str, **inputs: Any) -> SimpleNamespace:
     spans: list[Span | None] = [None]
     env = {"torch": gradtrace, **inputs}
     root = None
-    state.recorder = lambda *call: records.append(call)
+    keeper = Keeper(records)
+    state.set(recorder=lambda *call: records.append(call), keeper=keeper)
     try:
         for statement in ast.parse(text).body:
             part = getattr(statement, "value", None) or statement
@@ -32,11 +34,11 @@ def run(text: str, **inputs: Any) -> SimpleNamespace:
             if isinstance(statement, ast.Assign):
                 root = env[statement.targets[0].id]
     finally:
-        state.recorder, state.origin = None, 0
+        state.set(recorder=None, origin=0, keeper=None)
     bound = {name: value for name, value in env.items() if not name.startswith("__") and name != "torch"}
     program = SimpleNamespace(source=SimpleNamespace(text=text, name="text"))
     return SimpleNamespace(
-        program=program, env=bound, root=root, outputs=(), records=records, spans=spans, inputs=inputs
+        program=program, env=bound, root=root, outputs=(), records=records, spans=spans, inputs=inputs, keeper=keeper
     )
 
 

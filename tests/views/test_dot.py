@@ -245,7 +245,7 @@ def test_any_text_survives(name, style):
 
 
 @given(st.text(max_size=20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_text_survives_in_tooltips(name):
     titles = [
         element.get("{http://www.w3.org/1999/xlink}title") for element in picture(samples.hostile(name)).iter(f"{SVG}a")

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from trace_samples import value
 
@@ -68,7 +68,6 @@ def test_full_reads_back(data):
     assert all(a == b or (a != a and b != b) for a, b in zip(data, back, strict=True))
 
 
-@settings(deadline=None)  # drawing can take longer than the test on a loaded machine
 @given(st.recursive(st.floats() | st.integers() | st.text(), st.lists))
 def test_json_is_strict(data):
     json.dumps(numbers.json_safe(data), allow_nan=False)

@@ -31,7 +31,9 @@ def stats(program: Program, format: str, color: str | None, all: bool, anomaly: 
     from gradtrace.views import stats as view
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    trace = session.record(program, inputs, how, options.budget(flags), watched=True, everything=True, slopes=False)
+    trace = session.record(
+        program, inputs, how, options.budget(flags), watched=True, everything=True, slopes=False, detailed=8
+    )
     with session.uncollected():
         found = analysis.stats(trace)
     if format == "table":

@@ -37,7 +37,15 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
     if program.imports_torch and how.backward is None:
         how = how._replace(no_backward=True)  # that a script does not call it may be the answer
     trace = session.record(
-        program, inputs, how, options.budget(flags), watched=True, everything=True, slopes=False, failing=True
+        program,
+        inputs,
+        how,
+        options.budget(flags),
+        watched=True,
+        everything=True,
+        slopes=False,
+        detailed=8,
+        failing=True,
     )
     wanted = [pick.tensor(trace, name.removesuffix(".grad"), "NAME") for name in words] or list(trace.named)
     facts = Facts(trace)

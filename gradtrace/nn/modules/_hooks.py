@@ -110,17 +110,15 @@ class Hooked:
     # ---- the call
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if state.recorder is not None:
-            return within("module", self, self._call_directly, *args, **kwargs)
-        return self._call_directly(*args, **kwargs)
-
-    def _call_directly(self, *args: Any, **kwargs: Any) -> Any:
         own = self.__dict__
-        if not (
+        hooked = (
             own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]
-        ):
-            return self.forward(*args, **kwargs)
-        return _call_with_hooks(self, args, kwargs)
+        )
+        if state.recorder is not None:
+            if hooked:
+                return within("module", self, _call_with_hooks, self, args, kwargs)
+            return within("module", self, self.forward, *args, **kwargs)
+        return _call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
 
 
 def _call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -67,23 +67,25 @@ def check_class_weight(weight: Tensor | None, classes: int, start: str = "") -> 
 
 def check_targets(input: Tensor, target: Tensor, weight: Tensor | None, ignore: int) -> None:
     """Raise nll_loss's errors for shapes, dtypes and classes out of range."""
-    if input.ndim < 1:
-        raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
+    shape, dims = input.shape, input.ndim
+    if dims < 1:
+        raise ValueError(f"Expected 1 or more dimensions (got {dims})")
     batch = target.shape[0] if target.ndim else 0
-    if input.ndim > 1 and input.shape[0] != batch:
-        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({batch}).")
-    classes = input.shape[0 if input.ndim == 1 else 1]
-    (check_rows if input.ndim < 3 else check_images)(input, target)
-    check_class_weight(weight, classes)
-    if weight is not None and weight.dtype is not input.dtype:
-        raise RuntimeError(f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}")
+    if dims > 1 and shape[0] != batch:
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({batch}).")
+    classes = shape[0 if dims == 1 else 1]
+    (check_rows if dims < 3 else check_images)(input, target)
+    if weight is not None:
+        check_class_weight(weight, classes)
+        if weight.dtype is not input.dtype:
+            raise RuntimeError(f"expected scalar type {input.dtype.scalar_type} but found {weight.dtype.scalar_type}")
     if not input.is_floating_point():
         raise NotImplementedError(f"\"nll_loss_out_frame\" not implemented for '{input.dtype.scalar_type}'")
     if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_type}")
     values = target.array
-    if values.itemsize == 8 and bool((values.view(np.uint64) < classes).all()):
-        return
+    if values.itemsize == 8 and values.size and np.maximum.reduce(values.view(np.uint64), None) < classes:
+        return  # negative numbers are large ones without their sign
     wrong = values[(values != ignore) & ((values < 0) | (values >= classes))]
     if wrong.size:
         raise IndexError(f"Target {int(wrong.flat[0])} is out of bounds.")

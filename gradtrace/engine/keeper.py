@@ -1,0 +1,299 @@
+"""Keeps what tensors held before it was overwritten, for a recorded run.
+
+    keeper = Keeper(records)
+    with using(keeper=keeper, recorder=...): ...
+    keeper.finish(); keeper.version_read(tensor, call)
+
+Nothing is copied when a tensor is made: its array is copied when something is about to write to it, which the engine
+and the optimisers announce by `state.keeper.before_write(tensor)`. So a run that changes nothing in place costs
+nothing. Numbers and small arrays are kept whole, larger ones within a budget of bytes, beyond it as a Summary.
+
+A tensor has a new version after each write. Which call made a version and which one read it first is found by going
+through the recorded calls, a part at each write, since calls are recorded in the order in which they ran.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
+from gradtrace.engine.lazy import np
+from gradtrace.engine.state import state
+from gradtrace.engine.summary import Summary, summarize
+from gradtrace.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Array
+
+SMALL = 1024  # bytes of an array that is always kept whole
+KEPT = 64_000_000  # bytes of larger arrays kept whole in one run
+
+ident = object.__hash__  # what id() gives, without the audit event
+
+
+class Kept:
+    """The contents of an array at one moment: the array until something writes to it, then a copy or a Summary."""
+
+    __slots__ = ("array", "shared", "summary")
+
+    def __init__(self, array: Array) -> None:
+        self.array: Array | None = array
+        self.shared = True  # whether the array is the program's own
+        self.summary: Summary | None = None
+
+
+class Version(Kept):
+    """One version of a tensor, with what else was known of the tensor when it was overwritten."""
+
+    __slots__ = ("fn", "grad", "number", "requires_grad", "tensor")
+
+    def __init__(self, tensor: Tensor) -> None:
+        super().__init__(tensor._data)
+        self.tensor = tensor
+        self.fn = tensor._fn
+        self.number: float | bool | None = None
+        if type(tensor._data) in (float, bool):
+            self.number, self.array = tensor._data, None
+        self.requires_grad: bool | None = None  # known once it was overwritten
+        self.grad: Any = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the tensor still holds this version."""
+        raw = self.tensor._data
+        if self.number is None:
+            return self.shared and raw is self.array
+        return bool(raw is self.number or (type(raw) not in (float, bool) and same(raw, self.number)))
+
+
+class Mark:
+    """When a backward pass began, or an optimiser had updated its parameters: after how many calls and passes."""
+
+    __slots__ = ("calls", "origin", "passes", "roots", "scope", "stores")
+
+    def __init__(self, calls: int, passes: int, stores: bool = False, roots: list[Any] | None = None) -> None:
+        self.calls = calls
+        self.passes = passes
+        self.stores = stores
+        self.roots = roots
+        self.origin = state.origin
+        self.scope = state.scope
+
+
+class Keeper:
+    """The versions of the tensors of a run, by tensor and recorded call; its backward passes and optimiser steps."""
+
+    def __init__(self, records: list[Any], budget: int = KEPT) -> None:
+        self.records = records
+        self.room = budget
+        self.passes: list[Mark] = []
+        self.updates: list[Mark] = []
+        self.gradients: dict[int, Tensor] = {}  # by gradient: the tensor that it was the gradient of
+        self._read: dict[tuple[int, int], Version] = {}  # by tensor and call: a version that this call read first
+        self._made: dict[tuple[int, int], Version] = {}
+        self._current: dict[int, Version] = {}
+        self._storages: dict[int, list[Kept]] = {}  # by storage: what still shares it
+        self._noted: dict[int, Kept] = {}  # by array: what `note` returned for it
+        self._paid: set[int] = set()  # the storages whose bytes are taken from the budget
+        self._summaries: list[tuple[Array, Summary]] = []  # of the latest arrays beyond the budget
+        self._scanned = 0
+
+    @property
+    def wrote(self) -> bool:
+        """Whether anything was overwritten, so that versions are known."""
+        return self._scanned > 0 or bool(self._read)
+
+    # ---- what the run announces
+
+    def before_write(self, tensor: Tensor) -> None:
+        """Keep what shares a tensor's storage; the tensor is about to be changed."""
+        self.scan()
+        now = self._current.get(ident(tensor))
+        if now is None or not now.is_current:
+            now = self._add(tensor, self._read, len(self.records))
+        now.requires_grad = tensor._req
+        grad = None if tensor._x is None else tensor._x.grad
+        if grad is not None:
+            now.grad = self.noted(grad._data)
+            if ident(grad) in self._current:  # a recorded call has used it, so it stays alive
+                self.gradients[ident(grad)] = tensor
+        self.before_array_write(tensor._data)
+        self._current.pop(ident(tensor), None)
+
+    def before_array_write(self, array: Any) -> None:
+        """Keep everything that shares an array's storage."""
+        self.scan()
+        found = self._storages.pop(ident(storage_of(array)), None)
+        if found is not None:
+            self._detach([kept for kept in found if kept.shared])
+
+    def passed(self, roots: list[Any], stores: bool) -> None:
+        """A backward pass begins at (node, output number, gradient)."""
+        self.passes.append(Mark(len(self.records), len(self.passes), stores, [node for node, *_ in roots]))
+
+    def stepped(self) -> None:
+        """An optimiser has updated its parameters."""
+        self.updates.append(Mark(len(self.records), len(self.passes)))
+
+    # ---- arrays
+
+    def note(self, raw: Array, always: bool = False) -> Kept:
+        """Return what will tell a large array's present contents; `always` keeps it whole, whatever the budget."""
+        known = self._noted.get(ident(raw))
+        if known is not None and known.array is raw:
+            return known
+        kept = Kept(raw)
+        self.pay(kept, always)
+        self._register(kept)
+        return kept
+
+    def pay(self, kept: Kept, always: bool = False) -> None:
+        """Take an array's bytes from the budget; if it is spent, replace the array by a summary."""
+        raw = kept.array
+        if raw is None or raw.nbytes <= SMALL:
+            return
+        root = storage_of(raw)
+        if ident(root) in self._paid:
+            return
+        if root.nbytes > self.room and not always:
+            self._summarize(kept, raw, root)
+            return
+        self.room -= root.nbytes
+        self._paid.add(ident(root))
+
+    def expose(self, raw: Array, hidden: Iterable[Kept]) -> None:
+        """The program can reach an array from now on, so that it can write to what shares its storage."""
+        root = storage_of(raw)
+        for kept in hidden:
+            if kept.shared and storage_of(kept.array) is root:
+                self.pay(kept)
+                self._register(kept)
+
+    def _register(self, kept: Kept) -> None:
+        if kept.shared:
+            self._noted[ident(kept.array)] = kept
+            self._share(kept)
+
+    def noted(self, raw: Any) -> Any:
+        """Return what will tell the present contents of raw data: a number, a copy of a small array, else a Kept."""
+        if type(raw) is float or type(raw) is bool:
+            return raw
+        return raw.copy() if raw.nbytes <= SMALL else self.note(raw)
+
+    def own(self, kept: Kept) -> None:
+        """Give something kept its own contents, so that later writes by the program do not matter."""
+        if kept.shared:
+            self._detach([kept])
+
+    def _summarize(self, kept: Kept, raw: Array, root: Array) -> None:
+        """Keep a summary; an array that was noted a moment ago (sent, then arrived, transposed) has one already."""
+        kept.array, kept.shared = None, False
+        for array, found in self._summaries:
+            if array is root and raw.size == root.size:
+                kept.summary = found._replace(shape=tuple(raw.shape))
+                return
+        kept.summary = summarize(raw)
+        if raw.size == root.size:
+            self._summaries = [*self._summaries[-7:], (root, kept.summary)]
+
+    def _share(self, kept: Kept) -> None:
+        self._storages.setdefault(ident(storage_of(kept.array)), []).append(kept)
+
+    def _detach(self, found: list[Kept]) -> None:
+        """Give everything on one storage its own contents. A storage of which most is needed is copied once."""
+        if not found:
+            return
+        root: Any = storage_of(found[0].array)
+        size = sum(kept.array.nbytes for kept in found if kept.array is not None)
+        paid = ident(root) in self._paid
+        self._paid.discard(ident(root))
+        once = None
+        several = len(found) > 1 and size >= root.nbytes > SMALL and root.flags.c_contiguous
+        if several and (paid or self.reserve(root.nbytes)):
+            once = (root, root.copy())
+        for kept in found:
+            array: Any = kept.array
+            self._noted.pop(ident(array), None)
+            if once is not None:
+                kept.array = moved(array, *once)
+            elif paid or array.nbytes <= SMALL or self.reserve(array.nbytes):
+                kept.array = array.copy()
+            else:
+                kept.summary, kept.array = summarize(array), None
+            kept.shared = False
+
+    def reserve(self, size: int) -> bool:
+        """Take bytes from the budget; return whether they were left."""
+        if size > self.room:
+            return False
+        self.room -= size
+        return True
+
+    # ---- versions
+
+    def scan(self) -> None:
+        """Note which version each call since the last scan read and made."""
+        records = self.records
+        for index in range(self._scanned, len(records)):
+            name, args, out, _ = records[index]
+            changed = out if name[-1:] == "_" else None
+            for tensor in tensors_in(args):
+                if tensor is not changed:
+                    self._reads(tensor, index)
+            for tensor in tensors_in(out):
+                self._add(tensor, self._made, index)
+                base = tensor._base if changed is not None else None
+                if base is not None:
+                    self._add(base, self._made, index)
+        self._scanned = len(records)
+
+    def _reads(self, tensor: Tensor, index: int) -> None:
+        known = self._current.get(ident(tensor))
+        if known is not None and known.is_current:
+            return
+        base = tensor._base
+        if base is not None:
+            self._reads(base, index)
+        self._add(tensor, self._read, index)
+
+    def _add(self, tensor: Tensor, where: dict[tuple[int, int], Version], index: int) -> Version:
+        version = where[ident(tensor), index] = self._current[ident(tensor)] = Version(tensor)
+        if version.array is not None:
+            self._share(version)
+        return version
+
+    def version_read(self, tensor: Tensor, call: int) -> Version | None:
+        """The version of a tensor that a call was the first to read; None if it read an earlier one."""
+        return self._read.get((ident(tensor), call))
+
+    def version_made(self, tensor: Tensor, call: int) -> Version | None:
+        """The version of a tensor that a call made."""
+        return self._made.get((ident(tensor), call))
+
+
+def same(raw: Any, number: float | bool) -> bool:
+    """Whether a 0-d array holds a number."""
+    value = raw.item() if raw.ndim == 0 else None
+    return bool(value == number or (value is not None and value != value and number != number))
+
+
+def moved(array: Array, root: Array, copy: Array) -> Array:
+    """Return the part of a storage's copy that `array` is of the storage."""
+    offset = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    return np.ndarray(array.shape, array.dtype, copy, offset, array.strides)
+
+
+def storage_of(array: Any) -> Any:
+    """Return the array at the end of the chain of views that an array is on; a number has none."""
+    if type(array) is float or type(array) is bool:
+        return None
+    while getattr(array, "base", None) is not None and type(array.base) is type(array):
+        array = array.base
+    return array
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """The tensors in an argument or a result, also within tuples and lists."""
+    if type(value) is Tensor:
+        return [value]
+    if type(value) is tuple or type(value) is list:
+        return [tensor for item in value for tensor in tensors_in(item)]
+    return [value] if isinstance(value, Tensor) else []

@@ -1,0 +1,54 @@
+"""Accumulate what arrives at a leaf into its `.grad`."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.engine.lazy import np
+from gradtrace.engine.op import records
+from gradtrace.engine.state import state
+from gradtrace.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradtrace.engine.types import Array, Gradient
+
+
+def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | None) -> None:
+    """Add to `leaf.grad`, in place when there is one and this pass is not recorded.
+
+    `taken` are the arrays that belong to others already; None: the pass may still use the array, so it is copied.
+    """
+    if not leaf._req and not leaf.requires_grad:  # since the graph was built
+        return
+    extra = leaf.extra()
+    have = extra.grad
+    if isinstance(gradient, Tensor):
+        extra.grad = records["copy"](None, gradient) if have is None else have + gradient
+    elif have is None:
+        extra.grad = Tensor._wrap(own_array(gradient, taken))
+    elif type(have._data) is float:
+        have._data += float(gradient)
+    else:
+        if state.keeper is not None:
+            state.keeper.before_array_write(have._data)
+        np.add(have._data, gradient, out=have._data)
+        if have._x is not None and have._x.counter is not None:
+            have._x.counter.n += 1
+    if extra.post_hooks:
+        for hook in list(extra.post_hooks.values()):
+            hook(leaf)
+            if state.watcher is not None:
+                state.watcher.hooked("accumulated", hook, None, None)
+
+
+def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | Array:
+    """Return the gradient for one leaf: two leaves must not share their `.grad`.
+
+    A rule's result is linear in the incoming gradient, so it is a new array, that gradient, or a view of it.
+    """
+    if type(gradient) is float:
+        return gradient
+    array: Array = gradient  # type: ignore[assignment]
+    if taken is None or array.base is not None or not array.flags.c_contiguous or id(array) in taken:
+        return array.copy()
+    taken[id(array)] = array
+    return array

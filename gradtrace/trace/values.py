@@ -1,0 +1,185 @@
+"""The contents of a tensor in a trace: whole, or as a Summary where keeping every element would cost too much."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, NamedTuple
+from gradtrace.engine.keeper import SMALL, Keeper, Kept, Version, ident
+from gradtrace.engine.summary import Summary, name_of, summarize
+from gradtrace.engine.tensor import Tensor
+from gradtrace.errors import NotKeptError
+
+INFINITY = float("inf")
+
+
+class Value(NamedTuple):
+    """A tensor's contents: `elements` is a float, bool or int when `shape` is (), else a read-only ndarray.
+
+    `dtype` is the bare name ("float64", "int64", "bool"). A 0-d tensor never holds an ndarray here. `elements` is None
+    where only `kept` is there; read `data` where every element is needed, and the properties for everything else.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    elements: Any
+    kept: Summary | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every element was kept."""
+        return self.elements is not None
+
+    @property
+    def data(self) -> Any:
+        """Every element. NotKeptError if only a summary was kept."""
+        if self.elements is None:
+            raise NotKeptError(
+                f"the elements of a tensor of shape {self.shape} were not kept, only a summary of them",
+                "raise the limit with --max-record or GRADTRACE_MAX_RECORD",
+            )
+        return self.elements
+
+    @property
+    def summary(self) -> Summary:
+        """The facts about the elements; of a single number too."""
+        return self.kept or (summarize(self.elements) if self.shape else summary_of_number(self))
+
+    @property
+    def numel(self) -> int:
+        n = 1
+        for size in self.shape:
+            n *= size
+        return n
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype.startswith("float")
+
+    @property
+    def all_finite(self) -> bool:
+        data = self.elements
+        if self.kept is not None:
+            return not self.kept.nan and not self.kept.inf
+        if not self.shape:
+            return bool(data == data and abs(data) != INFINITY)
+        return bool((abs(data) < INFINITY).all())
+
+    @property
+    def has_nan(self) -> bool:
+        if self.kept is not None:
+            return bool(self.kept.nan)
+        return bool(self.elements != self.elements if not self.shape else (self.elements != self.elements).any())
+
+    @property
+    def all_zero(self) -> bool:
+        """Whether every element is 0; False if there is none."""
+        if self.kept is not None:
+            return bool(self.numel) and self.kept.zeros == self.numel
+        if not self.shape:
+            return bool(self.elements == 0)
+        return bool(self.elements.size) and bool((self.elements == 0).all())
+
+    @property
+    def zeros(self) -> int:
+        """How many elements are 0."""
+        if self.kept is not None:
+            return self.kept.zeros
+        return int(self.elements == 0) if not self.shape else int((self.elements == 0).sum())
+
+    def __eq__(self, other: object) -> bool:
+        """Element by element, NaN equal to NaN (an ndarray's own == would not give one answer)."""
+        if not isinstance(other, Value) or self.shape != other.shape or self.dtype != other.dtype:
+            return False
+        a, b = self.elements, other.elements
+        if a is b:
+            return self.kept == other.kept
+        if a is None or b is None:
+            return self.summary == other.summary
+        if not self.shape:
+            return bool(a == b or (a != a and b != b))
+        return bool(((a == b) | ((a != a) & (b != b))).all())
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+
+def summary_of_number(value: Value) -> Summary:
+    """The facts about a single number, found without numpy."""
+    x = value.elements
+    nan, inf = int(x != x), int(abs(x) == INFINITY)
+    if nan or inf:
+        return Summary((), value.dtype, "cpu", None, None, None, 0.0, 0.0, 0, nan, inf, (0,))
+    return Summary((), value.dtype, "cpu", x, x, float(x), abs(float(x)), abs(float(x)), int(x == 0), 0, 0, (1,))
+
+
+def frozen(raw: Any) -> Value:
+    """Raw data, or a Tensor, as a Value with a copy of every element."""
+    if isinstance(raw, Tensor):
+        raw = raw._data
+    kind = type(raw)
+    if kind is float:
+        return Value((), "float64", raw, None)
+    if kind is bool or kind is int:
+        return Value((), "bool" if kind is bool else "int64", raw, None)
+    return taken(raw.copy() if raw.shape else raw)
+
+
+def taken(array: Any) -> Value:
+    """An array that nobody changes any more, as a Value without copying it."""
+    if not array.shape:
+        return Value((), name_of(array.dtype), array.item(), None)
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return Value(tuple(array.shape), name_of(array.dtype), array, None)
+
+
+class Contents:
+    """Makes the Values of one trace out of what the run's keeper has; each array becomes one Value.
+
+    With `final` the program is over, so that its arrays are taken as they are; else they are copied.
+    """
+
+    def __init__(self, keeper: Keeper | None, final: bool = False) -> None:
+        self.keeper = keeper
+        self.final = final
+        self._known: dict[int, tuple[Kept, Value]] = {}
+
+    def of(self, noted: Any) -> Value | None:
+        """Return the Value of what was noted: a Value, a Kept, raw data or None."""
+        if noted is None or type(noted) is Value:
+            return noted
+        if not isinstance(noted, Kept):
+            return frozen(noted) if type(noted) in (float, bool) else taken(noted)
+        known = self._known.get(ident(noted))
+        if known is None:
+            known = self._known[ident(noted)] = (noted, self._read(noted))
+        return known[1]
+
+    def _read(self, kept: Kept) -> Value:
+        if not self.final and self.keeper is not None:
+            self.keeper.own(kept)
+        return summarized(kept.summary) if kept.summary is not None else taken(kept.array)
+
+    def of_version(self, version: Version) -> Value:
+        """Return what a tensor held in one of its versions."""
+        if version.number is not None:
+            return frozen(version.number)
+        if version.shared:
+            return self.of_tensor(version.tensor, version.array)
+        return summarized(version.summary) if version.summary is not None else taken(version.array)
+
+    def of_tensor(self, tensor: Tensor, raw: Any = None, whole: bool = False) -> Value:
+        """Return what a tensor holds now; `whole`, with every element whatever the budget."""
+        raw = tensor._data if raw is None else raw
+        if self.keeper is None or type(raw) in (float, bool) or raw.nbytes <= SMALL:
+            return frozen(raw)
+        found: Any = self.of(self.keeper.note(raw, whole))
+        return found  # type: ignore[no-any-return]
+
+
+def summarized(summary: Summary) -> Value:
+    """A Value of which only the summary is there."""
+    return Value(summary.shape, summary.dtype, None, summary)

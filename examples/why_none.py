@@ -1,4 +1,4 @@
-# Five reasons why .grad is None, each with the line that mends it.
+# Five reasons why .grad is None, each with the line that fixes it.
 #     gradtrace run examples/why_none.py
 import warnings
 

@@ -104,7 +104,7 @@ def never_called(facts: Facts, record: TensorRecord) -> Answer | None:
     if failure is not None:
         evidence.append(facts.at(f"the program ends here by {failure.kind}: {failure.message}", failure.span))
         return answer(
-            record, "never called", "the program failed before backward was called", evidence, "mend the error first"
+            record, "never called", "the program failed before backward was called", evidence, "fix the error first"
         )
     return answer(record, "never called", "backward was not called", evidence, f"call {facts.root_names()}.backward()")
 
@@ -160,7 +160,7 @@ def stopped(facts: Facts, record: TensorRecord) -> Answer | None:
             "failed",
             f"backward failed before it came to {record.label}",
             [facts.origin(record), facts.at(last.error, last.span)],
-            "mend the error first",
+            "fix the error first",
         )
     silent = history.gave_none(facts, record, last.number)
     evidence = [facts.origin(record), *([silent[1]] if silent else []), facts.backward(last)]

@@ -1,1 +1,1 @@
-"""One program over the rows of a table: readers and writers of tables, and the loop that maps a plan over them."""
+"""Map a program over the rows of a table: readers, writers, and the loop that runs a plan on chunks of rows."""

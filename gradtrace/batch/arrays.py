@@ -1,7 +1,7 @@
-"""numpy's files as tables: .npy of a structured or a two-dimensional array, .npz of one array for each column.
+"""numpy files as tables: .npy with a structured or two-dimensional array, .npz with one array for each column.
 
-They are read and written a stretch at a time: an .npy file as a memory map, a member of an .npz as the stream that it
-is in the archive. A two-dimensional array's columns are called c0, c1, ... Arrays of Python objects are refused.
+They are read and written in chunks: an .npy file as a memory map, a member of an .npz as a stream from the archive. The
+columns of a two-dimensional array are named c0, c1, ... Arrays of Python objects are refused.
 """
 
 from __future__ import annotations
@@ -20,80 +20,82 @@ from gradtrace.errors import UsageError
 
 
 def reason(error: Exception) -> str:
-    """The first line of what a reader says of a damaged file."""
+    """Return the first line of a reader's error message for a damaged file."""
     return str(error).partition("\n")[0] or type(error).__name__
 
 
-def sound(array: Any, what: str) -> Any:
-    """The array, unless it is of texts with numbers in them that no character has: numpy makes those as they come."""
+def checked_text(array: Any, what: str) -> Any:
+    """Return the array; raise UsageError if it holds text with invalid code points, which numpy does not check."""
     if array.dtype.kind == "U" and array.size:
         codes = np.frombuffer(array.tobytes(), array.dtype.byteorder + "u4")
         if codes.max(initial=0) > sys.maxunicode:
-            raise UsageError(f"{what} holds texts that are none", "the file is damaged")
+            raise UsageError(f"{what} holds invalid text", "the file is damaged")
     return array
 
 
 class NpyReader:
-    """The rows of one array."""
+    """Reads the rows of an .npy array."""
 
     def __init__(self, path: str) -> None:
         self.name = path
         try:
             self.array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except Exception as error:  # a stranger's bytes can make numpy's reader raise almost anything
+        except Exception as error:  # numpy's reader can raise almost anything for malformed input
             raise UsageError(f"{path} is not a readable .npy file: {reason(error)}") from None
         if not hasattr(self.array, "dtype") or not (self.array.dtype.names or self.array.ndim == 2):
-            raise UsageError(f"{path} is no table", "it is to hold a structured or a two-dimensional array")
+            raise UsageError(f"{path} is not a table", "it must hold a structured or a two-dimensional array")
         self.names = list(self.array.dtype.names or (f"c{i}" for i in range(self.array.shape[1])))
         self.rows = len(self.array)
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
         for first in range(skip, self.rows, size):
-            part = sound(np.array(self.array[first : first + size]), self.name)
-            found = {n: part[n] for n in self.names} if part.dtype.names else dict(zip(self.names, part.T, strict=True))
-            yield Chunk(first, len(part), found)
+            part = checked_text(np.array(self.array[first : first + size]), self.name)
+            columns = (
+                {n: part[n] for n in self.names} if part.dtype.names else dict(zip(self.names, part.T, strict=True))
+            )
+            yield Chunk(first, len(part), columns)
 
     def line(self, row: int) -> str:
         return f"{self.name}: row {row + 1}"
 
 
 class NpzReader:
-    """The arrays of an archive, side by side."""
+    """Reads the arrays of an .npz archive as columns."""
 
     def __init__(self, path: str) -> None:
         self.name = path
         try:
             self.archive = zipfile.ZipFile(path)
             self.members = {name.removesuffix(".npy"): self.opened(name) for name in self.archive.namelist()}
-        except Exception as error:  # as above, of numpy's and zipfile's
+        except Exception as error:  # as above, from numpy or zipfile
             raise UsageError(f"{path} is not a readable .npz file: {reason(error)}") from None
         self.names = list(self.members)
         lengths = {name: shape[0] if shape else -1 for name, (_, shape, _) in self.members.items()}
         if len(set(lengths.values())) != 1 or -1 in lengths.values():
-            told = ", ".join(f"{name} {n if n >= 0 else 'a scalar'}" for name, n in lengths.items())
+            described = ", ".join(f"{name} {n if n >= 0 else 'a scalar'}" for name, n in lengths.items())
             raise UsageError(
-                f"{path}: its arrays are of different lengths: {told}", "each is to be a column of one table"
+                f"{path}: its arrays differ in length: {described}", "all must have the same number of rows"
             )
         self.rows = next(iter(lengths.values()))
 
     def opened(self, name: str) -> tuple[IO[bytes], tuple[int, ...], Any]:
-        """A member after its header: the stream, shape and dtype."""
+        """Open a member and return the stream after its header, the shape and the dtype."""
         stream = self.archive.open(name)
         version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(stream)
         if dtype.hasobject or (fortran and len(shape) > 1):
-            raise ValueError(f"the array '{name.removesuffix('.npy')}' holds Python objects or lies column by column")
+            raise ValueError(f"the array '{name.removesuffix('.npy')}' holds Python objects or is in Fortran order")
         return stream, shape, dtype
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
         for first in range(0, self.rows, size):
             n = min(size, self.rows - first)
-            found = {name: self.stretch(name, n) for name in self.names}
+            columns = {name: self.stretch(name, n) for name in self.names}
             if first + n <= skip:
                 continue
             cut = max(0, skip - first)
-            yield Chunk(first + cut, n - cut, {name: a[cut:] for name, a in found.items()})
+            yield Chunk(first + cut, n - cut, {name: a[cut:] for name, a in columns.items()})
 
     def stretch(self, name: str, n: int) -> Any:
         stream, shape, dtype = self.members[name]
@@ -103,41 +105,41 @@ class NpzReader:
         except Exception as error:
             raise UsageError(f"{self.name}: the array '{name}' cannot be read: {reason(error)}") from None
         if len(data) != count * dtype.itemsize:
-            raise UsageError(f"{self.name}: the array '{name}' ends too soon", "the file is damaged")
-        return sound(np.frombuffer(data, dtype).reshape(n, *shape[1:]), f"{self.name}: the array '{name}'")
+            raise UsageError(f"{self.name}: the array '{name}' is truncated", "the file is damaged")
+        return checked_text(np.frombuffer(data, dtype).reshape(n, *shape[1:]), f"{self.name}: the array '{name}'")
 
     def line(self, row: int) -> str:
         return f"{self.name}: row {row + 1}"
 
 
 def as_array(name: str, column: Any) -> Any:
-    """A column as an array that a file can hold; UsageError for one of texts or of mixed cells."""
+    """Convert a column to an array that can be saved; raise UsageError for text or mixed cells."""
     array = np.asarray(column)
     if array.dtype.kind in "OUS":
         try:
             array = array.astype(np.float64)
         except (ValueError, TypeError):
             raise UsageError(
-                f"the column '{name}' does not hold numbers, which numpy's files are for",
-                "leave it out with --keep, or write .csv, .jsonl or .parquet",
+                f"the column '{name}' does not hold numbers, which numpy files require",
+                "exclude it with --keep, or write .csv, .jsonl or .parquet",
             ) from None
     return array
 
 
 def filled(columns: dict[str, Any], missing: set[int], computed: set[str]) -> dict[str, Any]:
-    """The columns as arrays, NaN in the computed ones where a row is missing."""
-    found = {}
+    """Return the columns as arrays, with NaN in the computed ones for missing rows."""
+    results = {}
     for name, column in columns.items():
         array = as_array(name, column)
         if missing and name in computed:
             array = array.copy()
             array[sorted(missing)] = np.nan
-        found[name] = array
-    return found
+        results[name] = array
+    return results
 
 
 class Growing:
-    """An .npy file whose length is told at the end: numpy leaves room for it in the header."""
+    """An .npy file whose length is written at the end, in space that numpy reserves in the header."""
 
     def __init__(self, stream: IO[bytes], dtype: Any, shape: tuple[int, ...]) -> None:
         self.stream, self.dtype, self.shape = stream, dtype, shape
@@ -163,7 +165,7 @@ class Growing:
 
 
 class NpyWriter:
-    """A structured array, a field for each column."""
+    """Writes a structured array with a field for each column."""
 
     as_read = False
 
@@ -186,7 +188,7 @@ class NpyWriter:
 
 
 class NpzWriter:
-    """An archive of arrays. Each grows in a file of its own beside the target, and they are put together at the end."""
+    """Writes an archive of arrays. Each array is written to a temporary file first; `close` combines them."""
 
     as_read = False
 

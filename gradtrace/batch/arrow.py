@@ -1,7 +1,7 @@
 """Parquet, Arrow and Feather files, and folders of them, through pyarrow (extra `arrow`).
 
-A file is read batch by batch, and of a Parquet file only the columns that are wanted. Columns of lists of one length
-are vectors. What is missing is null, when read and when written.
+A file is read in batches, and only the requested columns of a Parquet file are read. Columns of lists of one length are
+vectors. Missing values are null, both read and written.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SUFFIXES = {"parquet": (".parquet", ".pq"), "arrow": (".arrow",), "feather": (".
 
 
 def pyarrow(module: str = "") -> Any:
-    """pyarrow or a module of it; UsageError that says how to install it."""
+    """Import pyarrow or one of its modules; raise UsageError with installation advice if it is missing."""
     try:
         return import_module(f"pyarrow.{module}" if module else "pyarrow")
     except ImportError:
@@ -27,19 +27,19 @@ def pyarrow(module: str = "") -> Any:
 
 
 def reader(path: str, kind: str) -> Reader:
-    """A reader of a file, or of all files of a folder in the order of their names."""
+    """Return a reader of a file, or of all files of a folder in the order of their names."""
     if not os.path.isdir(path):
         return Reader(path, [path], kind)
-    found = sorted(name for name in os.listdir(path) if name[0] not in "._")
+    names = sorted(name for name in os.listdir(path) if name[0] not in "._")
     for format in (kind, *SUFFIXES):
-        files = [os.path.join(path, name) for name in found if name.endswith(SUFFIXES[format])]
+        files = [os.path.join(path, name) for name in names if name.endswith(SUFFIXES[format])]
         if files:
             return Reader(path, files, format)
     raise UsageError(f"--data: the folder '{path}' holds no Parquet, Arrow or Feather file")
 
 
 class Reader:
-    """The rows of some files of one schema. `select` names the columns that are wanted."""
+    """Reads the rows of files with one schema; `select` names the requested columns."""
 
     def __init__(self, name: str, files: list[str], kind: str) -> None:
         self.name = name
@@ -63,7 +63,7 @@ class Reader:
         self.wanted = [name for name in self.names if name in names]
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
-        """The rows from `skip` on, `size` at a time (the last may be fewer), across batches and files."""
+        """Yield the rows from `skip` on, `size` at a time (the last chunk may be smaller), across batches and files."""
         pa = pyarrow()
         first, held, have = skip, [], 0
         for batch in self.batches(size, skip):
@@ -133,7 +133,7 @@ class ArrowFile:
 
 
 def cells(pa: Any, column: Any) -> Any:
-    """A column as an ndarray where it is of numbers without nulls, else as a list."""
+    """Return a column as an ndarray if it holds numbers without nulls, else as a list."""
     column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     kind = column.type
     if column.null_count == 0:
@@ -150,7 +150,7 @@ def cells(pa: Any, column: Any) -> Any:
 
 
 class Writer:
-    """Writes one file; the first stretch says the schema."""
+    """Writes one file; the first chunk determines the schema."""
 
     as_read = False
 
@@ -177,7 +177,7 @@ class Writer:
 
 
 def arrow_array(pa: Any, column: Any, missing: set[int]) -> Any:
-    """A column as pyarrow has it; a vector is a list of fixed length."""
+    """Convert a column to pyarrow; a vector becomes a list of fixed length."""
     if not hasattr(column, "dtype"):
         return pa.array([None if i in missing else cell for i, cell in enumerate(column)])
     mask = None

@@ -1,9 +1,9 @@
-"""The parts of a table on a cluster: `dask.distributed` (extra `dask`), one task for each part.
+"""Compute the parts of a table on a cluster: `dask.distributed` (extra `dask`), one task for each part.
 
-The plan travels as data; a worker opens the input itself, reads its part's rows, and writes the part to the output
-folder, both of which every worker must reach under the same name. A lost worker has its part done by another: a part
-is there as a whole or not at all, so nothing is done twice. Workers without gradtrace get the package sent; another
-version of it, of numpy or of Python is refused, for results could differ.
+The plan is sent as data. A worker opens the input, reads its part's rows, and writes the part to the output folder;
+every worker must reach both under the same name. The part of a lost worker is computed by another; a part is written
+atomically, so nothing is computed twice. Workers without gradtrace are sent the package; another version of gradtrace,
+numpy or Python is refused, because results could differ.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RETRIES = 3
 
 
 class Work(NamedTuple):
-    """All that a worker must know, as plain data."""
+    """Everything that a worker needs, as plain data."""
 
     plan: Plan
     constants: dict[str, Any]
@@ -38,13 +38,13 @@ class Work(NamedTuple):
     part_rows: int
     size: int
     rows: int
-    names: tuple[str, ...] = ()  # the columns of a file of text
-    offsets: tuple[int, ...] = ()  # where its parts begin, in bytes: see `lines`
+    names: tuple[str, ...] = ()  # the columns of a text file
+    offsets: tuple[int, ...] = ()  # byte offsets of its parts: see `lines`
 
 
 def run(work: Work, address: str, there: dict[int, int], done: Done, progress: Callable[[int], None]) -> None:
-    """Has the parts done that are not there. UsageError where there is no such cluster, or it does not fit."""
-    client = connected(address)
+    """Compute the missing parts; raise UsageError if the cluster does not exist or its versions differ."""
+    client = connect(address)
     try:
         prepare(client)
         rows = work.rows
@@ -67,7 +67,7 @@ def run(work: Work, address: str, there: dict[int, int], done: Done, progress: C
         client.close()
 
 
-def connected(address: str) -> Any:
+def connect(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
@@ -79,20 +79,20 @@ def connected(address: str) -> Any:
 
 
 def prepare(client: Any) -> None:
-    """Sees that every worker has what this process has."""
+    """Ensure that every worker has the same versions as this process."""
     mine = versions()
-    theirs = asked(client)
+    theirs = worker_versions(client)
     if not theirs:
-        raise UsageError("--scheduler: the cluster has no workers", "start some: dask worker ADDRESS")
-    if any(found["gradtrace"] is None for found in theirs.values()):
+        raise UsageError("--scheduler: the cluster has no workers", "start workers: dask worker ADDRESS")
+    if any(installed["gradtrace"] is None for installed in theirs.values()):
         send(client)
-        theirs = asked(client)
-    for worker, found in theirs.items():
+        theirs = worker_versions(client)
+    for worker, installed in theirs.items():
         for what, version in mine.items():
-            if found[what] != version:
+            if installed[what] != version:
                 raise UsageError(
-                    f"--scheduler: the worker {worker} has {what} {found[what]}, not {version}",
-                    "give all the same versions, or results could differ",
+                    f"--scheduler: the worker {worker} has {what} {installed[what]}, not {version}",
+                    "install the same versions everywhere; results could differ",
                 )
 
 
@@ -104,27 +104,27 @@ def versions() -> dict[str, str]:
     return {"python": "{}.{}".format(*sys.version_info), "numpy": numpy.__version__, "gradtrace": __version__}
 
 
-def asked(client: Any) -> dict[str, dict[str, Any]]:
-    """The versions on each worker; gradtrace's is None where it is not installed."""
+def worker_versions(client: Any) -> dict[str, dict[str, Any]]:
+    """Return the versions on each worker; gradtrace's is None if it is not installed."""
 
-    def probe() -> dict[str, Any]:  # a local function travels by value: it needs no gradtrace there
+    def probe() -> dict[str, Any]:  # a local function is pickled by value and needs no gradtrace there
         import importlib
         import sys
 
-        found: dict[str, Any] = {"python": "{}.{}".format(*sys.version_info)}
+        results: dict[str, Any] = {"python": "{}.{}".format(*sys.version_info)}
         for name in ("numpy", "gradtrace"):
             try:
-                found[name] = importlib.import_module(name).__version__
+                results[name] = importlib.import_module(name).__version__
             except ImportError:
-                found[name] = None
-        return found
+                results[name] = None
+        return results
 
     answers: dict[str, dict[str, Any]] = client.run(probe)
     return answers
 
 
 def send(client: Any) -> None:
-    """Sends this package to the workers, those that come later included."""
+    """Send this package to the workers, including those that join later."""
     import tempfile
     import zipfile
 
@@ -140,11 +140,11 @@ def send(client: Any) -> None:
         client.upload_file(path)
 
 
-_mappers: dict[int, Any] = {}  # of this worker: the code made of a plan is used for all its parts
+_mappers: dict[int, Any] = {}  # of this worker: the code compiled from a plan is reused for all its parts
 
 
 def one_part(work: Work, first: int) -> tuple[int, int, list[str]]:
-    """What a worker does: the rows of a part read, mapped and written. How many there were, and the bad ones."""
+    """Read, map and write the rows of a part on a worker; return the number of rows, of bad rows, and the bad rows."""
     from gradtrace.batch.mapper import RowMap
     from gradtrace.batch.run import Job
 
@@ -161,12 +161,12 @@ def one_part(work: Work, first: int) -> tuple[int, int, list[str]]:
         chunks = lines.counted(reader.chunks(work.size), reader.name, first, wanted)
     else:
         chunks = reader.chunks(work.size, first)
-    parts.one(job, chunks, work.folder, work.kind, work.part_rows, done)
+    parts.write_part(job, chunks, work.folder, work.kind, work.part_rows, done)
     return done.rows, done.bad, done.noted
 
 
 def reader_of(work: Work, first: int) -> Any:
-    """A reader of the input; of a file of text, of the part from row `first` on alone."""
+    """Return a reader of the input; for a text file, only of the part from row `first` on."""
     from gradtrace.batch import formats
     from gradtrace.batch.grid import GridReader, parse
 

@@ -1,4 +1,4 @@
-"""Which reader or writer a table's name asks for."""
+"""Select the reader or writer of a table by its name."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ KNOWN = "the formats are " + ", ".join(FORMATS)
 
 
 def of_name(name: str, option: str, flag: str) -> str:
-    """The format that a file's suffix names."""
-    found = SUFFIXES.get(os.path.splitext(name)[1].lower())
-    if found is None:
-        raise UsageError(f"{option}: cannot tell the format of '{name}'", f"name it with {flag}: {KNOWN}")
-    return found
+    """Return the format for a file's suffix."""
+    kind = SUFFIXES.get(os.path.splitext(name)[1].lower())
+    if kind is None:
+        raise UsageError(f"{option}: cannot tell the format of '{name}'", f"set it with {flag}: {KNOWN}")
+    return kind
 
 
 def reader(name: str, kind: str | None, stdin: Any) -> Any:
-    """A reader of the table `name` ("-": stdin, given as a binary stream by `stdin()`). UsageError if there is none."""
+    """Return a reader of the table `name` ("-": the binary stream from `stdin()`); UsageError if there is none."""
     if name == "-":
         kind = kind or "csv"
         if kind not in (*TEXT, "jsonl"):
-            raise UsageError(f"--data -: {kind} cannot be read from a pipe", "a pipe carries csv, tsv or jsonl")
+            raise UsageError(f"--data -: {kind} cannot be read from a pipe", "a pipe must be csv, tsv or jsonl")
         return text_reader(stdin(), "<stdin>", kind)
     if not os.path.exists(name):
         raise UsageError(f"--data: no such file: '{name}'")
@@ -55,7 +55,7 @@ def reader(name: str, kind: str | None, stdin: Any) -> Any:
 
         return arrow.reader(name, kind)
     if os.path.isdir(name):
-        raise UsageError(f"--data: '{name}' is a folder", "a folder is one of Parquet, Arrow or Feather files")
+        raise UsageError(f"--data: '{name}' is a folder", "a folder must contain Parquet, Arrow or Feather files")
     if kind == "npy" or kind == "npz":
         from gradtrace.batch.arrays import NpyReader, NpzReader
 
@@ -64,19 +64,19 @@ def reader(name: str, kind: str | None, stdin: Any) -> Any:
 
 
 def text_reader(stream: IO[bytes], name: str, kind: str, names: list[str] | None = None) -> Any:
-    """A reader of a stream of text; of its rows alone, where the columns' `names` are given."""
+    """Return a reader of a text stream; with `names`, the stream has no header row."""
     from gradtrace.batch.text import LinesReader, SeparatedReader
 
     text = TextIOWrapper(stream, "utf-8-sig", newline="" if kind in TEXT else None)
     lines = decoded(text, name)
-    made: Any = SeparatedReader(lines, name, TEXT[kind], names) if kind in TEXT else LinesReader(lines, name, names)
-    made.share = share_of(stream)
-    made.text = text  # which closes the stream when it goes
-    return made
+    result: Any = SeparatedReader(lines, name, TEXT[kind], names) if kind in TEXT else LinesReader(lines, name, names)
+    result.share = share_of(stream)
+    result.text = text  # closes the stream when it is collected
+    return result
 
 
 def decoded(stream: IO[str], name: str) -> Iterator[str]:
-    """The lines; UsageError where they are no UTF-8, which may be far behind the first."""
+    """Yield the lines; raise UsageError if they are not UTF-8, possibly long after the first."""
     try:
         yield from stream
     except UnicodeDecodeError:
@@ -84,7 +84,7 @@ def decoded(stream: IO[str], name: str) -> Iterator[str]:
 
 
 def share_of(stream: IO[bytes]) -> Callable[[], float] | None:
-    """A function that says which share of a file has been read; None for a pipe."""
+    """Return a function that reports the fraction of a file read so far; None for a pipe."""
     try:
         status = os.fstat(stream.fileno())
     except (OSError, ValueError):
@@ -94,7 +94,7 @@ def share_of(stream: IO[bytes]) -> Callable[[], float] | None:
 
 
 def writer(stream: Any, kind: str, folder: str = ".") -> Any:
-    """A writer onto a binary stream; `folder` is where it may keep files on the way."""
+    """Return a writer onto a binary stream; `folder` is for temporary files."""
     if kind in ARROW:
         from gradtrace.batch import arrow
 
@@ -110,9 +110,11 @@ def writer(stream: Any, kind: str, folder: str = ".") -> Any:
 
 
 def onto_stdout(kind: str) -> Any:
-    """A writer of text onto stdout."""
+    """Return a writer of text onto stdout."""
     from gradtrace.batch.text import LinesWriter, SeparatedWriter
 
     if kind not in (*TEXT, "jsonl"):
-        raise UsageError(f"{kind} is not written to a terminal or a pipe", "give a file with -o, or --to csv|tsv|jsonl")
+        raise UsageError(
+            f"{kind} cannot be written to a terminal or a pipe", "name a file with -o, or --to csv|tsv|jsonl"
+        )
     return SeparatedWriter(sys.stdout, TEXT[kind]) if kind in TEXT else LinesWriter(sys.stdout)

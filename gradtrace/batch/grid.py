@@ -1,6 +1,6 @@
-"""A parameter sweep made on the fly: `--grid S=80:120:1000` is a column of 1000 points from 80 to 120.
+"""Parameter sweeps as generated columns: `--grid S=80:120:1000` is a column of 1000 points from 80 to 120.
 
-Several grids make every combination, the last one running fastest. Nothing but the block in hand is ever in memory.
+Several grids give every combination, with the last one varying fastest. Only one chunk is in memory at a time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FORM = "for instance --grid S=80:120:1000 (from, to, points) or --grid K=90,100,
 
 
 class Axis(NamedTuple):
-    """One grid: n points from low to high, or those listed."""
+    """A grid: n points from low to high, or the listed points."""
 
     name: str
     low: float
@@ -25,8 +25,8 @@ class Axis(NamedTuple):
     n: int
     points: tuple[float, ...] = ()
 
-    def at(self, index: Any) -> Any:
-        """The points at these positions; the same wherever a block begins."""
+    def points_at(self, index: Any) -> Any:
+        """Return the points at these positions, independently of the chunk boundaries."""
         if self.points:
             return np.asarray(self.points)[index]
         if self.n == 1:
@@ -35,7 +35,7 @@ class Axis(NamedTuple):
 
 
 def parse(text: str) -> Axis:
-    """NAME=FROM:TO:POINTS or NAME=a,b,c."""
+    """Parse NAME=FROM:TO:POINTS or NAME=a,b,c."""
     name, equals, rest = text.partition("=")
     try:
         if not equals or not name.isidentifier():
@@ -49,11 +49,11 @@ def parse(text: str) -> Axis:
             raise ValueError
         return axis
     except ValueError:
-        raise UsageError(f"--grid: '{text}' is no grid", FORM) from None
+        raise UsageError(f"--grid: '{text}' is not a grid", FORM) from None
 
 
 class GridReader:
-    """The combinations of some axes, as a table."""
+    """Reads the combinations of several grids as a table."""
 
     def __init__(self, axes: list[Axis]) -> None:
         self.name = "the grid"
@@ -69,7 +69,7 @@ class GridReader:
             index = np.arange(first, min(first + size, self.rows))
             columns = {}
             for axis in reversed(self.axes):
-                columns[axis.name] = axis.at(index % axis.n)
+                columns[axis.name] = axis.points_at(index % axis.n)
                 index = index // axis.n
             n = len(index)
             yield Chunk(first, n, {name: columns[name] for name in self.names})

@@ -1,8 +1,8 @@
-"""Where the rows of a file of text begin, in bytes, so that several processes can each read a range of it.
+"""Byte offsets of the rows of a text file, so that several processes can each read a range of it.
 
-The file is gone through once, without parsing cells: a row of CSV ends at the end of a line that leaves no quote open.
-Where a quote stands inside an unquoted cell that is not so; whoever reads a range checks that it holds as many rows as
-it is to, so such a file is refused and not misread.
+The file is scanned once, without parsing cells: a CSV row ends at a line end outside quotes. This is wrong if a quote
+occurs inside an unquoted cell; every range reader therefore checks its number of rows, so such a file raises an error
+and is not misread.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from gradtrace.errors import UsageError
 
 
 class Ranges(NamedTuple):
-    """How many rows there are, and where each part begins; `offsets` ends with the end of the file."""
+    """The number of rows, and the offset of each part; `offsets` ends with the end of the file."""
 
     rows: int
     offsets: tuple[int, ...]
 
 
 def ranges(name: str, part_rows: int, table: bool) -> Ranges:
-    """The ranges of `part_rows` rows; `table`: of CSV or TSV, whose first row names the columns (else JSON Lines)."""
+    """Return ranges of `part_rows` rows; `table` is CSV or TSV, whose first row names the columns (else JSON Lines)."""
     offsets: list[int] = []
     rows = -1 if table else 0
     with open(name, "rb") as stream:
@@ -37,7 +37,7 @@ def ranges(name: str, part_rows: int, table: bool) -> Ranges:
 
 
 def starts(stream: IO[bytes], name: str, quoted: bool) -> Iterator[int]:
-    """The offset of each row; blank lines are none."""
+    """Yield the offset of each row, without blank lines."""
     offset = start = 0
     within = False
     for line in stream:
@@ -47,7 +47,7 @@ def starts(stream: IO[bytes], name: str, quoted: bool) -> Iterator[int]:
         if quoted and line.count(b'"') % 2:
             within = not within
         if quoted and line.count(b"\r") > line.endswith(b"\r\n"):
-            raise UsageError(f"{name}: lines end in carriage returns alone", "end them in newlines to share them out")
+            raise UsageError(f"{name}: lines end in carriage returns only", "convert the line endings to newlines")
         if not within and (line.strip(b"\r\n") if quoted else line.strip()):
             yield start
     if within:
@@ -55,7 +55,7 @@ def starts(stream: IO[bytes], name: str, quoted: bool) -> Iterator[int]:
 
 
 class Range(io.RawIOBase):
-    """The bytes of a file from `start` to `end`, as a stream."""
+    """A stream of the bytes of a file from `start` to `end`."""
 
     def __init__(self, name: str, start: int, end: int) -> None:
         self.file = open(name, "rb", buffering=0)  # noqa: SIM115  closed with this
@@ -77,26 +77,26 @@ class Range(io.RawIOBase):
 
 
 def range_reader(name: str, kind: str, start: int, end: int, names: list[str]) -> Any:
-    """A reader of a range of a CSV, TSV or JSON Lines file whose columns are `names`."""
+    """Return a reader of a range of a CSV, TSV or JSON Lines file with the columns `names`."""
     stream: Any = io.BufferedReader(Range(name, start, end))
     return text_reader(stream, name, kind, names)
 
 
 def counted(chunks: Iterator[Chunk], name: str, first: int, wanted: int) -> Iterator[Chunk]:
-    """The chunks of a range, which is to hold `wanted` rows from row `first` on; UsageError as soon as it does not."""
-    found = 0
+    """Yield the chunks of a range; raise UsageError unless it holds `wanted` rows from row `first` on."""
+    rows_read = 0
     for chunk in chunks:
-        found += chunk.size
-        rest = sum(more.size for more in chunks) if found == wanted else 0
-        if found + rest > wanted:
-            raise miscounted(name, first, found + rest, wanted)
+        rows_read += chunk.size
+        rest = sum(more.size for more in chunks) if rows_read == wanted else 0
+        if rows_read + rest > wanted:
+            raise miscounted(name, first, rows_read + rest, wanted)
         yield chunk._replace(first=chunk.first + first)
-    if found < wanted:
-        raise miscounted(name, first, found, wanted)
+    if rows_read < wanted:
+        raise miscounted(name, first, rows_read, wanted)
 
 
 def miscounted(name: str, first: int, found: int, wanted: int) -> UsageError:
     return UsageError(
-        f"{name}: {found} rows are read where {wanted} were counted, from row {first + 1} on",
-        "quote the cells that hold quotes, or run it without --scheduler",
+        f"{name}: read {found} rows instead of {wanted}, from row {first + 1} on",
+        "quote cells that contain quotes, or run without --scheduler",
     )

@@ -1,4 +1,4 @@
-"""A plan for one row, as a function of columns."""
+"""A plan for one row as a function of columns."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from gradtrace.engine.lazy import np
 from gradtrace.static.plan import Plan
 from gradtrace.static.rows import RowProgram
 
-# How many references an array in a list has in a loop over it, as getrefcount counts; from 3.14 on Python borrows some.
+# getrefcount of an array in a list inside a loop over it; since 3.14 Python borrows some references.
 FREE = 3 if version_info < (3, 14) else 0
 
 
 class RowMap:
-    """Maps columns to the plan's outputs, row by row. `constants` are the inputs that all rows share.
+    """Maps columns to the plan's outputs, row by row. `constants` are the inputs shared by all rows.
 
-    A call takes the other inputs as arrays of one length and of the plan's row shapes and dtypes, and gives an array
-    for each output, whose rows are what a run on that row alone gives. Reductions are within the row.
+    A call takes the other inputs as arrays of one length, with the plan's row shapes and dtypes, and returns an array
+    for each output, whose rows equal those of separate runs. Reductions are within a row.
     """
 
     def __init__(self, plan: Plan, constants: dict[str, Any] | None = None, block: int = 0) -> None:
@@ -41,7 +41,7 @@ class RowMap:
         return dict(zip(self.labels, outs, strict=True))
 
     def outputs(self, rows: int) -> list[Any]:
-        """Arrays for the results: the last call's, where nobody else has them any more, for new memory is slow."""
+        """Return arrays for the results; the last call's are reused if unreferenced, as allocation is slow."""
         last, self.last = self.last, []
         if len(last) != len(self.labels) or any(len(a) != rows or getrefcount(a) > FREE for a in last):
             last = [

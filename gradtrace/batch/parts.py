@@ -1,11 +1,11 @@
-"""A table written as a folder of parts, so that a run that was stopped at any moment can be taken up again.
+"""Tables written as a folder of parts, so that an interrupted run can be resumed.
 
-    OUT/fingerprint.json               what is computed from what: written first
-    OUT/part-000000000000-000001000000.csv    rows from (included) to (excluded) of the input
-    OUT/manifest.json                  the list of parts, written last: the table is whole
+    OUT/fingerprint.json               identifies the inputs and the computation; written first
+    OUT/part-000000000000-000001000000.csv    rows from (inclusive) to (exclusive) of the input
+    OUT/manifest.json                  the list of parts; written last, when the table is complete
 
-A part is written beside its name and renamed, so a part that is there is whole. `resume` computes those that are not
-there. A folder of another fingerprint is left alone.
+A part is written to a temporary name and renamed, so an existing part is complete. `resume` computes the missing parts.
+A folder with another fingerprint is not modified.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ PART = re.compile(r"part-(\d{12})-(\d{12})\.")
 
 
 def fingerprint(facts: dict[str, Any]) -> dict[str, Any]:
-    """The facts with their digest."""
+    """Return the facts with their digest."""
     text = json.dumps(facts, sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
     return {"schema": "gradtrace/fingerprint", "version": 1, "digest": digest, **facts}
 
 
 def of_file(name: str) -> dict[str, Any]:
-    """What tells an input from another: size and time of each of its files."""
+    """Return the size and modification time of each file of an input, which identify it."""
     files = [name]
     if os.path.isdir(name):
         files = sorted(os.path.join(name, entry) for entry in os.listdir(name) if entry[0] not in "._")
@@ -43,10 +43,10 @@ def of_file(name: str) -> dict[str, Any]:
 
 
 def prepare(folder: str, facts: dict[str, Any], resume: bool) -> dict[int, int]:
-    """Makes the folder ready; returns the parts that are there already: first row -> end."""
+    """Prepare the folder; return the existing parts: first row -> end."""
     os.makedirs(folder, exist_ok=True)
     clean(folder)
-    made = fingerprint(facts)
+    current = fingerprint(facts)
     path = os.path.join(folder, FINGERPRINT)
     there = existing(folder)
     if os.path.exists(path) and (resume or there):
@@ -54,29 +54,30 @@ def prepare(folder: str, facts: dict[str, Any], resume: bool) -> dict[int, int]:
             known = json.load(file)
         if not resume:
             raise UsageError(
-                f"'{folder}' holds the parts of a run already", "take it up with --resume, or name another folder"
+                f"'{folder}' already holds the parts of a run", "resume it with --resume, or choose another folder"
             )
-        if known.get("digest") != made["digest"]:
+        if known.get("digest") != current["digest"]:
             raise UsageError(
-                f"'{folder}' holds the parts of another run: {difference(known, made)}", "name another folder with -o"
+                f"'{folder}' holds the parts of another run: {difference(known, current)}",
+                "choose another folder with -o",
             )
     elif there:
-        raise UsageError(f"'{folder}' holds parts of an unknown run", "name another folder with -o")
-    write_json(path, made)
+        raise UsageError(f"'{folder}' holds parts of an unknown run", "choose another folder with -o")
+    write_json(path, current)
     return there
 
 
-def difference(known: dict[str, Any], made: dict[str, Any]) -> str:
-    """Which fact differs first."""
-    for key in made:
-        if key != "digest" and known.get(key) != made[key]:
+def difference(known: dict[str, Any], current: dict[str, Any]) -> str:
+    """Describe the first fact that differs."""
+    for key in current:
+        if key != "digest" and known.get(key) != current[key]:
             return f"its {key} differs"
     return "its fingerprint differs"
 
 
 def existing(folder: str) -> dict[int, int]:
-    found = (PART.match(name) for name in os.listdir(folder))
-    return {int(m[1]): int(m[2]) for m in found if m}
+    matches = (PART.match(name) for name in os.listdir(folder))
+    return {int(m[1]): int(m[2]) for m in matches if m}
 
 
 def write_json(path: str, document: dict[str, Any]) -> None:
@@ -97,7 +98,7 @@ def run(
     done: Done,
     progress: Callable[[int], None],
 ) -> None:
-    """Writes the parts that are not there. `size` rows are read at a time, a divisor of `part_rows`."""
+    """Write the missing parts. `size` rows are read at a time, a divisor of `part_rows`."""
     skip = 0
     while there.get(skip) == skip + part_rows:
         skip += part_rows
@@ -106,7 +107,7 @@ def run(
     chunks = reader.chunks(size, skip)
     for chunk in chunks:
         if chunk.first not in there:
-            one(job, chain([chunk], chunks), folder, kind, part_rows, done, progress)
+            write_part(job, chain([chunk], chunks), folder, kind, part_rows, done, progress)
             continue
         last = there[chunk.first]
         done.rows += last - chunk.first
@@ -115,7 +116,7 @@ def run(
             chunk = next(chunks)
 
 
-def one(
+def write_part(
     job: Job,
     chunks: Iterator[Chunk],
     folder: str,
@@ -124,7 +125,7 @@ def one(
     done: Done,
     progress: Callable[[int], None] = lambda rows: None,
 ) -> None:
-    """Writes one part, of the rows that come first; takes no more of the chunks than it needs."""
+    """Write one part from the next rows; consume no more chunks than necessary."""
     first = next(chunks, None)
     if first is None:
         return
@@ -141,7 +142,7 @@ def one(
 
 
 def finish(folder: str, done: Done, all_seen: bool) -> None:
-    """Writes the manifest: the table is whole. Bad rows are counted only where this run has seen all parts."""
+    """Write the manifest of a complete table; bad rows are counted only if this run has computed all parts."""
     parts = sorted(name for name in os.listdir(folder) if PART.match(name))
     clean(folder)
     write_json(
@@ -157,7 +158,7 @@ def finish(folder: str, done: Done, all_seen: bool) -> None:
 
 
 def clean(folder: str) -> None:
-    """Removes what runs that were killed have left."""
+    """Remove the temporary files of interrupted runs."""
     for name in os.listdir(folder):
         if name.startswith(".unfinished"):
             os.unlink(os.path.join(folder, name))

@@ -1,32 +1,32 @@
-"""The loop over a table: a stretch is read, its bad rows are found, the plan is mapped over it, it is written."""
+"""The loop over a table: read a chunk, find its bad rows, run the plan on it, write the results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gradtrace.batch.columns import Bad, Chunk, numbers, plain, taken
+from gradtrace.batch.columns import Bad, Chunk, numbers, python_values, take_rows
 from gradtrace.batch.mapper import RowMap
 from gradtrace.engine.lazy import np
 from gradtrace.errors import UsageError
 
 FAIL, NULL, SKIP = "fail", "null", "skip"
-NOTED = 10  # bad rows that are told by number
+NOTED = 10  # bad rows listed individually
 
 
 class Job(NamedTuple):
-    """What to do with each stretch of a table."""
+    """What to do with each chunk of a table."""
 
-    line: Callable[[int], str]  # a row, as messages name it
+    line: Callable[[int], str]  # describes a row in messages
     bound: dict[str, str]  # input: column
-    kept: tuple[str, ...]  # the columns that go to the output as they are
+    kept: tuple[str, ...]  # the columns that are copied to the output
     mapper: RowMap
     on_error: str = FAIL
     threads: int = 1
 
 
 class Done:
-    """What has been done so far; of the rows, `there` were there from an earlier run."""
+    """Progress so far; `there` counts rows of an earlier run."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -38,44 +38,46 @@ class Done:
         rows = {b.row: b for b in reversed(bad)}
         self.bad += len(rows)
         for row in sorted(rows)[: NOTED - len(self.noted)]:
-            self.noted.append(told(chunk, rows[row], line))
+            self.noted.append(describe_bad(chunk, rows[row], line))
 
 
-def told(chunk: Chunk, bad: Bad, line: Callable[[int], str]) -> str:
+def describe_bad(chunk: Chunk, bad: Bad, line: Callable[[int], str]) -> str:
     where = line(chunk.first + bad.row)
     return f"{where}: the column '{bad.column}' {bad.what}" if bad.column else f"{where} {bad.what}"
 
 
 def inputs_of(job: Job, chunk: Chunk) -> tuple[dict[str, Any], list[Bad]]:
-    """The input columns as arrays, and the cells and rows that cannot be read."""
-    found, bad = {}, list(chunk.faults)
+    """Return the input columns as arrays, and the cells and rows that cannot be read."""
+    arrays, bad = {}, list(chunk.faults)
     for name, column in job.bound.items():
         value = job.mapper.plan.input(name)
-        found[name], wrong = numbers(chunk.columns[column], column, value.shape, np.dtype(value.dtype))
+        arrays[name], wrong = numbers(chunk.columns[column], column, value.shape, np.dtype(value.dtype))
         bad += wrong
-    return found, bad
+    return arrays, bad
 
 
 def stretch(job: Job, chunk: Chunk, writer: Any, done: Done) -> None:
-    """Does one chunk. UsageError for a bad row, unless the job says to leave it empty or out."""
+    """Process one chunk; raise UsageError for a bad row unless the job leaves it empty or skips it."""
     columns, bad = inputs_of(job, chunk)
     if bad and job.on_error == FAIL:
         first = min(bad, key=lambda b: b.row)
-        raise UsageError(told(chunk, first, job.line), "--on-error null leaves such rows empty, skip leaves them out")
+        raise UsageError(
+            describe_bad(chunk, first, job.line), "--on-error null leaves it empty, --on-error skip omits it"
+        )
     done.note(chunk, bad, job.line)
     results = job.mapper(columns, chunk.size, job.threads)
     table = {**carried(job, chunk, columns, bad, writer), **results}
     missing = {b.row for b in bad}
     if missing and job.on_error == SKIP:
         rows = [row for row in range(chunk.size) if row not in missing]
-        table = {name: taken(column, rows) for name, column in table.items()}
+        table = {name: take_rows(column, rows) for name, column in table.items()}
         missing = set()
     writer.write(table, missing, set(results))
     done.rows += chunk.size
 
 
 def carried(job: Job, chunk: Chunk, inputs: dict[str, Any], bad: list[Bad], writer: Any) -> dict[str, Any]:
-    """The kept columns: as they were read, but inputs read as text are numbers where the output has such."""
+    """Return the kept columns as read; inputs read as text become numbers if the output requires it."""
     table = {name: chunk.columns[name] for name in job.kept}
     for name, column in job.bound.items():
         cells = table.get(column)
@@ -85,16 +87,16 @@ def carried(job: Job, chunk: Chunk, inputs: dict[str, Any], bad: list[Bad], writ
             if array.dtype != wide:
                 array = numbers(cells, column, array.shape[1:], wide)[0]
             empty = {b.row for b in bad if b.column in (column, "")}
-            table[column] = plain(array, empty) if empty else array
+            table[column] = python_values(array, empty) if empty else array
     return table
 
 
 def example(column: Any, name: str, line: Callable[[int], str]) -> Any:
-    """The first number of a column, to make the plan from; 1.0 where there is none."""
+    """Return the first number of a column, as the example for tracing; 1.0 if there is none."""
     for start in range(0, len(column), 64):
-        found, bad = numbers(column[start : start + 64], name, None, np.dtype(np.float64))
+        result, bad = numbers(column[start : start + 64], name, None, np.dtype(np.float64))
         wrong = {b.row for b in bad}
-        for row in range(len(found)):
+        for row in range(len(result)):
             if row not in wrong:
-                return found[row] if found.ndim > 1 else float(found[row])
+                return result[row] if result.ndim > 1 else float(result[row])
     return 1.0

@@ -1,4 +1,4 @@
-"""Where a table is written: beside its name, renamed when it is whole; or straight to a pipe or a device."""
+"""The destination of a table: a file that is renamed when complete, or a pipe or device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradtrace.errors import UsageError
 
 
 class Target:
-    """A file that is there as a whole or not at all.
+    """A file that is either written completely or not at all.
 
     with Target("out.csv", "csv") as writer:
         writer.write(columns, set(), set())
@@ -35,7 +35,7 @@ class Target:
         except OSError as error:
             raise UsageError(
                 f"cannot write '{self.name}': {(error.strerror or str(error)).lower()}",
-                "make the folder first, or choose another place with -o",
+                "create the folder first, or choose another place with -o",
             ) from error
         self.writer = formats.writer(self.stream, self.kind, folder)
         return self.writer
@@ -59,7 +59,7 @@ class Target:
                     os.unlink(self.beside)
 
     def keep_rights(self) -> None:
-        """Gives the new file the owner and the mode of the one that it will replace."""
+        """Give the new file the owner and mode of the file that it replaces."""
         with suppress(OSError):
             known = os.stat(self.name)
             os.chmod(self.beside, stat.S_IMODE(known.st_mode))

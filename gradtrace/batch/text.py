@@ -1,8 +1,8 @@
 """CSV, TSV and JSON Lines, read and written as streams.
 
-A table's first line names its columns. Numbers are written in full (as Python's repr writes them), so that they are
-read back to the last bit; a column of vectors becomes one column for each element, `dy/dx[0]`, `dy/dx[1]`. In JSON
-Lines, which knows neither, NaN and the infinities are the texts "NaN", "Infinity" and "-Infinity".
+A table's first line names its columns. Numbers are written with Python's repr, so they round-trip exactly; a column of
+vectors becomes one column for each element, `dy/dx[0]`, `dy/dx[1]`. JSON Lines has no NaN or infinities, which are
+written as the strings "NaN", "Infinity" and "-Infinity".
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import IO, Any
 
-from gradtrace.batch.columns import Bad, Chunk, plain, widths
+from gradtrace.batch.columns import Bad, Chunk, python_values, widths
 from gradtrace.errors import UsageError
 
 
 class SeparatedReader:
-    """A table of text. `names` are its columns; `rows` is not known beforehand."""
+    """Reads a text table. `names` are its columns; `rows`, the number of rows, is unknown in advance."""
 
     rows: int | None = None
 
@@ -29,21 +29,21 @@ class SeparatedReader:
         self.names = self.head() if names is None else names
 
     def head(self) -> list[str]:
-        """The names in the first row. UsageError where they are not there, or two are alike."""
+        """Read the column names from the first row; raise UsageError if there are none, or duplicates."""
         try:
             names = [cell.strip() for cell in next((row for row in self.reader if row), [])]
         except csv.Error as error:
             raise UsageError(f"{self.name}:1: {error}") from None
         if not names:
-            raise UsageError(f"{self.name} is empty", "its first line is to name the columns")
+            raise UsageError(f"{self.name} is empty", "its first line must name the columns")
         twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
         if twice is not None:
             raise UsageError(f"{self.name}:1: two columns are called '{twice}'", "give them different names")
         return names
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
-        """The rows from `skip` on, at most `size` at a time."""
-        rows = (row for row in self.reader if row)  # a blank line is no row
+        """Yield the rows from `skip` on, at most `size` at a time."""
+        rows = (row for row in self.reader if row)  # skips blank lines
         try:
             first = sum(1 for _ in islice(rows, skip))
             while block := list(islice(rows, size)):
@@ -53,19 +53,19 @@ class SeparatedReader:
             raise UsageError(f"{self.name}:{self.reader.line_num}: {error}") from None
 
     def chunk(self, first: int, block: list[list[str]]) -> Chunk:
-        """The rows as columns; one that is too short lacks its last cells, one that is too long is a fault."""
+        """Return the rows as columns; missing cells of a short row are None, a row that is too long is a fault."""
         n, faults = len(self.names), []
         for i, row in enumerate(block):
             if len(row) != n:
                 block[i] = (row + [""] * n)[:n]
                 if len(row) > n:
-                    told = f"has {len(row)} cells, the table {n} columns (quote a cell that holds the separator)"
-                    faults.append(Bad(i, "", told))
+                    message = f"has {len(row)} cells, the table {n} columns (quote a cell that holds the separator)"
+                    faults.append(Bad(i, "", message))
         columns = dict(zip(self.names, zip(*block, strict=True), strict=True))
         return Chunk(first, len(block), columns, tuple(faults))
 
     def line(self, row: int) -> str:
-        """Where a row stands, for messages."""
+        """Describe the position of a row, for messages."""
         return f"{self.name}: row {row + 1}"
 
 
@@ -73,18 +73,18 @@ LINE = 'each line is to look like {"x": 2, "w": 1}'
 
 
 def parsed(line: str) -> dict[str, Any] | str:
-    """A line's object, or what is wrong with it."""
+    """Return a line's object, or a description of the error."""
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except ValueError as error:
         return f"is not JSON: {error}"
     except RecursionError:
         return "is nested too deeply"
-    return found if isinstance(found, dict) else "is not an object"
+    return value if isinstance(value, dict) else "is not an object"
 
 
 class LinesReader:
-    """JSON Lines: an object on each line; the columns are the keys of the first."""
+    """Reads JSON Lines: an object on each line; the columns are the keys of the first."""
 
     rows: int | None = None
 
@@ -95,18 +95,18 @@ class LinesReader:
         self.names = self.keys() if names is None else names
 
     def keys(self) -> list[str]:
-        """Those of the first line, which is kept to be read as a row."""
+        """Return the keys of the first line, which is kept to be read as a row."""
         first = next(self.lines, None)
         if first is None:
-            raise UsageError(f"{self.name} is empty", "each line is to be an object of columns")
-        found = parsed(first)
-        if isinstance(found, str):
-            raise UsageError(f"{self.line(0)} {found}", LINE)
-        self.first.append(found)
-        return list(found)
+            raise UsageError(f"{self.name} is empty", "each line must be an object of columns")
+        result = parsed(first)
+        if isinstance(result, str):
+            raise UsageError(f"{self.line(0)} {result}", LINE)
+        self.first.append(result)
+        return list(result)
 
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
-        """The rows from `skip` on, at most `size` at a time."""
+        """Yield the rows from `skip` on, at most `size` at a time."""
         rows = chain(self.first, map(parsed, self.lines))
         row = sum(1 for _ in islice(rows, skip))
         while block := list(islice(rows, size)):
@@ -121,9 +121,9 @@ class LinesReader:
 
 
 class SeparatedWriter:
-    """Writes a table of text; the first chunk says the columns."""
+    """Writes a text table; the first chunk determines the columns."""
 
-    as_read = True  # columns that were read as text are written so
+    as_read = True  # columns that were read as text are written unchanged
 
     def __init__(self, stream: IO[str], separator: str) -> None:
         self.stream = stream
@@ -131,7 +131,7 @@ class SeparatedWriter:
         self.begun = False
 
     def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
-        """Adds rows; in the `missing` rows the `computed` columns are empty."""
+        """Write rows; in the `missing` rows the `computed` columns are empty."""
         names: list[str] = []
         cells: list[list[Any]] = []
         for name, column in columns.items():
@@ -139,7 +139,7 @@ class SeparatedWriter:
             n = widths(column)
             names += [f"{name}[{i}]" for i in range(n)] if n else [name]
             parts = column.reshape(len(column), n).T if n else [column]
-            cells += [plain(part, gone) for part in parts]
+            cells += [python_values(part, gone) for part in parts]
         if not self.begun:
             self.writer.writerow(names)
             self.begun = True
@@ -159,7 +159,7 @@ class LinesWriter:
 
     def write(self, columns: dict[str, Any], missing: set[int], computed: set[str]) -> None:
         names = list(columns)
-        cells = [list(map(strict, plain(c, missing if n in computed else set()))) for n, c in columns.items()]
+        cells = [list(map(strict, python_values(c, missing if n in computed else set()))) for n, c in columns.items()]
         for row in zip(*cells, strict=True):
             self.stream.write(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n")
 
@@ -168,7 +168,7 @@ class LinesWriter:
 
 
 def strict(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Return a value in a form that JSON supports."""
     if type(value) is float and not math.isfinite(value):
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     return [strict(item) for item in value] if type(value) is list else value

@@ -22,7 +22,7 @@ WORD_ENDS = " \t\n\"\\'`@$><=;|&{}()[]+-*/%,~^!"
 
 
 def is_complete(text: str) -> bool:
-    """Whether nothing more is needed: it is a statement, or so wrong that more lines would not mend it."""
+    """Whether nothing more is needed: it is a statement, or so wrong that more lines would not fix it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

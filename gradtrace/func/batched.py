@@ -1,7 +1,7 @@
-"""The tensor that a function under vmap sees: one sample's face on the tensor that holds them all.
+"""A view of one sample of a batched tensor, which a function under vmap computes with.
 
-`value` is the whole (with its history), `bdim` the dimension of `value` that counts the samples, `level` the running
-vmap it belongs to. Under nested vmaps `value` may itself be a Batched of an outer level.
+`value` is the batched tensor with its history, `bdim` its batch dimension, `level` the running vmap it belongs to.
+Under nested vmaps, `value` may itself be a Batched of an outer level.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ESCAPED = (
 
 
 class Batched(Tensor):
-    """One sample of a batch, to look at; its operators run on the whole batch."""
+    """A view of one sample of a batched tensor; its operators run on the whole batch."""
 
     __slots__ = ("bdim", "level", "value")
 
@@ -44,11 +44,11 @@ class Batched(Tensor):
     def escaped(self) -> bool:  # type: ignore[override]
         return bool(self.level.closed)
 
-    # ---- the parts of a tensor that belong to the whole
+    # ---- attributes taken from the batched tensor
 
     @property
     def _data(self) -> Any:
-        """An array laid out as one sample is. Its numbers mean nothing."""
+        """Return an array with the layout of one sample; its values are meaningless."""
         if self.level.closed:
             raise RuntimeError(ESCAPED)
         return self.laid_out()
@@ -118,7 +118,7 @@ class Batched(Tensor):
     def data(self, value: Tensor) -> None:
         raise RuntimeError("accessing `data` under vmap transform is not allowed")
 
-    # ---- its place in the graph: that of the innermost transform, where it differentiates
+    # ---- autograd attributes, from the innermost transform that differentiates
 
     def _innermost(self) -> Tensor | None:
         return whole(self) if state.levels and not state.levels[-1].batches else None
@@ -145,7 +145,7 @@ class Batched(Tensor):
     def grad(self, value: Tensor | None) -> None:
         raise RuntimeError("a tensor that is vmapped over has no .grad")
 
-    # ---- what would tell the samples apart
+    # ---- refused, because the result would depend on the sample
 
     def item(self) -> NoReturn:
         raise RuntimeError(ITEM)
@@ -165,11 +165,11 @@ class Batched(Tensor):
         return id(self)
 
 
-Batched.__name__ = Batched.__qualname__ = "Tensor"  # as programs, and messages about them, know it
+Batched.__name__ = Batched.__qualname__ = "Tensor"  # the name in programs and error messages
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """The tensor that holds all samples of all levels."""
+    """Return the tensor that holds all samples of all levels."""
     while isinstance(tensor, Batched):
         tensor = tensor.value
     return tensor

@@ -1,6 +1,6 @@
-"""vmap: a function of one sample, run once on tensors that stand for a whole batch of them (`batched.py`).
+"""vmap: map a function of one sample over a batch by running it once on batched tensors (`batched.py`).
 
-Each operator then runs on the whole batch by its rule (`rules.py`), or in a loop over the samples where it has none.
+Each operator runs on the whole batch by its batching rule (`rules.py`), or in a loop over the samples if it has none.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """A function over batches: `in_dims` says which dimension of each argument is the batch (None: not batched),
-    `out_dims` where it goes in each output."""
+    """Vectorise a function (torch.func.vmap). `in_dims` is the batch dimension of each argument (None: not batched),
+    `out_dims` its position in each output."""
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
     if not (chunk_size is None or chunk_size > 0):
@@ -66,7 +66,7 @@ def _check_out_dims(func: Any, out_dims: Any) -> None:
 
 
 def _input_dims(func: Any, in_dims: Any, args: tuple[Any, ...], leaves: list[Any], spec: TreeSpec) -> list[Any]:
-    """The batch dimension of each leaf, counted from the start."""
+    """Return the batch dimension of each leaf, non-negative."""
     where = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
@@ -121,7 +121,7 @@ def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
 
 
 class Vmap(Running):
-    """One running vmap over `size` samples."""
+    """A running vmap over `size` samples."""
 
     batches = True
 
@@ -129,7 +129,7 @@ class Vmap(Running):
         super().__init__()
         self.size = size
         self.randomness = randomness
-        self.drawing = False  # whether a random operation is being done sample by sample
+        self.drawing = False  # whether a random operation is running sample by sample
 
     def __enter__(self) -> Self:
         self.before = state.batching
@@ -147,9 +147,9 @@ def _run(
     with level:
         batched = [x if d is None else Batched(x, d, level) for x, d in zip(leaves, dims, strict=True)]
         output = func(*unflatten(batched, spec), **options)
-        found, out_spec = flatten(output)
+        result, out_spec = flatten(output)
         wanted = _output_dims(func, out_dims, out_spec)
-        results = [_result(_name(func), x, d, level) for x, d in zip(found, wanted, strict=True)]
+        results = [_result(_name(func), x, d, level) for x, d in zip(result, wanted, strict=True)]
     return unflatten(results, out_spec)
 
 
@@ -165,7 +165,7 @@ def _output_dims(func: Any, out_dims: Any, spec: TreeSpec) -> list[Any]:
 
 
 def _result(name: str, x: Any, dim: Any, level: Vmap) -> Any:
-    """One output with its samples along `dim`; None asks for an output that is the same for all samples."""
+    """Return an output with its samples along `dim`; None requires an output that is the same for all samples."""
     own = isinstance(x, Batched) and x.level is level
     if dim is None:
         if own:
@@ -185,7 +185,7 @@ def _result(name: str, x: Any, dim: Any, level: Vmap) -> Any:
 
 
 def _concatenated(parts: list[Any], out_dims: Any) -> Any:
-    """The outputs of the chunks joined along their batch dims."""
+    """Concatenate the outputs of the chunks along their batch dims."""
     columns = zip(*(flatten(part)[0] for part in parts), strict=True)
     spec = flatten(parts[0])[1]
     dims = _output_dims(None, out_dims, spec)

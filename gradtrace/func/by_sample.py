@@ -1,4 +1,4 @@
-"""One call under vmap done sample by sample: for whatever has no rule on whole batches."""
+"""Run a call under vmap sample by sample, as the fallback for calls without a batching rule."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gradtrace.func.pytree import flatten, torch_function, unflatten
 
 
 def highest(values: Any) -> Any:
-    """The innermost vmap that one of the values belongs to; tuples and lists are looked into. None: to none."""
-    found = None
+    """Return the innermost vmap that any of the values belongs to, also inside tuples and lists; None if none."""
+    innermost = None
     for value in values:
         if isinstance(value, Batched):
             level = value.level
@@ -22,13 +22,13 @@ def highest(values: Any) -> Any:
             level = highest(value)
         else:
             continue
-        if level is not None and (found is None or level.number > found.number):
-            found = level
-    return found
+        if level is not None and (innermost is None or level.number > innermost.number):
+            innermost = level
+    return innermost
 
 
 def sample(value: Any, level: Any, i: int) -> Any:
-    """Sample i of a tensor of this level; any other value as it is."""
+    """Return sample i of a tensor of this level, or any other value unchanged."""
     if isinstance(value, Batched) and value.level is level:
         return TRACED.select(value.value, value.bdim, i)
     if type(value) in (tuple, list):
@@ -36,8 +36,8 @@ def sample(value: Any, level: Any, i: int) -> Any:
     return value
 
 
-def each(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], level: Any) -> Any:
-    """`function` called for each sample, its nested results stacked."""
+def map_samples(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], level: Any) -> Any:
+    """Call `function` for each sample and stack the nested results."""
     leaves, spec = flatten((args, options))
     results = []
     for i in range(level.size):
@@ -47,7 +47,7 @@ def each(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
 
 
 def stacked(results: list[Any], level: Any) -> Any:
-    """Nested results of the samples as one nested value of batched tensors."""
+    """Combine nested results of the samples into one nested value of batched tensors."""
     if not results:
         raise RuntimeError("vmap: this operation cannot be done on a batch of size 0")
     columns = zip(*(flatten(result)[0] for result in results), strict=True)
@@ -60,10 +60,10 @@ def _column(column: tuple[Any, ...], level: Any) -> Any:
     return Batched(torch_function("stack")(list(column)), 0, level)
 
 
-def each_in_place(
+def map_samples_in_place(
     function: Callable[..., Any], target: Batched, rest: tuple[Any, ...], options: dict[str, Any]
 ) -> Batched:
-    """`function`, which changes its first argument, called on a view of the target for each sample."""
+    """Call `function`, which modifies its first argument, on a view of the target for each sample."""
     level = target.level
     leaves, spec = flatten((rest, options))
     for i in range(level.size):
@@ -72,8 +72,8 @@ def each_in_place(
     return target
 
 
-def spread_like(value: Tensor, arguments: list[Any]) -> Tensor:
-    """A tensor that is the same for all samples, each of which has its own copy, for every vmap of the arguments."""
+def expand_like(value: Tensor, arguments: list[Any]) -> Tensor:
+    """Give each sample its own copy of a tensor that is the same for all, for every vmap of the arguments."""
     levels = {}
     for x in arguments:
         while isinstance(x, Batched):
@@ -85,7 +85,7 @@ def spread_like(value: Tensor, arguments: list[Any]) -> Tensor:
 
 
 def result_dtype(operands: list[Any]) -> Any:
-    """The dtype that promotion gives operands of these raw layouts."""
+    """Return the dtype that operands of these raw layouts promote to."""
     return dtypes.result_type(
         *((np.empty(o.shape, o.dtype.np) if isinstance(o, Tensor) else o, isinstance(o, Tensor)) for o in operands)
     )

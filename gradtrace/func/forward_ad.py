@@ -1,8 +1,8 @@
-"""torch.autograd.forward_ad: dual tensors, whose tangent goes through each operator beside the value.
+"""torch.autograd.forward_ad: dual tensors, whose tangents are propagated through each operator with the values.
 
-https://pytorch.org/docs/stable/autograd.html#forward-mode-automatic-differentiation. A record has a rule for the
-reverse direction only. It is linear in the gradient, so the derivative of the rule with respect to the gradient, along
-the tangents, is the forward rule (https://j-towns.github.io/2017/06/12/A-new-trick.html).
+https://pytorch.org/docs/stable/autograd.html#forward-mode-automatic-differentiation. A record has only a reverse-mode
+rule. The rule is linear in the gradient, so its derivative with respect to the gradient, along the tangents, is the
+forward rule (https://j-towns.github.io/2017/06/12/A-new-trick.html).
 """
 
 from __future__ import annotations
@@ -22,47 +22,47 @@ NO_JVP = "You must implement the jvp function for custom autograd.Function to us
 
 
 class UnpackedDualTensor(NamedTuple):
-    """The value and the tangent of a dual tensor; None for a tangent that is zero throughout."""
+    """The primal and the tangent of a dual tensor; a tangent of None is zero."""
 
     primal: Tensor
     tangent: Tensor | None
 
 
 class Forward:
-    """What `state.forward` is while a dual level is entered."""
+    """The value of `state.forward` inside a dual level."""
 
     def tangent(self, x: Any) -> Tensor | None:
         extra = x._x if isinstance(x, Tensor) else None
         if extra is None or extra.tangent is None or extra.tangent[0] is not self:
             return None
-        found: Tensor = extra.tangent[1]
-        return found
+        result: Tensor = extra.tangent[1]
+        return result
 
-    def give(self, x: Tensor, tangent: Tensor) -> None:
+    def set_tangent(self, x: Tensor, tangent: Tensor) -> None:
         x.extra().tangent = (self, tangent)
 
     def take(self, x: Tensor, source: Tensor) -> None:
-        """Gives a tensor the tangent of another, of which it took the shape and the values."""
+        """Give a tensor the tangent of the tensor whose shape and values it took."""
         tangent = self.tangent(source)
         if tangent is not None:
-            self.give(x, tangent)
+            self.set_tangent(x, tangent)
 
     def text(self, x: Tensor) -> str | None:
-        """What printing shows after the value."""
+        """Return the text printed after the value."""
         tangent = self.tangent(x)
         return None if tangent is None else f"tangent={tangent}"
 
     def push(self, record: Op, args: tuple[Any, ...], out: Any) -> None:
-        """Gives the results of an operator the tangents that follow from its arguments'."""
+        """Compute the tangents of an operator's results from the tangents of its arguments."""
         tangents = self.tangents_of(record, args)
         if tangents is None:
             return
         for result, tangent in zip(out if isinstance(out, tuple) else (out,), tangents, strict=True):
             if tangent is not None:
-                self.give(result, tangent)
+                self.set_tangent(result, tangent)
 
     def tangents_of(self, record: Op, args: tuple[Any, ...]) -> list[Tensor | None] | None:
-        """The tangent of each result (None: it has none); None if no argument is dual."""
+        """Return the tangent of each result (None: zero); None if no argument is dual."""
         operands = args[0] if record.variadic else args[: record.arity]
         tangents = [self.tangent(x) for x in operands]
         if not record.has_gradient or not any(t is not None for t in tangents):
@@ -74,23 +74,23 @@ class Forward:
             return _pushed(record, args, tangents)
 
     def settle(self, target: Tensor, tangent: Tensor | None) -> None:
-        """The new tangent of a tensor that was changed in place, written where the old one lies."""
+        """Set the tangent of a tensor that was modified in place, written into the existing one."""
         if tangent is None:
             return
         old = self.tangent(target)
         if old is not None and not tangent.requires_grad and not old.requires_grad:
             change_data(old, tangent.own_array())
             return
-        self.give(target, tangent)
+        self.set_tangent(target, tangent)
         base = target._base
         if base is not None and self.tangent(base) is None:
             with paused():
                 whole = torch_function("zeros_like")(base)
                 whole.own_array().reshape(-1)[flat_index(base, target)] = tangent.own_array()
-            self.give(base, whole)
+            self.set_tangent(base, whole)
 
     def push_function(self, function: type[Function], ctx: Any, args: tuple[Any, ...], out: Any) -> None:
-        """As push, for a custom Function: by its own `jvp`."""
+        """`push` for a custom Function, by its `jvp`."""
         tangents = [self.tangent(x) for x in args]
         if not any(t is not None for t in tangents):
             return
@@ -106,7 +106,7 @@ class Forward:
             out if isinstance(out, tuple) else (out,), answer if isinstance(answer, tuple) else (answer,), strict=False
         ):
             if tangent is not None:
-                self.give(result, tangent)
+                self.set_tangent(result, tangent)
 
 
 def paused() -> using:
@@ -115,7 +115,7 @@ def paused() -> using:
 
 
 def _pushed(record: Op, args: tuple[Any, ...], tangents: list[Tensor | None]) -> list[Tensor | None]:
-    """The derivative of the record's reverse rule with respect to the gradient, along the tangents."""
+    """Differentiate the record's reverse rule with respect to the gradient, along the tangents."""
     operands = list(args[0] if record.variadic else args[: record.arity])
     traced = state.grad_enabled and any(x.requires_grad for x in (*operands, *tangents) if isinstance(x, Tensor))
     with enable_grad():
@@ -131,8 +131,8 @@ def _pushed(record: Op, args: tuple[Any, ...], tangents: list[Tensor | None]) ->
         if not smooth:
             return [None] * len(results)
         duals = [(operands[i], t) for i, t in enumerate(tangents) if t is not None]
-        found = iter(_transposed(smooth, duals, traced))
-    pushed = [next(found) if r.requires_grad else None for r in results]
+        derivatives = iter(_transposed(smooth, duals, traced))
+    pushed = [next(derivatives) if r.requires_grad else None for r in results]
     return pushed if traced else [None if t is None else t.detach() for t in pushed]
 
 
@@ -143,10 +143,10 @@ def _transposed(results: list[Tensor], duals: list[tuple[Tensor, Tensor]], trace
     pairs = [(p, t) for p, (_, t) in zip(pulled, duals, strict=True) if p is not None and p.requires_grad]
     if not pairs:
         return [v.detach() for v in vectors]
-    found = grad(
+    grads = grad(
         [p for p, _ in pairs], vectors, [t.to(p.dtype) for p, t in pairs], create_graph=traced, allow_unused=True
     )
-    return [zeros_like(v) if f is None else f for f, v in zip(found, vectors, strict=True)]
+    return [zeros_like(v) if f is None else f for f, v in zip(grads, vectors, strict=True)]
 
 
 def _leaf(x: Tensor) -> Tensor:
@@ -155,7 +155,7 @@ def _leaf(x: Tensor) -> Tensor:
 
 
 def enter_dual_level() -> int:
-    """Opens the one level in which dual tensors can be made; its number is 0."""
+    """Open the dual level, outside of which no dual tensors can be created; its number is 0."""
     if state.forward is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     state.set(forward=Forward())
@@ -163,14 +163,14 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Closes the level: dual tensors become plain ones."""
+    """Close the dual level: dual tensors become ordinary ones."""
     if state.forward is None:
         raise RuntimeError("Dual level must be a positive number.")
     state.set(forward=None)
 
 
 class dual_level:
-    """`with dual_level():` dual tensors can be made and keep their tangents inside."""
+    """Context manager of a dual level, inside which tensors can be dual."""
 
     def __enter__(self) -> int:
         return enter_dual_level()
@@ -183,9 +183,9 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A dual tensor: a view of `tensor` with `tangent`, of the same shape, which in-place operations write into.
+    """Create a dual tensor: a view of `tensor` with `tangent`, of the same shape, which in-place operations write into.
 
-    RuntimeError outside a dual level, for different shapes, and for a tensor that is dual already.
+    Raises RuntimeError outside a dual level, for different shapes, and for a tensor that is already dual.
     """
     forward = state.forward
     if forward is None:
@@ -205,12 +205,12 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "supported."
         )
     dual = tensor.view_as(tensor)
-    forward.give(dual, tangent)
+    forward.set_tangent(dual, tangent)
     return dual
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value of a tensor, a view of it, and its tangent."""
+    """Return a view of a tensor's value, and its tangent."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     if state.forward is None:

@@ -1,7 +1,7 @@
-"""Batching rules of public functions that look into arrays, or that one call on a larger batch can do.
+"""Batching rules of public functions that read array values, or that one call on a larger batch can compute.
 
-A rule gets the function, its arguments and options with batched tensors in them, and the running vmap. It gives the
-result, or NotImplemented where only a loop over the samples will do.
+A rule gets the function, its arguments and options with batched tensors among them, and the running vmap. It returns
+the result, or NotImplemented if a loop over the samples is required.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def rule(*names: str) -> Callable[[FunctionRule], FunctionRule]:
     return add
 
 
-def own(x: Any, level: Any) -> bool:
+def is_of_level(x: Any, level: Any) -> bool:
     return isinstance(x, Batched) and x.level is level
 
 
 def in_front(x: Any, level: Any) -> Any:
-    """The whole of a tensor, samples first; expanded where it is the same for all."""
-    return front(x.value, x.bdim, level.size) if own(x, level) else front(x, None, level.size)
+    """Return the batched tensor with samples first, expanded if it is the same for all samples."""
+    return front(x.value, x.bdim, level.size) if is_of_level(x, level) else front(x, None, level.size)
 
 
 def wrapped(found: Any, level: Any) -> Any:
@@ -51,12 +51,12 @@ def wrapped(found: Any, level: Any) -> Any:
 
 
 def only_first(args: Args, options: RuleOptions, level: Any) -> bool:
-    """Whether the first argument alone is batched."""
-    return own(args[0], level) and not any(isinstance(x, Batched) for x in (*args[1:], *options.values()))
+    """Whether only the first argument is batched."""
+    return is_of_level(args[0], level) and not any(isinstance(x, Batched) for x in (*args[1:], *options.values()))
 
 
 def dim_of(args: Args, options: RuleOptions, at: int, default: Any) -> tuple[Any, Args, RuleOptions]:
-    """The argument `dim` (position `at`), and the arguments and options without it."""
+    """Return the argument `dim` (position `at`), and the arguments and options without it."""
     rest = {k: v for k, v in options.items() if k not in ("dim", "axis")}
     named = options.get("dim", options.get("axis", default))
     return (args[at], (*args[:at], *args[at + 1 :]), rest) if len(args) > at else (named, args, rest)
@@ -81,7 +81,7 @@ def ordered(function: Callable[..., Any], args: Args, options: RuleOptions, leve
 
 @rule("gather", "scatter", "scatter_add")
 def by_index(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """gather, scatter, scatter_add of (input, dim, index, ...)."""
+    """Rule of gather, scatter and scatter_add of (input, dim, index, ...)."""
     if options or len(args) < 3 or not args[0].ndim or not isinstance(args[2], Tensor):
         return NotImplemented
     x, dim, index, *rest = args
@@ -93,7 +93,7 @@ def by_index(function: Callable[..., Any], args: Args, options: RuleOptions, lev
 
 @rule("index_select")
 def selected(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """As PyTorch: gather, with the index spread over the other dims."""
+    """Gather with the index expanded over the other dims, as in PyTorch."""
     if options or len(args) != 3 or not only_first(args, options, level) or not args[0].ndim or args[2].ndim != 1:
         return NotImplemented
     x, dim, index = in_front(args[0], level), args[1] % args[0].ndim + 1, args[2]
@@ -115,7 +115,7 @@ def filled(function: Callable[..., Any], args: Args, options: RuleOptions, level
 
 @rule("linear")
 def affine(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """input @ weight.T + bias, in its parts."""
+    """Rule of linear: input @ weight.T + bias, computed separately."""
     if options or len(args) < 2 or not args[1].ndim:
         return NotImplemented
     product = args[0].matmul(args[1].t())
@@ -124,7 +124,7 @@ def affine(function: Callable[..., Any], args: Args, options: RuleOptions, level
 
 @rule("nll_loss")
 def likelihood(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """The class's log-probability picked by gather, weighted, summed, divided by the number of targets."""
+    """Rule of nll_loss: gather the log-probability of the class, weight, sum, and divide by the number of targets."""
     names = ("input", "target", "weight", "size_average", "ignore_index", "reduce", "reduction")
     given = {**dict(zip(names, args, strict=False)), **options}
     input, target, ignore = given["input"], given["target"], given.get("ignore_index", -100)
@@ -145,7 +145,7 @@ def likelihood(function: Callable[..., Any], args: Args, options: RuleOptions, l
 
 @rule("cross_entropy")
 def entropy(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Of class indices: nll_loss of log_softmax."""
+    """Rule of cross_entropy with class indices: nll_loss of log_softmax."""
     simple = len(args) == 2 and set(options) <= {"reduction", "ignore_index"}
     if not simple or args[1].is_floating_point() or not args[0].ndim:
         return NotImplemented
@@ -163,10 +163,10 @@ def binary(function: Callable[..., Any], args: Args, options: RuleOptions, level
 
 @rule("layer_norm")
 def normalised(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Normalised without weight and bias, which come after."""
+    """Normalise without weight and bias, which are applied afterwards."""
     names = ("input", "normalized_shape", "weight", "bias", "eps")
     given = {**dict(zip(names, args, strict=False)), **options}
-    if not own(given["input"], level):
+    if not is_of_level(given["input"], level):
         return NotImplemented
     out = wrapped(
         function(in_front(given["input"], level), given["normalized_shape"], eps=given.get("eps", 1e-5)), level
@@ -177,7 +177,7 @@ def normalised(function: Callable[..., Any], args: Args, options: RuleOptions, l
 
 @rule("inv", "cholesky", "matrix_power", "matrix_rank", "cond", "pinv", "svdvals", "eigvalsh")
 def of_matrices(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Functions of stacks of matrices."""
+    """Rule of functions of stacks of matrices."""
     if not only_first(args, options, level) or args[0].ndim < 2:
         return NotImplemented
     return wrapped(function(in_front(args[0], level), *args[1:], **options), level)
@@ -194,7 +194,7 @@ def attention(function: Callable[..., Any], args: Args, options: RuleOptions, le
 
 @rule("embedding", "one_hot")
 def looked_up(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Functions of each index, where the table is the same for all samples."""
+    """Rule of functions applied to each index, with one table for all samples."""
     if not only_first(args, options, level):
         return NotImplemented
     return wrapped(function(in_front(args[0], level), *args[1:], **options), level)
@@ -206,7 +206,7 @@ CHANNELS_FIRST = {f"{name}{n}d": n + 2 for n in (1, 2, 3) for name in IMAGE_NAME
 
 @rule(*CHANNELS_FIRST)
 def images(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Convolution and pooling: the samples join the batch dim that these have."""
+    """Rule of convolution and pooling: merge the samples into their batch dim."""
     if not only_first(args, options, level):
         return NotImplemented
     x, ndim = in_front(args[0], level), CHANNELS_FIRST[function.__name__]
@@ -214,16 +214,16 @@ def images(function: Callable[..., Any], args: Args, options: RuleOptions, level
         return wrapped(function(x, *args[1:], **options), level)
     if x.ndim != ndim + 1 or not level.size:
         return NotImplemented
-    found = function(x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), *args[1:], **options)
-    return wrapped(apply(lambda t: t.reshape(x.shape[0], x.shape[1], *t.shape[1:]), found), level)
+    result = function(x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), *args[1:], **options)
+    return wrapped(apply(lambda t: t.reshape(x.shape[0], x.shape[1], *t.shape[1:]), result), level)
 
 
 @rule("batch_norm")
 def statistics(function: Callable[..., Any], args: Args, options: RuleOptions, level: Any) -> Any:
-    """Refuses to update statistics that the samples share."""
+    """Refuse to update statistics shared by the samples."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
-    named = function.__name__ == "batch_norm"  # F's, not torch.batch_norm
+    named = function.__name__ == "batch_norm"  # functional's batch_norm, not torch.batch_norm
     updates = named and len(args) > 5 and args[5] and isinstance(args[0], Batched)
     if updates and any(isinstance(x, Tensor) and not isinstance(x, Batched) for x in args[1:3]):
         raise RuntimeError(SHARED_STATISTICS)

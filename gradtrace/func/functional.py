@@ -1,8 +1,8 @@
-"""torch.autograd.functional's names: jacobian, hessian, vjp, jvp, vhp, hvp of functions of tensors.
+"""torch.autograd.functional: jacobian, hessian, vjp, jvp, vhp, hvp of functions of tensors.
 
 https://pytorch.org/docs/stable/autograd.html#functional-higher-level-api. Inputs and outputs are a tensor or a tuple of
-tensors; results are nested accordingly. Inputs are detached first, so nothing is added to their `.grad`; with
-`create_graph` they are used as they are, so that the result can be differentiated.
+tensors; results are nested accordingly. Inputs are detached first, so nothing is accumulated in their `.grad`; with
+`create_graph` they are used directly, so that the result can be differentiated.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NO_V_FOR_INPUT = (
 
 
 def _as_tuple(value: Any, what: str, function: str) -> tuple[bool, Tensors]:
-    """Whether `value` was a tuple, and the tuple; TypeError names an element that is no tensor."""
+    """Return whether `value` was a tuple, and the tuple; raise TypeError for an element that is not a tensor."""
     was_tuple = isinstance(value, tuple)
     items = value if was_tuple else (value,)
     for i, item in enumerate(items):
@@ -44,7 +44,7 @@ def _as_tuple(value: Any, what: str, function: str) -> tuple[bool, Tensors]:
 
 
 def _prepared(inputs: Tensors, create_graph: bool, need_graph: bool) -> Tensors:
-    """The inputs to compute with: views of those that shall be differentiated through, else detached copies."""
+    """Return views of the inputs to differentiate through with `create_graph`, else detached copies."""
     return tuple(
         x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_(need_graph) for x in inputs
     )
@@ -76,7 +76,7 @@ def _check_v(v: Tensors, like: Tensors, was_tuple: bool) -> None:
 
 
 def _vector(v: Any, like: Tensors, was_tuple: bool, function: str, create_graph: bool, missing: str) -> Any:
-    """The vector to multiply by, checked; None stands for 1, with a single element only."""
+    """Return the validated vector to multiply by; None means 1, for a single element only."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(missing)
@@ -141,7 +141,7 @@ def _grad(
     create_graph: bool = False,
     retain_graph: bool | None = None,
 ) -> tuple[Any, ...]:
-    """autograd.grad of those outputs that have a history; None for inputs they do not depend on."""
+    """Return autograd.grad of the outputs that have a history; None for inputs they do not depend on."""
     given = (None,) * len(outputs) if grad_outputs is None else grad_outputs
     pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if o is not None and o.requires_grad]
     if not pairs:
@@ -157,7 +157,7 @@ def _grad(
 
 
 def _with_zeros(grads: Any, like: Tensors, strict: bool, create_graph: bool, stage: str) -> Tensors:
-    """The gradients with zeros for None; in strict mode RuntimeError for those, and for constants."""
+    """Replace None gradients by zeros; in strict mode raise RuntimeError for them, and for constants."""
     zeros_like = torch_function("zeros_like")
     result = []
     for i, (g, x) in enumerate(zip(grads, like, strict=True)):
@@ -179,7 +179,7 @@ def _recording(create_graph: bool) -> Any:
 
 
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(outputs, v times the Jacobian); v is nested as the outputs."""
+    """Return (outputs, vector-Jacobian product); v is nested like the outputs."""
     with enable_grad():
         inputs_tuple, xs = _as_tuple(inputs, "inputs", "vjp")
         xs = _prepared(xs, create_graph, need_graph=True)
@@ -195,7 +195,7 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(outputs, the Jacobian times v), by differentiating the vjp with respect to its vector; v is as the inputs."""
+    """Return (outputs, Jacobian-vector product), by differentiating the vjp; v is nested like the inputs."""
     with enable_grad():
         inputs_tuple, xs = _as_tuple(inputs, "inputs", "jvp")
         xs = _prepared(xs, create_graph, need_graph=True)
@@ -222,7 +222,7 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """All derivatives of all outputs: for each output, for each input, a tensor of output.shape + input.shape."""
+    """Compute the Jacobian: for each output, for each input, a tensor of output.shape + input.shape."""
     _check_strategy(strategy, create_graph, strict, vectorize)
     with enable_grad():
         inputs_tuple, xs = _as_tuple(inputs, "inputs", "jacobian")
@@ -264,13 +264,13 @@ def _check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: 
 
 
 def _jacobian_of(out: Tensor, number: int, xs: Tensors, create_graph: bool, strict: bool) -> Tensors:
-    """The Jacobian of one output with respect to each input, row by row."""
+    """Return the Jacobian of one output with respect to each input, row by row."""
     zeros_like, stack = torch_function("zeros_like"), torch_function("stack")
     rows: list[list[Tensor]] = [[] for _ in xs]
     flat = out.reshape(-1)
     for j in range(out.numel()):
-        found = _grad((flat[j],), xs, create_graph=create_graph, retain_graph=True)
-        for i, (g, x) in enumerate(zip(found, xs, strict=True)):
+        grads = _grad((flat[j],), xs, create_graph=create_graph, retain_graph=True)
+        for i, (g, x) in enumerate(zip(grads, xs, strict=True)):
             if g is None:
                 if strict:
                     raise RuntimeError(
@@ -307,7 +307,7 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """All second derivatives of a scalar: for each pair of inputs, a tensor of input.shape + input.shape."""
+    """Compute the Hessian of a scalar: for each pair of inputs, a tensor of input.shape + input.shape."""
     inputs_tuple, xs = _as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
@@ -324,7 +324,7 @@ def hessian(
     if forward:
         _check_strategy(outer_jacobian_strategy, create_graph, strict, vectorize)
     result = jacobian(first, xs, create_graph=create_graph or forward, strict=strict, vectorize=vectorize)
-    if forward:  # PyTorch leaves the graph of the inner jacobian on these
+    if forward:  # PyTorch keeps the graph of the inner jacobian for these
         result = tuple(tuple(map(_aliased, row)) for row in result)
     return _unpacked_twice(result, inputs_tuple, inputs_tuple)
 
@@ -337,7 +337,7 @@ def _aliased(t: Tensor) -> Tensor:
 def _first_of(
     func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool, function: str
 ) -> tuple[bool, Tensors, Any, Tensor, Tensors]:
-    """What vhp and hvp begin with: (inputs are a tuple, inputs, v, output, gradient with a graph)."""
+    """Do the common first part of vhp and hvp: (inputs are a tuple, inputs, v, output, gradient with a graph)."""
     inputs_tuple, xs = _as_tuple(inputs, "inputs", function)
     xs = _prepared(xs, create_graph, need_graph=True)
     vector = _vector(v, xs, inputs_tuple, function, create_graph, NO_V_FOR_INPUT)
@@ -348,7 +348,7 @@ def _first_of(
 
 
 def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(output, v times the Hessian)."""
+    """Return (output, vector-Hessian product)."""
     with enable_grad():
         inputs_tuple, xs, vector, out, jac = _first_of(func, inputs, v, create_graph, strict, "vhp")
     with _recording(create_graph):
@@ -358,7 +358,7 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(output, the Hessian times v), by differentiating the vhp with respect to its vector."""
+    """Return (output, Hessian-vector product); differentiates the vhp with respect to its vector."""
     with enable_grad():
         inputs_tuple, xs, vector, out, jac = _first_of(func, inputs, v, create_graph, strict, "hvp")
         unknown = tuple(torch_function("zeros_like")(x, requires_grad=True) for x in xs)

@@ -1,7 +1,7 @@
-"""gradcheck and gradgradcheck: gradients against finite differences.
+"""gradcheck and gradgradcheck: compare gradients with finite differences.
 
-https://pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html. The inputs are changed in place, one
-element at a time, and put back; Jacobians have a row for each element of the input and a column for each of the output.
+https://pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html. The inputs are perturbed in place,
+one element at a time, and restored; Jacobians have a row for each input element and a column for each output element.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
 def _difference(
     func: Callable[..., Any], inputs: tuple[Any, ...], change: Callable[[int], None], eps: float, where: str
 ) -> list[Array]:
-    """(f(+) - f(-)) / 2 eps for each output, flat; `change(sign)` moves the input, `change(0)` puts it back."""
+    """Return flat (f(+) - f(-)) / 2 eps for each output; `change(sign)` perturbs an input, `change(0)` restores it."""
     change(-1)
     below = [np.array(out._data) for out in as_tuple(func(*inputs))]
     change(+1)
@@ -100,7 +100,7 @@ def _difference(
 
 
 def _numerical_jacobians(func: Callable[..., Any], inputs: tuple[Any, ...], eps: float) -> list[list[Array]]:
-    """For each input that requires grad, for each output, a Jacobian (input elements, output elements)."""
+    """Return, for each input that requires grad and each output, a Jacobian (input elements, output elements)."""
     return [_numerical_jacobian(func, inputs, x, eps) for x in requiring_grad(inputs)]
 
 
@@ -123,16 +123,16 @@ def _numerical_jacobian(func: Callable[..., Any], inputs: tuple[Any, ...], x: Te
 
 
 def _vjps(output: Tensor, inputs: list[Tensor], weights: Array) -> list[Array]:
-    """The gradients of the inputs for the given gradient of one output; zeros for None."""
+    """Return the gradients of the inputs for the given gradient of one output; zeros for None."""
     given = Tensor._wrap(np.array(weights).reshape(output.shape))
-    found = grad(output, inputs, given, retain_graph=True, allow_unused=True)
+    grads = grad(output, inputs, given, retain_graph=True, allow_unused=True)
     return [
-        np.zeros(x.shape, x.dtype.np) if g is None else np.array(g._data) for g, x in zip(found, inputs, strict=True)
+        np.zeros(x.shape, x.dtype.np) if g is None else np.array(g._data) for g, x in zip(grads, inputs, strict=True)
     ]
 
 
 def _analytical_jacobians(output: Tensor, inputs: list[Tensor], nondet_tol: float) -> list[Array]:
-    """For each input a Jacobian of one output, computed twice: backward has to be deterministic."""
+    """Return a Jacobian of one output for each input, computed twice because backward must be deterministic."""
     first, second = (_jacobian_rows(output, inputs) for _ in range(2))
     _check_reentrant(first, second, nondet_tol)
     return first
@@ -164,15 +164,15 @@ def _close(a: Array, b: Array, rtol: float, atol: float) -> bool:
     return bool(np.allclose(a, b, rtol, atol))
 
 
-def _mismatch(analytical: Any, numerical: Any, output: int, input_: int) -> str:
+def _mismatch(analytical: Any, numerical: Any, output: int, input_number: int) -> str:
     return (
-        f"Jacobian mismatch for output {output} with respect to input {input_},\n"
+        f"Jacobian mismatch for output {output} with respect to input {input_number},\n"
         f"numerical:{numerical}\nanalytical:{analytical}\n"
     )
 
 
 def _slow_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...], tol: Tolerances) -> None:
-    """All of the Jacobian, element by element."""
+    """Compare the full Jacobians, element by element."""
     per_input = _numerical_jacobians(func, inputs, tol.eps)
     outs = as_tuple(func_out)
     number = 0
@@ -190,7 +190,7 @@ def _slow_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...]
 
 
 def _forward_check(func: Callable[..., Any], inputs: tuple[Any, ...], tol: Tolerances) -> None:
-    """The Jacobian by dual tensors, element by element."""
+    """Compare the Jacobians from dual tensors, element by element."""
     _check_inputs(inputs)
     keep = [k for k, out in enumerate(as_tuple(func(*inputs))) if out.requires_grad]
     numerical = _numerical_jacobians(func, inputs, tol.eps)
@@ -203,13 +203,13 @@ def _forward_check(func: Callable[..., Any], inputs: tuple[Any, ...], tol: Toler
 
 
 def _random_unit(x: Tensor, generator: Any) -> Array:
-    """A random vector of the tensor's elements, of length 1, all positive."""
+    """Return a random positive vector of length 1 with the tensor's number of elements."""
     vector = generator.random(x.numel())
     return (vector / np.linalg.norm(vector)).astype(x.dtype.np)
 
 
 def _fast_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...], tol: Tolerances) -> None:
-    """One number for each output and input: a random combination of the Jacobian's rows and columns."""
+    """Compare one number for each output and input: a random combination of the Jacobian's rows and columns."""
     generator = np.random.default_rng(0)
     tensors, outputs = requiring_grad(inputs), differentiable(func_out)
     us = [_random_unit(x, generator) for x in tensors]
@@ -228,7 +228,7 @@ def _fast_check(func: Callable[..., Any], func_out: Any, inputs: tuple[Any, ...]
 
 
 def _along(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, u: Array, eps: float) -> list[Array]:
-    """The derivative of every output along the direction u of one input."""
+    """Return the derivative of every output along the direction u of one input."""
     array = x.array
     start, step = array.copy(), (u * eps).reshape(array.shape)
 
@@ -239,10 +239,10 @@ def _along(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, u: Arra
 
 
 def _in_slow_mode(
-    func: Callable[..., Any], inputs: tuple[Any, ...], output: Tensor, input_: int, number: int, tol: Tolerances
+    func: Callable[..., Any], inputs: tuple[Any, ...], output: Tensor, input_number: int, number: int, tol: Tolerances
 ) -> str:
-    numerical = _numerical_jacobians(func, inputs, tol.eps)[input_][number]
-    analytical = _analytical_jacobians(output, requiring_grad(inputs), float("inf"))[input_]
+    numerical = _numerical_jacobians(func, inputs, tol.eps)[input_number][number]
+    analytical = _analytical_jacobians(output, requiring_grad(inputs), float("inf"))[input_number]
     largest = float(np.abs(numerical - analytical).max(initial=0))
     return SLOW_MODE_MESSAGE.format(Tensor._wrap(numerical), Tensor._wrap(analytical), largest)
 
@@ -268,10 +268,10 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """True if the gradients of `func` at `inputs` agree with central differences within atol + rtol * |analytical|.
+    """Check that the gradients of `func` at `inputs` match central differences within atol + rtol * |analytical|.
 
-    Otherwise GradcheckError, or False without `raise_exception`; ValueError when no input requires grad. Options about
-    batched gradients are accepted; there is nothing of theirs to check here.
+    Returns True, or raises GradcheckError (returns False without `raise_exception`). Raises ValueError if no input
+    requires grad. Options about batched gradients are accepted and ignored.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
@@ -321,7 +321,7 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """gradcheck of the gradient: with respect to `inputs` and to `grad_outputs` (random numbers unless given)."""
+    """gradcheck of the gradient, with respect to `inputs` and to `grad_outputs` (random by default)."""
     xs = as_tuple(inputs)
     if grad_outputs is None:
         generator = np.random.default_rng(0)
@@ -336,8 +336,8 @@ def gradgradcheck(
         weights = _marked(args[len(xs) :], given_differ)
         wanted = tuple(x for x, differs in zip(own, inputs_differ, strict=True) if differs)
         outputs = differentiable(func(*own))
-        found = grad(outputs, wanted, weights, create_graph=True, allow_unused=True)
-        return tuple(g for g in found if g is not None)
+        grads = grad(outputs, wanted, weights, create_graph=True, allow_unused=True)
+        return tuple(g for g in grads if g is not None)
 
     return gradcheck(
         first_gradient,

@@ -1,4 +1,4 @@
-"""What gradcheck demands in addition to correct derivatives: zero gives zero, no gradient is as good as zero."""
+"""Further checks of gradcheck: a zero gradient gives zero, and an undefined gradient is treated as zero."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNDEFINED_NOTE = 'Please look at "Notes about undefined output gradients" in "to
 
 
 class GradcheckError(RuntimeError):
-    """A gradient that does not agree with finite differences, or another of gradcheck's demands that is not met."""
+    """Raised if a gradient does not match finite differences, or another check of gradcheck fails."""
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
@@ -30,8 +30,8 @@ def requiring_grad(inputs: Iterable[Any]) -> list[Tensor]:
 
 def check_zero_gives_zero(outputs: tuple[Tensor, ...], inputs: list[Tensor]) -> None:
     zeros_like = torch_function("zeros_like")
-    found = grad(outputs, inputs, [zeros_like(out) for out in outputs], allow_unused=True, retain_graph=True)
-    for g, x in zip(found, inputs, strict=True):
+    grads = grad(outputs, inputs, [zeros_like(out) for out in outputs], allow_unused=True, retain_graph=True)
+    for g, x in zip(grads, inputs, strict=True):
         if g is None:
             continue
         if np.asarray(g._data).any():
@@ -43,7 +43,7 @@ def check_zero_gives_zero(outputs: tuple[Tensor, ...], inputs: list[Tensor]) -> 
 
 
 class Undefined(Function):
-    """The identity whose backward hands on no gradient at all."""
+    """The identity function, with an undefined gradient in backward."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -55,19 +55,19 @@ class Undefined(Function):
 
 
 def check_undefined(func: Callable[..., Any], count: int, inputs: tuple[Any, ...]) -> None:
-    """No gradient for all outputs, and for each alone, has to be as good as zero."""
+    """Check that undefined gradients, for all outputs and for each alone, act like zero gradients."""
     zeros_like, tensors = torch_function("zeros_like"), requiring_grad(inputs)
     for left_out in [set(range(count)), *({k} for k in range(count if count > 1 else 0))]:
         outputs = [
             Undefined.apply(out) if k in left_out else out for k, out in enumerate(differentiable(func(*inputs)))
         ]
         try:
-            found = grad(outputs, tensors, [zeros_like(out) for out in outputs], allow_unused=True)
+            grads = grad(outputs, tensors, [zeros_like(out) for out in outputs], allow_unused=True)
         except RuntimeError as e:
             raise GradcheckError(
                 "Expected backward function to handle undefined output grads. " + UNDEFINED_NOTE
             ) from e
-        if any(g is not None and np.asarray(g._data).any() for g in found):
+        if any(g is not None and np.asarray(g._data).any() for g in grads):
             raise GradcheckError(
                 "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
                 + UNDEFINED_NOTE

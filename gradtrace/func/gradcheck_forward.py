@@ -1,4 +1,4 @@
-"""gradcheck's look at forward mode: Jacobians by dual tensors, a column for each element of the input."""
+"""Forward-mode check of gradcheck: Jacobians from dual tensors, one column for each input element."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = Any
 
 
 def forward_jacobians(func: Callable[..., Any], inputs: tuple[Any, ...]) -> list[list[Array]]:
-    """For each input that requires grad, for each output, a Jacobian (input elements, output elements)."""
+    """Return, for each input that requires grad and each output, a Jacobian (input elements, output elements)."""
     wanted = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     return [_jacobians(func, inputs, i) for i in wanted]
 

@@ -1,4 +1,4 @@
-"""What a running vmap does with each call: an operator's by its rule, any other by a loop over the samples."""
+"""Execution of calls under vmap: operators by their batching rules, other calls in a loop over the samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradtrace.engine.op import Op
 from gradtrace.engine.state import state
 from gradtrace.engine.tables import function_table
 from gradtrace.func.batched import Batched
-from gradtrace.func.by_sample import each, each_in_place, highest, sample, spread_like, stacked
+from gradtrace.func.by_sample import expand_like, highest, map_samples, map_samples_in_place, sample, stacked
 from gradtrace.func.function_rules import FUNCTION_RULES
 from gradtrace.func.pytree import flatten
 from gradtrace.func.rules import aligned, front, plain_are_shared, rule_of
@@ -73,23 +73,23 @@ REFUSALS = function_table(
         ),
     },
 )
-BY_ELEMENT = ("elementwise", "fill")  # kinds
+BY_ELEMENT = ("elementwise", "fill")  # kinds of records
 
 
 class VmapInfo(NamedTuple):
-    """What the `vmap` of a custom Function gets to know first."""
+    """The information that the `vmap` of a custom Function gets."""
 
     batch_size: int
     randomness: str
 
 
 class Interpreter:
-    """What `state.batching` is while a vmap runs."""
+    """The value of `state.batching` while a vmap runs."""
 
     # ---- operators
 
     def operate(self, record: Op, args: tuple[Any, ...]) -> Any:
-        """The operator on batched tensors; NotImplemented if there are none among the arguments."""
+        """Run an operator on batched tensors; return NotImplemented if no argument is batched."""
         level = highest(args)
         if level is None:
             return NotImplemented
@@ -97,11 +97,11 @@ class Interpreter:
         if rule is not None:
             pairs = [_whole(a, level) for a in args]
             if record.variadic or not any(type(d) is tuple for _, d in pairs):
-                found = rule(record, level.size, [x for x, _ in pairs], [d for _, d in pairs])
-                if found is not NotImplemented:
-                    out, bdim = found
+                result = rule(record, level.size, [x for x, _ in pairs], [d for _, d in pairs])
+                if result is not NotImplemented:
+                    out, bdim = result
                     return _wrapped(out, bdim, level)
-        return each(record, args, {}, level)
+        return map_samples(record, args, {}, level)
 
     def operate_inplace(self, record: Op, args: tuple[Any, ...]) -> Any:
         level = highest(args)
@@ -113,7 +113,7 @@ class Interpreter:
         pairs = [_whole(a, level) for a in args]
         dims = [d for _, d in pairs]
         if record.kind not in BY_ELEMENT or not plain_are_shared(record, dims):
-            return each_in_place(lambda *own: inplace(record, *own), target, args[1:], {})
+            return map_samples_in_place(lambda *own: inplace(record, *own), target, args[1:], {})
         first, *rest = aligned(record, [x for x, _ in pairs], dims)
         inplace(record, first if first.dtype is target.dtype else front(target.value, target.bdim, level.size), *rest)
         return target
@@ -126,14 +126,14 @@ class Interpreter:
         raise RuntimeError(UNBATCHED_TARGET.format(name))
 
     def reshape(self, target: Tensor, view: Any) -> bool:
-        """Gives a batched tensor the shape of a view of it, in place; False for any other tensor."""
+        """Give a batched tensor the shape of a view of it, in place; return False for any other tensor."""
         if not isinstance(target, Batched):
             return False
         target.value, target.bdim = view.value, view.bdim
         return True
 
     def apply(self, function: type[Function], args: tuple[Any, ...]) -> Any:
-        """A custom Function on batched tensors: by its own `vmap`, or sample by sample where it asks for that."""
+        """Run a custom Function on batched tensors: by its `vmap`, or sample by sample if it asks for that."""
         level = highest(args)
         if level is None:
             return NotImplemented
@@ -141,7 +141,7 @@ class Interpreter:
         if rule is None and not getattr(function, "generate_vmap_rule", False):
             raise RuntimeError(NO_VMAP.format(function.__name__))
         if rule is None or not state.levels[-1].batches:
-            return each(function.apply, args, {}, level)
+            return map_samples(function.apply, args, {}, level)
         pairs = [_whole(a, level) for a in args]
         out, dims = rule(VmapInfo(level.size, level.randomness), tuple(d for _, d in pairs), *(x for x, _ in pairs))
         if not isinstance(out, tuple):
@@ -151,9 +151,9 @@ class Interpreter:
     # ---- functions that read values
 
     def call(
-        self, function: Callable[..., Any], again: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+        self, function: Callable[..., Any], public: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
-        """A function's call; `again` is the function as programs see it, which a vmap further out takes over too."""
+        """Run a function's call; `public` is its public form, which an outer vmap intercepts as well."""
         name = function.__name__
         if name in RANDOM:
             return self._random(function, args, options)
@@ -165,15 +165,15 @@ class Interpreter:
         if name == "where":
             return function(*args, **options)
         if name in LIKES:
-            return spread_like(function(*args, **options), flatten((args, options))[0])
+            return expand_like(function(*args, **options), flatten((args, options))[0])
         if name.endswith("_"):
-            return self._in_place(name, again, args, options, level)
+            return self._in_place(name, public, args, options, level)
         rule = FUNCTION_RULES.get(name)
-        found = NotImplemented if rule is None else rule(again, args, options, level)
-        return each(again, args, options, level) if found is NotImplemented else found
+        result = NotImplemented if rule is None else rule(public, args, options, level)
+        return map_samples(public, args, options, level) if result is NotImplemented else result
 
     def _refuse(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> None:
-        """RuntimeError for a call whose result would have another shape, or truth, for each sample."""
+        """Raise RuntimeError for a call whose result would have a different shape or truth value for each sample."""
         if name == "one_hot" and (*args[1:], options.get("num_classes", -1))[0] > 0:
             return
         if name == "where" and len(args) + len(options) > 1:
@@ -188,7 +188,7 @@ class Interpreter:
         target = args[0]
         if not isinstance(target, Batched) or target.level is not level:
             raise RuntimeError(UNBATCHED_TARGET.format(name))
-        return each_in_place(function, target, args[1:], options)
+        return map_samples_in_place(function, target, args[1:], options)
 
     # ---- random numbers
 
@@ -203,26 +203,26 @@ class Interpreter:
         level.drawing = True
         try:
             if not function.__name__.endswith("_"):
-                return each(function, args, options, level)
+                return map_samples(function, args, options, level)
             if not isinstance(args[0], Batched):
                 raise RuntimeError(UNBATCHED_RANDOM)
-            return each_in_place(function, args[0], args[1:], options)
+            return map_samples_in_place(function, args[0], args[1:], options)
         finally:
             level.drawing = False
 
     def allow_random(self) -> None:
-        """RuntimeError where a vmap was told to refuse random operations."""
+        """Raise RuntimeError if the vmap's `randomness` is "error"."""
         if any(level.batches and level.randomness == "error" for level in state.levels):
             raise RuntimeError(RANDOM_MESSAGE)
 
     # ---- indexing
 
     def getitem(self, function: Callable[..., Any], tensor: Tensor, key: Any) -> Any:
-        """tensor[key]; a loop over the samples where the key is batched."""
+        """tensor[key], in a loop over the samples if the key is batched."""
         level = self._level_of_key(key)
         if level is None:
             return function(tensor, key)
-        return each(operator.getitem, (tensor, key), {}, level)
+        return map_samples(operator.getitem, (tensor, key), {}, level)
 
     def setitem(self, function: Callable[..., Any], tensor: Tensor, key: Any, value: Any) -> None:
         level = self._level_of_key(key)
@@ -231,7 +231,7 @@ class Interpreter:
             return
         if not isinstance(tensor, Batched) or tensor.level is not level:
             raise RuntimeError(UNBATCHED_TARGET.format("index_put_"))
-        each_in_place(operator.setitem, tensor, (key, value), {})
+        map_samples_in_place(operator.setitem, tensor, (key, value), {})
 
     def _level_of_key(self, key: Any) -> Any:
         keys = key if isinstance(key, (tuple, list)) else (key,)
@@ -245,7 +245,7 @@ class Interpreter:
     def gradients(
         self, outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_graph: bool
     ) -> tuple[Any, ...]:
-        """torch.autograd.grad in a function under vmap: only what a transform inside differentiates has history."""
+        """torch.autograd.grad under vmap, where only tensors that an inner transform differentiates have history."""
         for i, out in enumerate(outputs):
             if isinstance(out, Batched) and not out.requires_grad:
                 raise RuntimeError(NO_HISTORY.format(i))
@@ -254,7 +254,7 @@ class Interpreter:
     def one_pass(
         self, outputs: Any, targets: Any, grad_outputs: Any, keep: bool, create_graph: bool
     ) -> tuple[Any, ...]:
-        """engine.gradients.one_pass for batched tensors: in one go where all outputs and targets are of the level."""
+        """engine.gradients.one_pass for batched tensors: a single pass if all tensors belong to the level."""
         given = (
             (None,) * len(outputs)
             if grad_outputs is None
@@ -265,28 +265,28 @@ class Interpreter:
             return one_pass(outputs, targets, grad_outputs, keep, create_graph)
         if all(isinstance(t, Batched) and t.level is level for t in (*outputs, *targets)):
             vectors = tuple(_like(g, out, level) for g, out in zip(given, outputs, strict=True))
-            found = self.one_pass(
+            result = self.one_pass(
                 tuple(o.value for o in outputs), tuple(t.value for t in targets), vectors, keep, create_graph
             )
-            return tuple(None if g is None else Batched(g, t.bdim, level) for g, t in zip(found, targets, strict=True))
+            return tuple(None if g is None else Batched(g, t.bdim, level) for g, t in zip(result, targets, strict=True))
         rows = []
         wholes = tuple(_whole(t, level)[0] for t in targets)
         for i in range(level.size):
             outs, vectors = (tuple(sample(x, level, i) for x in values) for values in (outputs, given))
-            found = self.one_pass(outs, wholes, vectors, True, create_graph)
+            result = self.one_pass(outs, wholes, vectors, True, create_graph)
             rows.append(
                 tuple(
                     g
                     if g is None or not isinstance(t, Batched) or t.level is not level
                     else TRACED.select(g, t.bdim, i)
-                    for g, t in zip(found, targets, strict=True)
+                    for g, t in zip(result, targets, strict=True)
                 )
             )
         return tuple(stacked(list(column), level) for column in zip(*rows, strict=True))
 
 
 def _whole(value: Any, level: Any) -> tuple[Any, Any]:
-    """A batched tensor of the level as (whole, bdim), any other value as (value, None); tuples item by item."""
+    """Return a batched tensor of the level as (whole, bdim), any other value as (value, None); tuples item by item."""
     if isinstance(value, Batched) and value.level is level:
         return value.value, value.bdim
     if type(value) is tuple and any(isinstance(v, Batched) for v in value):
@@ -302,7 +302,7 @@ def _wrapped(out: Any, bdim: int, level: Any) -> Any:
 
 
 def _like(vector: Any, out: Batched, level: Any) -> Any:
-    """The gradient given for an output, laid out as the output's whole; ones where None was given for a scalar."""
+    """Return the gradient of an output in the layout of its batched tensor; ones if None is given for a scalar."""
     if vector is None:
         if out.numel() != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")

@@ -1,6 +1,6 @@
 """jacrev, jacfwd, hessian: all derivatives of all outputs with respect to all inputs.
 
-jacrev goes row by row, one vjp for each element of the output; jacfwd column by column, one jvp for each of the input.
+jacrev computes one vjp for each output element (row); jacfwd one jvp for each input element (column).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """A function that gives the Jacobian of `func`: for each output and chosen input, output.shape + input.shape."""
+    """Return a function that computes the Jacobian of `func`: for each output and input, output.shape + input.shape."""
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
@@ -42,7 +42,7 @@ def jacrev(
 def _rows(
     backward: Callable[..., Any], outputs: list[Tensor], spec: TreeSpec, index: int, inputs: list[Tensor]
 ) -> list[Tensor]:
-    """The Jacobian of output `index` with respect to each input: one vjp for each of its elements."""
+    """Return the Jacobian of output `index` with respect to each input, by one vjp for each of its elements."""
     zeros = torch_function("zeros")
     target = outputs[index]
     others = [zeros(t.shape, dtype=t.dtype) for t in outputs]
@@ -64,10 +64,10 @@ def _rows(
 def jacfwd(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """As jacrev, column by column: `func` may also return integers, whose derivatives are zero."""
+    """jacrev column by column; `func` may also return integers, whose derivatives are zero."""
 
     def wrapper(*args: Any) -> Any:
-        with Running():  # PyTorch runs it under a vmap over the columns: the numbers of printed levels tell
+        with Running():  # PyTorch runs a vmap over the columns, which shows in the printed level numbers
             output, push, aux = pushforward(func, args, argnums, has_aux)
         outputs, output_spec = flatten(output)
         inputs, input_spec = flatten(pick(args, argnums))
@@ -82,7 +82,7 @@ def jacfwd(
 def _columns(
     push: Callable[[list[Tensor]], Any], outputs: list[Tensor], inputs: list[Tensor], index: int
 ) -> list[Tensor]:
-    """The Jacobian of each output with respect to input `index`: one push for each of its elements."""
+    """Return the Jacobian of each output with respect to input `index`, by one push for each of its elements."""
     zeros, stack = torch_function("zeros"), torch_function("stack")
     target = inputs[index]
     still = [zeros(t.shape, dtype=t.dtype) for t in inputs]
@@ -100,5 +100,5 @@ def _columns(
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """A function that gives the second derivatives of `func`: the Jacobian of its Jacobian."""
+    """Return a function that computes the Hessian of `func`, the Jacobian of its Jacobian."""
     return jacfwd(jacrev(func, argnums), argnums)

@@ -1,8 +1,8 @@
-"""Entering and leaving a transform: which history belongs to it, and which to the world around it.
+"""Entry and exit of a transform: which history belongs to the transform and which to its surroundings.
 
-A transform differentiates with respect to tensors of its own. An argument without history becomes a fresh leaf; one
-with history (of an enclosing transform, or of ordinary autograd) becomes a view of itself, so that derivatives of
-derivatives reach it. What comes out keeps its history only if that reaches a leaf which is not the transform's own.
+A transform differentiates with respect to its own tensors. An argument without history becomes a new leaf; one with
+history (of an enclosing transform, or of ordinary autograd) becomes a view of itself, so that higher derivatives reach
+it. An output keeps its history only if that reaches a leaf that is not the transform's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CAPTURED = (
 
 
 class Running:
-    """One transform in `state.levels` while its `with` block runs; `number` counts from 1, outermost first."""
+    """A transform on the stack `state.levels` while its `with` block runs; `number` counts from 1, outermost first."""
 
     batches = False
 
@@ -49,7 +49,7 @@ class Running:
 
 
 class Level(Running):
-    """One running transform that differentiates. `outer` tells whether the caller records."""
+    """A running transform that differentiates. `outer` is whether the caller records."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,19 +59,19 @@ class Level(Running):
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
-        self.entered.clear()  # these know the transform too: nothing may hold itself
+        self.entered.clear()  # these refer to the transform too: avoid a reference cycle
         self.arguments.clear()
 
     def enter(self, value: Any) -> Any:
-        """The nested value with its tensors replaced by the transform's own; ValueError for other leaves."""
+        """Replace the tensors of a nested value by the transform's own; raise ValueError for other leaves."""
         return apply(self._enter_tensor, value)
 
     def wrap(self, value: Any) -> Any:
-        """The nested value with its tensors as ones of the transform, not to be differentiated with respect to."""
+        """Replace the tensors of a nested value by the transform's, which are not differentiated with respect to."""
         return apply(lambda x: self._argument(x, leaf=False) if isinstance(x, Tensor) else x, value)
 
     def owns(self, tensor: Tensor) -> bool:
-        """Whether the transform may change a tensor: one made in it, or its argument, and no view of another."""
+        """Whether the transform may modify a tensor: one created in it or its argument, but not a view of another."""
         if tensor._x is None or self not in tensor._x.transforms:
             return False
         base = tensor._base
@@ -81,7 +81,7 @@ class Level(Running):
         if not isinstance(x, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
         if state.batching is not None:
-            x = spread(x)
+            x = batch_in_all(x)
         return self._argument(x, leaf=True)
 
     def _argument(self, x: Tensor, leaf: bool) -> Tensor:
@@ -96,7 +96,7 @@ class Level(Running):
         return out
 
     def leaf(self, fresh: Tensor) -> Tensor:
-        """Makes a tensor without history one of the transform's own leaves."""
+        """Make a tensor without history one of the transform's leaves."""
         inner = whole(fresh)
         if not inner.is_floating_point():
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -104,7 +104,7 @@ class Level(Running):
         return fresh
 
     def depends_on_outside(self, tensors: Iterable[Any]) -> bool:
-        """Whether the history of any of the tensors reaches a leaf that is not the transform's own."""
+        """Whether the history of any of the tensors reaches a leaf outside the transform."""
         if not self.outer:
             return False
         waiting = []
@@ -133,15 +133,15 @@ class Level(Running):
         return False
 
     def _is_own(self, leaf: Tensor) -> bool:
-        """Whether a leaf was made by the transform, or in it."""
+        """Whether a leaf was created by the transform, or inside it."""
         return leaf._x is not None and self in leaf._x.transforms
 
     def leave(self, value: Any) -> Any:
-        """The nested value without the history that is the transform's own."""
+        """Return the nested value without the transform's own history."""
         return apply(self._leave_tensor, value)
 
     def leave_aux(self, value: Any, has_aux: bool) -> Any:
-        """`leave` of what a function gives besides its output, if it does."""
+        """Apply `leave` to a function's auxiliary output, if it has one."""
         return self.leave(value) if has_aux else None
 
     def _leave_tensor(self, x: Any) -> Any:
@@ -156,15 +156,15 @@ class Level(Running):
 
 
 def refuse_captured(name: str, target: Tensor) -> None:
-    """RuntimeError where a function under a transform changes a tensor in place that it did not make or get."""
+    """Raise RuntimeError if a function under a transform modifies a captured tensor in place."""
     inner = whole(target)
     if any(isinstance(level, Level) and not level.owns(inner) for level in state.levels):
         known = records.get(name)
         raise RuntimeError(CAPTURED.format((known and known.aten) or name + "_"))
 
 
-def spread(x: Tensor) -> Tensor:
-    """The tensor as one of every running vmap: each sample differentiates with respect to its own."""
+def batch_in_all(x: Tensor) -> Tensor:
+    """Make a tensor batched in every running vmap, so that each sample differentiates with respect to its own copy."""
     have = set()
     inner = x
     while isinstance(inner, Batched):
@@ -172,13 +172,13 @@ def spread(x: Tensor) -> Tensor:
         inner = inner.value
     for level in state.levels:
         if level.batches and level.number not in have:
-            x = spread_at(x, level)
+            x = batch_at(x, level)
     return x
 
 
-def spread_at(x: Tensor, level: Any) -> Tensor:
+def batch_at(x: Tensor, level: Any) -> Tensor:
     if isinstance(x, Batched) and x.level.number > level.number:
-        return Batched(spread_at(x.value, level), x.bdim, x.level)
+        return Batched(batch_at(x.value, level), x.bdim, x.level)
     return Batched(front(x, None, level.size), 0, level)
 
 
@@ -190,7 +190,7 @@ def gradients(
     create_graph: bool,
     retain_graph: bool | None = None,
 ) -> list[Tensor]:
-    """Gradients of the outputs, zero for an input they do not depend on."""
+    """Return the gradients of the outputs; zero for an input they do not depend on."""
     outs, ins = list(outputs), list(inputs)
     given = [None] * len(outs) if grad_outputs is None else list(grad_outputs)
     pairs = [(out, g) for out, g in zip(outs, given, strict=True) if whole(out).requires_grad]
@@ -199,12 +199,12 @@ def gradients(
         return [zeros_like(x) for x in ins]
     differentiate = one_pass if state.batching is None else state.batching.one_pass
     keep = create_graph if retain_graph is None else retain_graph
-    found = differentiate(tuple(o for o, _ in pairs), tuple(ins), tuple(g for _, g in pairs), keep, create_graph)
-    return [zeros_like(x) if g is None else g for g, x in zip(found, ins, strict=True)]
+    grads = differentiate(tuple(o for o, _ in pairs), tuple(ins), tuple(g for _, g in pairs), keep, create_graph)
+    return [zeros_like(x) if g is None else g for g, x in zip(grads, ins, strict=True)]
 
 
 def check_outputs(output: Any, api: str) -> list[Tensor]:
-    """The tensors of a function's nested output; RuntimeError for none, or for other leaves."""
+    """Return the tensors of a function's nested output; raise RuntimeError for none, or for other leaves."""
     leaves, _ = flatten(output)
     if not leaves or (len(leaves) == 1 and leaves[0] is None):
         raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {leaves})")
@@ -215,7 +215,7 @@ def check_outputs(output: Any, api: str) -> list[Tensor]:
 
 
 def split_aux(output: Any, api: str) -> tuple[Any, Any]:
-    """(output, aux) of a function called with has_aux."""
+    """Return (output, aux) of a function called with has_aux."""
     if not (isinstance(output, tuple) and len(output) == 2):
         raise RuntimeError(f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True")
     return output
@@ -225,16 +225,16 @@ Argnums = Any  # int | tuple[int, ...]
 
 
 def positions(argnums: Argnums, count: int) -> tuple[int, ...]:
-    """The argument positions to differentiate, counted from the start; RuntimeError for what does not exist."""
+    """Return the argument positions to differentiate, non-negative; raise RuntimeError if out of range."""
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     wanted = argnums if isinstance(argnums, tuple) else (argnums,)
-    found = tuple(_position(n, count) for n in wanted)
-    if not found:
+    numbers = tuple(_position(n, count) for n in wanted)
+    if not numbers:
         raise RuntimeError("argnums must be non-empty")
-    if len(set(found)) != len(found):
-        raise RuntimeError(f"argnums elements must be unique, got {found}")
-    return found
+    if len(set(numbers)) != len(numbers):
+        raise RuntimeError(f"argnums elements must be unique, got {numbers}")
+    return numbers
 
 
 def _position(argnum: Any, count: int) -> int:
@@ -246,13 +246,13 @@ def _position(argnum: Any, count: int) -> int:
 
 
 def pick(args: tuple[Any, ...], argnums: Argnums) -> Any:
-    """The arguments to differentiate: one for an int, a tuple for a tuple."""
-    found = positions(argnums, len(args))
-    return tuple(args[i] for i in found) if isinstance(argnums, tuple) else args[found[0]]
+    """Return the arguments to differentiate: one for an int, a tuple for a tuple."""
+    numbers = positions(argnums, len(args))
+    return tuple(args[i] for i in numbers) if isinstance(argnums, tuple) else args[numbers[0]]
 
 
 def enter_arguments(level: Level, args: tuple[Any, ...], argnums: Argnums) -> tuple[tuple[Any, ...], Any]:
-    """The arguments with those to differentiate made the transform's own, and these alone."""
-    found = positions(argnums, len(args))
-    entered = tuple(level.enter(a) if i in found else level.wrap(a) for i, a in enumerate(args))
+    """Return the arguments, of which those to differentiate entered the transform, and the latter alone."""
+    numbers = positions(argnums, len(args))
+    entered = tuple(level.enter(a) if i in numbers else level.wrap(a) for i, a in enumerate(args))
     return entered, pick(entered, argnums)

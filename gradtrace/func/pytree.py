@@ -1,4 +1,4 @@
-"""Nested lists, tuples and dicts of tensors: taken apart into leaves and a structure, and put together again."""
+"""Pytrees: flatten nested lists, tuples and dicts of tensors into leaves and a structure, and back."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gradtrace.ops import api, find
 
 
 class TreeSpec(NamedTuple):
-    """The structure of a nested value. `kind` is the container's type, or None for a leaf; `keys` those of a dict."""
+    """The structure of a nested value. `kind` is the container's type, or None for a leaf; `keys` are a dict's."""
 
     kind: Any
     keys: tuple[Any, ...]
     children: tuple[TreeSpec, ...]
 
     def __repr__(self) -> str:
-        """As PyTorch prints a TreeSpec."""
+        """Return the repr that PyTorch prints for a TreeSpec."""
         if self.kind is None:
             return "*"
         context = list(self.keys) if issubclass(self.kind, dict) else None
@@ -25,7 +25,7 @@ class TreeSpec(NamedTuple):
         return f"TreeSpec({self.kind.__name__}, {context!r}, [{children}])"
 
     def outline(self) -> str:
-        """The structure as a Python value with `*` for leaves."""
+        """Return the structure as a Python value with `*` for leaves."""
         if self.kind is None:
             return "*"
         inner = [child.outline() for child in self.children]
@@ -40,7 +40,7 @@ LEAF = TreeSpec(None, (), ())
 
 
 def flatten(value: Any) -> tuple[list[Any], TreeSpec]:
-    """The leaves of a nested value, from left to right, and its structure."""
+    """Return the leaves of a nested value from left to right, and its structure."""
     leaves: list[Any] = []
     return leaves, _take_apart(value, leaves)
 
@@ -56,7 +56,7 @@ def _take_apart(value: Any, leaves: list[Any]) -> TreeSpec:
 
 
 def unflatten(leaves: Any, spec: TreeSpec) -> Any:
-    """The nested value of a structure with the given leaves."""
+    """Rebuild a nested value from its leaves and structure."""
     return _put_together(iter(leaves), spec)
 
 
@@ -70,14 +70,14 @@ def _put_together(leaves: Iterator[Any], spec: TreeSpec) -> Any:
 
 
 def apply(function: Callable[[Any], Any], value: Any) -> Any:
-    """The nested value with `function` applied to every leaf."""
+    """Apply `function` to every leaf of a nested value."""
     leaves, spec = flatten(value)
     return unflatten([function(leaf) for leaf in leaves], spec)
 
 
 def broadcast(prefix: Any, spec: TreeSpec) -> list[Any] | None:
-    """One entry of `prefix` for every leaf of `spec`: a leaf of the prefix stands for a whole subtree; None if the
-    structures do not fit."""
+    """Return an entry of `prefix` for every leaf of `spec`; a leaf of the prefix applies to a whole subtree. Return
+    None if the structures do not match."""
     if type(prefix) not in (list, tuple, dict, OrderedDict):
         return [prefix] * _leaf_count(spec)
     entries = list(prefix.values()) if isinstance(prefix, dict) else list(prefix)
@@ -86,8 +86,8 @@ def broadcast(prefix: Any, spec: TreeSpec) -> list[Any] | None:
     if isinstance(prefix, dict) and tuple(prefix) != spec.keys:
         return None
     parts = [broadcast(entry, child) for entry, child in zip(entries, spec.children, strict=True)]
-    found = [part for part in parts if part is not None]
-    return [x for part in found for x in part] if len(found) == len(parts) else None
+    results = [part for part in parts if part is not None]
+    return [x for part in results for x in part] if len(results) == len(parts) else None
 
 
 def _leaf_count(spec: TreeSpec) -> int:
@@ -95,5 +95,5 @@ def _leaf_count(spec: TreeSpec) -> int:
 
 
 def torch_function(name: str) -> Any:
-    """The public function `torch.NAME`, whose family is loaded on demand."""
+    """Return the public function `torch.NAME`, importing its family if necessary."""
     return find(api.functions, name)

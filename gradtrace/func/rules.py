@@ -1,10 +1,9 @@
-"""Batching rules: an operator's record run once on the tensor that holds all samples.
+"""Batching rules: run an operator's record once on batched tensors.
 
-`rule_of` chooses by the record's `dims` and `kind`; RULES has the operators that need code of their own.
-
-A rule gets the record, the number of samples, the arguments with whole tensors in place of batched ones, and the
-dimension that counts samples in each of these (None: the argument is the same for all). It gives the result and that
-dimension in it, or NotImplemented where only a loop over the samples will do.
+`rule_of` selects a rule by the record's `dims` and `kind`; RULES has operators with special rules. A rule gets the
+record, the number of samples, the arguments with batched tensors unwrapped, and the batch dimension of each argument
+(None: the same for all samples). It returns the result and its batch dimension, or NotImplemented if a loop over the
+samples is required.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def front(x: Tensor, bdim: int | None, size: int) -> Any:
-    """The tensor with its samples along dim 0, which an argument that is the same for all gets by expansion."""
+    """Move the batch dim to the front, or expand an argument that is the same for all samples."""
     if bdim is None:
         return xp.expand(x, (size, *x.shape))
     if bdim == 0:
@@ -47,18 +46,18 @@ def logical_ndim(x: Tensor, bdim: int | None) -> int:
 
 
 def insert_ones(x: Tensor, count: int) -> Tensor:
-    """`count` dims of size 1 after the first."""
+    """Insert `count` dims of size 1 after the first."""
     for _ in range(count):
         x = xp.unsqueeze(x, 1)
     return x
 
 
 def rule_of(record: Op) -> Rule | None:
-    """The batching rule of an operator; None where only a loop over the samples will do."""
-    return RULES.get(record.name) or (along if record.dims else BY_KIND.get(record.kind))
+    """Return the batching rule of an operator; None if a loop over the samples is required."""
+    return RULES.get(record.name) or (along_dims if record.dims else BY_KIND.get(record.kind))
 
 
-# ---- element by element
+# ---- elementwise
 
 
 @rule("contiguous")
@@ -74,28 +73,28 @@ def elementwise(record: Op, size: int, args: Args, dims: Args) -> Any:
         return record(*args), dims[0]
     operands = aligned(record, args, dims)
     out = record(*operands)
-    # A few kernels look at nothing of an operand, such as the empty tensor of a copy: then all samples have one result.
+    # A few kernels ignore an operand, such as the empty tensor of a copy: then all samples have one result.
     whole = type(out) is tuple or rank(out) >= max(map(rank, operands))
     return (out if whole else front(out, None, size)), 0
 
 
 def fill(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """New numbers for each sample; one tensor that is the same for all cannot take several."""
+    """Fill each sample; a tensor that is the same for all samples cannot hold different values."""
     return NotImplemented if dims[0] is None else elementwise(record, size, args, dims)
 
 
 def plain_are_shared(record: Op, dims: Args) -> bool:
-    """Whether the plain arguments are the same for all samples."""
+    """Whether the non-tensor arguments are the same for all samples."""
     return all(d is None for d in dims[record.arity :])
 
 
 def rank(value: Any) -> int:
-    """The number of dims of a plain argument that is an array, else 0."""
+    """Return the number of dims of a non-tensor argument that is an array, else 0."""
     return getattr(value, "ndim", 0)
 
 
 def aligned(record: Op, args: Args, dims: Args) -> Args:
-    """The tensor arguments with samples first and dims of size 1 inserted, so that they broadcast as samples do."""
+    """Return the tensor arguments with samples first and dims of size 1 inserted, to broadcast as samples do."""
     tensors = [i for i in range(record.arity) if isinstance(args[i], Tensor)]
     most = max(*(logical_ndim(args[i], dims[i]) for i in tensors), *map(rank, args[record.arity :]), 0)
     args = promoted(record, args, dims, tensors)
@@ -106,7 +105,7 @@ def aligned(record: Op, args: Args, dims: Args) -> Args:
 
 
 def promoted(record: Op, args: Args, dims: Args, tensors: list[int]) -> Args:
-    """Casts first where the operands' dtypes differ: a sample without dims weighs less in promotion than its batch."""
+    """Cast first if the operands' dtypes differ: a 0-d sample has a lower priority in promotion than its batch."""
     if len({args[i].dtype for i in tensors}) < 2 or record.promote is None:
         return list(args)
     samples = [
@@ -121,7 +120,7 @@ def promoted(record: Op, args: Args, dims: Args, tensors: list[int]) -> Args:
 
 
 def shifted(dim: Any, ndim: int) -> Any:
-    """A sample's dim, or dims, in the whole; `ndim` is the sample's, None means all of its dims."""
+    """Convert a sample's dim or dims to those of the batch; `ndim` is the sample's, None means all its dims."""
     if dim is None:
         return tuple(range(1, ndim + 1))
     if isinstance(dim, tuple):
@@ -129,17 +128,17 @@ def shifted(dim: Any, ndim: int) -> Any:
     return dim % ndim + 1
 
 
-def along(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Operators of one tensor; the arguments that its record's `dims` names count the sample's dims."""
+def along_dims(record: Op, size: int, args: Args, dims: Args) -> Any:
+    """Rule of operators of one tensor; the arguments named by the record's `dims` count the sample's dims."""
     x = front(args[0], dims[0], size)
     ndim = x.ndim - 1
     if ndim == 0:
         return NotImplemented
-    plain = [
+    arguments = [
         shifted(value, ndim) if name in record.dims else value
         for name, value in zip(record.plain_names, args[1:], strict=False)
     ]
-    return record(x, *plain), 0
+    return record(x, *arguments), 0
 
 
 @rule("unsqueeze")
@@ -156,7 +155,7 @@ def permuted(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 @rule("sum", "mean", "prod", "max", "min", "median", "nanmedian")
 def of_all(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Reductions of all elements: those of all dims but the first."""
+    """Rule of reductions of all elements: reduce all dims except the first."""
     x = front(args[0], dims[0], size)
     if x.ndim == 1:
         return NotImplemented
@@ -202,7 +201,7 @@ def repeated(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 
 @rule("t")
-def turned(record: Op, size: int, args: Args, dims: Args) -> Any:
+def rotated(record: Op, size: int, args: Args, dims: Args) -> Any:
     x = front(args[0], dims[0], size)
     return (xp.transpose(x, 1, 2) if x.ndim == 3 else xp.alias(x)), 0
 
@@ -251,7 +250,7 @@ def embedded(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 @rule("index")
 def indexed(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Of index arrays that stand side by side and are the same for all samples."""
+    """Rule of adjacent index arrays that are the same for all samples."""
     indices = args[1]
     advanced = [i for i, item in enumerate(indices) if not isinstance(item, slice)]
     if advanced != list(range(advanced[0], advanced[-1] + 1)):
@@ -266,7 +265,7 @@ def padded(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 
 def of_matrices(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Functions of one stack of matrices, to which the samples add a dim."""
+    """Rule of functions of one stack of matrices; the samples add a dim."""
     if record.arity > 1:
         return NotImplemented
     x = front(args[0], dims[0], size)
@@ -274,7 +273,7 @@ def of_matrices(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 
 def loss(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """Each element's loss of broadcast operands, reduced after."""
+    """Compute each element's loss on broadcast operands, then reduce."""
     if record.promote is None or any(map(rank, args[record.arity : -1])):
         return NotImplemented
     each = record(*aligned(record, args, dims)[:-1], "none")
@@ -300,10 +299,10 @@ RANKS = record_table("func.rules.RANKS", {"mm": (2, 2), "mv": (2, 1), "bmm": (3,
 
 
 def check_ranks(name: str, args: Args, dims: Args) -> None:
-    found, wanted = tuple(logical_ndim(x, d) for x, d in zip(args, dims, strict=True)), RANKS.get(name)
-    if wanted is not None and found != wanted:
+    ranks, wanted = tuple(logical_ndim(x, d) for x, d in zip(args, dims, strict=True)), RANKS.get(name)
+    if wanted is not None and ranks != wanted:
         raise RuntimeError(
-            f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {found[0]}and b has dim {found[1]}but "
+            f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {ranks[0]}and b has dim {ranks[1]}but "
             f"expected them to have dim {wanted[0]} and dim {wanted[1]}"
         )
 
@@ -319,7 +318,7 @@ def mv(record: Op, size: int, args: Args, dims: Args) -> Any:
 
 @rule("mm", "matmul", "bmm")
 def product(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """As matmul of stacks of matrices: a vector is a matrix of one column, or of one row."""
+    """Rule of matmul of stacks of matrices; a vector is a matrix of one column or one row."""
     check_ranks(record.name, args, dims)
     a, b = (x if d is None else front(x, d, size) for x, d in zip(args, dims, strict=True))
     vectors = [logical_ndim(x, d) == 1 for x, d in zip(args, dims, strict=True)]
@@ -341,7 +340,7 @@ def matmul(a: Tensor, b: Tensor) -> Any:
 
 @rule("addmm", "addmv", "baddbmm")
 def added_product(record: Op, size: int, args: Args, dims: Args) -> Any:
-    """beta * input + alpha * (a @ b), in its parts."""
+    """Compute beta * input + alpha * (a @ b) in separate steps."""
     start, a, b, beta, alpha = args
     done, _ = product(record, size, [a, b], dims[1:3]) if dims[1:3] != [None, None] else (matmul(a, b), None)
     done = done if alpha == 1 else done * alpha

@@ -1,6 +1,6 @@
-"""Tensors of a running transform as text: GradTrackingTensor and BatchedTensor around the value, as PyTorch shows them.
+"""Printing of tensors inside transforms: GradTrackingTensor and BatchedTensor around the value, as in PyTorch.
 
-Here a transform that differentiates does not wrap tensors: each knows the transforms it was made in.
+In gradtrace a transform that differentiates does not wrap tensors; each tensor refers to the transforms it was made in.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradtrace.func.levels import Level
 
 
 def transform_text(tensor: Tensor) -> str | None:
-    """The text of a tensor that belongs to a transform; None for any other."""
+    """Return the text of a tensor that belongs to a transform; None for any other."""
     wrappers: list[tuple[int, str]] = []
     inner = tensor
     while isinstance(inner, Batched):
@@ -37,7 +37,7 @@ def transform_text(tensor: Tensor) -> str | None:
 
 
 def _has_history(tensor: Tensor) -> bool:
-    """Whether the tensor requires grad also without the transforms it was made in."""
+    """Whether the tensor requires grad independently of the transforms it was created in."""
     if not tensor.requires_grad:
         return False
     if tensor.grad_fn is None:
@@ -56,7 +56,7 @@ def _has_history(tensor: Tensor) -> bool:
 
 
 def _is_own(leaf: Tensor) -> bool:
-    """Whether a leaf is one that a transform made."""
+    """Whether a leaf was created by a transform."""
     transforms = () if leaf._x is None else leaf._x.transforms
     return any(isinstance(level, Level) for level in transforms)
 
@@ -66,11 +66,11 @@ def _running() -> list[Level]:
 
 
 def _source(tensor: Tensor) -> Tensor:
-    """The tensor that entered the transforms as this one; itself if it was computed."""
+    """Return the tensor that entered the transforms as this one, or the tensor itself if it was computed."""
     for level in reversed(_running()):
-        found = level.entered.get(id(tensor.grad_fn))
-        if found is not None:
-            tensor = found[1]
+        source = level.entered.get(id(tensor.grad_fn))
+        if source is not None:
+            tensor = source[1]
     return tensor
 
 
@@ -86,7 +86,7 @@ def _plain(tensor: Tensor, history: Tensor | None) -> str:
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The tensor inside a transform's: without all wrappers that printing shows, or without the outermost."""
+    """Unwrap a transform's tensor: remove all wrappers that printing shows, or only the outermost."""
     own = [level for level in _made_in(tensor) if isinstance(level, Level)]
     last = max((level.number for level in own), default=0)
     if isinstance(tensor, Batched) and tensor.level.number > last:

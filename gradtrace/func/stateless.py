@@ -1,4 +1,4 @@
-"""functional_call: a module run with other parameters and buffers than its own; stack_module_state for ensembles."""
+"""functional_call: call a module with replaced parameters and buffers; stack_module_state for ensembles."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Calls `module` with the given tensors in place of those of the same dotted names.
+    """Call `module` with the given tensors in place of those with the same dotted names (torch.func.functional_call).
 
-    Others stay the module's own, unless `strict`. Names of one shared tensor are replaced together (`tie_weights`).
+    Other tensors stay the module's unless `strict`. Names of a shared tensor are replaced together (`tie_weights`).
     """
     tensors = _merged(parameter_and_buffer_dicts)
     _check_tensors(module, tensors)
@@ -76,10 +76,10 @@ def _owner(module: Any, path: str) -> Any:
     for name in path.split(".") if path else ():
         if not hasattr(module, name):
             raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-        found = getattr(module, name)
-        if not hasattr(found, "_parameters"):
-            raise TypeError(f"submodule `{name}`: {found} is not an instance of torch.nn.Module")
-        module = found
+        child = getattr(module, name)
+        if not hasattr(child, "_parameters"):
+            raise TypeError(f"submodule `{name}`: {child} is not an instance of torch.nn.Module")
+        module = child
     return module
 
 
@@ -91,7 +91,7 @@ def _named_tensors(module: Any) -> Tensors:
 
 
 def _with_tied_names(module: Any, tensors: Tensors) -> Tensors:
-    """The tensors under all names of what they replace."""
+    """Return the tensors under all names of what they replace."""
     names_of: dict[int, list[str]] = {}
     own = _named_tensors(module)
     for name, tensor in own.items():
@@ -121,7 +121,7 @@ def _check_names(module: Any, tensors: Tensors) -> None:
 
 
 def _places(module: Any, tensors: Tensors) -> Iterator[tuple[Tensors, str, Any, str]]:
-    """Where each tensor goes: the module's own dict, the name in it, what is there now, and the dotted name."""
+    """Yield for each tensor the owning dict, the name in it, the current value, and the dotted name."""
     for path in tensors:
         parent, _, name = path.rpartition(".")
         try:
@@ -134,7 +134,7 @@ def _places(module: Any, tensors: Tensors) -> Iterator[tuple[Tensors, str, Any, 
 
 
 def stack_module_state(models: Any) -> tuple[Tensors, Tensors]:
-    """The parameters and the buffers of models of one class, each stacked along a new first dimension."""
+    """Stack the parameters and the buffers of models of one class along a new first dimension."""
     if len(models) == 0:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if len({model.training for model in models}) > 1:
@@ -160,7 +160,7 @@ def _stacked(states: list[Tensors]) -> Tensors:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Takes the running statistics from every batch norm in `root`, in place, so that vmap can run it; returns root."""
+    """Remove the running statistics of every batch norm in `root` in place, so that vmap can run it; return root."""
     for module in root.modules():
         if isinstance(module, _BatchNorm) and module.track_running_stats:
             module.running_mean = module.running_var = module.num_batches_tracked = None

@@ -26,12 +26,12 @@ JVP = "jvp(f, primals, tangents)"
 
 
 def wrapping(func: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
-    """`wrapper` under the name of `func`, where that has one."""
+    """Give `wrapper` the name of `func`, if it has one."""
     return wraps(func)(wrapper) if hasattr(func, "__name__") else wrapper
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives (gradient, value) of `func`, which returns a scalar (with has_aux: a scalar and more)."""
+    """Return a function that computes (gradient, value) of `func`, which returns a scalar (and aux, with has_aux)."""
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with Level() as level, enable_grad():
@@ -42,9 +42,9 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             _check_scalar(output)
             leaves, spec = flatten(wanted)
             create_graph = level.depends_on_outside((output,))
-            found = gradients((output,), leaves, create_graph=create_graph, retain_graph=True)
+            grads = gradients((output,), leaves, create_graph=create_graph, retain_graph=True)
         value = level.leave(output)
-        return level.leave(unflatten(found, spec)), (value, level.leave_aux(aux, has_aux)) if has_aux else value
+        return level.leave(unflatten(grads, spec)), (value, level.leave_aux(aux, has_aux)) if has_aux else value
 
     return wrapping(func, wrapper)
 
@@ -63,7 +63,7 @@ def _check_scalar(output: Any) -> None:
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradient of `func`, which returns a scalar; with has_aux (gradient, aux)."""
+    """Return a function that computes the gradient of `func`, which returns a scalar; (gradient, aux) with has_aux."""
     both = grad_and_value(func, argnums, has_aux)
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -74,7 +74,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The output of `func` and a function from cotangents (nested as the output) to a tuple of input gradients."""
+    """Return the output of `func` and a function from cotangents (nested like it) to a tuple of input gradients."""
     output, backward, aux = vjp_of_arguments(func, primals, None, has_aux)
     return (output, backward, aux) if has_aux else (output, backward)
 
@@ -82,7 +82,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def vjp_of_arguments(
     func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums, has_aux: bool
 ) -> tuple[Any, Callable[..., Any], Any]:
-    """As vjp, for the chosen arguments (None: all, as a tuple)."""
+    """`vjp` with respect to the chosen arguments (None: all, as a tuple)."""
     with Level() as level, enable_grad():
         if argnums is None:
             wanted = primals = level.enter(primals)
@@ -110,14 +110,14 @@ def vjp_of_arguments(
             )
         if create_graph is None:
             create_graph = state.grad_enabled and level.depends_on_outside((*outputs, *given))
-        found = gradients(outputs, leaves, given, create_graph=create_graph, retain_graph=retain_graph)
-        return level.leave(unflatten(found, wanted_spec))
+        grads = gradients(outputs, leaves, given, create_graph=create_graph, retain_graph=retain_graph)
+        return level.leave(unflatten(grads, wanted_spec))
 
     return level.leave(output), backward, level.leave_aux(aux, has_aux)
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """The output of `func(*primals)` and its derivative along `tangents`, which are nested as the primals.
+    """Return the output of `func(*primals)` and its derivative along `tangents`, which are nested like the primals.
 
     Computed by differentiating the vjp with respect to its cotangents, in which it is linear.
     """
@@ -140,7 +140,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 
 def _widened(derivative: Any, primals: list[Tensor], tangents: list[Tensor]) -> Any:
-    """A tangent of a wider dtype than its primal gives the derivative that dtype."""
+    """Cast the derivative to the wider dtype of a tangent, if a tangent has a wider dtype than its primal."""
     wider = [t.dtype for p, t in zip(primals, tangents, strict=True) if t.dtype.itemsize > p.dtype.itemsize]
     if not wider:
         return derivative
@@ -153,8 +153,9 @@ def _widened(derivative: Any, primals: list[Tensor], tangents: list[Tensor]) -> 
 def pushforward(
     func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums, has_aux: bool, *, strict: bool = False
 ) -> tuple[Any, Callable[[list[Tensor]], Any], Any]:
-    """(output, push, aux) for the chosen arguments (None: all): `push` takes a tangent for each of their tensors and
-    gives the derivative of the output along them, nested as the output; an output of integers has derivative zero."""
+    """Return (output, push, aux) for the chosen arguments (None: all). `push` takes a tangent for each of their tensors
+    and returns the derivative of the output along them, nested like the output; an integer output has derivative
+    zero."""
     zeros_like = torch_function("zeros_like")
     if state.forward is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
@@ -182,8 +183,8 @@ def pushforward(
     def push(tangents: list[Tensor]) -> Any:
         with enable_grad():
             create_graph = level.depends_on_outside((*smooth, *tangents))
-            found = iter(gradients(pulled, cotangents, tangents, create_graph=create_graph, retain_graph=True))
-        derivatives = [next(found) if t.is_floating_point() else zeros_like(t) for t in outputs]
+            computed = iter(gradients(pulled, cotangents, tangents, create_graph=create_graph, retain_graph=True))
+        derivatives = [next(computed) if t.is_floating_point() else zeros_like(t) for t in outputs]
         return level.leave(unflatten(derivatives, spec))
 
     return level.leave(output), push, level.leave_aux(aux, has_aux)
@@ -215,8 +216,8 @@ def _check_sizes(primals: list[Tensor], tangents: list[Tensor]) -> None:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The output of `func` and the function from tangents to its derivative along them, at these primals."""
-    output = func(*primals)  # PyTorch calls it twice too: for the output, and to trace the derivative
+    """Return the output of `func` and its derivative at these primals, as a function of tangents."""
+    output = func(*primals)  # PyTorch also calls it twice: for the output, and to trace the derivative
     _, push, _ = pushforward(func, primals, None, False)
 
     wanted, spec = flatten(primals)
@@ -237,7 +238,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """`func` as it is: PyTorch's form of it without in-place operations, for compilers, gives the same values."""
+    """Return `func` unchanged: PyTorch's form without in-place operations, for compilers, computes the same values."""
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
             "functionalize(f, remove='mutations'): received invalid argument for remove="

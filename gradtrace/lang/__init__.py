@@ -1,11 +1,11 @@
-"""The language of expression files: a safe subset of Python that speaks PyTorch's names.
+"""The language of expression files: a safe subset of Python with PyTorch's names.
 
-    program = parse(text)            text -> Program: only node types of the language, scopes and inputs found
+    program = parse(text)            text -> Program: only allowed node types, with scopes and inputs resolved
     run(program, inputs) -> Run      Program -> closures -> variables, root tensor, records
 
-No part of a program is given to exec or eval, and no code object or frame of it exists: it is compiled to
-Python closures over frames that are plain dicts. Every attribute is checked by one gate, by exact type; every loop
-iteration, call and item is counted; the modules that it can import are frozen tables. The semantics are Python's:
+No part of a program is passed to exec or eval, and it never becomes a code object or Python frame: it is compiled
+to closures over frames that are plain dicts. Every attribute access passes one gate, which decides by exact type;
+every loop iteration, call and item is counted; importable modules are frozen tables. The semantics are Python's:
 
     statements    = += ... : annotated, unpacking with *, to names, attributes, items, slices   del   pass
                   if elif else   for while else break continue   with (several items)
@@ -16,13 +16,13 @@ iteration, call and item is counted; the modules that it can import are frozen t
                   operators, chained comparisons, and or not, conditional, :=   calls with * and **
                   attributes, items, slices   f-strings (specs, !r, =)
     unsupported   yield, async, match, except*, metaclasses, built-in types as bases, files, eval
-    inputs        names left free; `w: leaf = 1.0` and `x: data = [1, 2]` declare them with a default;
+    inputs        unbound names; `w: leaf = 1.0` and `x: data = [1, 2]` declare inputs with a default;
                   other annotations are not evaluated
 
 The modules:
 
-    reading       source, parse, scope (who owns a name), checks (what Python's compiler refuses), inputs, names
-    compiling     unit (what the compilers share), expressions, binary, calls, comprehensions,
+    reading       source, parse, scope (name resolution), checks (errors of Python's compiler), inputs, names
+    compiling     unit (state shared by the compilers), expressions, binary, calls, comprehensions,
                   statements, control, targets, functions, arguments, classes
     running       run, machine (assembles one run), budget (the meter), depth, restore
     values        values, attributes (the gate), allowed (its tables), operators, hash_cost, strings, iteration, arrays

@@ -1,7 +1,7 @@
-"""Allow-lists of the attributes that a program may read, by exact type. An attribute that is not listed is refused.
+"""Allow-lists of the attributes that a program may read, by exact type; any other attribute is refused.
 
-The lists of Python's types leave out what leads to code or frames, methods that take a format string (`format` has a
-gated version), and bytes.
+The lists of Python's types exclude attributes that lead to code or frames, methods that take a format string (`format`
+has a gated version), and bytes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BY_TYPE: dict[type, frozenset[str]] = {
     type(sys.float_info): words("dig epsilon mant_dig max max_10_exp max_exp min min_10_exp min_exp radix rounds"),
 }
 
-# Attributes of Python's classes: `str.upper` as a key, `dict.fromkeys`. Empty for classes that are only called.
+# Attributes of Python's classes: `str.upper` as a key, `dict.fromkeys`. Empty for classes that can only be called.
 OF_CLASS: dict[type, frozenset[str]] = {
     str: BY_TYPE[str] - words("format join center ljust rjust zfill replace expandtabs"),
     dict: words("fromkeys get items keys values"),
@@ -71,7 +71,7 @@ OF_CLASS: dict[type, frozenset[str]] = {
     filter: frozenset(),
     reversed: frozenset(),
 }
-# The same by module and name, for classes whose modules may not be loaded yet.
+# The same by module and name, for classes whose modules may not be imported yet.
 OF_NAMED_CLASS: dict[str, frozenset[str]] = {
     "collections.OrderedDict": words("fromkeys"),
     "collections.defaultdict": frozenset(),
@@ -80,7 +80,7 @@ OF_NAMED_CLASS: dict[str, frozenset[str]] = {
 }
 OF_EXCEPTION = words("args add_note __notes__ __cause__ __context__ __suppress_context__")
 
-# The methods that a class of a program may define, and that may be named.
+# The special methods that a program's class may define, and that may be read.
 MAGIC = words("""__init__ __call__ __len__ __getitem__ __setitem__ __delitem__ __contains__ __iter__ __next__
     __reversed__ __repr__ __str__ __format__ __bool__ __int__ __float__ __index__ __hash__ __enter__ __exit__
     __getattr__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __round__
@@ -106,7 +106,7 @@ NODE = words("""_register_hook_dict _sequence_nr mark_dirty mark_non_differentia
     next_functions register_hook register_prehook save_for_backward save_for_forward saved_tensors
     set_materialize_grads variable""")
 
-# Attributes of other types, by the module and the name of their class.
+# Attributes of other types, by the module and name of their class.
 BY_NAME: dict[str, frozenset[str]] = {
     "collections.OrderedDict": DICT | words("move_to_end _metadata"),
     "collections.defaultdict": DICT | words("default_factory"),
@@ -145,7 +145,7 @@ BY_NAME: dict[str, frozenset[str]] = {
     "tensorflow.Session": words("built close graph run runs"),
     "tensorflow.InteractiveSession": words("built close graph run runs"),
 }
-# Instances of classes in these modules (layers, optimisers, schedulers, transforms) offer all their public names.
+# All public names of instances of classes in these modules (layers, optimisers, schedulers, transforms) are allowed.
 OPEN_MODULES = ("gradtrace.nn.", "gradtrace.optim.", "gradtrace.utils.data.")
 # Private names of these instances that scripts read.
 OPEN_PRIVATE = words("_parameters _buffers _modules _get_name _last_lr _step_count")

@@ -1,4 +1,4 @@
-"""Binding of the arguments of a call to a frame, with Python's TypeErrors."""
+"""Bind the arguments of a call to a frame, with Python's TypeErrors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from gradtrace.lang.unit import Frame
 
 
 class Parameters:
-    """The parameters of one def or lambda."""
+    """The parameters of a def or lambda."""
 
     def __init__(self, name: str, a: ast.arguments) -> None:
-        self.name = name  # qualified, for messages
+        self.name = name  # qualified name, for messages
         self.positional = [p.arg for p in (*a.posonlyargs, *a.args)]
         self.only_positional = {p.arg for p in a.posonlyargs}
         self.by_name = {p.arg for p in (*a.args, *a.kwonlyargs)}
@@ -21,7 +21,7 @@ class Parameters:
         self.is_plain = not (self.rest or self.extra or self.keyword_only)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], defaults: dict[str, Any]) -> Frame:
-        """Return the frame of a call. Raise TypeError with Python's message if the arguments do not match."""
+        """Return the frame of a call; raise TypeError with Python's message if the arguments do not match."""
         frame: Frame = dict(zip(self.positional, args))
         extra: dict[str, Any] = {}
         for key, value in kwargs.items():
@@ -47,7 +47,9 @@ class Parameters:
             missing = [name for name in names if name not in frame and name not in defaults]
             if missing:
                 s = "s" if len(missing) > 1 else ""
-                raise TypeError(f"{self.name}() missing {len(missing)} required {kind} argument{s}: {listed(missing)}")
+                raise TypeError(
+                    f"{self.name}() missing {len(missing)} required {kind} argument{s}: {comma_list(missing)}"
+                )
         for key, value in defaults.items():
             if key not in frame:
                 frame[key] = value
@@ -77,8 +79,8 @@ def plural(n: int) -> str:
     return "" if n == 1 else "s"
 
 
-def listed(names: Iterable[str]) -> str:
-    """'a', 'b', and 'c'"""
+def comma_list(names: Iterable[str]) -> str:
+    """Join names as Python's messages do: 'a', 'b', and 'c'."""
     quoted = [f"'{name}'" for name in names]
     if len(quoted) < 3:
         return " and ".join(quoted)

@@ -1,7 +1,7 @@
-"""The type of numpy arrays in programs, made by `tensor.numpy()` and by the functions in `numpy_module`.
+"""The type of numpy arrays in programs, created by `tensor.numpy()` and by the functions in `numpy_module`.
 
-An Array wraps an ndarray that the program cannot reach. Arguments of numpy go through `to_numpy`, which accepts exact
-numeric types, lists and tuples of them, tensors and Arrays, and nothing else; results go through `from_numpy`.
+An Array wraps an ndarray that the program cannot access. Arguments for numpy go through `to_numpy`, which accepts only
+exact numeric types, lists and tuples of them, tensors and Arrays; results go through `from_numpy`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.values import Frozen
 from gradtrace.lang.words import words
 
-# Methods that call numpy's, with their arguments converted by `to_numpy`.
+# Methods that call numpy's methods, with arguments converted by `to_numpy`.
 METHODS = words("""all any argmax argmin argsort astype clip copy cumsum diagonal dot fill flatten item max mean min
     nonzero prod ravel repeat reshape round sort squeeze std sum swapaxes tolist transpose var""")
 WRITES = ("fill", "sort")  # those of them that change the array
@@ -48,7 +48,7 @@ class DType(Frozen):
 
 
 class Array(Frozen):
-    """An ndarray, or a numpy scalar whose type has no equal among Python's numbers."""
+    """An ndarray, or a numpy scalar that has no equivalent Python number."""
 
     __slots__ = ("_array",)
     __module__ = "numpy"
@@ -141,12 +141,12 @@ def keep(array: Any) -> None:
 
 
 def raw(array: Array) -> Any:
-    """Return the wrapped ndarray, for functions of the library."""
+    """Return the wrapped ndarray, for use in the library."""
     return array._array
 
 
 def to_numpy(value: Any) -> Any:
-    """Convert a value of a program for numpy: numbers, lists of numbers and arrays. TypeError for other exact types."""
+    """Convert a program's value for numpy: numbers, lists of numbers and arrays; raise TypeError for other types."""
     kind = type(value)
     if kind is Array:
         return value._array
@@ -160,11 +160,11 @@ def to_numpy(value: Any) -> Any:
         return value.numpy()
     if kind is range:
         return value
-    raise TypeError(f"arrays are made of numbers here, not of '{kind.__name__}'")
+    raise TypeError(f"arrays hold numbers in gradtrace scripts, not '{kind.__name__}'")
 
 
 def to_numpy_argument(value: Any, is_word: bool) -> Any:
-    """Convert an argument for numpy. An element type may be a Python type or its name; other strings need `is_word`."""
+    """Convert an argument for numpy. A dtype may be a Python type or its name; other strings require `is_word`."""
     if type(value) is type and value in NUMBERS:
         return value
     if type(value) is str and (is_word or value in ELEMENT_TYPES):
@@ -173,7 +173,7 @@ def to_numpy_argument(value: Any, is_word: bool) -> Any:
 
 
 def from_numpy(value: Any) -> Any:
-    """Convert a result of numpy: to a Python number where that prints and computes the same, else to an Array."""
+    """Convert a numpy result: to a Python number if that prints and computes the same, else to an Array."""
     if isinstance(value, np.ndarray):
         return Array(value)
     if isinstance(value, (np.float64, np.int64, np.bool_)):
@@ -186,7 +186,7 @@ def from_numpy(value: Any) -> Any:
 
 
 def wrap_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Wrap a numpy function or method, converting its arguments and result."""
+    """Wrap a numpy function or method to convert its arguments and its result."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         texts = name == "einsum"
@@ -198,7 +198,7 @@ def wrap_function(function: Callable[..., Any], name: str) -> Callable[..., Any]
 
 
 def checked_index(key: Any) -> Any:
-    """Convert an index for numpy; only exact types pass."""
+    """Convert an index for numpy; only exact types are accepted."""
     kind = type(key)
     if kind is tuple:
         return tuple(map(checked_index, key))

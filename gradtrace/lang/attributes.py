@@ -1,8 +1,8 @@
-"""The gate for attributes: decides by exact type what a program may read, set and delete.
+"""The attribute gate: decides by exact type which attributes a program may read, set and delete.
 
 A Gate belongs to one run, because it knows the classes that the program defines. Decisions that depend on the type
 alone are cached: `approved(name)` is a set of types shared by all expressions that read this name, so that compiled
-code usually needs one set lookup.
+code usually needs only one set lookup.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AttributeRule = Callable[[Any, str], bool]
 
 
 class Gate:
-    """The attributes of one run. `special` replaces the value that Python would give for some (type, name)."""
+    """Attribute access of one run; `special` overrides Python's value for some (type, name)."""
 
     def __init__(self, special: dict[tuple[type, str], Callable[[Any], Any]]) -> None:
         self.special = special
@@ -38,17 +38,17 @@ class Gate:
         self.own.add(cls)
 
     def approved(self, name: str) -> set[type]:
-        """The set of types whose attribute `name` is known to be readable."""
+        """Return the set of types whose attribute `name` is known to be readable."""
         return self.known.setdefault(name, set())
 
     def settable(self, name: str) -> set[type]:
-        """The set of types whose attribute `name` is known to be settable."""
+        """Return the set of types whose attribute `name` is known to be settable."""
         return self.settable_types.setdefault(name, set())
 
     # ---- reading
 
     def get(self, value: Any, name: str) -> Any:
-        """Return value.name; AttributeError if the program may not read it."""
+        """Return value.name; raise AttributeError if the program may not read it."""
         kind = type(value)
         if name == "__class__":
             return self.type_of(value)
@@ -62,14 +62,14 @@ class Gate:
             return self.get_by_value(value, name, rule)
         if not rule(value, name):
             raise attribute_refused(value, name, rule)
-        found = getattr(value, name)
-        if isinstance(found, type) and not issubclass(kind, Frozen) and not self.is_offered(found):
-            return self.type_name(found)
+        result = getattr(value, name)
+        if isinstance(result, type) and not issubclass(kind, Frozen) and not self.is_offered(result):
+            return self.type_name(result)
         self.approved(name).add(kind)
-        return found
+        return result
 
     def get_by_value(self, value: Any, name: str, rule: AttributeRule) -> Any:
-        """Return value.name where the decision or the result depends on the value, not on its type alone."""
+        """Return value.name if the decision or the result depends on the value and not on its type alone."""
         if isinstance(value, BackwardCFunction) and name in vars(value) and not is_inner(name):
             return vars(value)[name]
         if not rule(value, name):
@@ -79,7 +79,7 @@ class Gate:
         return getattr(value._kind if type(value) is TypeName else value, name)
 
     def rule_for(self, kind: type) -> AttributeRule:
-        """The rule for instances of a type."""
+        """Return the rule for instances of a type."""
         if kind in self.own:
             return self.rule_for_own(kind)
         listed = BY_TYPE.get(kind)
@@ -110,20 +110,20 @@ class Gate:
         return lambda value, name: name in known
 
     def rule_for_own(self, kind: type) -> AttributeRule:
-        """The rule for a class of the program: everything except the private names of its bases in the library."""
+        """Return the rule for a program's class: all names except the private ones of its library bases."""
         hidden = {n for c in kind.__mro__ if c not in self.own and c is not object for n in vars(c) if n[:1] == "_"}
         hidden = hidden - OPEN_PRIVATE | (OBJECTS if issubclass(kind, BaseException) else set())
-        plain = all(c in self.own or c is object for c in kind.__mro__)
+        only_own = all(c in self.own or c is object for c in kind.__mro__)
 
         def rule(value: Any, name: str) -> bool:
             if name.startswith("__") and name.endswith("__"):
-                return name in MAGIC or name in NAMED or (plain and name == "__dict__")
+                return name in MAGIC or name in NAMED or (only_own and name == "__dict__")
             return name not in hidden
 
         return rule
 
     def class_offers(self, value: Any, name: str) -> bool:
-        """Whether a class offers the attribute."""
+        """Whether the attribute of a class may be read."""
         if name in NAMED:
             return True
         if name == "mro":
@@ -140,14 +140,14 @@ class Gate:
         return is_public(name) or name in MAGIC if self.is_offered(value) else False
 
     def super_offers(self, value: Any, name: str) -> bool:
-        """Whether super() offers the attribute: what the object offers."""
+        """Whether super() may read the attribute: the same as the object."""
         target = value.__self__
         return target is not None and self.rule_of(type(target))(target, name)
 
     # ---- types
 
     def type_of(self, value: Any) -> Any:
-        """The class of a value if programs may call it; else a TypeName."""
+        """Return the class of a value if programs may call it; else a TypeName."""
         kind = type(value)
         if kind is TypeName or issubclass(kind, type):
             return self.type_name(type)
@@ -159,7 +159,7 @@ class Gate:
         return self.type_names[kind]
 
     def is_offered(self, kind: type) -> bool:
-        """Whether a program may have this class itself, and call it."""
+        """Whether a program may access and call the class itself."""
         if kind in self.own or class_attributes(kind) is not None or issubclass(kind, Tensor):
             return True
         if issubclass(kind, BaseException):
@@ -168,11 +168,11 @@ class Gate:
 
     # ---- setting
 
-    def put(self, target: Any, name: str, value: Any) -> None:
-        """Set target.name; AttributeError if the program may not."""
+    def assign(self, target: Any, name: str, value: Any) -> None:
+        """Set target.name; raise AttributeError if the program may not."""
         kind = type(target)
         if isinstance(target, BackwardCFunction) and not is_inner(name):
-            vars(target)[name] = value  # apart from the node's own fields, which have names like these
+            vars(target)[name] = value  # kept separate from the node's own fields, which have similar names
         elif self.may_set(target, kind, name):
             setattr(target, name, value)
             if kind in self.own:
@@ -197,7 +197,7 @@ class Gate:
         return self.rules[kind]
 
     def remove(self, target: Any, name: str) -> None:
-        """Delete target.name; AttributeError if the program may not."""
+        """Delete target.name; raise AttributeError if the program may not."""
         if isinstance(target, BackwardCFunction) and name in vars(target) and not is_inner(name):
             del vars(target)[name]
         elif self.may_set(target, type(target), name):
@@ -206,7 +206,7 @@ class Gate:
             raise read_only(target, name, self.rule_of(type(target)))
 
 
-# Attributes of exceptions that are withheld: an object of the library, and the method that sets a traceback.
+# Withheld attributes of exceptions: a library object, and the method that sets a traceback.
 OBJECTS = frozenset({"obj", "with_traceback"})
 # Classes outside nn and optim that programs may call.
 CONSTRUCTED = frozenset(
@@ -230,7 +230,7 @@ CONSTRUCTED = frozenset(
 
 
 def class_attributes(kind: type) -> frozenset[str] | None:
-    """The attributes that one of Python's classes offers; None if programs may not have the class."""
+    """Return the readable attributes of a Python class; None if programs may not access the class."""
     listed = OF_CLASS.get(kind)
     return allowed.OF_NAMED_CLASS.get(allowed.qualified(kind)) if listed is None else listed
 
@@ -256,7 +256,7 @@ def is_open(kind: type) -> bool:
 
 
 def is_tensor_attribute(name: str) -> bool:
-    """Whether tensors offer the name: it is listed, or an operator exposes it."""
+    """Whether tensors have the name: it is listed, or an operator exposes it."""
     if name in allowed.TENSOR:
         return True
     if name.startswith("_"):
@@ -265,7 +265,7 @@ def is_tensor_attribute(name: str) -> bool:
 
 
 def python_type(kind: type) -> frozenset[str]:
-    """The attributes of Python's types that have no public name: partial objects, cached functions."""
+    """Return the attributes of Python's types without a public name: partial objects, cached functions."""
     if kind.__module__ != "functools":
         return frozenset()
     if kind.__name__ == "partial":
@@ -273,11 +273,11 @@ def python_type(kind: type) -> frozenset[str]:
     return words("cache_clear cache_info __wrapped__") | NAMED if "lru_cache" in kind.__name__ else frozenset()
 
 
-# ---- refusing
+# ---- refusals
 
 
 def describe_owner(value: Any) -> str:
-    """The owner of an attribute as Python's messages name it."""
+    """Describe the owner of an attribute as Python's messages do."""
     if isinstance(value, type):
         return f"type object '{value.__name__}'"
     if type(value).__name__ == "module":
@@ -286,14 +286,14 @@ def describe_owner(value: Any) -> str:
 
 
 def attribute_refused(value: Any, name: str, rule: AttributeRule) -> AttributeError:
-    """An AttributeError with Python's message. `explain_refusal` gives the text for an uncaught one."""
+    """Return an AttributeError with Python's message; `explain_refusal` describes an uncaught one."""
     error = AttributeError(f"{describe_owner(value)} has no attribute '{name}'")
     vars(error)["_refused"] = (value, name, rule)
     return error
 
 
 def explain_refusal(error: BaseException) -> tuple[UnknownNameError | None, str]:
-    """The error to report for an uncaught refusal (None: the original), and a hint. For any other error: None, ""."""
+    """Return the error to report for an uncaught refusal (None: the original) and a hint; else None and ""."""
     if "_refused" not in vars(error):
         return None, ""
     value, name, rule = vars(error)["_refused"]
@@ -301,8 +301,8 @@ def explain_refusal(error: BaseException) -> tuple[UnknownNameError | None, str]
     if not hasattr(type(value), name) and not (isinstance(value, type) and hasattr(value, name)):
         return None, close
     short = value.__name__ if isinstance(value, type) else type(value).__name__
-    hint = INNER if is_dunder(name) else close or "the language has no such attribute"
-    return UnknownNameError(f"{short}.{name} is not offered", hint), close
+    hint = INNER if is_dunder(name) else close or "use another attribute"
+    return UnknownNameError(f"{short}.{name} is not available in gradtrace scripts", hint), close
 
 
 def nearest_names(value: Any, name: str, rule: AttributeRule) -> str:

@@ -1,9 +1,9 @@
-"""Closures for operators of two operands.
+"""Closures for binary operators.
 
 One closure reads both operands, sets the origin and applies the operator, through its guard if the type of the left
-operand asks for it. Variables of the frame are read in place, because a closure for each would be a third of the cost
-of a Python-level loop. With a `target` the closure is the statement that assigns the result to that variable of the
-frame, and returns None as statements do.
+operand requires it. It reads frame variables inline, since a closure for each would take a third of the time of a
+Python-level loop. With a `target` the closure is an assignment statement: it stores the result in that frame variable
+and returns None.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ METHODS: dict[Any, str] = {py.add: "__add__", py.sub: "__sub__", py.mul: "__mul_
 def binary_code(
     operator: Guarded, left: ast.expr, right: ast.expr, unit: Unit, origin: int, target: Target = None
 ) -> Code:
-    """The closure for `left operator right`, or for `target = left operator right`."""
+    """Return the closure for `left operator right`, or for `target = left operator right`."""
     left_name, read_left = unit.operand(left)
     right_name, read_right = unit.operand(right)
-    direct, apply, guarded = operator.by(right.value) if isinstance(right, ast.Constant) else operator
-    apply_to_tensors = getattr(Tensor, METHODS[apply]) if apply in METHODS else apply  # without Python's search for it
+    direct, apply, guarded = operator.for_right_operand(right.value) if isinstance(right, ast.Constant) else operator
+    apply_to_tensors = getattr(Tensor, METHODS[apply]) if apply in METHODS else apply  # skips Python's method lookup
 
     def evaluate(f: Frame) -> Any:
         if left_name is None:
@@ -58,9 +58,9 @@ def binary_code(
 
 
 def chain(first: Code, rest: list[tuple[Guarded, Code, int]], target: Target = None) -> Code:
-    """A long sum or product, evaluated in a loop, so that its depth in the tree does not become a depth of calls."""
+    """Return the closure of a long sum or product, evaluated in a loop so that its depth uses no call stack."""
 
-    def run(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
         value = first(f)
         for (direct, apply, guarded), right, origin in rest:
             other = right(f)
@@ -70,4 +70,4 @@ def chain(first: Code, rest: list[tuple[Guarded, Code, int]], target: Target = N
             return value
         f[target] = value
 
-    return run
+    return evaluate

@@ -1,4 +1,4 @@
-"""The meter that counts what a program uses while it runs, and compares it with its budget."""
+"""The meter, which counts a program's resource use at run time and compares it with its budget."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import time
 from gradtrace.errors import BudgetError
 from gradtrace.limits import DEEPEST, Budget, advice
 
-LOOK = 4096  # steps between two readings of the clock
+LOOK = 4096  # steps between two clock readings
 
 
 class Meter:
-    """Counts what a program uses. Programs cannot catch its errors, and after the first it raises again at every check.
+    """Counts a program's resource use. Programs cannot catch its errors; after the first, every check raises it.
 
-    Compiled code counts `left` down and asks for more steps when it is used up:
+    Compiled code decrements `left` and requests more steps when they are used up:
 
         meter.left -= 1
         if meter.left < 0:
@@ -34,7 +34,7 @@ class Meter:
         self.over: tuple[str, str] | None = None  # the limit that was reached, and the message
 
     def grant(self) -> None:
-        """Grant the next steps to `left`, and check the clock; BudgetError if no steps or no time remain."""
+        """Grant the next steps to `left` and check the clock; raise BudgetError if no steps or no time remain."""
         granted = min(max(LOOK, -self.left), self.rest)
         if self.over is None and granted < -self.left:
             self.over = ("steps", f"the program took more than {self.budget.steps} steps")
@@ -47,7 +47,7 @@ class Meter:
         self.left += granted
 
     def deadline_error(self) -> BudgetError:
-        """Record that the time limit was reached, and return the error to raise."""
+        """Record that the time limit was reached and return the error to raise."""
         self.over = self.over or ("seconds", f"the program ran longer than {self.budget.seconds:g} s")
         return exceeded(*self.over)
 
@@ -72,13 +72,13 @@ class Meter:
         """Count the operations of a matrix product, convolution or decomposition before it starts."""
         self.flops += flops
         if self.flops > self.budget.flops:
-            raise exceeded("flops", f"the program's tensors take more than {self.budget.flops} operations")
+            raise exceeded("flops", f"the program's tensors need more than {self.budget.flops} operations")
 
     def count_output(self, size: int) -> None:
         """Count `size` bytes before they are printed or written to a file."""
         self.output += size
         if self.output > self.budget.output_bytes:
-            raise exceeded("output_bytes", f"the program put out more than {self.budget.output_bytes} bytes")
+            raise exceeded("output_bytes", f"the program wrote more than {self.budget.output_bytes} bytes")
 
 
 def exceeded(field: str, message: str) -> BudgetError:
@@ -86,7 +86,7 @@ def exceeded(field: str, message: str) -> BudgetError:
 
 
 class _MemoryLimit:
-    """The limit that applies to a run's memory: a field of Budget, or "" for the memory of the machine."""
+    """The limit on a run's memory: a field of Budget, or "" for the machine's memory."""
 
     __slots__ = ("field",)
 
@@ -105,9 +105,9 @@ def out_of_memory() -> BudgetError:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the process ran out of memory. The program itself raises a MemoryError with a message.
+    """Whether the process ran out of memory; a MemoryError raised by the program itself has a message.
 
-    An import can fail for lack of memory too, with an ImportError.
+    An import can also fail with ImportError for lack of memory.
     """
     if isinstance(error, MemoryError):
         return type(error) is not MemoryError or not error.args

@@ -1,4 +1,4 @@
-"""The built-in names of programs. Some are reimplemented, because they need the run's gate or meter."""
+"""Built-in names of programs. Some are reimplemented because they need the run's gate or meter."""
 
 from __future__ import annotations
 
@@ -116,30 +116,30 @@ MADE = (
     "type",
 )
 NAMES = frozenset((*PLAIN, *MADE, *(make.__name__ for make in LAZY)))
-# Built-in names of Python that the language refuses, with what to do instead.
+# Refused built-in names of Python, with the alternative.
 REFUSED = {
     "__build_class__": "write a class statement",
     "__import__": "write an import statement",
-    "breakpoint": "print what you want to see",
+    "breakpoint": "print the values",
     "bytearray": "use str or list",
     "bytes": "use str or list",
-    "compile": "write the code where it runs",
-    "complex": "keep the real and imaginary parts apart",
+    "compile": "write the code directly",
+    "complex": "use separate real and imaginary parts",
     "dir": "use the attributes by name",
-    "eval": "write the expression itself",
-    "exec": "write the statements themselves",
-    "globals": "name the variable",
+    "eval": "write the expression directly",
+    "exec": "write the statements directly",
+    "globals": "use the variable by name",
     "help": "see gradtrace --help",
-    "input": "leave a name free and give it as an option",
-    "locals": "name the variable",
+    "input": "leave the name unassigned and pass its value as an option",
+    "locals": "use the variable by name",
     "memoryview": "use str or list",
-    "open": "programs have no files; give data as an input: --x @FILE",
+    "open": "scripts cannot open files; pass data as an input: --x @FILE",
     "vars": "use the attributes by name",
 }
 
 
 def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams) -> dict[str, Any]:
-    """The built-in names of one run."""
+    """Return the built-in names of one run."""
     kinds = TypeChecks(gate)
     return {
         **PLAIN,
@@ -166,7 +166,7 @@ def builtins(gate: Gate, meter: Meter, strings: Strings, streams: Streams) -> di
 # ---- attributes by name, through the gate
 
 
-def text(name: Any) -> str:
+def checked_name(name: Any) -> str:
     if type(name) is not str:
         raise TypeError(f"attribute name must be string, not '{type(name).__name__}'")
     return name
@@ -175,9 +175,9 @@ def text(name: Any) -> str:
 def make_getattr(gate: Gate) -> Callable[..., Any]:
     def getattr(value: Any, name: str, *default: Any) -> Any:
         if not default:
-            return gate.get(value, text(name))
+            return gate.get(value, checked_name(name))
         try:
-            return gate.get(value, text(name))
+            return gate.get(value, checked_name(name))
         except AttributeError:
             return default[0]
 
@@ -187,7 +187,7 @@ def make_getattr(gate: Gate) -> Callable[..., Any]:
 def make_hasattr(gate: Gate) -> Callable[[Any, str], bool]:
     def hasattr(value: Any, name: str) -> bool:
         try:
-            gate.get(value, text(name))
+            gate.get(value, checked_name(name))
         except AttributeError:
             return False
         return True
@@ -196,25 +196,25 @@ def make_hasattr(gate: Gate) -> Callable[[Any, str], bool]:
 
 
 def make_setattr(gate: Gate) -> Callable[[Any, str, Any], None]:
-    return lambda value, name, new: gate.put(value, text(name), new)
+    return lambda value, name, new: gate.assign(value, checked_name(name), new)
 
 
 def make_delattr(gate: Gate) -> Callable[[Any, str], None]:
-    return lambda value, name: gate.remove(value, text(name))
+    return lambda value, name: gate.remove(value, checked_name(name))
 
 
 # ---- types
 
 
 class TypeChecks:
-    """type, isinstance and issubclass. A class that programs may not have is represented by a TypeName."""
+    """type, isinstance and issubclass. A TypeName stands for a class that programs may not access."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate
         self.type_of = TypeFunction(gate)
 
     def real(self, kinds: Any) -> Any:
-        """The real classes of a class or tuple of classes that a program gives."""
+        """Return the real classes of a class, or tuple of classes, given by a program."""
         if type(kinds) is tuple:
             return tuple(self.real(kind) for kind in kinds)
         if type(kinds) is TypeName:
@@ -231,7 +231,7 @@ class TypeChecks:
 
 
 class TypeFunction(Frozen):
-    """The built-in `type`, with one argument only."""
+    """The built-in `type`, restricted to one argument."""
 
     __slots__ = ("_gate",)
     __name__ = __qualname__ = "type"
@@ -264,7 +264,7 @@ def make_pow(meter: Meter) -> Callable[..., Any]:
 
 
 class Streams:
-    """stdout and stderr of a run, as the caller gave them; their output is counted."""
+    """stdout and stderr of a run; the output is counted."""
 
     def __init__(self, stdout: Any, stderr: Any, meter: Meter) -> None:
         self.meter = meter
@@ -273,7 +273,7 @@ class Streams:
 
 
 class Stream(Frozen):
-    """sys.stdout or sys.stderr of a program. On a terminal, control characters are escaped."""
+    """sys.stdout or sys.stderr of a program; on a terminal, control characters are escaped."""
 
     __slots__ = ("_escape", "_meter", "_stream", "name")
 
@@ -294,7 +294,7 @@ class Stream(Frozen):
     def _put(self, text: str) -> None:
         try:
             self._stream.write(text)
-        except UnicodeEncodeError:  # characters that the encoding lacks; nothing was written yet
+        except UnicodeEncodeError:  # the encoding lacks a character; nothing was written yet
             encoding = getattr(self._stream, "encoding", None) or "ascii"
             self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
@@ -309,12 +309,12 @@ class Stream(Frozen):
 def is_terminal(stream: Any) -> bool:
     try:
         return bool(stream.isatty())
-    except (AttributeError, ValueError):  # none, or closed
+    except (AttributeError, ValueError):  # missing or closed
         return False
 
 
 def escapes() -> dict[int, str]:
-    """Escapes of control characters (except line breaks and tabs), and of characters that change the text direction."""
+    """Return escapes of control characters (except newlines and tabs) and of those that change the text direction."""
     codes = [
         *range(8),
         11,
@@ -351,5 +351,5 @@ def make_print(streams: Streams) -> Callable[..., None]:
 
 
 def exit_program(code: Any = None) -> None:
-    """exit(code)"""
+    """Exit the program: exit(code)."""
     raise SystemExit(code)

@@ -1,9 +1,9 @@
-"""Calls to closures.
+"""Compilers of calls.
 
-Every call is one closure: it finds the function, evaluates the arguments from left to right, counts the call, and
-calls. A function of the program is entered through its `_run`, without Python's argument passing, and so is a method
-bound to an object. The function of `torch.sin(x)` or `x.sin()` is kept at the place of the call, because looking it up
-and binding it costs as much as a small operator.
+Every call is one closure: it looks up the function, evaluates the arguments from left to right, counts the call, and
+calls. A program's function, or a method bound to an object, is called through its `_run`, which skips Python's argument
+passing. The function of `torch.sin(x)` or `x.sin()` is cached at the call site, because looking it up and binding it
+takes as long as a small operator.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from gradtrace.lang.hash_cost import HASHING_TYPES, charged_arguments
 from gradtrace.lang.unit import UNBOUND, Code, Frame, Operand, Unit
 from gradtrace.lang.values import FIXED, ProgramFunction
 
-NO_KEYWORDS: dict[str, Any] = {}  # never written to
+NO_KEYWORDS: dict[str, Any] = {}  # must not be modified
 
 
 class Arguments(NamedTuple):
-    """How a call gets its arguments: by `single` if there is one, by `several` if there are more; else there are none.
+    """How a call gets its arguments: from `single` if there is one, from `several` if there are more; else none.
 
-    `several` and `keywords` also take what is called, for their error messages.
+    `several` and `keywords` also take the called object, for their error messages.
     """
 
     single: Code | None
@@ -35,7 +35,7 @@ class Arguments(NamedTuple):
 
 
 class MethodCache:
-    """The attribute `key` of a call's owners: kept for one module, whose attributes are fixed, or for all tensors."""
+    """Cache of a call's attribute `key`: for one module, whose attributes are constant, or for all tensors."""
 
     __slots__ = ("approved", "function", "get", "key", "kind", "module")
 
@@ -43,31 +43,31 @@ class MethodCache:
         self.key = key
         self.approved = unit.gate.approved(key)
         self.get = unit.gate.get
-        self.module: Any = UNBOUND  # whose attribute `function` is
-        self.kind: type | None = None  # whose instances all have the method `function`, without its receiver
+        self.module: Any = UNBOUND  # the module that has the attribute `function`
+        self.kind: type | None = None  # the type whose instances all have the method `function`, unbound
         self.function: Any = None
 
     def lookup(self, owner: Any) -> Any:
-        """The attribute of `owner`, read through the gate, and kept if it cannot change."""
+        """Return the attribute of `owner`, read through the gate, and cache it if it is constant."""
         kind = type(owner)
-        found = getattr(owner, self.key) if kind in self.approved else self.get(owner, self.key)
+        result = getattr(owner, self.key) if kind in self.approved else self.get(owner, self.key)
         if kind in FIXED:
-            self.module, self.kind, self.function = owner, None, found
-        elif kind is Tensor and type(found) is MethodType and type(found.__func__) is FunctionType:
-            self.module, self.kind, self.function = UNBOUND, kind, found.__func__
-        return found
+            self.module, self.kind, self.function = owner, None, result
+        elif kind is Tensor and type(result) is MethodType and type(result.__func__) is FunctionType:
+            self.module, self.kind, self.function = UNBOUND, kind, result.__func__
+        return result
 
 
 @compiles(ast.Call)
 def compile_call(node: ast.Call, unit: Unit, target: str | None = None) -> Code:
-    """The closure of a call; with a `target` it stores the result in that variable of the frame and returns None."""
+    """Return the closure of a call; with a `target` it stores the result in that frame variable and returns None."""
     if is_bare_super(node, unit):
         return storing(compile_bare_super(node, unit), target)
     return call_code(node, compile_arguments(node, unit), unit, target)
 
 
 def compile_callee(node: ast.expr, unit: Unit) -> tuple[Operand, MethodCache | None, int]:
-    """What is called: an operand; or an attribute of one, with its cache and its origin."""
+    """Return the callee: an operand, or an attribute of one with its cache and its origin."""
     if isinstance(node, ast.Attribute):
         return unit.operand(node.value), MethodCache(node.attr, unit), unit.origin(node)
     return unit.operand(node), None, 0
@@ -137,14 +137,14 @@ def storing(code: Code, target: str | None) -> Code:
     if target is None:
         return code
 
-    def run(f: Frame) -> None:
+    def evaluate(f: Frame) -> None:
         f[target] = code(f)
 
-    return run
+    return evaluate
 
 
 def dotted_name(node: ast.expr) -> str:
-    """How a call such as x.sum() or torch.linalg.det(x) names its function: "x.sum", "linalg.det"; "" without a dot."""
+    """Return the function's name in a call like x.sum() or torch.linalg.det(x): "x.sum", "linalg.det"; else ""."""
     if not isinstance(node, ast.Attribute):
         return ""
     owner = node.value
@@ -152,9 +152,9 @@ def dotted_name(node: ast.expr) -> str:
 
 
 def refuse_call(error: Exception, function: Any, receiver: Any, label: str, args: Any, kwargs: dict[str, Any]) -> None:
-    """Raise TypeError with PyTorch's words instead of `error`, if the arguments fit no signature of the operator."""
+    """Raise TypeError with PyTorch's message instead of `error` if the arguments match no signature of the operator."""
     if isinstance(error, (GradtraceError, MemoryError)):
-        return  # a limit: there may be no room to look at signatures
+        return  # at a limit there may be no resources to look up signatures
     from gradtrace.lang.refusals import signature_mismatch
 
     message = signature_mismatch(bound(function, receiver), label, tuple(args), kwargs)
@@ -167,43 +167,43 @@ def bound(function: Any, receiver: Any) -> Any:
 
 
 def keywords_of(node: ast.Call, unit: Unit) -> Callable[[Frame, Any], dict[str, Any]] | None:
-    """The keyword arguments as a new dict; None if there are none."""
+    """Return the closure of the keyword arguments as a new dict; None if there are none."""
     if not node.keywords:
         return None
     pairs = [(k.arg, compile_expression(k.value, unit)) for k in node.keywords]
     if all(name is not None for name, _ in pairs):
         return lambda f, target: {name: value(f) for name, value in pairs}  # type: ignore[misc]
 
-    def run(f: Frame, target: Any) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+    def evaluate(f: Frame, target: Any) -> dict[str, Any]:
+        keywords: dict[str, Any] = {}
         for name, value in pairs:
             if name is not None:
-                add_keyword(found, name, value(f), target)
+                add_keyword(keywords, name, value(f), target)
             else:
-                spread_keywords(found, value(f), target)
-        return found
+                spread_keywords(keywords, value(f), target)
+        return keywords
 
-    return run
+    return evaluate
 
 
-def spread_keywords(found: dict[str, Any], mapping: Any, target: Any) -> None:
+def spread_keywords(keywords: dict[str, Any], mapping: Any, target: Any) -> None:
     if not hasattr(type(mapping), "keys"):
         kind = type(mapping).__name__
         raise TypeError(f"{full_name(target)} argument after ** must be a mapping, not {kind}")
     for key in mapping.keys():  # noqa: SIM118 - any mapping, a dict or not
         if not isinstance(key, str):
             raise TypeError("keywords must be strings")
-        add_keyword(found, key, mapping[key], target)
+        add_keyword(keywords, key, mapping[key], target)
 
 
-def add_keyword(found: dict[str, Any], name: str, value: Any, target: Any) -> None:
-    if name in found:
+def add_keyword(keywords: dict[str, Any], name: str, value: Any, target: Any) -> None:
+    if name in keywords:
         raise TypeError(f"{full_name(target)} got multiple values for keyword argument '{name}'")
-    found[name] = value
+    keywords[name] = value
 
 
 def call_with_keywords(function: Any, label: str, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Call with keyword arguments; an operator puts its result into the tensor given as `out`."""
+    """Call with keyword arguments; an operator writes its result to the tensor given as `out`."""
     if kwargs.get("out") is None:
         return function(*args, **kwargs)
     from gradtrace.lang.refusals import is_operator
@@ -221,17 +221,17 @@ def call_with_keywords(function: Any, label: str, args: Any, kwargs: dict[str, A
 
 def is_bare_super(node: ast.Call, unit: Unit) -> bool:
     func = node.func
-    plain = isinstance(func, ast.Name) and func.id == "super" and not node.args and not node.keywords
-    return plain and unit.scope.kind_of("super") == "global" and not unit.is_bound("super")
+    bare = isinstance(func, ast.Name) and func.id == "super" and not node.args and not node.keywords
+    return bare and unit.scope.kind_of("super") == "global" and not unit.is_bound("super")
 
 
 def compile_bare_super(node: ast.Call, unit: Unit) -> Code:
-    """super() without arguments: the class around the function, and the function's first argument."""
+    """Compile super() without arguments: the enclosing class, and the function's first argument."""
     origin, first = unit.origin(node), unit.scope.first_parameter
     has_class = unit.scope.kind_of("__class__") == "free"
     boxed = first is not None and unit.scope.kind_of(first) == "cell"
 
-    def run(f: Frame) -> Any:
+    def evaluate(f: Frame) -> Any:
         state.origin = origin
         if first is None:
             raise RuntimeError("super(): no arguments")
@@ -242,4 +242,4 @@ def compile_bare_super(node: ast.Call, unit: Unit) -> Code:
             raise RuntimeError("super(): empty __class__ cell")
         return super(cls, f[first][0] if boxed else f[first])
 
-    return run
+    return evaluate

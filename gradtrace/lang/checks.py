@@ -1,6 +1,6 @@
-"""The syntax errors that Python finds after parsing: return outside a function, duplicate parameters, ...
+"""Syntax errors that Python reports after parsing: return outside a function, duplicate parameters, ...
 
-The messages are Python's. Like Python, only the first fault in the order of the text is reported.
+The messages are Python's. As in Python, only the first error in the order of the text is reported.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Fault(NamedTuple):
 
 
 def first_fault(tree: ast.Module, scopes: Scopes) -> Fault | None:
-    """The first such fault in a program, or None."""
-    found = [*statement_faults(tree), *name_faults(scopes)]
-    return min(found, key=lambda fault: position(fault.node), default=None)
+    """Return the first such error in a program, or None."""
+    faults = [*statement_faults(tree), *name_faults(scopes)]
+    return min(faults, key=lambda fault: position(fault.node), default=None)
 
 
 def statement_faults(tree: ast.Module) -> Iterator[Fault]:
@@ -90,7 +90,7 @@ def fault_of(node: Any, in_function: bool, in_loop: bool, first: set[ast.AST]) -
 
 
 def misplaced_stars(node: Any) -> Iterator[Fault]:
-    """`*x` outside a display, an unpacking or a call."""
+    """Yield each `*x` outside a display, an unpacking or a call."""
     for field, value in ast.iter_fields(node):
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, ast.Starred) and (type(node), field) not in STARS:
@@ -121,7 +121,7 @@ def import_fault(node: ast.ImportFrom, in_function: bool, leading: bool) -> str 
 
 
 def leading_statements(tree: ast.Module) -> set[ast.AST]:
-    """The docstring and the imports from __future__ at the start of the program."""
+    """Return the docstring and the `from __future__` imports at the start of the program."""
     leading: set[ast.AST] = set()
     for i, node in enumerate(tree.body):
         future = isinstance(node, ast.ImportFrom) and node.module == "__future__"

@@ -1,4 +1,4 @@
-"""Compiler of class statements. The result is a real class, so that the library can call its methods."""
+"""Compiler of class statements. The result is a real class, so the library can call its methods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BASES = "a class may derive from the program's own, nn.Module and layers, autogr
 
 
 def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
-    """The closure that creates the class."""
+    """Return the closure that creates the class."""
     inner = unit.child(node)
     refuse_methods(node, unit)
     bases, origins = items_of(node.bases, unit), [unit.origin(b) for b in node.bases]
@@ -28,9 +28,9 @@ def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
     gate, origin, place = unit.gate, unit.origin(node), unit.machine.place
 
     def make(f: Frame) -> Any:
-        found = [b for b in bases(f) if not (type(b) is Form and b.is_base)]
-        where = origins if len(origins) == len(found) else [origin] * len(found)
-        parents = tuple(base(gate, p, o, place) for p, o in zip(found, where)) or (object,)
+        candidates = [b for b in bases(f) if not (type(b) is Form and b.is_base)]
+        where = origins if len(origins) == len(candidates) else [origin] * len(candidates)
+        parents = tuple(checked_base(gate, p, o, place) for p, o in zip(candidates, where)) or (object,)
         frame: Frame = {key: f[outer] for key, outer in taken}
         frame[cell] = [UNBOUND]
         body(frame)
@@ -40,24 +40,24 @@ def compile_class(node: ast.ClassDef, unit: Unit) -> Callable[[Frame], Any]:
             if attributes.is_dunder(key) and not offered_method(key):
                 raise refused_method(key, place(origin))
         members.update({"__doc__": members.get("__doc__", doc), "__module__": "__main__", "__qualname__": qualname})
-        made = metaclass(parents)(node.name, parents, members)
-        frame[cell][0] = made
-        gate.adopt(made)
-        return made
+        cls = metaclass(parents)(node.name, parents, members)
+        frame[cell][0] = cls
+        gate.adopt(cls)
+        return cls
 
     return make
 
 
 def metaclass(parents: tuple[type, ...]) -> Any:
-    """The most derived of the parents' metaclasses."""
-    found: type = type
+    """Return the most derived of the parents' metaclasses."""
+    meta: type = type
     for parent in parents:
-        if issubclass(type(parent), found):
-            found = type(parent)
-    return found
+        if issubclass(type(parent), meta):
+            meta = type(parent)
+    return meta
 
 
-def base(gate: attributes.Gate, parent: Any, origin: int, place: Any) -> type:
+def checked_base(gate: attributes.Gate, parent: Any, origin: int, place: Any) -> type:
     """Return `parent` if programs may derive from it; else raise UnsupportedError."""
     if parent is object or parent in gate.own:
         known: type = parent
@@ -82,5 +82,5 @@ def refused_method(name: str, place: Any) -> UnsupportedError:
     import difflib
 
     close = difflib.get_close_matches(name, sorted(allowed.MAGIC), 1, 0.8)
-    hint = f"did you mean {close[0]}?" if close else "give it another name, or leave it out"
-    return UnsupportedError(f"the special method '{name}' is not offered", hint, place)
+    hint = f"did you mean {close[0]}?" if close else "rename it or remove it"
+    return UnsupportedError(f"the special method '{name}' is not available in gradtrace scripts", hint, place)

@@ -26,7 +26,7 @@ class Loop:
         self.origin = unit.origin(node.iter)
 
     def iterate(self, f: Frame) -> Iterator[Any]:
-        """The iterator over the items, with the origin set for errors."""
+        """Return the iterator over the items, with the origin set for errors."""
         items = self.items(f)
         state.origin = self.origin
         return iter(items)
@@ -36,7 +36,7 @@ class Loop:
 
 
 def new_frame(unit: Unit, outer: Unit) -> Callable[[Frame], Frame]:
-    """Return a function that makes the frame of a comprehension from the outer frame: new cells, and captured ones."""
+    """Return a function that creates a comprehension's frame, with new and captured cells, from the outer one."""
     taken = [(name, outer.scope.cell_key(name)) for name in sorted(unit.scope.free)]
     own = sorted(unit.scope.cells)
     if not taken and not own:
@@ -50,7 +50,7 @@ def loops_of(node: Any, unit: Unit) -> tuple[Unit, list[Loop], Callable[[Frame],
 
 
 def nested(loops: list[Loop], meter: Meter, frame: Frame, emit: Emit, items: Iterator[Any], depth: int = 0) -> None:
-    """Run the loops from `depth` on, calling `emit` for each element."""
+    """Run the loops from `depth` on and call `emit` for each element."""
     loop = loops[depth]
     store, last = loop.store, depth + 1 == len(loops)
     for item in items:
@@ -76,20 +76,20 @@ def compile_list_comprehension(node: ast.ListComp, unit: Unit) -> Code:
     if len(loops) == 1 and name is not None and not first.tests:
 
         def simple(f: Frame) -> list[Any]:
-            items, frame, found = first.iterate(f), make(f), []
+            items, frame, results = first.iterate(f), make(f), []
             for frame[name] in items:
                 meter.left -= 1
                 if meter.left < 0:
                     meter.grant()
-                found.append(element(frame))
-            return found
+                results.append(element(frame))
+            return results
 
         return simple
 
     def evaluate(f: Frame) -> list[Any]:
-        found: list[Any] = []
-        nested(loops, meter, make(f), lambda frame: found.append(element(frame)), first.iterate(f))
-        return found
+        results: list[Any] = []
+        nested(loops, meter, make(f), lambda frame: results.append(element(frame)), first.iterate(f))
+        return results
 
     return evaluate
 
@@ -100,16 +100,16 @@ def compile_set_comprehension(node: ast.SetComp, unit: Unit) -> Code:
     element, meter = compile_expression(node.elt, inner), unit.meter
 
     def evaluate(f: Frame) -> set[Any]:
-        found: set[Any] = set()
+        result: set[Any] = set()
 
         def emit(frame: Frame) -> None:
             item = element(frame)
             if isinstance(item, tuple):
                 charge_key(item, meter)
-            found.add(item)
+            result.add(item)
 
         nested(loops, meter, make(f), emit, loops[0].iterate(f))
-        return found
+        return result
 
     return evaluate
 
@@ -120,16 +120,16 @@ def compile_dict_comprehension(node: ast.DictComp, unit: Unit) -> Code:
     key, value, meter = compile_expression(node.key, inner), compile_expression(node.value, inner), unit.meter
 
     def evaluate(f: Frame) -> dict[Any, Any]:
-        found: dict[Any, Any] = {}
+        results: dict[Any, Any] = {}
 
         def emit(frame: Frame) -> None:
             k = key(frame)
             if isinstance(k, tuple):
                 charge_key(k, meter)
-            found[k] = value(frame)
+            results[k] = value(frame)
 
         nested(loops, meter, make(f), emit, loops[0].iterate(f))
-        return found
+        return results
 
     return evaluate
 
@@ -158,8 +158,8 @@ def compile_generator_expression(node: ast.GeneratorExp, unit: Unit) -> Code:
     def evaluate(f: Frame) -> Any:
         over = loops[0].items(f)
         state.origin = loops[0].origin
-        made: Any = generate(make(f), iter(over), 0)
-        made.__name__, made.__qualname__ = "<genexpr>", name
-        return limit_depth(made, depth_of(over))
+        generator: Any = generate(make(f), iter(over), 0)
+        generator.__name__, generator.__qualname__ = "<genexpr>", name
+        return limit_depth(generator, depth_of(over))
 
     return evaluate

@@ -1,7 +1,7 @@
 """Compilers of compound statements: if, while, for, with, try.
 
 A GradtraceError (a limit reached, a construct refused) skips every handler, `finally` and `__exit__` of the program, so
-that no program can catch or delay it.
+no program can catch or delay it.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def one_branch(branch: tuple[Code, int, list[ast.stmt]], other: Code | None, uni
     body = compile_block(statements, unit)
     if other is None:
 
-        def alone(f: Frame) -> Any:
+        def without_else(f: Frame) -> Any:
             value = test(f)
             state.origin = origin
             return body(f) if value else None
 
-        return alone
+        return without_else
 
     def either(f: Frame) -> Any:
         value = test(f)
@@ -106,9 +106,9 @@ def compile_for(node: ast.For, unit: Unit) -> Code:
     store, leaving = compile_store(node.target, unit), may_jump(node.body)
 
     def execute(f: Frame) -> Any:
-        found = items(f)
+        iterable = items(f)
         state.origin = origin
-        for item in found:
+        for item in iterable:
             meter.left -= 1
             if meter.left < 0:
                 meter.grant()
@@ -122,12 +122,12 @@ def compile_for(node: ast.For, unit: Unit) -> Code:
 
 
 def simple_for(items: Code, name: str, body: Code, other: Code | None, meter: Meter, origin: int) -> Code:
-    """The common loop: its target is a variable of the frame, and its body has no jumps."""
+    """Fast path for a loop whose target is a frame variable and whose body has no jumps."""
 
     def execute(f: Frame) -> Any:
-        found = items(f)
+        iterable = items(f)
         state.origin = origin
-        for f[name] in found:
+        for f[name] in iterable:
             meter.left -= 1
             if meter.left < 0:
                 meter.grant()
@@ -150,7 +150,7 @@ def compile_with(node: ast.With, unit: Unit) -> Code:
 
 
 def managed(manager: Code, origin: int, store: Any, body: Code) -> Code:
-    """One item of a `with`. `__exit__` gets the type and value of an exception, but no traceback."""
+    """Compile one item of a `with`. `__exit__` gets the type and value of an exception, but no traceback."""
 
     def execute(f: Frame) -> Any:
         context = manager(f)
@@ -202,7 +202,7 @@ def compile_try(node: ast.Try, unit: Unit) -> Code:
 
 
 class Handler:
-    """One `except kind as name: body`."""
+    """One `except kind as name: body` clause."""
 
     def __init__(self, node: ast.ExceptHandler, unit: Unit) -> None:
         self.kind = None if node.type is None else unit.compile(node.type)
@@ -243,7 +243,7 @@ def handled(body: Code, handlers: list[Handler], other: Code | None) -> Code:
             raise_if_out_of_memory(error)
             for handler in handlers:
                 if handler.takes(f, error):
-                    error.__traceback__ = None  # programs see no frames, and must not keep ours alive
+                    error.__traceback__ = None  # programs must not see frames or keep ours alive
                     return handler.execute(f, error)
             state.origin = place
             raise

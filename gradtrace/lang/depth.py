@@ -1,8 +1,8 @@
-"""The recursion limit and the stack size while a program is parsed or run.
+"""The recursion limit and stack size while a program is parsed or run.
 
-One call in a program takes several calls of Python, and some of these are calls in C, whose stack must not overflow:
-that ends the process without an exception. On Linux the main thread's stack limit can be raised at run time; elsewhere
-the recursion limit stays lower, and deep recursion raises RecursionError sooner.
+One call in a program takes several Python calls, some of them in C. If the C stack overflows, the process ends without
+an exception. On Linux the main thread's stack limit can be raised at run time; elsewhere the recursion limit stays
+lower, and deep recursion raises RecursionError sooner.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 import sys
 
 PARSING = 4000
-PER_CALL = 16  # calls of Python for one call of a program, on average
+PER_CALL = 16  # average number of Python calls for one call of a program
 HIGHEST = 30_000
 HIGHEST_ON_A_SMALL_STACK = 10_000
-STACK = 120_000_000  # bytes; Linux keeps some 128 MB free for it
+STACK = 120_000_000  # bytes; Linux reserves about 128 MB for it
 
 
 class deep:
-    """Context manager that allows `calls` nested calls of a program, or parsing (0); it restores the limits."""
+    """Context manager that allows `calls` nested calls of a program, or parsing (0), and restores the limits."""
 
     def __init__(self, calls: int = 0) -> None:
         self.calls = calls

@@ -1,10 +1,10 @@
-"""Programs that run one after the other in one namespace: the cells of a notebook, the entries at a prompt.
+"""Programs run one after another in a shared namespace: notebook cells, entries at a prompt.
 
     talk = Dialogue("note.md", budget)
     run = talk.run("import torch", stdout=out)
 
-What a program changes for the process (seed, print options) is restored after it, and applied again for the next one.
-With `record` the operator calls of all programs are kept as those of one program with their joined text.
+What a program changes for the process (seed, print options) is restored after it and reapplied for the next one. With
+`record`, the operator calls of all programs are kept as those of one program with their joined text.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from gradtrace.limits import Budget
 
 
 class Dialogue:
-    """A namespace and its programs. `record` and `watcher` as for `lang.run`; `dtype`: None is
-    float64, and float32 once torch was imported.
+    """A shared namespace and its programs. `record` and `watcher` as for `lang.run`; `dtype` None means
+    float64, or float32 once torch has been imported.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Dialogue:
         self.variables: dict[str, Any] = {}
         self.classes: set[type] = set()
         self.imports_torch = False
-        self.text = ""  # of all that ran
+        self.text = ""  # of all programs so far
         records: list[Any] = []
         self.past = EarlierRecords(records, [], [Span(0, 0, 0, 0)], Keeper(records, budget.record_bytes))
         self.kept: Any = None
@@ -52,7 +52,7 @@ class Dialogue:
         return self.dtype or ("float32" if self.imports_torch else "float64")
 
     def parse(self, text: str) -> Program:
-        """Parse the next program; when recording, its line numbers follow those of the last. Errors as for `parse`."""
+        """Parse the next program; when recording, its line numbers continue the last one's. Raises as `parse` does."""
         if self.record:
             budget = self.budget._replace(source_bytes=self.budget.source_bytes + self.text.count("\n"))
             program = parse("\n" * self.text.count("\n") + text, self.name, budget)
@@ -63,7 +63,7 @@ class Dialogue:
         return program._replace(imports_torch=self.imports_torch)
 
     def run(self, program: Program, *, stdout: Any, stderr: Any, show: Callable[[Any, str], None] | None = None) -> Run:
-        """Run a program; errors as for `lang.run`. `show` gets each expression statement's value and text."""
+        """Run a program; raises as `lang.run` does. `show` gets the value and text of each expression statement."""
         if self.record:
             self.text = program.source.text.rstrip("\n") + "\n"
         if self.kept is not None:
@@ -87,7 +87,7 @@ class Dialogue:
         self.kept = restore.random_state(), restore.print_options()
 
     def forget(self) -> None:
-        """Discard what was recorded; variables keep their values."""
+        """Discard the records; variables keep their values."""
         self.past.records.clear()
         self.past.scopes.clear()
         self.past = self.past._replace(keeper=Keeper(self.past.records, self.budget.record_bytes))

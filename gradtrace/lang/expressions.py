@@ -1,7 +1,7 @@
-"""Compilers of expressions. The closure of an expression takes the frame and returns the value.
+"""Compilers of expressions. An expression's closure takes the frame and returns the value.
 
-`compile_expression` looks up the compiler of a node type in COMPILERS; `calls` and `comprehensions` add theirs.
-Before an operation that may raise or be recorded, the closure sets `state.origin` to its place.
+`compile_expression` looks up the compiler of a node type in COMPILERS, where `calls` and `comprehensions` register
+theirs. Before an operation that may raise or be recorded, the closure sets `state.origin` to its place.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradtrace.lang.unit import Code, Frame, Unit
 
 COMPILERS: dict[type, Callable[..., Code]] = {}
 STORING: frozenset[type] = frozenset({ast.BinOp, ast.Call})  # node types whose compilers take a target variable
-LONG = 30  # operators in a row from which on they are evaluated in a loop
+LONG = 30  # chains of at least this many operators are evaluated in a loop
 
 
 def compile_expression(node: ast.AST, unit: Unit) -> Code:
@@ -24,7 +24,7 @@ def compile_expression(node: ast.AST, unit: Unit) -> Code:
 
 
 def compile_assignment(target: str, node: ast.AST, unit: Unit) -> Code:
-    """Compile `target = expression` for a variable of the frame; for STORING node types that is one closure."""
+    """Compile `target = expression` for a frame variable; one closure for STORING node types."""
     if type(node) in STORING:
         return COMPILERS[type(node)](node, unit, target)
     value = compile_expression(node, unit)
@@ -36,7 +36,7 @@ def compile_assignment(target: str, node: ast.AST, unit: Unit) -> Code:
 
 
 def compiles(*kinds: type) -> Callable[[Any], Any]:
-    """Decorator that registers a compiler for node types."""
+    """Register a compiler for node types."""
 
     def register(compiler: Any) -> Any:
         COMPILERS.update(dict.fromkeys(kinds, compiler))
@@ -216,22 +216,22 @@ def compile_slice(node: ast.Slice, unit: Unit) -> Code:
 
 
 def items_of(elements: list[ast.expr], unit: Unit) -> Callable[..., list[Any]]:
-    """The closure that lists the elements of a display, or the positional arguments of a call to `target`."""
+    """Return the closure that lists the elements of a display, or the positional arguments of a call to `target`."""
     if not any(isinstance(e, ast.Starred) for e in elements):
         parts = [compile_expression(e, unit) for e in elements]
         return lambda f, target=None: [part(f) for part in parts]
     pairs = [starred_or_not(e, unit) for e in elements]
 
     def evaluate(f: Frame, target: Any = None) -> list[Any]:
-        found: list[Any] = []
+        results: list[Any] = []
         for starred, part, origin in pairs:
             value = part(f)
             if starred:
                 state.origin = origin
-                spread(found, value, target)
+                extend_unpacked(results, value, target)
             else:
-                found.append(value)
-        return found
+                results.append(value)
+        return results
 
     return evaluate
 
@@ -242,17 +242,17 @@ def starred_or_not(node: ast.expr, unit: Unit) -> tuple[bool, Code, int]:
     return False, compile_expression(node, unit), 0
 
 
-def spread(found: list[Any], value: Any, target: Any) -> None:
+def extend_unpacked(results: list[Any], value: Any, target: Any) -> None:
     try:
         items = iter(value)
     except TypeError:
         what = "Value" if target is None else f"{full_name(target)} argument"
         raise TypeError(f"{what} after * must be an iterable, not {type(value).__name__}") from None
-    found.extend(items)
+    results.extend(items)
 
 
 def full_name(target: Any) -> str:
-    """The name of a called object in Python's messages."""
+    """Return the name of a called object as in Python's messages."""
     name = getattr(target, "__qualname__", None)
     if name is None:
         return str(target)
@@ -282,10 +282,10 @@ def compile_set(node: ast.Set, unit: Unit) -> Code:
     items, origin = items_of(node.elts, unit), unit.origin(node)
 
     def evaluate(f: Frame) -> Any:
-        found = items(f)
+        elements = items(f)
         state.origin = origin
-        charge_keys(found, unit.meter)
-        return set(found)
+        charge_keys(elements, unit.meter)
+        return set(elements)
 
     return evaluate
 
@@ -299,7 +299,7 @@ def compile_dict(node: ast.Dict, unit: Unit) -> Code:
     meter = unit.meter
 
     def evaluate(f: Frame) -> Any:
-        found: dict[Any, Any] = {}
+        results: dict[Any, Any] = {}
         for key, value, origin in pairs:
             if key is not None:
                 k = key(f)
@@ -307,14 +307,14 @@ def compile_dict(node: ast.Dict, unit: Unit) -> Code:
                 state.origin = origin
                 if isinstance(k, tuple):
                     charge_key(k, meter)
-                found[k] = v
+                results[k] = v
                 continue
             mapping = value(f)
             state.origin = origin
             if not hasattr(type(mapping), "keys"):
                 raise TypeError(f"'{type(mapping).__name__}' object is not a mapping")
-            found.update(mapping)
-        return found
+            results.update(mapping)
+        return results
 
     return evaluate
 

@@ -1,4 +1,4 @@
-"""Compilers of def and lambda. The body is compiled once; defaults and cells are taken when the function is defined."""
+"""Compilers of def and lambda. The body is compiled once; defaults and cells are evaluated at each definition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOO_DEEP = "maximum recursion depth exceeded"
 
 @compiles(ast.Lambda)
 def compile_function(node: Any, unit: Unit) -> Callable[[Frame], ProgramFunction]:
-    """The closure that creates the function."""
+    """Return the closure that creates the function."""
     inner = unit.child(node)
     scope, a = inner.scope, node.args
     parameters = Parameters(scope.qualname, a)
@@ -42,14 +42,14 @@ def compile_function(node: Any, unit: Unit) -> Callable[[Frame], ProgramFunction
 
 
 def default_codes(a: ast.arguments, unit: Unit) -> list[tuple[str, Code]]:
-    """The defaults, in the order in which Python evaluates them."""
+    """Return the defaults in the order in which Python evaluates them."""
     positional = [p.arg for p in (*a.posonlyargs, *a.args)]
     codes = [(name, unit.compile(d)) for name, d in zip(positional[len(positional) - len(a.defaults) :], a.defaults)]
     return codes + [(p.arg, unit.compile(d)) for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None]
 
 
 def compile_body(node: Any, unit: Unit) -> tuple[Code, bool]:
-    """The closure of the body, and whether it returns the function's value instead of a signal."""
+    """Return the closure of the body, and whether it returns the function's value instead of a signal."""
     if isinstance(node, ast.Lambda):
         return unit.compile(node.body), True
     *head, last = node.body
@@ -66,7 +66,7 @@ def make_call(
     compiled: tuple[Code, bool],
     meter: Meter,
 ) -> Callable[[Any, Any], Any]:
-    """The function's `_call`: it binds the arguments, counts the call and executes the body."""
+    """Return the function's `_call`, which binds the arguments, counts the call and executes the body."""
     body, gives_value = compiled
     names, is_simple, bind = parameters.positional, parameters.is_plain, parameters.bind
     n, deepest = len(names), meter.deepest
@@ -98,5 +98,5 @@ def make_call(
         finally:
             meter.depth -= 1
 
-    call.positional = names  # type: ignore[attr-defined]  # add_graph reads the names of a model's inputs here
+    call.positional = names  # type: ignore[attr-defined]  # add_graph reads the names of a model's inputs from it
     return call

@@ -1,8 +1,8 @@
 """Charges the budget for hashing and comparing nested containers, which can take exponential time.
 
-Python hashes a key and compares two lists in one step that cannot be interrupted, and n tuples, each twice in the next,
-take 2 ** n operations. So the containers inside are counted first, as often as Python will visit them. A key without a
-nested tuple costs one check.
+Python hashes a key and compares two lists in one uninterruptible step, and hashing n tuples that each contain the
+previous one twice takes 2 ** n operations. So nested containers are counted first, as often as Python will visit them.
+A key without a nested tuple costs one check.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gradtrace.lang.budget import Meter
 from gradtrace.lang.iteration import LAZY, Lazy, with_name
 
 HOLDERS = (tuple, list, dict)
-HASHING_CLASSES: set[Any] = {set, frozenset, dict}  # classes that hash their argument's items
+HASHING_CLASSES: set[Any] = {set, frozenset, dict}  # classes that hash the items of their argument
 # Types of callables that hash their arguments: classes (those in HASHING_CLASSES), and cached functions once loaded.
 HASHING_TYPES: set[type] = {type}
 Charge = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
@@ -33,12 +33,12 @@ COMPARING = {list: ("count", "index", "remove", "sort"), tuple: ("count", "index
 
 
 def is_deep(value: Any) -> bool:
-    """Whether a container holds another."""
+    """Whether a container contains another container."""
     return any(isinstance(item, HOLDERS) for item in (value.values() if isinstance(value, dict) else value))
 
 
 def charge_nesting(value: Any, meter: Meter) -> None:
-    """Count a step for each container in `value`, once for every path to it."""
+    """Count a step for each container in `value`, for every path to it."""
     todo = [value]
     while todo:
         value = todo.pop()
@@ -47,7 +47,7 @@ def charge_nesting(value: Any, meter: Meter) -> None:
 
 
 def charge_key(key: Any, meter: Meter) -> None:
-    """Charge for hashing `key`, a tuple."""
+    """Charge for hashing the tuple `key`."""
     for item in key:
         if isinstance(item, tuple):
             return charge_nesting(key, meter)
@@ -61,7 +61,7 @@ def charge_keys(items: Any, meter: Meter) -> None:
 
 
 def charged_keys(items: Any, meter: Meter) -> Any:
-    """Charge for hashing the items, and return them; items of a lazy iterator are charged one by one."""
+    """Charge for hashing the items and return them; items of a lazy iterator are charged one by one."""
     if isinstance(items, (list, tuple)):
         charge_keys(items, meter)
         return items
@@ -76,7 +76,7 @@ def charge_each(items: Any, meter: Meter) -> Iterator[Any]:
 
 
 def charge_items(values: Any, meter: Meter) -> None:
-    """Charge for comparing the items of a list or tuple with each other or with another value."""
+    """Charge for comparing the items of a list or tuple, with each other or with another value."""
     if isinstance(values, (list, tuple)):
         for value in values:
             if isinstance(value, HOLDERS) and is_deep(value):
@@ -84,13 +84,13 @@ def charge_items(values: Any, meter: Meter) -> None:
 
 
 def charging_methods(meter: Meter, late: tuple[type, ...] = ()) -> Methods:
-    """Replacements, for the gate, of the methods that hash or compare. `late`: classes of the module collections."""
-    found: Methods = {}
+    """Return gate replacements of the methods that hash or compare. `late`: classes of the module collections."""
+    results: Methods = {}
 
     def enter(table: dict[Any, tuple[str, ...]], charge: Charge) -> None:
         for kind, names in table.items():
             for name in names:
-                found[kind, name] = charging_method(name, charge)
+                results[kind, name] = charging_method(name, charge)
 
     def key(owner: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
         for arg in args:
@@ -110,7 +110,7 @@ def charging_methods(meter: Meter, late: tuple[type, ...] = ()) -> Methods:
     enter({**BY_KEY, **dict.fromkeys(late, BY_KEY[dict])}, key)
     enter({**BY_KEYS, **dict.fromkeys(late, ("fromkeys", "subtract", "update"))}, keys)
     enter({**COMPARING, **dict.fromkeys(late, ("count", "index", "remove"))}, comparison)
-    return found
+    return results
 
 
 def charging_method(name: str, charge: Charge) -> Callable[[Any], Any]:
@@ -126,7 +126,7 @@ def charging_method(name: str, charge: Charge) -> Callable[[Any], Any]:
 
 
 def with_comparison_cost(function: Callable[..., Any], meter: Meter) -> Callable[..., Any]:
-    """Wrap sorted, min or max, to charge for the comparisons."""
+    """Wrap sorted, min or max to charge for the comparisons."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(args) != 1:

@@ -1,8 +1,8 @@
-"""Modules that only some commands provide, such as TensorBoard's: their implementation belongs to the views.
+"""Modules that only some commands provide, such as TensorBoard's, which are implemented in the views.
 
     lang.run(program, host=desk)        desk("torch.utils.tensorboard", Hosting(...)) -> {"SummaryWriter": ...}
 
-NAMES lists them. A run without a host refuses them, with advice.
+NAMES lists them. A run without a host raises an error for them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NAMES: dict[str, frozenset[str]] = {
 
 
 class Hosting(NamedTuple):
-    """The parts of a run that a host gets: its program and spans, its budget, its output; `tell` writes to stderr."""
+    """The parts of a run passed to a host: its program and spans, its budget, its output; `tell` writes to stderr."""
 
     program: Any
     spans: list[Any]
@@ -35,10 +35,10 @@ Host = Callable[[str, Hosting], dict[str, Any]]
 
 
 def module_names(module: str, host: Host | None, hosting: Hosting) -> dict[str, Any]:
-    """The names of a hosted module. UnknownNameError if the run has no host."""
+    """Return the names of a hosted module; raise UnknownNameError if the run has no host."""
     if host is None:
         raise UnknownNameError(
-            f"'{module}' is not offered by this command",
+            f"'{module}' is not available in this command",
             "gradtrace run FILE --allow-write DIR runs it; or graph FILE --tensorboard LOGDIR",
         )
     return host(module, hosting)

@@ -1,6 +1,6 @@
-"""The inputs of a program: its free names, and those it declares.
+"""The inputs of a program: its unbound names, and those it declares.
 
-A free name (used but never bound, not a built-in, and not a name of the mathematics) is an input.
+An unbound name (used but never assigned, not a built-in, not a mathematical function or constant) is an input.
 `w: leaf = 1.0` and `x: data = [1, 2]` at the top level declare inputs with a default.
 """
 
@@ -16,7 +16,7 @@ KINDS = ("leaf", "data")
 
 
 class Input(NamedTuple):
-    """A variable of a program. "leaf" requires grad, "data" does not, "free" is a leaf by default."""
+    """An input variable. "leaf" requires grad, "data" does not, "free" is a leaf by default."""
 
     name: str
     kind: str
@@ -25,7 +25,7 @@ class Input(NamedTuple):
 
 
 def find_inputs(tree: ast.Module, scopes: Scopes, source: Source) -> tuple[Input, ...]:
-    """The declared inputs, then the free names in the order of their first use."""
+    """Return the declared inputs, then the unbound names in the order of their first use."""
     declared = {i.name: i for i in (declared_input(node, source) for node in tree.body) if i is not None}
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     bound = scopes[tree].bound
@@ -35,11 +35,11 @@ def find_inputs(tree: ast.Module, scopes: Scopes, source: Source) -> tuple[Input
             if name in bound or name in declared or name == "__class__" or scope.kind_of(name) != "global":
                 continue
             if is_known(name) or name in called:
-                continue  # a name that is called is meant as a function, perhaps misspelt
+                continue  # a called name is a function, perhaps misspelt
             if name not in free or position(node) < position(free[name]):
                 free[name] = node
-    found = sorted(free.items(), key=lambda item: position(item[1]))
-    return (*declared.values(), *(Input(name, "free", None, span_of(node)) for name, node in found))
+    unbound = sorted(free.items(), key=lambda item: position(item[1]))
+    return (*declared.values(), *(Input(name, "free", None, span_of(node)) for name, node in unbound))
 
 
 def declares_input(node: Any) -> bool:

@@ -1,8 +1,8 @@
-"""Iterating built-ins: items of endless iterators are counted, and the nesting of lazy iterators is limited.
+"""Iterator built-ins: items of endless iterators are counted, and the nesting of lazy iterators is limited.
 
-An iterator over an iterator, a hundred thousand levels deep, overflows the stack of the process when it is advanced or
-deallocated. So `map`, `zip` and the like return Python's iterator over ordinary values, and over another lazy iterator
-a `Lazy` that knows its depth.
+An iterator over an iterator, nested a hundred thousand levels deep, overflows the C stack when it is advanced or
+deallocated. So `map`, `zip` and similar return Python's iterator over ordinary values, and over another lazy
+iterator a `Lazy` that knows its depth.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.budget import Meter
 from gradtrace.lang.values import Frozen, ProgramFunction
 
-LONGEST_RANGE = 1 << 24  # of a range of Python; the items of longer ranges are counted
-DEEPEST = 200  # of iterators over iterators
+LONGEST_RANGE = 1 << 24  # up to this length a range is Python's; items of longer ranges are counted
+DEEPEST = 200  # maximum depth of iterators over iterators
 GENERATOR = type(_ for _ in ())
 LAZY = {enumerate, filter, map, reversed, zip, GENERATOR}
 EAGER = {list, tuple, dict, str, set, frozenset, range, Tensor, ProgramFunction, type(None)}
@@ -39,24 +39,24 @@ class Lazy(Frozen):
 
 
 def depth_of(value: Any) -> int:
-    """The number of nested lazy iterators in a value; 0 for a value that holds its items."""
+    """Return the number of nested lazy iterators in a value; 0 for a container."""
     kind = type(value)
     if kind in EAGER:
         return 0
     return value._depth if kind is Lazy else int(kind in LAZY)
 
 
-def limit_depth(made: Any, over: int) -> Any:
-    """Return the iterator `made` over values of depth `over`, as a Lazy if that is not 0; or RecursionError."""
+def limit_depth(iterator: Any, over: int) -> Any:
+    """Return `iterator`, over values of depth `over`, as a Lazy if that is not 0; raise RecursionError if too deep."""
     if over == 0:
-        return made
+        return iterator
     if over >= DEEPEST:
         raise RecursionError("iterators are nested too deeply")
-    return Lazy(made, over + 1)
+    return Lazy(iterator, over + 1)
 
 
 def depth_limited(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap map, zip and the like, to limit the depth of their nesting."""
+    """Wrap map, zip and similar to limit their nesting depth."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return limit_depth(make(*args, **kwargs), max(map(depth_of, args), default=0))
@@ -65,7 +65,7 @@ def depth_limited(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def metered(items: Any, meter: Meter) -> Iterator[Any]:
-    """Yield the items, counting a step for each; for iterators that may be endless and run no code of the program."""
+    """Yield the items and count a step for each; for iterators that may be endless and run no code of the program."""
     for item in items:
         meter.left -= 1
         if meter.left < 0:
@@ -74,12 +74,12 @@ def metered(items: Any, meter: Meter) -> Iterator[Any]:
 
 
 class Range(Frozen):
-    """A long range, whose items are counted; otherwise the same as Python's."""
+    """A long range whose items are counted; otherwise like Python's."""
 
     __slots__ = ("_meter", "_range")
 
-    def __init__(self, made: range, meter: Meter) -> None:
-        self._range = made
+    def __init__(self, values: range, meter: Meter) -> None:
+        self._range = values
         self._meter = meter
 
     @property
@@ -101,12 +101,12 @@ class Range(Frozen):
         return metered(reversed(self._range), self._meter)
 
     def __len__(self) -> int:
-        self._meter.reserve(8 * len(self._range))  # list() asks for the length first, and allocates
+        self._meter.reserve(8 * len(self._range))  # list() reads the length first and allocates
         return len(self._range)
 
     def __getitem__(self, key: Any) -> Any:
-        found = self._range[key]
-        return Range(found, self._meter) if isinstance(found, range) else found
+        result = self._range[key]
+        return Range(result, self._meter) if isinstance(result, range) else result
 
     def __contains__(self, value: Any) -> bool:
         whole = int(value) if type(value) is float and value.is_integer() else value
@@ -124,9 +124,9 @@ class Range(Frozen):
 
 def make_range(meter: Meter) -> Callable[..., Any]:
     def make(*args: Any) -> Any:
-        made = range(*args)
-        long = bool(made) and abs(made[-1] - made[0]) // abs(made.step) >= LONGEST_RANGE
-        return Range(made, meter) if long else made
+        values = range(*args)
+        long = bool(values) and abs(values[-1] - values[0]) // abs(values.step) >= LONGEST_RANGE
+        return Range(values, meter) if long else values
 
     return with_name(make, "range")
 

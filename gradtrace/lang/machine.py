@@ -1,10 +1,10 @@
-"""Assembles the Machine of a run: gate, strings, built-ins, modules, and the names that the program does not bind."""
+"""Assemble the Machine of a run: gate, strings, built-ins, modules, and names that the program does not bind."""
 
 from __future__ import annotations
 
 from gradtrace import ops  # noqa: F401
 
-# imported for effect: `ops` adds the operators to tensors, the others register their compilers
+# `ops` adds the operators to tensors; the others register their compilers
 from gradtrace.annotations import Any
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
@@ -20,7 +20,7 @@ from gradtrace.lang.unit import Frame, Machine
 
 
 def make_machine(program: Program, meter: Meter, env: Frame, stdout: Any, stderr: Any, host: Any = None) -> Machine:
-    """Return what all scopes of one run share."""
+    """Return the state shared by all scopes of one run."""
     strings = Strings(meter)
     gate = Gate({**special_attributes(strings), **hash_cost.charging_methods(meter)})
     strings.read = gate.get
@@ -53,7 +53,7 @@ def make_machine(program: Program, meter: Meter, env: Frame, stdout: Any, stderr
 
 
 def special_attributes(strings: Strings) -> dict[tuple[type, str], Any]:
-    """Attributes whose value in programs differs from Python's."""
+    """Return the attributes whose value in programs differs from Python's."""
 
     def numpy(tensor: Tensor) -> Any:
         from gradtrace.lang.arrays import Array

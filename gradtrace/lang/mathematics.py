@@ -1,4 +1,4 @@
-"""The functions of expressions without imports: torch's functions by their bare names, for tensors and numbers."""
+"""Functions of expressions without imports: torch's functions by their bare names, for tensors and numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gradtrace.annotations import Any
 from gradtrace.engine.tensor import Tensor
 from gradtrace.lang.names import CONSTANTS, MATHEMATICS, MODULES
 
-# Functions whose arguments stay numbers and are not converted to tensors.
+# Functions whose arguments stay numbers instead of being converted to tensors.
 MAKERS = frozenset(
     {
         "arange",
@@ -28,7 +28,7 @@ MAKERS = frozenset(
 
 
 def find_mathematics(name: str, builtins: dict[str, Any], machine: Any) -> Any:
-    """The value of a name that the program does not bind; KeyError if it has none."""
+    """Return the value of a name that the program does not bind; raise KeyError if it has none."""
     if name in MATHEMATICS:
         return function_of_torch(name, builtins.get(name))
     if name in CONSTANTS:
@@ -41,21 +41,21 @@ def find_mathematics(name: str, builtins: dict[str, Any], machine: Any) -> Any:
 
 
 def function_of_torch(name: str, builtin: Any) -> Any:
-    """torch's function of this name; calls without tensors go to Python's `builtin` (abs, max, sum) if it exists."""
-    found = ops.find(ops.api.functions, name) or ops.find(ops.api.functional, name)
-    if found is None:
+    """Return torch's function of this name; calls without tensors use Python's `builtin` (abs, max), if any."""
+    function = ops.find(ops.api.functions, name) or ops.find(ops.api.functional, name)
+    if function is None:
         raise KeyError(name)
     if name in MAKERS and builtin is None:
-        return found
+        return function
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not args or isinstance(args[0], Tensor):
-            return found(*args, **kwargs)
+            return function(*args, **kwargs)
         if builtin is not None and not any(isinstance(a, Tensor) for a in args):
             return builtin(*args, **kwargs)
         if isinstance(args[0], (int, float)) and name not in MAKERS:
-            return found(Tensor._wrap(float(args[0])), *args[1:], **kwargs)
-        return found(*args, **kwargs)
+            return function(Tensor._wrap(float(args[0])), *args[1:], **kwargs)
+        return function(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
     return call

@@ -1,6 +1,6 @@
-"""The names that a program can use without binding them: built-ins, and in expressions the mathematics of torch.
+"""Names that a program can use without binding them: built-ins, and torch's mathematics in expressions.
 
-This module holds names only, so that parsing loads no operator.
+This module contains names only, so parsing imports no operator.
 """
 
 from __future__ import annotations
@@ -27,5 +27,5 @@ MODULES = {"torch": "torch", "math": "math", "F": "torch.nn.functional", "nn": "
 
 
 def is_known(name: str) -> bool:
-    """Whether a name that the program does not bind has a value."""
+    """Whether an unbound name has a value."""
     return name in NAMES or name in MATHEMATICS or name in CONSTANTS or name in MODULES

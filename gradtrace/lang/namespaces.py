@@ -1,7 +1,7 @@
-"""The modules that a program can import, as frozen tables: never a real module, and only listed or public names.
+"""The modules that a program can import, as frozen tables of listed or public names; never a real module.
 
-LIBRARY maps torch's modules to gradtrace's, of which only public names are offered (those in `__all__`, made by the
-module's `__getattr__`, or defined in it). Python's modules are listed name by name in `python_modules`.
+LIBRARY maps torch's modules to gradtrace's, of which only public names are available (those in `__all__`, returned by
+the module's `__getattr__`, or defined in it). Python's modules are listed name by name in `python_modules`.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ MISSING = object()
 
 
 class Namespace(Frozen):
-    """One module of a program. A name is looked up once and then cached; nothing can be set."""
+    """A module of a program. Names are looked up once and then cached; none can be set."""
 
     def __init__(self, name: str, modules: Modules) -> None:
         self.__dict__.update(__name__=name, _modules=modules)
 
     def __getattr__(self, name: str) -> Any:
-        found = look_up(self.__name__, name, self._modules)
-        self.__dict__[name] = found
-        return found
+        value = look_up(self.__name__, name, self._modules)
+        self.__dict__[name] = value
+        return value
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"module '{self.__name__}' is read-only")
@@ -81,81 +81,85 @@ class Namespace(Frozen):
 
 
 class Modules:
-    """The modules of one run, made when they are first used."""
+    """The modules of one run, created on first use."""
 
     def __init__(self, python: python_modules.Python) -> None:
         self.python = python
-        self.made: dict[str, Namespace] = {}
+        self.namespaces: dict[str, Namespace] = {}
 
 
 def namespace(name: str, modules: Modules) -> Namespace:
-    if name not in modules.made:
-        modules.made[name] = Namespace(name, modules)
-    return modules.made[name]
+    if name not in modules.namespaces:
+        modules.namespaces[name] = Namespace(name, modules)
+    return modules.namespaces[name]
 
 
-# ---- looking names up
+# ---- name lookup
 
 
 def look_up(module: str, name: str, modules: Modules) -> Any:
-    """A public name of a module. AttributeError with Python's message; `_gradtrace` is what an uncaught one reports."""
+    """Return a public name of a module; raise AttributeError with Python's message, whose `_gradtrace` is reported."""
     if is_offered(f"{module}.{name}"):
         return namespace(f"{module}.{name}", modules)
     if name in torch_modules.MODULES.get(module, ()):
         return torch_modules.MODULES[module][name]
     if name in python_modules.NAMES.get(module, ()):
         return modules.python.find(module, name)
-    found: Any = public_value(module, name) if module in LIBRARY else MISSING
-    if found is not MISSING:
+    value: Any = public_value(module, name) if module in LIBRARY else MISSING
+    if value is not MISSING:
         if module.startswith("tensorflow"):
             from gradtrace.lang import tensorflow_module
 
-            return tensorflow_module.adapt(name, found, modules.python.meter)
-        return torch_modules.adapt(name, found) if module == "torch" else found
+            return tensorflow_module.adapt(name, value, modules.python.meter)
+        return torch_modules.adapt(name, value) if module == "torch" else value
     error = AttributeError(f"module '{module}' has no attribute '{name}'")
-    error._gradtrace = UnknownNameError(f"{module}.{name} is not offered", suggest(module, name))  # type: ignore[attr-defined]
+    error._gradtrace = not_available(f"{module}.{name}", suggest(module, name))  # type: ignore[attr-defined]
     raise error
 
 
+def not_available(name: str, hint: str) -> UnknownNameError:
+    return UnknownNameError(f"{name} is not available in gradtrace scripts", hint)
+
+
 def public_value(module: str, name: str) -> Any:
-    """The public value of this name in one of torch's modules, or MISSING."""
+    """Return the public value of this name in one of torch's modules, or MISSING."""
     if name.startswith("__") or (module in ONLY and name not in ONLY[module]):
         return MISSING
     real = real_import(LIBRARY[module])
-    found = MISSING
+    value = MISSING
     if name in getattr(real, "__all__", ()):
-        found = getattr(real, name)
+        value = getattr(real, name)
     elif "__getattr__" in vars(real):
         try:
-            found = real.__getattr__(name)
+            value = real.__getattr__(name)
         except AttributeError:
             return MISSING
     elif getattr(getattr(real, name, None), "__module__", None) == real.__name__:
-        found = getattr(real, name)
-    if not isinstance(found, MODULE):
-        return found
-    # gradtrace.trace is a package; a program that writes torch.trace means the function.
+        value = getattr(real, name)
+    if not isinstance(value, MODULE):
+        return value
+    # gradtrace.trace is a package, but torch.trace in a program is the function.
     return ops.find(ops.api.functions, name) or MISSING
 
 
 def exported_names(module: str) -> list[str]:
-    """The names that `from module import *` binds; none for an unknown module."""
-    found = offered_name(module)
-    if found is None:
+    """Return the names that `from module import *` binds; empty for an unknown module."""
+    known = offered_name(module)
+    if known is None:
         return []
-    if found in python_modules.NAMES:
-        return sorted(python_modules.NAMES[found])
-    if found not in LIBRARY:
+    if known in python_modules.NAMES:
+        return sorted(python_modules.NAMES[known])
+    if known not in LIBRARY:
         return []
-    real = real_import(LIBRARY[found])
-    return sorted(n for n in public_names(real) if not n.startswith("_") and public_value(found, n) is not MISSING)
+    real = real_import(LIBRARY[known])
+    return sorted(n for n in public_names(real) if not n.startswith("_") and public_value(known, n) is not MISSING)
 
 
 def public_names(real: Any) -> list[str]:
     return list(getattr(real, "__all__", None) or dir(real))
 
 
-# ---- importing
+# ---- imports
 
 
 def is_offered(name: str) -> bool:
@@ -163,42 +167,42 @@ def is_offered(name: str) -> bool:
 
 
 def offered_name(name: str) -> str | None:
-    """The module's name in the tables, with gradtrace for torch; None for an unknown module."""
+    """Return the module's name in the tables, with torch for gradtrace; None for an unknown module."""
     if name == "gradtrace" or name.startswith("gradtrace."):
         name = "torch" + name[len("gradtrace") :]
     return name if is_offered(name) else None
 
 
 def import_module(name: str, modules: Modules) -> Namespace:
-    found = offered_name(name)
-    if found is None:
+    known = offered_name(name)
+    if known is None:
         raise module_not_found(name)
-    return namespace(found, modules)
+    return namespace(known, modules)
 
 
 def import_from(module: str, name: str, modules: Modules) -> Any:
-    found = offered_name(module)
-    if found is None:
+    known = offered_name(module)
+    if known is None:
         raise module_not_found(module)
     if module == "__future__":
         return None
     try:
         if name.startswith("_") and name != "__version__":
             raise AttributeError(name)  # a field of Namespace, not a name of the module
-        return getattr(namespace(found, modules), name)
+        return getattr(namespace(known, modules), name)
     except AttributeError:
         error = ImportError(f"cannot import name '{name}' from '{module}'", name=name)
-        error._gradtrace = UnknownNameError(f"'{module}' does not offer '{name}'", suggest(found, name))  # type: ignore[attr-defined]
+        error._gradtrace = not_available(f"{module}.{name}", suggest(known, name))  # type: ignore[attr-defined]
         raise error from None
 
 
 def module_not_found(name: str) -> ImportError:
-    """A ModuleNotFoundError, which a program may catch; `_gradtrace` is what an uncaught one reports."""
+    """Return a ModuleNotFoundError, which a program may catch; its `_gradtrace` is reported if uncaught."""
     import difflib
 
     if name.startswith("."):
         error: ImportError = ImportError("attempted relative import with no known parent package")
-        error._gradtrace = UnknownNameError("a program is one file: it imports no others", "put it all in one")  # type: ignore[attr-defined]
+        error._gradtrace = UnknownNameError("a script cannot import other files", "put all code in one file")  # type: ignore[attr-defined]
         return error
     error = ModuleNotFoundError(f"No module named '{name}'", name=name)
     known = [*LIBRARY, *python_modules.NAMES, *torch_modules.MODULES]
@@ -207,7 +211,7 @@ def module_not_found(name: str) -> ImportError:
     hint = f"did you mean '{close[0]}'?" if close else f"available: {', '.join(top)}"
     if "tensorboard" in name:
         hint = torch_modules.TENSORBOARD
-    error._gradtrace = UnknownNameError(f"the module '{name}' is not offered", hint)  # type: ignore[attr-defined]
+    error._gradtrace = not_available(f"the module '{name}'", hint)  # type: ignore[attr-defined]
     return error
 
 
@@ -216,7 +220,7 @@ FIXED.add(Namespace)
 
 
 def suggest(module: str, name: str) -> str:
-    """A hint for a name that a module lacks."""
+    """Return a hint for a name that a module lacks."""
     import difflib
 
     if (module, name) in torch_modules.REFUSED:
@@ -228,8 +232,8 @@ def suggest(module: str, name: str) -> str:
     if close:
         return f"nearest: {', '.join(close[:3])}"
     if module in LIBRARY:
-        return "write it with other operators"
-    return f"available: {', '.join(known)}" if len(known) < 12 else "leave it out, or write it in the program"
+        return "use other operators"
+    return f"available: {', '.join(known)}" if len(known) < 12 else "remove it, or define it in the script"
 
 
 def has_name(module: str, name: str) -> bool:

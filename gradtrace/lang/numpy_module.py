@@ -1,7 +1,7 @@
 """The part of numpy that PyTorch scripts use: arrays, elementwise functions, reductions, random numbers.
 
-The functions call numpy's on the ndarrays of the program's Arrays. `np.random` is a generator that belongs to the run
-and gives numpy's stream for a seed.
+The functions apply numpy's to the ndarrays of the program's Arrays. `np.random` is a generator that belongs to the run
+and produces numpy's stream for a seed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NAMES = {
 
 
 def find_names(module: str, meter: Meter) -> dict[str, Any]:
-    """The names of a module in one run; "*" is a function for those that are not in the table."""
+    """Return the names of a module in one run; "*" maps to a function for names that are not in the table."""
     if module == "numpy.random":
         source = np.random.RandomState()
         return {"shuffle": make_shuffle(source), "*": lambda name: wrap_function(getattr(source, name), name)}
@@ -68,7 +68,7 @@ def find_names(module: str, meter: Meter) -> dict[str, Any]:
 
 
 def reserving(name: str, meter: Meter) -> Callable[..., Any]:
-    """Wrap a function that allocates an array, to reserve its memory first."""
+    """Wrap a function that allocates an array to reserve its memory first."""
     make = wrap_function(getattr(np, name), name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -80,12 +80,12 @@ def reserving(name: str, meter: Meter) -> Callable[..., Any]:
 
 
 def count_elements(name: str, args: Any, kwargs: Any) -> int:
-    """The number of elements that a function of MAKERS will allocate; 0 for arguments that it will refuse."""
+    """Return the number of elements that a function of MAKERS will allocate; 0 for invalid arguments."""
     numbers = [a for a in (*args, *kwargs.values()) if type(a) in (int, float)]
     if name == "arange":
         low, high, step = ((0, *args, 1) if len(args) == 1 else (*args, 1, 1))[:3]
-        plain = all(type(a) in (int, float) for a in (low, high, step)) and step
-        return max(0, int((high - low) / step)) if plain else 0
+        valid = all(type(a) in (int, float) for a in (low, high, step)) and step
+        return max(0, int((high - low) / step)) if valid else 0
     if name == "linspace":
         return int(kwargs.get("num", args[2] if len(args) > 2 else 50))
     if name == "eye":
@@ -96,7 +96,7 @@ def count_elements(name: str, args: Any, kwargs: Any) -> int:
 
 
 def saver(meter: Meter) -> Callable[[str, Any], None]:
-    """np.save, inside the folder of --allow-write."""
+    """Return np.save restricted to the folder of --allow-write."""
 
     def save(file: str, arr: Any) -> None:
         if type(file) is not str:

@@ -1,8 +1,8 @@
-"""Python's operators on the values of a program, with checks of those that could exceed the budget in one step.
+"""Python's operators on a program's values, with checks of those that could exceed the budget in one step.
 
-Each operator is a triple `(direct, apply, guarded)`: for a left operand whose exact type is in `direct`, `apply` is
-called; for any other, `guarded`, which checks the operands first. So tensors and floats pay one set lookup, and
-strings, lists and huge integers cannot exhaust the memory.
+Each operator is a triple `(direct, apply, guarded)`: if the exact type of the left operand is in `direct`, `apply` is
+called; otherwise `guarded`, which checks the operands first. Tensors and floats cost one set lookup, and strings, lists
+and huge integers cannot exhaust the memory.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ COMPARE: dict[type, Binary] = {
 NUMBERS = frozenset({Tensor, float, int, bool})
 SEQUENCES = frozenset({str, list, tuple})
 HOLDERS = frozenset({list, tuple, dict})
-WORD = 8  # bytes of one element of a list
+WORD = 8  # bytes of a list element
 SMALL = 1 << 64
 
 
@@ -81,14 +81,14 @@ class Guarded(NamedTuple):
     apply: Binary
     guarded: Binary
 
-    def by(self, right: Any) -> Guarded:
-        """The operator with a constant right operand: a product with a small number needs no check."""
+    def for_right_operand(self, right: Any) -> Guarded:
+        """Return the operator for a constant right operand; a product with a small number needs no check."""
         small = type(right) in (int, float) and abs(right) < SMALL
         return self._replace(direct=NUMBERS) if small and self.apply in (operator.mul, operator.imul) else self
 
 
 def guarded_binary(kind: type, meter: Meter, strings: Strings, apply: Binary) -> Guarded:
-    """The operator of an ast node type; `apply` is Python's own, the in-place form or the other."""
+    """Return the operator of an ast node type; `apply` is Python's operator, in-place or not."""
     if kind is ast.Add:
         return Guarded(NUMBERS, apply, guard_add(apply, meter))
     if kind is ast.Mult:
@@ -103,7 +103,7 @@ def guarded_binary(kind: type, meter: Meter, strings: Strings, apply: Binary) ->
 
 
 def guarded_comparison(kind: type, meter: Meter) -> Guarded:
-    """The comparison of an ast node type, charging for nested containers, which can take exponential time."""
+    """Return the comparison of an ast node type, which charges for nested containers (exponential time)."""
     apply = COMPARE[kind]
     if kind in (ast.Is, ast.IsNot):
         return Guarded(NUMBERS, apply, apply)
@@ -125,7 +125,7 @@ def guarded_comparison(kind: type, meter: Meter) -> Guarded:
 
 
 def charge_comparison(a: Any, b: Any, meter: Meter) -> None:
-    """Count a step for each pair of containers that Python's comparison visits if all items before it are equal."""
+    """Count a step for each pair of containers that Python's comparison may visit, if all items before it are equal."""
     todo = [(a, b)]
     while todo:
         a, b = todo.pop()
@@ -202,7 +202,7 @@ COMPARISONS_BY_NAME = {"eq": ast.Eq, "ne": ast.NotEq, "lt": ast.Lt, "le": ast.Lt
 
 
 def operators_by_name(meter: Meter, strings: Strings) -> Callable[[str], Any]:
-    """A function that finds guarded operators by their name in the `operator` module; None for its other names."""
+    """Return a function that maps names of the `operator` module to guarded operators, and other names to None."""
 
     def find_operator(name: str) -> Any:
         if name in OPERATORS_BY_NAME:

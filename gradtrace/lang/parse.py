@@ -1,4 +1,4 @@
-"""Parses a text to a Program: checks every node type against an allow-list, and finds scopes and inputs."""
+"""Parse a text into a Program: check every node type against an allow-list, and resolve scopes and inputs."""
 
 from __future__ import annotations
 
@@ -116,11 +116,11 @@ REFUSED = {
     "Match": ("match", "write it with if and elif"),
     "TryStar": ("except*", "write a plain except"),
 }
-CONSTANTS = {bytes: ("bytes", "write a str"), complex: ("complex numbers", "keep the real and imaginary parts apart")}
+CONSTANTS = {bytes: ("bytes", "write a str"), complex: ("complex numbers", "use separate real and imaginary parts")}
 
 
 class Program(NamedTuple):
-    """A parsed program; `tree` has only node types of the language, `scopes` the names of each scope in it."""
+    """A parsed program; `tree` has only allowed node types, `scopes` the names of each scope."""
 
     source: Source
     tree: ast.Module
@@ -134,7 +134,7 @@ class Program(NamedTuple):
 
 
 def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -> Program:
-    """Parse a program. ParseError for bad syntax, UnsupportedError for syntax that the language does not support."""
+    """Parse a program; raise ParseError for invalid syntax, UnsupportedError for syntax outside the language."""
     source = Source.of(name, text)
     limit = (budget or Budget()).source_bytes
     if size_of(text) > limit:
@@ -153,9 +153,7 @@ def parse(text: str, name: str = "<expression>", budget: Budget | None = None) -
     scopes = analyse(tree)
     fault = checks.first_fault(tree, scopes)
     if fault is not None:
-        raise ParseError(
-            f"syntax error: {fault.message}", "correct the marked place", source.place(span_of(fault.node))
-        )
+        raise ParseError(f"syntax error: {fault.message}", "fix the marked code", source.place(span_of(fault.node)))
     add_star_imports(tree, scopes)
     return Program(source, tree, find_inputs(tree, scopes, source), imports_torch(tree), scopes)
 
@@ -175,7 +173,7 @@ def parse_tree(source: Source) -> ast.Module:
         raise syntax_error(error, source) from None
     except (RecursionError, MemoryError):
         raise too_deep() from None
-    except ValueError:  # a surrogate, or a NUL, depending on Python's version
+    except ValueError:  # a surrogate or a NUL, depending on Python's version
         raise ParseError("the program is not text", "remove the characters that are not Unicode text") from None
 
 
@@ -187,9 +185,7 @@ def syntax_error(error: SyntaxError, source: Source) -> ParseError:
     shown = source.line(line)
     width = (error.end_offset or 0) - 1 - column if error.end_lineno == line else 1
     start, end = (len(shown[:n].encode("utf-8", "replace")) for n in (column, column + max(width, 1)))
-    return ParseError(
-        f"syntax error: {message}", "correct the marked place", source.place(Span(line, start, line, end))
-    )
+    return ParseError(f"syntax error: {message}", "fix the marked code", source.place(Span(line, start, line, end)))
 
 
 def too_deep() -> ParseError:
@@ -205,7 +201,7 @@ def unsupported(node: Any, source: Source) -> GradtraceError:
 
 
 def imported_modules(tree: ast.Module) -> set[str]:
-    """The top-level names of the modules that a program imports."""
+    """Return the top-level names of the modules that a program imports."""
     names: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -1,11 +1,11 @@
-"""Files that a program may write, in the folder of `--allow-write DIR`.
+"""Files that a program may write, inside the folder of `--allow-write DIR`.
 
     with permission.create("runs/one/events.out", meter) as file:
         file.write(b"...")
 
-This is the only access of a program to the disk. The wall stays up for everything else: it is lowered for single system
-calls here, after the path with its links was resolved and found inside the folder. What is written counts as output,
-against --max-output.
+This is a program's only access to the disk. The wall blocks everything else. It is lowered here for single system calls
+after the path with its links has been resolved and found inside the folder. Written bytes count as output, against
+--max-output.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gradtrace.errors import UsageError, WallError
 from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter
 
-FILE = 4096  # bytes that each file counts in addition: a million empty files fill a disk too
+FILE = 4096  # bytes that each file costs in addition: a million empty files fill a disk too
 NEW = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class File:
-    """A write-only file of bytes, for functions of gradtrace that write on behalf of a program."""
+    """A write-only binary file, for library functions that write on behalf of a program."""
 
     __slots__ = ("_meter", "_raw", "name")
 
@@ -34,7 +34,7 @@ class File:
         self._meter = meter
 
     def write(self, content: bytes) -> int:
-        """Write without a buffer, so that nothing is lost if a limit ends the program."""
+        """Write without a buffer, so nothing is lost if a limit ends the program."""
         self._meter.count_output(len(content))
         left = memoryview(content)
         while left:
@@ -56,7 +56,7 @@ class File:
 
 
 def writable(path: str, meter: Meter) -> str:
-    """Return the real path if it is inside the folder that may be written; else raise WallError."""
+    """Return the real path if it is inside the writable folder; else raise WallError."""
     allowed = meter.budget.allow_write
     if not isinstance(path, str) or "\0" in path or not path.isprintable():
         raise WallError(
@@ -78,10 +78,10 @@ def writable(path: str, meter: Meter) -> str:
 
 
 def create(path: str, meter: Meter, *, append: bool = False) -> File:
-    """Open a file inside the folder for writing, after making its parent folders; an existing file is truncated.
+    """Open a file inside the folder for writing and create its parent folders; an existing file is truncated.
 
-    WallError without the permission; UsageError if the system refuses. Only regular files without other hard links are
-    opened: no pipe, no device, no file that also has a name in another folder.
+    Raises WallError without the permission, UsageError if the system refuses. Only regular files without other hard
+    links are opened: no pipe, no device, no file that also has a name in another folder.
     """
     real = writable(path, meter)
     meter.count_output(FILE)
@@ -93,7 +93,7 @@ def create(path: str, meter: Meter, *, append: bool = False) -> File:
 
 
 def make_folder(path: str, meter: Meter) -> str:
-    """Make a folder inside the one that may be written, and return its real path."""
+    """Create a folder inside the writable one and return its real path."""
     real = writable(path, meter)
     meter.count_output(FILE)
     with wall.lowered():
@@ -103,17 +103,17 @@ def make_folder(path: str, meter: Meter) -> str:
 
 def check_plain_file(real: str) -> None:
     try:
-        found = os.lstat(real)
+        status = os.lstat(real)
     except FileNotFoundError:
         return
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-        raise PermissionError(errno.EACCES, "not a plain file of this folder alone")
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        raise PermissionError(errno.EACCES, "not a regular file, or has links in other folders")
 
 
 def attempt(path: str, job: Any, *args: Any, **how: Any) -> Any:
-    """Make a system call; an OSError becomes a UsageError."""
+    """Make a system call and convert an OSError to a UsageError."""
     try:
         return job(*args, **how)
     except OSError as error:

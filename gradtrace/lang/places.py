@@ -1,6 +1,6 @@
-"""Tracks in which function, loop and iteration an operator is called while a run is recorded (`state.scope`).
+"""Track the function, loop and iteration in which an operator is called while a run is recorded (`state.scope`).
 
-Only the compilers of a recorded run add these wrappers, so that other runs do not pay for them.
+Only compilers of a recorded run add these wrappers, so other runs have no overhead.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gradtrace.lang.unit import Code, Frame, Unit
 
 
 def in_scope(kind: str, what: Any, code: Code) -> Code:
-    """Wrap `code` in a new scope for each of its executions."""
+    """Wrap `code` to open a new scope for each execution."""
 
     def execute(f: Frame) -> Any:
         outer = state.scope
@@ -28,7 +28,7 @@ def in_scope(kind: str, what: Any, code: Code) -> Code:
 
 
 def in_pass_scope(body: Code) -> Code:
-    """Wrap a loop's body in a new scope for each iteration."""
+    """Wrap a loop's body to open a new scope for each iteration."""
 
     def execute(f: Frame) -> Any:
         loop = state.scope
@@ -43,7 +43,7 @@ def in_pass_scope(body: Code) -> Code:
 
 
 def header(node: ast.For | ast.While, unit: Unit) -> int:
-    """The origin of a loop's first line: `for i in range(3)`, `while x < 2`."""
+    """Return the origin of a loop's first line: `for i in range(3)`, `while x < 2`."""
     end = node.iter if isinstance(node, ast.For) else node.test
     span = Span(node.lineno, node.col_offset, end.end_lineno or node.lineno, end.end_col_offset or 0)
     unit.machine.spans.append(span)

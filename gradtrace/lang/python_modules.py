@@ -1,6 +1,6 @@
-"""The part of Python's modules that a program may import: NAMES lists every name.
+"""The parts of Python's standard modules that a program may import; NAMES lists every name.
 
-Each run has its own generator in `random`; `sys` has only streams and constants, `time` only clocks and sleep;
+Each run has its own `random` generator; `sys` has only streams and constants, `time` only clocks and sleep;
 `itertools` counts the items that it yields, `operator` and `math` respect the budget, and the names of `typing` are
 placeholders.
 """
@@ -41,12 +41,12 @@ NAMES: dict[str, frozenset[str]] = {
     **hosted.NAMES,
     "warnings": words("catch_warnings filterwarnings resetwarnings simplefilter warn"),
 }
-# The real functions of these modules are used, except for those in Python.names_of.
+# Modules whose real functions are used, except for those in Python.names_of.
 AS_THEY_ARE = words("collections copy functools math")
 
 
 class Python:
-    """Python's modules in one run. `where` returns the file and the line that is being evaluated."""
+    """Python's modules in one run. `where` returns the current file and line."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Python:
         self.parts: dict[str, Any] = {}
 
     def find(self, module: str, name: str) -> Any:
-        """A listed name of a listed module; AttributeError for any other."""
+        """Return a listed name of a listed module; raise AttributeError for any other."""
         if name not in NAMES[module]:
             raise AttributeError(name)
         if module not in self.parts:
@@ -79,16 +79,16 @@ class Python:
         return part["*"](name)
 
     def names_of(self, module: str) -> dict[str, Any]:
-        """The reimplemented names of a module; "*" is a function for those that are not in the table."""
+        """Return the reimplemented names of a module; "*" maps to a function for names that are not in the table."""
         if module in hosted.NAMES:
             return self.host(module)
         if module == "functools":
             hash_cost.HASHING_TYPES.add(type(real_import(module).cache(wraps)))
             return {"wraps": wraps}
         if module == "collections":
-            found = real_import(module)
-            hash_cost.HASHING_CLASSES.update((found.Counter, found.OrderedDict, found.defaultdict))
-            late = (found.Counter, found.OrderedDict, found.defaultdict, found.deque)
+            collections = real_import(module)
+            hash_cost.HASHING_CLASSES.update((collections.Counter, collections.OrderedDict, collections.defaultdict))
+            late = (collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque)
             self.gate.special.update(hash_cost.charging_methods(self.meter, late))
             return {"namedtuple": self.namedtuple}
         if module == "math":
@@ -114,15 +114,15 @@ class Python:
     # ---- reimplemented functions
 
     def namedtuple(self, typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
-        """collections.namedtuple; the class counts as one that the program defined."""
+        """collections.namedtuple; the class is registered as the program's own."""
         real = real_import("collections").namedtuple
-        with wall.lowered():  # it compiles generated text, after checking the names
+        with wall.lowered():  # it compiles generated text after checking the names
             names_of = real(typename, field_names, rename=rename, defaults=defaults, module="__main__")
         self.gate.adopt(names_of)
         return names_of
 
     def whole_number(self, name: str) -> Callable[..., int]:
-        """factorial, comb or perm, whose results have about n * log2(n) bits."""
+        """Return factorial, comb or perm, whose results have about n * log2(n) bits."""
         real, meter = getattr(real_import("math"), name), self.meter
 
         def call(n: Any, *k: Any) -> int:
@@ -142,7 +142,7 @@ class Python:
         return with_name(call, name)
 
     def random(self) -> dict[str, Any]:
-        """The functions of a generator for this run alone, so that programs do not affect each other or the library."""
+        """Return the functions of this run's generator, so that programs do not affect each other or the library."""
         own, meter = real_import("random").Random(), self.meter
 
         def choices(population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> Any:
@@ -159,7 +159,7 @@ class Python:
     def sleep(self, seconds: float) -> None:
         if time.monotonic() + seconds > self.meter.deadline:
             limit = self.meter.budget.seconds
-            raise exceeded("seconds", f"the program would sleep for longer than the {limit:g} s it has")
+            raise exceeded("seconds", f"the program would sleep longer than its time limit of {limit:g} s")
         time.sleep(seconds)
 
     def sys(self) -> dict[str, Any]:
@@ -192,14 +192,14 @@ class Chain(Frozen):
 
 
 def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Callable[[Any], Any]:
-    """functools.wraps; only functions of the program are changed."""
+    """functools.wraps, which changes only functions of the program."""
 
     def decorate(function: Any) -> Any:
         if type(function) is not ProgramFunction:
             return function
         for name in ("__name__", "__qualname__", "__doc__"):
-            if isinstance(found := getattr(wrapped, name, None), str):
-                setattr(function, name, found)
+            if isinstance(value := getattr(wrapped, name, None), str):
+                setattr(function, name, value)
         if type(wrapped) is ProgramFunction:
             own = {k: v for k, v in vars(wrapped).items() if not k.startswith("__")}
             vars(function).update(own)

@@ -9,7 +9,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.ops import api
 from gradtrace.ops.signatures import refusal
 
-# The table to try first for an owner: several tables have the same name (torch.det is torch.linalg.det).
+# The table to search first for an owner, since a name may be in several (torch.det is torch.linalg.det).
 OWNERS = {"linalg": "l", "LA": "l", "special": "s", "functional": "n", "F": "n", "torch": "f"}
 
 
@@ -20,7 +20,7 @@ def is_operator(target: Any) -> bool:
 
 
 def signature_mismatch(target: Any, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """PyTorch's message about the arguments of a failed call; "" if it is not an operator or the arguments match."""
+    """Return PyTorch's message for a failed operator call; "" if it is not an operator or the arguments match."""
     owner, _, name = name.rpartition(".")
     bound = getattr(target, "__self__", None)
     if isinstance(bound, Tensor):
@@ -29,7 +29,7 @@ def signature_mismatch(target: Any, name: str, args: tuple[Any, ...], named: dic
         return ""
     own = name or getattr(target, "__name__", "")
     if own.endswith("_loss") and owner != "torch":
-        return ""  # torch.NAME_loss takes numbers where functional's takes words
+        return ""  # torch.NAME_loss takes numbers where functional's takes strings
     tables = [("f", api.functions), ("l", api.linalg), ("n", api.functional), ("s", api.special)]
     tables.sort(key=lambda entry: entry[0] != OWNERS.get(owner))
     for table, entries in tables:

@@ -1,4 +1,4 @@
-"""Restores what a program may change for the whole process."""
+"""Restore the process-wide state that a program may change."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class restored:
 
 
 def graphs(stack: list[Any]) -> list[Any]:
-    """Replace the stack of static graphs (None stands for a new graph) and return the old one. Closes all sessions."""
+    """Replace the stack of static graphs (None: a new graph), close all sessions, and return the old stack."""
     module = sys.modules.get("gradtrace.static.graph")
     if module is None:
         return [None]
@@ -64,7 +64,7 @@ def graphs(stack: list[Any]) -> list[Any]:
 
 
 def print_options() -> dict[str, Any] | None:
-    """The print options; None (the defaults) if the module that prints tensors is not loaded."""
+    """Return the print options; None (the defaults) if the module that prints tensors is not imported."""
     text = sys.modules.get("gradtrace.engine.text")
     return None if text is None else text.get_printoptions()
 
@@ -76,7 +76,7 @@ def put_print_options(options: dict[str, Any] | None) -> None:
 
 
 def random_state() -> tuple[Any, Any] | None:
-    """The seed and the stream of the default generator; None if its module is not loaded."""
+    """Return the seed and stream of the default generator; None if its module is not imported."""
     random = sys.modules.get("gradtrace.ops.random.generator")
     if random is None:
         return None

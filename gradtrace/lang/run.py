@@ -1,4 +1,4 @@
-"""Runs a program: compiles it, binds its inputs, locates its errors, and restores global state."""
+"""Run a program: compile it, bind its inputs, locate its errors, and restore global state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gradtrace.limits import Budget, advice
 
 
 class Run(NamedTuple):
-    """The result of a run: its variables, its root, the operator calls and the spans they came from."""
+    """The result of a run: its variables, its root, its operator calls and their spans."""
 
     program: Program
     env: dict[str, Any]
@@ -36,12 +36,12 @@ class Run(NamedTuple):
     records: list[Any]
     spans: list[Span]
     inputs: dict[str, Tensor]
-    scopes: list[Any] = []  # for each record: the innermost engine Scope that it was called in, or None
+    scopes: list[Any] = []  # for each record: the innermost engine Scope of the call, or None
     keeper: Keeper | None = None  # what its tensors held before they were overwritten
 
 
 class EarlierRecords(NamedTuple):
-    """What earlier programs recorded; later programs append to it."""
+    """Records of earlier programs; later programs append to them."""
 
     records: list[Any]
     scopes: list[Any]
@@ -50,10 +50,10 @@ class EarlierRecords(NamedTuple):
 
 
 class SharedNamespace(NamedTuple):
-    """What programs share that run one after the other, as the cells of a notebook."""
+    """State shared by programs that run one after another, such as the cells of a notebook."""
 
     variables: dict[str, Any]
-    classes: set[type]  # those that they have defined
+    classes: set[type]  # classes defined by the programs
     past: EarlierRecords | None = None
     leave: Callable[[], None] | None = None  # called after a program, before its global changes are undone
 
@@ -75,15 +75,15 @@ def run(
     host: Any = None,
     show: Callable[[Any, str], None] | None = None,
 ) -> Run:
-    """Run a program. ProgramError for what it raises, LanguageError for what the language lacks, BudgetError.
+    """Run a program; raise ProgramError for its exceptions, LanguageError for unsupported code, or BudgetError.
 
     `dtype` is the default dtype of the run, by name or object; None: float64 without imports, else float32.
-    With `record` its operator calls are kept, as `state.recorder` gets them; a GradtraceError then has the records
+    With `record` its operator calls are kept, as passed to `state.recorder`; a GradtraceError then has the records
     so far in `run`. `watcher` gets other events (`engine/watch.py`). A `planner` is called instead of the recorder,
     also during `then`, and is notified of values that a plan would lose. `then` is called with the run while its
-    dtype, limits and error places are still in force, because backward may call code of the program. SystemExit if
-    the program exits with a status other than 0. `host` makes the modules of `lang/hosted.py`. `within` is the
-    namespace to run in; `show` gets the value of each expression statement and its repr.
+    dtype, limits and error places are still in force, because backward may call code of the program. SystemExit is
+    raised if the program exits with a nonzero status. `host` provides the modules of `lang/hosted.py`. `within` is
+    the namespace to run in; `show` gets the value of each expression statement and its repr.
     """
     env = dict(inputs or {}) if within is None else within.variables
     past = None if within is None else within.past
@@ -96,7 +96,7 @@ def run(
         machine.gate.own = within.classes
     if past is not None:
         machine.spans = past.spans
-        machine.first = 0 if record else len(past.spans)  # a recorded program's text has that of those before it
+        machine.first = 0 if record else len(past.spans)  # a recorded program's text includes that of earlier ones
     watch = watched(meter, lambda: machine.place(state.origin))
     with restored(), deep(meter.deepest), watch, wall.raised():
         dtypes.set_default_dtype(default_dtype(program, dtype))
@@ -132,7 +132,7 @@ def run(
 
 
 def make_recorder(records: list[Any], scopes: list[Any], watcher: Any) -> Callable[..., None]:
-    """A recorder that keeps every call with its scope, and notifies the watcher."""
+    """Return a recorder that keeps every call with its scope and notifies the watcher."""
 
     def keep(*call: Any) -> None:
         records.append(call)
@@ -165,7 +165,7 @@ def execute(machine: Machine, tree: ast.Module, show: Callable[[Any, str], None]
 
 
 class explained:
-    """Context manager that turns exceptions of a program into GradtraceErrors with a place; ignores exit status 0."""
+    """Context manager that turns a program's exceptions into GradtraceErrors with a place; ignores exit status 0."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -185,7 +185,7 @@ class explained:
 
 
 def compile_statements(tree: ast.Module, unit: Unit) -> list[tuple[Code, bool]]:
-    """The closures of the top-level statements, and which of them are expressions. All are compiled before any runs."""
+    """Compile all top-level statements before any runs; return the closures and which of them are expressions."""
     try:
         first = 1 if len(tree.body) > 1 and ast.get_docstring(tree, clean=False) is not None else 0
         body = [node for node in tree.body[first:] if isinstance(node, ast.Expr) or not has_no_effect(node)]
@@ -203,7 +203,7 @@ def is_result(value: Any) -> bool:
 
 
 def assigned_root(tree: ast.Module, env: dict[str, Any]) -> Any:
-    """The last assigned tensor; computed tensors are preferred to leaves that require grad, which are parameters."""
+    """Return the last assigned tensor, preferring computed tensors to leaves that require grad (parameters)."""
     tensors = [env[name] for name in assigned_names(tree.body) if isinstance(env.get(name), Tensor)]
     tensors = [tensor for tensor in tensors if not tensor.escaped]
     computed = [t for t in tensors if not (t.requires_grad and known_grad_fn(t) is None)]
@@ -211,7 +211,7 @@ def assigned_root(tree: ast.Module, env: dict[str, Any]) -> Any:
 
 
 def assigned_names(body: list[Any]) -> Iterator[str]:
-    """The names that a module assigns, in the order of the text, without those in functions and classes."""
+    """Yield the names that a module assigns, in the order of the text, without those in functions and classes."""
     todo = list(reversed(body))
     while todo:
         node = todo.pop()
@@ -225,17 +225,17 @@ def assigned_names(body: list[Any]) -> Iterator[str]:
 
 
 def chosen_output(env: dict[str, Any], name: str) -> Tensor:
-    found = env.get(name)
-    if not isinstance(found, Tensor):
+    output = env.get(name)
+    if not isinstance(output, Tensor):
         raise UnknownNameError(f"the program has no tensor named '{name}'", "choose one that it assigns")
-    return found
+    return output
 
 
 # ---- errors
 
 
 def program_error(machine: Machine, error: BaseException) -> GradtraceError:
-    """The GradtraceError for an uncaught exception of a program, with its place."""
+    """Return the GradtraceError for an uncaught exception of a program, with its place."""
     place = machine.place(state.origin)
     if is_out_of_memory(error):
         late = out_of_memory()

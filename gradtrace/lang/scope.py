@@ -1,12 +1,12 @@
-"""Static name resolution by Python's rules: the names that each scope binds, and the owners of all others.
+"""Static name resolution by Python's rules: the names that each scope binds, and the scopes that own all others.
 
-`analyse` walks the tree once, without recursion, and returns a NameScope for the module, each function, lambda, class
-and comprehension. Seen from a scope, a name is
-
+`analyse` walks the tree once, without recursion, and returns a NameScope for the module and for each function, lambda,
+class and comprehension. From within a scope, a name is
     "local"     a variable of the scope's frame
-    "cell"      a local variable that an inner function uses too: the frame holds it in a one-element list
+    "cell"      a local variable that an inner function also uses: the frame holds it in a one-element list
     "free"      a cell of an enclosing function, which the frame gets when the function is defined
     "global"    a variable of the module, or a built-in
+
 
 Private names of a class (`__x`) are mangled in the tree, as Python does.
 """
@@ -35,7 +35,7 @@ class NameScope:
         self.nonlocals: dict[str, ast.AST] = {}
         self.cells: set[str] = set()
         self.free: set[str] = set()
-        self.first_parameter: str | None = None  # which super() without arguments takes
+        self.first_parameter: str | None = None  # which super() without arguments uses
         self.qualname = qualified(name, parent)
         if parent is not None:
             parent.children.append(self)
@@ -57,7 +57,7 @@ class NameScope:
         return "local" if own else "global"
 
     def cell_key(self, name: str) -> str:
-        """The key of a cell in a frame. In a class it has a prefix, because a variable may have the same name."""
+        """Return the key of a cell in a frame; in a class it has a prefix, since a variable may have the same name."""
         return "." + name if self.kind == "class" else name
 
     def use(self, name: str, node: ast.AST) -> None:
@@ -68,7 +68,7 @@ class NameScope:
         keep_earliest(self.assigned, name, node)
 
     def mangled(self, name: str) -> str:
-        """The name after Python's name mangling."""
+        """Return the name after Python's name mangling."""
         if self.private is None or not name.startswith("__") or name.endswith("__") or "." in name:
             return name
         owner = self.private.lstrip("_")
@@ -93,7 +93,7 @@ def position(node: Any) -> tuple[int, int]:
 
 
 def qualified(name: str, parent: NameScope | None) -> str:
-    """The qualified name of a function or class, as Python's messages give it."""
+    """Return the qualified name of a function or class, as in Python's messages."""
     if parent is None or parent.kind == "module":
         return name
     return f"{parent.qualname}.{name}" if parent.kind == "class" else f"{parent.qualname}.<locals>.{name}"
@@ -103,7 +103,7 @@ Scopes = dict[ast.AST, NameScope]
 
 
 def analyse(tree: ast.Module) -> Scopes:
-    """The scopes of a program by their node; private names in `tree` are renamed."""
+    """Return the scopes of a program by node; private names in `tree` are mangled."""
     scopes: Scopes = {tree: NameScope("module", "<module>", None, None)}
     todo: list[tuple[Any, NameScope]] = [(node, scopes[tree]) for node in tree.body]
     while todo:
@@ -117,7 +117,7 @@ def analyse(tree: ast.Module) -> Scopes:
 
 
 def visit_node(node: Any, scope: NameScope, scopes: Scopes) -> list[tuple[Any, NameScope]]:
-    """Record the names that one node uses or binds; return the nodes to visit next, with their scopes."""
+    """Record the names that a node uses or binds; return the nodes to visit next, with their scopes."""
     kind = type(node)
     if kind is ast.Name:
         node.id = scope.mangled(node.id)
@@ -158,11 +158,11 @@ def name(node: ast.Name, scope: NameScope) -> None:
         return
     scope.use(node.id, node)
     if node.id == "super" and scope.is_function:
-        scope.use("__class__", node)  # which super() without arguments asks for
+        scope.use("__class__", node)  # used by super() without arguments
 
 
 def visit_walrus(node: ast.NamedExpr, scope: NameScope) -> None:
-    """Bind the target of `:=` in a comprehension in the scope around it."""
+    """Bind the target of `:=` in a comprehension in the enclosing scope."""
     key = node.target.id = scope.mangled(node.target.id)
     owner = scope
     while owner.kind == "comprehension":
@@ -204,7 +204,7 @@ def visit_class(node: ast.ClassDef, scope: NameScope, scopes: Scopes) -> list[tu
 
 
 def visit_comprehension(node: Any, scope: NameScope, scopes: Scopes) -> list[tuple[Any, NameScope]]:
-    """The scope of a comprehension; its first iterable belongs to the scope around it."""
+    """Create the scope of a comprehension; its first iterable belongs to the enclosing scope."""
     generator = isinstance(node, ast.GeneratorExp)
     inner = scopes[node] = NameScope("comprehension", "<genexpr>" if generator else "<comp>", scope, scope.private)
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
@@ -243,7 +243,7 @@ def capture_name(scope: NameScope, key: str) -> None:
 
 
 def binds(scope: NameScope, key: str) -> bool:
-    """Whether inner functions find the name in this scope. A class provides only `__class__`."""
+    """Whether inner functions see the name in this scope; a class provides only `__class__`."""
     if scope.kind == "class":
         return key == "__class__"
     return key in scope.bound and key not in scope.nonlocals

@@ -6,7 +6,7 @@ from gradtrace.annotations import Any, NamedTuple
 
 
 class Span(NamedTuple):
-    """A stretch of source: 1-based lines, 0-based columns in bytes, as the ast module counts."""
+    """A span of source: 1-based lines, 0-based byte columns, as in the ast module."""
 
     line: int
     column: int
@@ -25,14 +25,14 @@ class Place(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A program's text, its lines ended by \\n alone, and the name that messages give it."""
+    """A program's text with \\n line endings, and the name used in messages."""
 
     name: str
     text: str
 
     @classmethod
     def of(cls, name: str, text: str) -> Source:
-        """Normalise line ends and remove a byte order mark, as Python's tokenizer does."""
+        """Normalise line endings and remove a byte order mark, as Python's tokenizer does."""
         return cls(name, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
 
     def line(self, number: int) -> str:
@@ -40,7 +40,7 @@ class Source(NamedTuple):
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
     def place(self, span: Span) -> Place:
-        """The place of a span; its columns are converted from bytes to characters."""
+        """Return the place of a span, with columns converted from bytes to characters."""
         text = self.line(span.line)
         data = text.encode("utf-8", "replace")
         column = len(data[: span.column].decode("utf-8", "replace"))

@@ -1,8 +1,8 @@
 """Compilers of simple statements and of blocks.
 
-The closure of a statement returns None, or the signal that ends its block: BREAK, CONTINUE, or a one-element tuple with
-the value of `return`. In a block without signals an expression statement is compiled to its expression, because the
-block ignores what it returns.
+A statement's closure returns None, or the signal that ends its block: BREAK, CONTINUE, or a one-element tuple with the
+value of `return`. In a block without signals an expression statement is compiled to its expression alone, because the
+block ignores its value.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def compile_statement(node: ast.stmt, unit: Unit) -> Code:
 
 
 def compiles(*kinds: type) -> Callable[[Any], Any]:
-    """Decorator that registers a compiler for node types."""
+    """Register a compiler for node types."""
 
     def register(compiler: Any) -> Any:
         COMPILERS.update(dict.fromkeys(kinds, compiler))
@@ -50,7 +50,7 @@ def compiles(*kinds: type) -> Callable[[Any], Any]:
 
 
 def effective(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements that have an effect."""
+    """Return the statements that have an effect."""
     return [node for node in body if not has_no_effect(node)]
 
 
@@ -61,7 +61,7 @@ def has_no_effect(node: ast.stmt) -> bool:
 
 
 def may_jump(body: list[ast.stmt]) -> bool:
-    """Whether a block contains a return, break or continue, also in nested blocks."""
+    """Whether a block contains a return, break or continue, including in nested blocks."""
     todo: list[Any] = list(body)
     while todo:
         node = todo.pop()
@@ -75,17 +75,17 @@ def may_jump(body: list[ast.stmt]) -> bool:
 
 
 def sequence(parts: list[Code], last: Code) -> Code:
-    """Execute the parts in order, and return what the last one returns."""
+    """Return a closure that executes the parts in order and returns what the last one returns."""
     if not parts:
         return last
     if len(parts) == 1:
         one = parts[0]
 
-        def both(f: Frame) -> Any:
+        def two(f: Frame) -> Any:
             one(f)
             return last(f)
 
-        return both
+        return two
     if len(parts) == 2:
         first, second = parts
 
@@ -180,7 +180,7 @@ def compile_single_assignment(target: ast.expr, source: ast.expr, unit: Unit) ->
 
 
 def unpack_two(first: str, second: str, value: Code, origin: int) -> Code:
-    """`a, b = value` for two variables of the frame; Python unpacks."""
+    """Compile `a, b = value` for two frame variables; Python does the unpacking."""
 
     def execute(f: Frame) -> None:
         pair = value(f)
@@ -193,7 +193,7 @@ def unpack_two(first: str, second: str, value: Code, origin: int) -> Code:
 @compiles(ast.AnnAssign)
 def compile_annotated(node: ast.AnnAssign, unit: Unit) -> Code:
     if node.value is None or (declares_input(node) and unit.scope.kind == "module"):
-        return lambda f: None  # an input: its value is there already
+        return lambda f: None  # an input, which already has its value
     return compile_single_assignment(node.target, node.value, unit)
 
 
@@ -221,7 +221,7 @@ def compile_augmented(node: ast.AugAssign, unit: Unit) -> Code:
             if kind in settable:
                 setattr(holder, key, result)
             else:
-                gate.put(holder, key, result)
+                gate.assign(holder, key, result)
 
         return on_attribute
     item = unit.compile(target.slice)
@@ -281,7 +281,7 @@ def compile_raise(node: ast.Raise, unit: Unit) -> Code:
 
 
 def compile_reraise(origin: int) -> Code:
-    """A bare `raise`: handlers run inside Python's, so that Python re-raises the right exception."""
+    """Compile a bare `raise`: handlers run inside Python's, so Python re-raises the right exception."""
 
     def execute(f: Frame) -> Any:
         if sys.exc_info()[1] is None:
@@ -322,11 +322,11 @@ def compile_definition(node: Any, unit: Unit) -> Code:
 
     def execute(f: Frame) -> None:
         wrappers = [(d(f), origin) for d, origin in decorators]
-        made = make(f)
+        definition = make(f)
         for wrapper, origin in reversed(wrappers):
             state.origin = origin
-            made = wrapper(made)
-        store(f, made)
+            definition = wrapper(definition)
+        store(f, definition)
 
     return execute
 

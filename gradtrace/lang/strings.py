@@ -1,4 +1,4 @@
-"""String operations of programs: fields of `.format` go through the gate, and sizes of results are reserved first."""
+"""String operations of programs: fields of `.format` go through the gate, and result sizes are reserved first."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from gradtrace.lang.budget import Meter
 
 
 class Strings:
-    """The methods and operators on strings that need a gate or a meter."""
+    """The string methods and operators that need a gate or a meter."""
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
-        self.read: Callable[[Any, str], Any] = getattr  # set to the gate's own before a program runs
+        self.read: Callable[[Any, str], Any] = getattr  # replaced by the gate's before a program runs
 
     def special(self) -> dict[tuple[type, str], Callable[[Any], Any]]:
-        """Replacements of methods of str, for the gate."""
+        """Return replacements of str methods, for the gate."""
         return {
             (str, "format"): self.formatter,
             (str, "join"): self.joiner,
@@ -26,11 +26,11 @@ class Strings:
     # ---- formatting
 
     def format(self, value: Any, spec: str = "") -> str:
-        """format(value, spec)."""
+        """Implement format(value, spec)."""
         return format(value, self.check(spec) if type(spec) is str else spec)
 
     def check(self, spec: str) -> str:
-        """Reserve the width and precision of a format specification, and return it."""
+        """Reserve the width and precision of a format specification and return it."""
         number = 0
         for c in spec:
             number = number * 10 + int(c) if "0" <= c <= "9" else 0
@@ -50,7 +50,7 @@ class Strings:
         return format_template
 
     def is_plain(self, template: str) -> bool:
-        """Whether no field reads an attribute or computes its specification; reserves the widths."""
+        """Whether no field reads an attribute or computes its specification; also reserves the widths."""
         from string import Formatter
 
         try:
@@ -64,14 +64,14 @@ class Strings:
         return True
 
     def gated_formatter(self) -> Any:
-        # the function that splits a field name; string.Formatter calls it too
+        # the function that splits a field name, also used by string.Formatter
         import _string  # type: ignore[import-not-found]
         import string
 
         strings, read = self, self.read
 
         class Gated(string.Formatter):
-            count = 0  # of fields without a number; Python's own Formatter does not count those like {.shape}
+            count = 0  # of unnumbered fields; Python's Formatter does not count those like {.shape}
             manual = False
 
             def parse(self, format_string: Any) -> Any:
@@ -102,7 +102,7 @@ class Strings:
         return Gated()
 
     def percent(self, template: str, values: Any) -> str:
-        """template % values."""
+        """Implement template % values."""
         self.check(template)
         if "*" in template:
             widths = [v for v in (values if type(values) is tuple else (values,)) if type(v) is int]
@@ -110,7 +110,7 @@ class Strings:
         formatted: str = template % values
         return formatted
 
-    # ---- methods whose results can be much longer than their arguments
+    # ---- methods whose result can be much longer than their arguments
 
     def joiner(self, separator: str) -> Callable[[Any], str]:
         def join(parts: Any) -> str:

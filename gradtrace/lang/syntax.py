@@ -1,7 +1,7 @@
-"""Python's syntax trees without the module `ast`, whose import takes longer than a small program.
+"""Python's syntax trees without the module `ast`, which takes longer to import than a small program to run.
 
-The node classes and the parser are Python's. The functions of `ast` that the language uses are reimplemented with
-the same meaning: `from gradtrace.lang import syntax as ast`.
+The node classes and the parser are Python's. The functions of `ast` that the language uses are reimplemented with the
+same behaviour: `from gradtrace.lang import syntax as ast`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ else:
 
     def walk(node):
         todo = [node]
-        for node in todo:  # which grows
+        for node in todo:  # grows during the loop
             todo.extend(iter_child_nodes(node))
             yield node
 

@@ -1,4 +1,4 @@
-"""Compilers of assignment targets (names, attributes, items, unpacking) and of targets of `del`."""
+"""Compilers of assignment targets (names, attributes, items, unpacking) and of `del` targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradtrace.lang.unit import Code, Frame, Store, Unit
 
 
 def compile_store(node: ast.AST, unit: Unit) -> Store:
-    """The closure of an assignment target; it takes the frame and the value."""
+    """Return the closure of an assignment target, which takes the frame and the value."""
     if isinstance(node, ast.Name):
         return unit.store(node.id)
     if isinstance(node, ast.Attribute):
@@ -22,7 +22,7 @@ def compile_store(node: ast.AST, unit: Unit) -> Store:
 
 
 def store_attribute(node: ast.Attribute, unit: Unit) -> Store:
-    owner, key, origin, put = unit.compile(node.value), node.attr, unit.origin(node), unit.gate.put
+    owner, key, origin, put = unit.compile(node.value), node.attr, unit.origin(node), unit.gate.assign
     settable = unit.gate.settable(key)
 
     def assign(f: Frame, value: Any) -> None:
@@ -52,7 +52,7 @@ def store_item(node: ast.Subscript, unit: Unit) -> Store:
 
 
 def unpacking(elements: Sequence[ast.expr], unit: Unit, origin: int) -> Store:
-    """`a, b = value` and `a, *b = value`."""
+    """Compile `a, b = value` and `a, *b = value`."""
     star = next((i for i, e in enumerate(elements) if isinstance(e, ast.Starred)), None)
     stores = [compile_store(e.value if isinstance(e, ast.Starred) else e, unit) for e in elements]
     if star is not None:
@@ -70,15 +70,15 @@ def unpacking(elements: Sequence[ast.expr], unit: Unit, origin: int) -> Store:
 
 
 def exactly(n: int, value: Any) -> list[Any]:
-    """The n items of a value; ValueError with Python's message if there are more or fewer."""
-    found: list[Any] = []
+    """Return the n items of a value; raise ValueError with Python's message for another number."""
+    items: list[Any] = []
     for item in iterator(value):
-        if len(found) == n:
+        if len(items) == n:
             raise ValueError(f"too many values to unpack (expected {n})")
-        found.append(item)
-    if len(found) < n:
-        raise ValueError(f"not enough values to unpack (expected {n}, got {len(found)})")
-    return found
+        items.append(item)
+    if len(items) < n:
+        raise ValueError(f"not enough values to unpack (expected {n}, got {len(items)})")
+    return items
 
 
 def starred(stores: list[Store], star: int, origin: int) -> Store:
@@ -106,7 +106,7 @@ def iterator(value: Any) -> Any:
 
 
 def compile_delete(node: ast.AST, unit: Unit) -> Code:
-    """The closure that deletes a target of `del`."""
+    """Return the closure that deletes a target of `del`."""
     if isinstance(node, ast.Name):
         return unit.delete(node)
     origin = unit.origin(node)
@@ -132,8 +132,8 @@ def compile_delete(node: ast.AST, unit: Unit) -> Code:
     assert isinstance(node, (ast.Tuple, ast.List))
     parts = [compile_delete(e, unit) for e in node.elts]
 
-    def each(f: Frame) -> None:
+    def delete_all(f: Frame) -> None:
         for part in parts:
             part(f)
 
-    return each
+    return delete_all

@@ -1,6 +1,6 @@
-"""Adapts the names of `gradtrace.static.tf1` to programs, as `import tensorflow as tf`.
+"""Adapt the names of `gradtrace.static.tf1` to programs, as `import tensorflow as tf`.
 
-A Session returns numpy arrays and scalars, which a program gets as Arrays; it feeds numbers, lists and Arrays.
+A Session takes numbers, lists and Arrays as feeds; its numpy results are converted to Arrays.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from gradtrace.lang.arrays import from_numpy, to_numpy
 from gradtrace.lang.budget import Meter
 
 
-def adapt(name: str, found: Any, meter: Meter) -> Any:
-    """The value `found` of a name of tf, adapted to a program with this meter."""
+def adapt(name: str, value: Any, meter: Meter) -> Any:
+    """Adapt the value of a name of tf to a program with this meter."""
     if name in ("Session", "InteractiveSession"):
-        return make_session(found, name, meter)
+        return make_session(value, name, meter)
     if name == "constant":
-        return make_constant(found)
-    return found
+        return make_constant(value)
+    return value
 
 
 def make_session(kind: Any, name: str, meter: Meter) -> Any:
-    """The Session class of a program; what it runs counts as steps."""
+    """Return a program's Session class, which counts what it runs as steps."""
 
     class Session(kind):  # type: ignore[misc]
         take_steps = meter.count_steps

@@ -1,11 +1,11 @@
-"""Names of torch that scripts use to query the machine; the only device is the CPU."""
+"""Names of torch that query the machine; the only device is the CPU."""
 
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.lang.arrays import Array, raw
 
-VERSION = "2.13.0"  # of the PyTorch whose behaviour gradtrace reproduces
+VERSION = "2.13.0"  # the PyTorch version whose behaviour gradtrace reproduces
 
 
 def return_false(*args: Any, **kwargs: Any) -> bool:
@@ -35,20 +35,20 @@ MODULES: dict[str, dict[str, Any]] = {
         "synchronize": return_none,
     },
 }
-# Names of torch that the language refuses, with what to do instead.
-TENSORBOARD = "torch.utils.tensorboard's SummaryWriter writes, with --allow-write DIR; or graph --tensorboard LOGDIR"
-FILES = "programs have no files; print what you want to keep"
+# Refused names of torch, with the alternative.
+TENSORBOARD = "use torch.utils.tensorboard's SummaryWriter with --allow-write DIR, or graph --tensorboard LOGDIR"
+FILES = "scripts cannot write files; print the values"
 REFUSED = {
     ("torch", "save"): FILES,
-    ("torch", "load"): "programs have no files; give data as an input: --x @FILE",
-    ("torch", "compile"): "call the function as it is",
-    ("torch", "jit"): "call the function as it is",
+    ("torch", "load"): "scripts cannot open files; pass data as an input: --x @FILE",
+    ("torch", "compile"): "call the function directly",
+    ("torch", "jit"): "call the function directly",
 }
 FROM_ARRAYS = ("as_tensor", "asarray", "from_numpy", "tensor")
 
 
 def adapt(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make torch's function of this name accept Arrays, if it creates tensors from data."""
+    """Make a torch function accept Arrays if it creates tensors from data."""
     if name not in FROM_ARRAYS:
         return function
 

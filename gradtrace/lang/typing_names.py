@@ -11,7 +11,7 @@ NAMES = words("""Any Callable ClassVar Dict Final FrozenSet Generic Iterable Ite
 
 
 class Form(Frozen):
-    """A name of typing, with or without arguments: `Optional[int]` is the same as `Optional`."""
+    """A name of typing; subscripts are ignored: `Optional[int]` is the same as `Optional`."""
 
     __slots__ = ("_name",)
 
@@ -20,7 +20,7 @@ class Form(Frozen):
 
     @property
     def is_base(self) -> bool:
-        """Whether a class may name it among its bases."""
+        """Whether a class may use it as a base."""
         return self._name in ("Generic", "Protocol")
 
     def __getitem__(self, arguments: Any) -> Form:
@@ -36,7 +36,7 @@ class Form(Frozen):
 
 
 def form(name: str) -> Any:
-    """The value of a name of typing."""
+    """Return the value of a name of typing."""
     if name == "cast":
         return lambda kind, value: value
     if name == "TypeVar":

@@ -1,7 +1,7 @@
-"""State of the compilers: one Machine for a run, one Unit for each scope; compilers of variable access.
+"""State of the compilers: one Machine for each run, one Unit for each scope; compilers of variable access.
 
 A frame is a plain dict from names to values; the module's frame is the run's `env`. A variable that an inner function
-uses too is kept in a cell, a list of one element, which the frames of both functions hold.
+also uses is kept in a cell, a list of one element, which the frames of both functions hold.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ UNBOUND_FREE = "cannot access free variable '{}' where it is not associated with
 
 
 class Operand(NamedTuple):
-    """How a closure reads an operand: the variable `name` of the frame; by `read` if `name` is None or unbound."""
+    """How a closure reads an operand: from the frame variable `name`, or by `read` if `name` is None or unbound."""
 
     name: str | None
     read: Code
 
 
 class Machine:
-    """What all scopes of one run share.
+    """State shared by all scopes of one run.
 
-    `find` returns the value of a name that the program does not bind: a built-in or, without imports, a function of the
-    mathematics. `make_modules` makes the modules that it can import; it is called only if the program imports any.
+    `find` returns the value of a name that the program does not bind: a built-in or, without imports, a mathematical
+    function. `make_modules` creates the modules that it can import; it is called only if the program imports any.
     """
 
     def __init__(
@@ -70,17 +70,17 @@ class Machine:
 
     @property
     def modules(self) -> Any:
-        """The modules of the run."""
+        """Return the modules of the run."""
         if self._modules is None:
             self._modules = self.make_modules(self.spans)
         return self._modules
 
     def unbound_value(self, name: str) -> Any:
-        """The value of a name that the program does not bind; KeyError if it has none."""
+        """Return the value of a name that the program does not bind; raise KeyError if it has none."""
         return self.find(name, self)
 
     def origin(self, node: Any) -> int:
-        """Register the node's span, and return its number for `state.origin`."""
+        """Register the node's span and return its number for `state.origin`."""
         self.spans.append(span_of(node))
         return len(self.spans) - 1
 
@@ -110,7 +110,7 @@ class Unit:
         return compile_expression(node, self)
 
     def operator(self, kind: type, inplace: bool = False) -> Guarded:
-        """The guarded operator of an ast node type."""
+        """Return the guarded operator of an ast node type."""
         known = self.machine.operators.get((kind, inplace))
         if known is None:
             apply = operators.INPLACE[kind] if inplace else operators.BINARY[kind]
@@ -124,7 +124,7 @@ class Unit:
     # ---- reading
 
     def frame_variable(self, node: ast.AST | None) -> str | None:
-        """The name of a variable that can be read straight from the frame, without a closure; None for other nodes."""
+        """Return the name of a variable that can be read directly from the frame; None for other nodes."""
         if type(node) is not ast.Name:
             return None
         kind = self.scope.kind_of(node.id)
@@ -136,7 +136,7 @@ class Unit:
         return Operand(name, self.compile(node) if name is None else self.fallback(node))  # type: ignore[arg-type]
 
     def load(self, node: ast.Name) -> Code:
-        """The closure that reads a variable."""
+        """Return the closure that reads a variable."""
         name, kind = node.id, self.scope.kind_of(node.id)
         fallback = self.fallback(node)
         if kind in ("cell", "free"):
@@ -166,7 +166,7 @@ class Unit:
         return from_frame if frame is None or self.scope.kind == "module" else from_module
 
     def constant_or(self, name: str, fallback: Code) -> Code:
-        """The closure of a name that the program never binds: a built-in is looked up once, here."""
+        """Return the closure of a name that the program never binds: a built-in is looked up once, here."""
         try:
             value = self.machine.unbound_value(name)
         except KeyError:
@@ -174,7 +174,7 @@ class Unit:
         return lambda f: value
 
     def fallback(self, node: ast.Name) -> Code:
-        """Fallback for an unbound variable: a built-in, or NameError."""
+        """Return the fallback for an unbound variable: a built-in, or NameError."""
         name, kind, span = node.id, self.scope.kind_of(node.id), span_of(node)
         if kind == "free":
             return lambda f: raise_error(NameError(UNBOUND_FREE.format(name)))
@@ -182,7 +182,7 @@ class Unit:
             return lambda f: raise_error(UnboundLocalError(UNBOUND_LOCAL.format(name)))
         machine = self.machine
 
-        def run(f: Frame) -> Any:
+        def evaluate(f: Frame) -> Any:
             if name in machine.env:
                 return machine.env[name]
             try:
@@ -190,12 +190,12 @@ class Unit:
             except KeyError:
                 raise name_error(name, machine, span) from None
 
-        return run
+        return evaluate
 
     # ---- writing
 
     def store(self, name: str) -> Store:
-        """The closure that assigns a variable."""
+        """Return the closure that assigns a variable."""
         kind = self.scope.kind_of(name)
         if kind in ("cell", "free"):
             key = self.scope.cell_key(name)
@@ -215,14 +215,14 @@ class Unit:
         return to_module if kind == "global" else to_frame
 
     def stored_variable(self, node: ast.AST) -> str | None:
-        """The name of a variable that can be assigned straight in the frame; None for other nodes."""
+        """Return the name of a variable that can be assigned directly in the frame; None for other nodes."""
         if type(node) is not ast.Name:
             return None
         kind = self.scope.kind_of(node.id)
         return node.id if kind == "local" or (kind == "global" and self.scope.kind == "module") else None
 
     def discard(self, name: str) -> Code:
-        """The closure that removes a variable, which may already be gone."""
+        """Return the closure that removes a variable if it exists."""
         kind = self.scope.kind_of(name)
         if kind in ("cell", "free"):
             key = self.scope.cell_key(name)
@@ -231,7 +231,7 @@ class Unit:
         return (lambda f: env.pop(name, None)) if kind == "global" else (lambda f: f.pop(name, None))
 
     def delete(self, node: ast.Name) -> Code:
-        """The closure of `del` for a variable; NameError if it has no value."""
+        """Return the closure of `del` for a variable; it raises NameError if the variable has no value."""
         name, kind, fallback = node.id, self.scope.kind_of(node.id), self.fallback(node)
         if kind in ("cell", "free"):
             key = self.scope.cell_key(name)
@@ -262,7 +262,7 @@ def raise_error(error: Exception) -> Any:
 
 
 def name_error(name: str, machine: Machine, span: Span) -> NameError:
-    """A NameError with Python's message; `_gradtrace` is what an uncaught one reports."""
+    """Return a NameError with Python's message; its `_gradtrace` is reported if uncaught."""
     error = NameError(f"name '{name}' is not defined", name=name)
     error._gradtrace = describe_unbound(name, machine, span)  # type: ignore[attr-defined]
     return error
@@ -273,7 +273,7 @@ def describe_unbound(name: str, machine: Machine, span: Span) -> UnknownNameErro
 
     place = machine.source.place(span)
     if name in REFUSED:
-        return UnknownNameError(f"'{name}' is not offered", REFUSED[name], place)
+        return UnknownNameError(f"'{name}' is not available in gradtrace scripts", REFUSED[name], place)
     known = sorted({*NAMES, *MATHEMATICS, *CONSTANTS, *machine.env, *machine.module.bound})
     close = [n for n in difflib.get_close_matches(name, known, 2) if n != name]
     hint = f"did you mean '{close[0]}'?" if close else "assign it before it is used"

@@ -9,7 +9,7 @@ from gradtrace.engine.state import state
 
 
 class Frozen:
-    """Base of objects that the library provides and programs cannot change."""
+    """Base class of library objects that programs cannot modify."""
 
     __slots__ = ()
 
@@ -23,7 +23,7 @@ class Frozen:
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
 
-# Types whose attributes never change after they were first read.
+# Types whose attributes are constant after the first read.
 FIXED: set[type] = set()
 
 
@@ -41,7 +41,7 @@ class ProgramFunction:
         self.__doc__ = doc
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call from the library: a hook, a key, a forward. Restores the origin, because the library continues."""
+        """Call from the library: a hook, a key, a forward. The origin is restored, as the library continues."""
         origin = state.origin
         result = self._call(args, kwargs)
         state.origin = origin
@@ -67,7 +67,7 @@ ProgramFunction.__name__ = ProgramFunction.__qualname__ = "function"
 
 
 class TypeName(Frozen):
-    """Stands for a class that programs may name and compare, but not call."""
+    """Placeholder for a class that programs may name and compare, but not call."""
 
     __slots__ = ("_kind",)
 

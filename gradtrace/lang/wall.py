@@ -1,9 +1,9 @@
-"""The wall: an audit hook that denies files, sockets, processes and imports to a program that escaped the language.
+"""The wall: an audit hook that denies files, sockets, processes and imports to a program that escapes the language.
 
-Python calls audit hooks for every such operation (PEP 578). `build` adds a hook to the process, which cannot be removed
-again, so it is for the command line and never for the library. It denies only while a program runs: within `raised`,
-outside `lowered`. numpy and modules of gradtrace are loaded when they are first needed, which may be during a run:
-operations inside such an import are allowed.
+Python calls audit hooks for every such operation (PEP 578). `build` adds a hook to the process. A hook cannot be
+removed, so only the command line adds it, never the library. It denies only while a program runs: inside `raised`,
+outside `lowered`. numpy and gradtrace import some modules on first use, possibly during a run; operations inside such
+an import are allowed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REFUSED = words("""open import exec code.__new__ function.__new__ marshal.loads 
 REFUSED_MODULES = words("""os posix nt socket subprocess ctypes pickle shutil tempfile glob pathlib mmap fcntl signal
     pty sqlite3 urllib http ftplib imaplib poplib smtplib nntplib telnetlib webbrowser syslog winreg
     _winapi msvcrt pdb ensurepip""")
-# Modules that gradtrace and numpy load when one of their functions is first called; importing them has no effect.
+# Modules that gradtrace and numpy import on the first call of some functions; importing them has no effect.
 HARMLESS = words("""__future__ _bisect _datetime _heapq _operator _random _statistics _strptime ast bisect calendar
     cmath collections copy copyreg datetime decimal _decimal _pydecimal difflib enum fractions
     functools heapq importlib inspect io itertools json keyword linecache locale math numbers
@@ -35,11 +35,11 @@ HARMLESS = words("""__future__ _bisect _datetime _heapq _operator _random _stati
 PACKAGES = frozenset(("gradtrace", "numpy", "encodings"))
 # Modules that execute generated code: the derivatives of operators.
 MAKERS = frozenset(("gradtrace.engine.compile",))
-PATIENCE = 1000  # frames to search for an import in progress
+PATIENCE = 1000  # maximum number of frames to search for an import in progress
 
 
 class _State:
-    """`up`: whether a program runs now; `home`: the folder of gradtrace's data files; `hidden`: the environment."""
+    """`up`: whether a program is running; `home`: the folder of gradtrace's data files; `hidden`: the environment."""
 
     __slots__ = ("built", "hidden", "home", "up")
 
@@ -74,7 +74,7 @@ class raised:
 
 
 def lower() -> None:
-    """Lower the wall for good, before the process ends during a run."""
+    """Lower the wall permanently, before the process ends during a run."""
     _set(False)
 
 
@@ -110,7 +110,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
     if event == "exec" and _is_maker(sys._getframe(1).f_globals):
         return
     if event == "resource.setrlimit" and args[0] == sys.modules["resource"].RLIMIT_STACK:
-        return  # a run within a run makes room for its own calls
+        return  # a nested run allows its own calls
     if not _importing():
         about = f" {args[0]!r}" if args and isinstance(args[0], str) else ""
         raise WallError(
@@ -131,7 +131,7 @@ def _own_data(path: object, mode: object, flags: object = 0) -> bool:
 
 
 def _is_maker(names: dict[str, Any]) -> bool:
-    """Whether these are the globals of a module of MAKERS, compared by identity because a name can be faked."""
+    """Whether these are the globals of a module of MAKERS, compared by identity because names can be faked."""
     return any(names is vars(sys.modules[maker]) for maker in MAKERS if maker in sys.modules)
 
 
@@ -149,5 +149,5 @@ def _importing() -> bool:
 
 
 def _machinery() -> Any:
-    """The code of Python's importer, because any function can have its name."""
+    """Return the code of Python's importer, since any function can have its name."""
     return sys.modules["_frozen_importlib"].__dict__["_find_and_load"].__code__

@@ -1,12 +1,12 @@
-"""Limits on wall time and on the process while a program runs, for what a count of steps cannot bound.
+"""Limits on wall time and on the process while a program runs, for what counting steps cannot bound.
 
-A meter reads its clock between steps, and one step may be a product of two huge matrices. So in the process of the
-command line (never in the library) a timer signal raises at the deadline as soon as Python code runs again; a waiting
+A meter reads its clock between steps, but one step may be a product of two huge matrices. So in the command line's
+process (never in the library) a timer signal raises at the deadline as soon as Python code runs again; a waiting
 thread reports the error and ends the process if a call into native code has not returned by then; and a C thread of
 faulthandler ends a process in which no Python thread can run. RLIMIT_DATA bounds all values of a program: the system
-refuses larger allocations, and those that exceed the machine's memory. The timer checks the memory too, and stops the
+refuses larger allocations, and those that exceed the machine's memory. The timer also checks the memory and stops the
 program earlier than the system would, because many small values would leave Python no room to raise an exception.
-RLIMIT_AS bounds the whole process, RLIMIT_FSIZE the written files, and no core is dumped.
+RLIMIT_AS bounds the whole process, RLIMIT_FSIZE the written files, and core dumps are disabled.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from gradtrace.lang import wall
 from gradtrace.lang.budget import Meter, memory_limit, out_of_memory
 from gradtrace.limits import Budget
 
-GRACE = 1.0  # seconds beyond the deadline for a native call to return
-FIRST = 0.01  # seconds until the first alarm; a shorter run does not pay for the rest
+GRACE = 1.0  # seconds after the deadline for a native call to return
+FIRST = 0.01  # seconds until the first alarm; a shorter run skips the rest of the setup
 TICK = 0.05  # seconds between two alarms
-AGAIN = 0.25  # seconds until the alarm raises again: the first exception may have been swallowed
+AGAIN = 0.25  # seconds until the alarm raises again, in case the first exception was swallowed
 HUNG = 2.0  # further seconds until faulthandler ends the process without a message
 LAST = 3  # further seconds of CPU time per processor
-ROOM = 96_000_000  # bytes in addition to a program's values: numpy and other modules that are loaded while it runs
+ROOM = 96_000_000  # bytes in addition to a program's values, for numpy and other modules imported while it runs
 LATE = 160_000_000  # bytes between the alarm's limit and the system's
-ROOM_FOR_A_THREAD = 48_000_000  # a stack and a buffer, for each thread of OpenBLAS
-WALLS = (__name__, wall.__name__)  # the modules that an alarm must not interrupt
-SHARE = 0.85  # of the machine's memory, or the container's
+ROOM_FOR_A_THREAD = 48_000_000  # stack and buffer of each OpenBLAS thread
+WALLS = (__name__, wall.__name__)  # modules that an alarm must not interrupt
+SHARE = 0.85  # fraction of the memory of the machine or container
 LONGEST = 10_000_000.0  # seconds; the system's timers do not accept infinity
 
 
@@ -49,12 +49,12 @@ _state = _State()
 
 
 def guard(end: Callable[[BudgetError], int]) -> None:
-    """Watch every later run of this process. `end` reports the error of a run that only ends with the process."""
+    """Watch every later run of this process; `end` reports the error of a run that only ends with the process."""
     _state.end = end
 
 
 class watched:
-    """Context manager that watches a run; `place` returns its current place. A nested run belongs to the outer one."""
+    """Context manager that watches a run; `place` returns its current place. A nested run is part of the outer one."""
 
     def __init__(self, meter: Meter, place: Callable[[], Any]) -> None:
         self.meter = meter
@@ -67,7 +67,7 @@ class watched:
         elsewhere = threading is not None and threading.current_thread() is not threading.main_thread()
         if _state.end is None or _state.on or elsewhere or not hasattr(os, "fork"):
             return
-        # Modules that the alarm needs are loaded here: if a signal interrupts an import and its handler imports too,
+        # Modules that the alarm needs are imported here: if a signal interrupts an import and its handler imports too,
         # Python 3.11 fails in the first import with a KeyError of the thread's number.
         import _signal  # type: ignore[import-not-found]  # signal itself loads enum
         import _thread  # noqa: F401
@@ -81,7 +81,7 @@ class watched:
         self.before = _signal.signal(_signal.SIGALRM, self.alarm)
         _signal.setitimer(_signal.ITIMER_REAL, min(left, FIRST), TICK)
         self.limits = _limit(self.meter.budget, left, self.memory)
-        if "numpy" in sys.modules:  # the first call of the run may be long
+        if "numpy" in sys.modules:  # the first call of the run may take long
             self.start()
 
     def start(self) -> None:
@@ -95,7 +95,7 @@ class watched:
         _thread.start_new_thread(self.wait, (left + GRACE,))
         self.nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         faulthandler.dump_traceback_later(left + GRACE + HUNG, file=self.nowhere, exit=True)
-        self.memory.fit()
+        self.memory.lower_to_machine()
         _widen(left)
 
     def __exit__(self, *_: object) -> None:
@@ -106,7 +106,7 @@ class watched:
 
         _signal.setitimer(_signal.ITIMER_REAL, 0)
         _signal.signal(_signal.SIGALRM, self.before)
-        self.place = nowhere  # the thread may end later, and must not keep the program's values alive
+        self.place = nowhere  # the thread may end later and must not keep the program's values alive
         if self.lock is not None:
             self.lock.release()
             import faulthandler
@@ -118,9 +118,9 @@ class watched:
         _state.on = False
 
     def alarm(self, signal: int, frame: Any) -> None:
-        """Raise when the deadline or the memory limit is reached, repeatedly until the run ends.
+        """Raise if the deadline or the memory limit is reached, repeatedly until the run ends.
 
-        Never while the wall is being raised or lowered, which must not be interrupted; the next alarm raises instead.
+        It does not raise while the wall is being raised or lowered, which must not be interrupted; the next alarm does.
         """
         now = time.monotonic()
         inside = frame is not None and frame.f_globals.get("__name__") in WALLS
@@ -149,7 +149,7 @@ class watched:
         return error
 
     def wait(self, seconds: float) -> None:
-        """Wait, in a thread, for the end of the run; end the process if it does not come in time."""
+        """Wait in a thread for the end of the run; end the process if it does not come in time."""
         if self.lock.acquire(timeout=seconds):
             return
         status = 1
@@ -162,11 +162,11 @@ class watched:
 
 
 def nowhere() -> None:
-    """The place of a run that has ended."""
+    """Return no place, for a run that has ended."""
 
 
 class _Memory:
-    """The memory that the process uses and may use; sets `memory_limit` to the limit that applies."""
+    """The memory that the process uses and may use; sets `memory_limit` to the limit in force."""
 
     def __init__(self, budget: Budget) -> None:
         try:
@@ -181,8 +181,8 @@ class _Memory:
         memory_limit.field = "memory_bytes" if self.most - data < self.process - whole and data else "process_bytes"
         self.least = data + threads + ROOM
 
-    def fit(self) -> None:
-        """Lower the limit to the machine's memory if that is less."""
+    def lower_to_machine(self) -> None:
+        """Lower the limit to the machine's memory if that is smaller."""
         machine = _machine()
         if not self.least < machine < min(self.most, self.process) or self.file < 0:
             return
@@ -194,7 +194,7 @@ class _Memory:
             resource.setrlimit(resource.RLIMIT_DATA, (machine + LATE, hard))
 
     def used(self) -> tuple[int, int]:
-        """Bytes of address space, and of data."""
+        """Return the bytes of address space, and of data."""
         if self.file < 0:
             return 0, 0
         pages = os.pread(self.file, 200, 0).split()
@@ -211,7 +211,7 @@ class _Memory:
 
 
 def _limit(budget: Budget, seconds: float, memory: _Memory) -> list[tuple[int, tuple[int, int]]]:
-    """Lower the soft limits of the process; return the old limits."""
+    """Lower the soft limits of the process and return the old limits."""
     import resource
 
     wanted = [
@@ -233,7 +233,7 @@ def _limit(budget: Budget, seconds: float, memory: _Memory) -> list[tuple[int, t
 
 
 def _cpu(seconds: float, processors: int) -> int:
-    """The limit on the CPU time of the process, in seconds."""
+    """Return the limit on the CPU time of the process, in seconds."""
     import resource
 
     usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -251,19 +251,19 @@ def _widen(seconds: float) -> None:
 
 
 def _machine() -> int:
-    """Bytes of memory that the process can use: the machine's or the container's."""
+    """Return the bytes of memory that the process can use: the machine's or the container's."""
     sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             with open(name, "rb") as file:
                 sizes.append(int(file.read()))
-        except (OSError, ValueError):  # not there, or "max"
+        except (OSError, ValueError):  # missing, or "max"
             continue
     return int(min(sizes) * SHARE)
 
 
 def _written(most: int) -> int:
-    """The limit on the size of a file, which must include stdout and stderr with error messages, in UTF-8."""
+    """Return the limit on the size of a file; it includes room for stdout and stderr with error messages, in UTF-8."""
     sizes = [0]
     for stream in (1, 2):
         try:

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def words(text: str) -> frozenset[str]:
-    """The set of words in a text."""
+    """Return the set of words in a text."""
     return frozenset(text.split())

@@ -1,6 +1,6 @@
-"""torch.nn's names: layers, containers, parameters, and the modules `functional`, `init`, `utils`.
+"""torch.nn: layers, containers, parameters, and the modules `functional`, `init`, `utils`.
 
-A family of layers loads when one of its names is first used; `FAMILIES` says where each name lives.
+A family of layers is imported when one of its names is first used; `FAMILIES` maps names to families.
 """
 
 from __future__ import annotations

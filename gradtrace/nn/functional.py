@@ -1,4 +1,4 @@
-"""torch.nn.functional's names, from the operator families."""
+"""torch.nn.functional, from the operator families."""
 
 from gradtrace.lazy_names import attach
 

@@ -1,6 +1,6 @@
-"""nn.init: values of parameters at the start. Every function works in place, records nothing, returns its tensor.
+"""torch.nn.init: parameter initialisation. Every function works in place without recording and returns its tensor.
 
-The random ones draw from gradtrace's generator (`manual_seed`); distributions are PyTorch's, the stream is not
+Random values come from gradtrace's generator (`manual_seed`): PyTorch's distributions, but not its stream
 (https://pytorch.org/docs/stable/nn.init.html).
 """
 
@@ -28,7 +28,7 @@ LINEAR = (
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which to scale weights before a nonlinearity; `param` is leaky_relu's slope."""
+    """Return the recommended scale of weights before a nonlinearity; `param` is leaky_relu's slope."""
     if nonlinearity in LINEAR:
         return 1
     if nonlinearity == "tanh":
@@ -46,13 +46,13 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform in [a, b)."""
+    """Fill with values uniform in [a, b)."""
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal."""
+    """Fill with normally distributed values."""
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -60,7 +60,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Normal, drawn again where outside [a, b]."""
+    """Fill with normally distributed values; values outside [a, b] are redrawn."""
     with no_grad():
         tensor.normal_(mean, std, generator=generator)
         outside = (tensor < a) | (tensor > b)
@@ -71,24 +71,24 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """All equal to `val`."""
+    """Fill with `val`."""
     with no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """All 1."""
+    """Fill with 1."""
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """All 0."""
+    """Fill with 0."""
     with no_grad():
         return tensor.zero_()
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix."""
+    """Fill with the identity matrix."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with no_grad():
@@ -99,7 +99,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Convolution weights that hand each channel through."""
+    """Fill convolution weights so that each channel passes through unchanged."""
     if tensor.ndimension() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     sizes = tensor.size()
@@ -130,19 +130,19 @@ def _correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform with variance 2 / (fan_in + fan_out) (Glorot)."""
+    """Fill uniformly with variance 2 / (fan_in + fan_out) (Glorot)."""
     a = math.sqrt(3.0) * gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
     return uniform_(tensor, -a, a, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal with variance 2 / (fan_in + fan_out) (Glorot)."""
+    """Fill normally with variance 2 / (fan_in + fan_out) (Glorot)."""
     std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
     return normal_(tensor, 0.0, std, generator)
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
-    """The standard deviation, or None (with a warning) for a tensor without elements."""
+    """Return the standard deviation, or None (with a warning) for an empty tensor."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
         return None
@@ -152,7 +152,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Uniform with variance gain^2 / fan (He)."""
+    """Fill uniformly with variance gain^2 / fan (He)."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
         return tensor
@@ -163,13 +163,13 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Normal with variance gain^2 / fan (He)."""
+    """Fill normally with variance gain^2 / fan (He)."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0, std, generator)
 
 
 def fan_in_uniform_(bias: Tensor | None, weight: Tensor) -> None:
-    """What Linear and Conv do with their bias: uniform in +-1/sqrt(fan_in of the weight)."""
+    """Initialise a bias as Linear and Conv do: uniform in +-1/sqrt(fan_in of the weight)."""
     if bias is None:
         return
     fan_in, _ = _calculate_fan_in_and_fan_out(weight)
@@ -178,7 +178,7 @@ def fan_in_uniform_(bias: Tensor | None, weight: Tensor) -> None:
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """A (semi-)orthogonal matrix from the QR decomposition of a normal one; dims after the first are joined."""
+    """Fill with a (semi-)orthogonal matrix from a QR decomposition; dims after the first are flattened."""
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -197,7 +197,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal with the fraction `sparsity` of each column set to 0."""
+    """Fill with normally distributed values, of which the fraction `sparsity` of each column is set to 0."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape

@@ -1,6 +1,6 @@
 """Parameter and Buffer: tensors that a Module registers when they are assigned to an attribute.
 
-A Parameter differs from a Tensor by its type and its text only; what is computed from it is a plain Tensor
+A Parameter differs from a Tensor only in its type and repr; results computed from it are plain Tensors
 (https://pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html).
 """
 
@@ -14,7 +14,7 @@ from gradtrace.engine.tensor import Tensor
 
 
 def _share(target: Tensor, data: Tensor) -> None:
-    """Makes the fresh `target` a leaf on the storage (and the version counter) of `data`."""
+    """Make the new `target` a leaf on the storage (and version counter) of `data`."""
     target._data = data.shared()
     target._fn = None
     target._nr = 0
@@ -32,9 +32,9 @@ def _empty() -> Tensor:
 
 
 class Parameter(Tensor):
-    """A leaf that a Module lists among its parameters; it shares the storage of `data`.
+    """A leaf registered as a parameter of a Module; it shares the storage of `data`.
 
-    RuntimeError when `data` is of an integer type and `requires_grad` is wanted.
+    Raises RuntimeError if `requires_grad` is set for an integer tensor.
     """
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
@@ -51,7 +51,7 @@ class Parameter(Tensor):
             state.watcher.begins(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        """An independent parameter with the same values; the gradient is not copied."""
+        """Return an independent parameter with the same values; the gradient is not copied."""
         known: Parameter | None = memo.get(id(self))
         if known is not None:
             return known
@@ -74,9 +74,9 @@ def _rebuild(kind: type[Tensor], array: Any, requires_grad: bool) -> Tensor:
 
 
 class Buffer(Tensor):
-    """A tensor that a Module lists among its buffers: state that is not trained, such as running averages.
+    """A tensor registered as a buffer of a Module: state that is not trained, such as running averages.
 
-    `persistent` tells whether it is part of the Module's state_dict.
+    `persistent` is whether it is part of the Module's state_dict.
     """
 
     def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
@@ -87,7 +87,7 @@ class Buffer(Tensor):
 
 
 def clear_grad(param: Tensor, set_to_none: bool) -> None:
-    """Drops the gradient of `param`, or (unless `set_to_none`) makes it a zero without history."""
+    """Set the gradient of `param` to None, or (unless `set_to_none`) to zero without history."""
     grad = param.grad
     if grad is None:
         return

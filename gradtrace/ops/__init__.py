@@ -1,7 +1,7 @@
-"""The operators: one record each, in families (one file each, grouped in sub-packages), and the public names over them.
+"""The operators: one record for each, grouped into families (one file each), and the public functions built on them.
 
-`pointwise.arithmetic`, `pointwise.comparison`, `pointwise.elementary` and `create.factories` are loaded at once; the
-other families when one of their names is first asked for, so that a scalar expression starts quickly.
+`pointwise.arithmetic`, `pointwise.comparison`, `pointwise.elementary` and `create.factories` are imported eagerly. The
+other families are imported when one of their names is first looked up, which keeps startup fast.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def load() -> None:
 
 
 def load_record(name: str) -> None:
-    """Load the family with the record, which a rule needs."""
+    """Import the family that defines the record `name`."""
     for family in families.of(name):
         import_module(f"gradtrace.ops.{family}")
     if name not in records:
@@ -99,7 +99,7 @@ def load_record(name: str) -> None:
 
 
 def find(table: dict[str, Any], name: str) -> Any:
-    """Look a name up in one of the tables of `api`, loading its families first; None for an unknown name."""
+    """Look up a name in one of the tables of `api`, importing its families first; return None for an unknown name."""
     if name not in table:
         known = families.of(name)
         for family in known:
@@ -110,7 +110,7 @@ def find(table: dict[str, Any], name: str) -> Any:
 
 
 def _method(name: str) -> Any:
-    """Load the family of a Tensor method and return the method."""
+    """Import the family that defines a Tensor method and return the method."""
     for family in families.of(name):
         import_module(f"gradtrace.ops.{family}")
     return Tensor.__dict__[name]
@@ -118,8 +118,8 @@ def _method(name: str) -> Any:
 
 def _getitem(self: Tensor, key: object) -> Tensor:
     getitem = import_module("gradtrace.ops.index.indexing").getitem
-    found: Tensor = getitem(self, key) if state.batching is None else state.batching.getitem(getitem, self, key)
-    return found
+    result: Tensor = getitem(self, key) if state.batching is None else state.batching.getitem(getitem, self, key)
+    return result
 
 
 def _setitem(self: Tensor, key: object, value: object) -> None:

@@ -1,7 +1,7 @@
-"""From records to the names users call: functions, methods, in-place methods, Python operators, `functional` names.
+"""Build the public API from records: functions, methods, in-place methods, Python operators and `functional` names.
 
-A family of operators first lists its records, then exposes names here. The public function has PyTorch's argument
-names; as a method its first argument is the tensor itself.
+Each family first defines its records, then registers public names here. A public function uses PyTorch's argument
+names; as a method, its first argument is the tensor itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ special: dict[str, Any] = {}  # torch.special.NAME
 
 
 class NotGiven:
-    """The default of an argument for which None is a value."""
+    """Sentinel default for arguments for which None is a valid value."""
 
     def __repr__(self) -> str:
         return "<not given>"
@@ -32,7 +32,7 @@ class NotGiven:
 
 NOT_GIVEN: Any = NotGiven()
 
-# For docs/operators.md: every public name with the record it stands on.
+# For docs/operators.md: every public name with the record behind it.
 catalogue: dict[str, tuple[str, str]] = {}
 
 
@@ -69,7 +69,7 @@ def named(function: F, name: str, doc: str = "") -> F:
 
 
 def expose_inplace(record: Op, *names: str, numbers: bool = True) -> None:
-    """Add the in-place method `name_` of an operator whose plain arguments all come after the tensors."""
+    """Add the in-place method `name_` of an operator whose non-tensor arguments all follow its tensors."""
     for name in names:
         method = inplace_method(record, name + "_", numbers)
         setattr(Tensor, name + "_", named(method, name + "_", f"In-place form of {name}."))
@@ -94,11 +94,11 @@ def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor
     def general(input: Tensor) -> Tensor:
         if not isinstance(input, Tensor):
             raise not_a_tensor(record.name, "input", 1, input)
-        found: Tensor = record(input)
-        return found
+        result: Tensor = record(input)
+        return result
 
     function = call.unary(record, general)
-    named(function, record.name, f"Element-wise {record.name} (torch.{record.name}).")
+    named(function, record.name, f"Elementwise {record.name} (torch.{record.name}).")
     expose(function, record.name, *aliases, forms=forms, record=record)
     if "i" in forms:
         expose_inplace(record, record.name, *aliases)
@@ -108,7 +108,7 @@ def unary(record: Op, *aliases: str, forms: str = "fmi") -> Callable[..., Tensor
 def binary(
     record: Op, *aliases: str, forms: str = "fmi", name: str = "", numbers: bool = True
 ) -> Callable[..., Tensor]:
-    """Expose an operator of two tensors, the second of which may be a number unless `numbers` is False."""
+    """Expose an operator of two tensors; the second may be a number unless `numbers` is False."""
     name = name or record.name
     run: Callable[..., Tensor] = call.binary(record)
     operands: Any = (Tensor, int, float) if numbers else Tensor
@@ -125,7 +125,7 @@ def binary(
             raise not_a_tensor(name, "other", 1, other)
         return run(self, other)
 
-    doc = f"Element-wise {name} with broadcasting (torch.{name})."
+    doc = f"Elementwise {name} with broadcasting (torch.{name})."
     if "m" in forms:
         expose(named(method, name, doc), name, *aliases, forms="m", record=record)
     expose(named(function, name, doc), name, *aliases, forms=forms.replace("m", ""), record=record)
@@ -137,7 +137,7 @@ def binary(
 
 
 def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: bool = False) -> None:
-    """Define a Python operator of Tensor; it returns NotImplemented for other operand types."""
+    """Define a Python operator on Tensor; it returns NotImplemented for unsupported operand types."""
 
     def backward(a: Tensor, b: object) -> Any:
         if isinstance(b, (float, int)):
@@ -163,7 +163,7 @@ def not_a_tensor(name: str, argument: str, position: int, value: object) -> Type
 
 
 def check_dim(dim: int, ndim: int) -> int:
-    """Return a dim counted from the front; IndexError with PyTorch's message if it is out of range."""
+    """Normalise a dim to be non-negative; raise IndexError with PyTorch's message if it is out of range."""
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
@@ -171,20 +171,20 @@ def check_dim(dim: int, ndim: int) -> int:
 
 
 def check_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
-    """Return several dims counted from the front; None or () means all, RuntimeError for repeated dims."""
+    """Normalise several dims to be non-negative; None or () means all. Raise RuntimeError for repeated dims."""
     if dims is None:
         return tuple(range(ndim))
     if isinstance(dims, int):
         return (check_dim(dims, ndim),)
-    found = tuple(check_dim(int(dim), ndim) for dim in dims)
-    for i, dim in enumerate(found):
-        if dim in found[:i]:
+    axes = tuple(check_dim(int(dim), ndim) for dim in dims)
+    for i, dim in enumerate(axes):
+        if dim in axes[:i]:
             raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
-    return found if found else tuple(range(ndim))
+    return axes if axes else tuple(range(ndim))
 
 
 def given(args: tuple[Any, ...], named: dict[str, Any], name: str) -> tuple[Any, ...]:
-    """Return the sizes passed by position, or by the keyword `name`; TypeError for any other keyword."""
+    """Return sizes passed by position or by the keyword `name`; raise TypeError for any other keyword."""
     if not named:
         return args
     if args or tuple(named) != (name,):
@@ -193,7 +193,7 @@ def given(args: tuple[Any, ...], named: dict[str, Any], name: str) -> tuple[Any,
 
 
 def sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return sizes passed one by one or as one sequence; TypeError if they are missing or not ints."""
+    """Return sizes passed separately or as one sequence; raise TypeError if they are missing or not ints."""
     if not args:
         raise TypeError("sizes are missing")
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
@@ -202,7 +202,7 @@ def sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def index_of(value: Any) -> int:
-    """Convert an integer-like value to an int; TypeError for floats and bools."""
+    """Convert an integer-like value to an int; raise TypeError for floats and bools."""
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
         raise TypeError(f"a size must be an int, not {type(value).__name__}")
     return int(value)

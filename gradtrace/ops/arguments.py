@@ -1,4 +1,4 @@
-"""Argument handling of public functions: NumPy's names as aliases, and PyTorch's messages for missing arguments."""
+"""Argument handling of public functions: NumPy's argument names, and PyTorch's errors for missing arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "a": "input", "x": "input"}
 def torch_function(*names: str, forms: str = "fm", renamed: dict[str, str] | None = None) -> Callable[[F], F]:
     """Return a decorator for a public function of a tensor `input`; names and forms are those of `api.expose`.
 
-    `renamed` gives PyTorch's names of arguments that have another name in the function.
+    `renamed` maps PyTorch's argument names to the names used by the function, where the two differ.
     """
     name = names[0]
     also = {**NUMPY_NAMES, **(renamed or {})}
@@ -49,34 +49,34 @@ def missing_arguments(name: str, missing: list[str]) -> TypeError:
 
 
 def one_dim(name: str, dim: Any, ndim: int, position: int = 2) -> int:
-    """Return a dim counted from the front; TypeError if it is not an int."""
+    """Normalise one dim to be non-negative; raise TypeError if it is not an int."""
     if isinstance(dim, (bool, float)) or not hasattr(dim, "__index__"):
         raise TypeError(f"{name}(): argument 'dim' (position {position}) must be int, not {type(dim).__name__}")
     return check_dim(int(dim), ndim)
 
 
 def some_dims(name: str, dim: Any, ndim: int) -> tuple[int, ...]:
-    """Return several dims counted from the front, () for a 0-d tensor; None or () means all."""
+    """Normalise several dims to be non-negative; None or () means all, and a 0-d tensor gives ()."""
     if isinstance(dim, (bool, float, str)):
         raise TypeError(f"{name}(): argument 'dim' (position 2) must be tuple of ints, not {type(dim).__name__}")
-    found = check_dims(dim, ndim)
-    return found if ndim else ()
+    axes = check_dims(dim, ndim)
+    return axes if ndim else ()
 
 
 def kept_shape(shape: Shape, dims: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape after a reduction over `dims` that keeps them with size 1."""
+    """Return the shape after a reduction over `dims` with keepdim=True."""
     return tuple(1 if i in dims else n for i, n in enumerate(shape))
 
 
 def count(shape: Iterable[int], dims: tuple[int, ...] | None = None) -> int:
-    """Count the elements that a reduction over `dims` (None: all) combines into one."""
+    """Count the elements that a reduction over `dims` (None: all) combines into each result."""
     n = 1
     for i, size in enumerate(shape):
         n *= size if dims is None or i in dims else 1
     return n
 
 
-def float_input(input: Tensor, message: str) -> None:
-    """Raise RuntimeError for integers and bools; {} in `message` is replaced by the dtype."""
+def require_float(input: Tensor, message: str) -> None:
+    """Raise RuntimeError for integer and bool tensors; {} in `message` is replaced by the dtype."""
     if not input.is_floating_point():
         raise RuntimeError(message.format(input.dtype.scalar_type))

@@ -1,8 +1,8 @@
-"""Which family of operators has a name, so that looking a name up loads that family and no other.
+"""Map each operator name to the family that defines it, so that looking up a name imports only that family.
 
-`FAMILIES` has the public names and those of records, `METHODS` what the families put on Tensor. Both are written by
-`python -m gradtrace.ops.families`, from what the families register; run it after adding
-an operator. A name that is not in the table is looked for in every family, which is slow but right.
+`FAMILIES` lists public names and record names, `METHODS` the attributes that families add to Tensor. Both are generated
+by `python -m gradtrace.ops.families`; run it after adding an operator. A name missing from the table is searched for in
+every family, which is slow but correct.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _known: dict[str, list[str]] = {}
 
 
 def of(name: str) -> list[str]:
-    """The families that have a name, a public one in any table or a record's; none if the name is unknown."""
+    """Return the families that define a name, public or of a record; empty if the name is unknown."""
     if not _known:
         for family, names in FAMILIES.items():
             for one in names.split():
@@ -24,13 +24,13 @@ def of(name: str) -> list[str]:
 
 
 def load_for(name: str) -> None:
-    """Loads the families that have a name; nothing if none has it."""
+    """Import the families that define a name; do nothing if none does."""
     for family in of(name):
         import_module(f"gradtrace.ops.{family}")
 
 
 def registered() -> dict[str, list[str]]:
-    """What the families register, by loading them all: the names of each. In a fresh process only."""
+    """Import all families and return the names that each registers. Call it only in a fresh process."""
     import sys
 
     from gradtrace import ops
@@ -39,7 +39,7 @@ def registered() -> dict[str, list[str]]:
     names: dict[str, set[str]] = {}
 
     class Table(dict[str, object]):
-        """A table of api's, or that of the records, that notes which family sets a name."""
+        """A table of `api`, or the table of records, that notes which family sets each name."""
 
         def __setitem__(self, name: str, value: object) -> None:
             frame = sys._getframe(1)
@@ -60,14 +60,14 @@ def registered() -> dict[str, list[str]]:
 
 
 def on_tensor() -> set[str]:
-    """The names of Tensor's attributes that are not waiting for their family."""
+    """The names of Tensor's attributes that are not lazy placeholders."""
     from gradtrace.engine.tensor import Later, Tensor
 
     return {name for name, value in vars(Tensor).items() if not isinstance(value, Later)}
 
 
 def write() -> None:
-    """Writes the table into this file anew."""
+    """Regenerate the tables in this file."""
     from pathlib import Path
     from textwrap import fill
 

@@ -1,8 +1,8 @@
-"""Backward operators of PyTorch's that are one kernel, and so one node, in a graph of a gradient.
+"""Backward operators that PyTorch implements as one kernel, and so shows as one node in the graph of a gradient.
 
-`fused` makes such a record of a rule that has several steps: its kernel is the rule on arrays, and its own derivative
-is that of the steps, taken again on Tensors when asked for. Where PyTorch gives the second derivative by a short
-formula, the record is written out instead, next to the operator.
+`fused` makes such a record from a rule of several steps: its kernel is the rule applied to arrays, and its own
+derivative is computed by running the steps on Tensors and differentiating them. Where PyTorch has a closed formula for
+the second derivative, the record is written out next to the operator instead.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ Rule = Callable[..., Any]
 def fused(signature: str, rule: Rule, node: str, **fields: Any) -> Op:
     """Return a record of `rule(xp, *arguments)`; its first tensor argument is the incoming gradient.
 
-    With `outputs=` the rule gives several gradients, of which those not asked for are None.
+    With `outputs=`, the rule returns several gradients; those not asked for are None.
     """
     names = signature.partition("(")[2].rstrip(")").partition(";")[0].replace(",", " ").split()
 
     def kernel(*args: Any) -> Any:
-        found = rule(ARRAY, *args)
-        return found if "outputs" not in fields else tuple(np.zeros(0) if f is None else f for f in found)
+        result = rule(ARRAY, *args)
+        return result if "outputs" not in fields else tuple(np.zeros(0) if f is None else f for f in result)
 
     result: Op = op(
         signature,
         kernel,
         node=node,
         undefined_grad="none",
-        joint=d(" ".join(names), lambda xp, wanted, g, out, *args: again(xp, rule, wanted, g, args)),
+        joint=d(" ".join(names), lambda xp, wanted, g, out, *args: differentiate_steps(xp, rule, wanted, g, args)),
         **fields,
     )
     return result
 
 
-def again(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]) -> list[Any]:
-    """Return the gradients of the steps of `rule` at `args`, recorded if this pass is recorded."""
+def differentiate_steps(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any, ...]) -> list[Any]:
+    """Return the gradients of the steps of `rule` at `args`, recorded if the current backward pass is recorded."""
     recorded = xp is TRACED
-    # A program's operators are recorded, not these.
+    # Record the program's operators, not these.
     with using(grad_enabled=True, recorder=state.recorder if recorded else None):
-        points = [point(a, recorded) if asked else as_tensor(a) for a, asked in zip(args, wanted, strict=False)]
+        points = [input_point(a, recorded) if asked else as_tensor(a) for a, asked in zip(args, wanted, strict=False)]
         result = rule(TRACED, *points, *args[len(wanted) :])
         pairs = [
             (r, as_tensor(one))
@@ -56,10 +56,10 @@ def again(xp: XP, rule: Rule, wanted: tuple[bool, ...], g: Any, args: tuple[Any,
         if not pairs:
             return [None] * len(wanted)
         chosen: list[Any] = [p for p, asked in zip(points, wanted, strict=True) if asked]
-        found = iter(
+        gradients = iter(
             grad([r for r, _ in pairs], chosen, [one for _, one in pairs], create_graph=recorded, allow_unused=True)
         )
-        return [unwrapped(next(found), recorded) if asked else None for asked in wanted]
+        return [unwrapped(next(gradients), recorded) if asked else None for asked in wanted]
 
 
 def as_tuple(value: object) -> tuple[Any, ...]:
@@ -70,8 +70,8 @@ def as_tensor(value: Tensor | Raw | None) -> Tensor | None:
     return value if value is None or isinstance(value, Tensor) else Tensor._wrap(value)
 
 
-def point(a: Any, recorded: bool) -> Tensor:
-    """Return a tensor to differentiate with respect to: in a recorded pass, one that is connected to its graph."""
+def input_point(a: Any, recorded: bool) -> Tensor:
+    """Return a tensor to differentiate with respect to; in a recorded pass it is connected to the pass's graph."""
     if recorded:
         return point_record(a)
     leaf = Tensor._wrap(a)
@@ -94,7 +94,7 @@ def unwrapped(gradient: Tensor | None, recorded: bool) -> Tensor | Raw | None:
 
 
 def not_differentiable(signature: str, rule: Rule, node: str, name: str, kind: str) -> Op:
-    """Return the record of a backward operator without a derivative, which raises NotImplementedError."""
+    """Return the record of a backward operator without a derivative; differentiating it raises NotImplementedError."""
 
     def refuse(*_: object) -> NoReturn:
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")

@@ -1,4 +1,4 @@
-"""Sums and products with a number inside composed functions and derivative rules: PyTorch names their nodes apart."""
+"""Addition and multiplication by a number in composed functions and rules, where PyTorch's node names differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `out=` of operators: a result written into a tensor that is there already."""
+"""The `out=` argument of operators, which writes a result into an existing tensor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradtrace.ops.shape.memory import resize_
 def into(out: Any, name: str, result: Any, args: tuple[Any, ...]) -> Any:
     """Write the result of `name` into `out`, a tensor or a tuple of tensors, and return `out`.
 
-    RuntimeError where a gradient would be asked for, or where the dtype does not take the result.
+    Raises RuntimeError if a gradient is required, or if the dtype cannot hold the result.
     """
     if state.grad_enabled and any(isinstance(a, Tensor) and a.requires_grad for a in (*args, out)):
         raise RuntimeError(
@@ -21,13 +21,13 @@ def into(out: Any, name: str, result: Any, args: tuple[Any, ...]) -> Any:
         )
     if isinstance(result, tuple):
         for one, value in zip(out, result, strict=True):
-            put(one, value)
+            write_result(one, value)
         return type(result)(out) if hasattr(result, "_fields") else tuple(out)
-    put(out, result)
+    write_result(out, result)
     return out
 
 
-def put(out: object, result: Tensor) -> None:
+def write_result(out: object, result: Tensor) -> None:
     if not isinstance(out, Tensor):
         raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
     if result.dtype.category > out.dtype.category:

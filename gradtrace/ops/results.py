@@ -1,4 +1,4 @@
-"""The named tuples that operators with several results return: `torch.return_types.max(values=..., indices=...)`."""
+"""Named tuples returned by operators with several results: `torch.return_types.max(values=..., indices=...)`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gradtrace.annotations import Any
 
 
 class Result(tuple[Any, ...]):
-    """A tuple with names for its items, printed as PyTorch prints its own."""
+    """A tuple with named items, printed as in PyTorch."""
 
     __slots__ = ()
     _fields: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ _made: dict[str, type[Result]] = {}
 
 
 def result_type(name: str, *fields: str) -> type[Result]:
-    """The type of an operator's results; one type for each name."""
+    """Return the result type of an operator; there is one type for each name."""
     if name not in _made:
         members: dict[str, Any] = {"__slots__": (), "_fields": fields, "__module__": "torch.return_types"}
         for i, field in enumerate(fields):
@@ -32,5 +32,5 @@ def result_type(name: str, *fields: str) -> type[Result]:
 
 
 def values_and_indices(name: str, pair: tuple[Any, Any]) -> Result:
-    """The common (values, indices) result of an operator."""
+    """Return the (values, indices) result of an operator."""
     return result_type(name, "values", "indices")(pair)

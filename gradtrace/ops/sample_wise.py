@@ -1,7 +1,7 @@
-"""Public functions that read values or create tensors, in addition to calling records.
+"""Public functions that read values or create tensors in addition to calling records.
 
-A running vmap handles each call of a record (`state.batching`). These functions look into the arrays of their
-arguments (an order, an index), or draw random numbers, or make tensors like another: vmap has to see their own call.
+A running vmap intercepts each call of a record (`state.batching`). These functions also read the arrays of their
+arguments (an order, an index), draw random numbers, or create tensors, so vmap must intercept their own calls.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gradtrace.engine.state import state
 if TYPE_CHECKING:
     from gradtrace.ops.api import F
 
-# Made once for all samples, each of which then has its own.
+# Called once for all samples; each sample then gets its own copy.
 LIKES = frozenset(
     (
         "zeros_like",
@@ -53,7 +53,7 @@ RANDOM = frozenset(
         "rrelu",
     )
 )
-# Their results would have another shape for each sample, or are not tensors.
+# Their results would have a different shape for each sample, or are not tensors.
 DYNAMIC = frozenset(
     (
         "nonzero",
@@ -140,7 +140,7 @@ READS = frozenset(
         "index_reduce_",
     )
 )
-# One call on a larger batch does them for all samples (`func/function_rules.py`).
+# Batched: one call on a larger batch computes all samples (`func/function_rules.py`).
 BATCHED = frozenset(
     (
         "adaptive_avg_pool1d",
@@ -171,18 +171,18 @@ SAMPLE_WISE = BATCHED | LIKES | RANDOM | DYNAMIC | READS
 
 
 def sample_wise(function: F) -> F:
-    """Return the function in a wrapper that passes its calls to a running vmap."""
+    """Wrap a function so that a running vmap intercepts its calls."""
 
     def call(*args: Any, **options: Any) -> Any:
         if state.batching is None:
             return function(*args, **options)
         return state.batching.call(function, call, args, options)
 
-    wrapper: F = dressed(call, function)
+    wrapper: F = copy_metadata(call, function)
     return wrapper
 
 
-def dressed(call: Any, function: Callable[..., Any]) -> Any:
+def copy_metadata(call: Any, function: Callable[..., Any]) -> Any:
     """Copy metadata as functools.wraps does; importing functools is slow."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         setattr(call, name, getattr(function, name))

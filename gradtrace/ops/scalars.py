@@ -1,4 +1,4 @@
-"""Float kernels that the math module lacks. They may raise where IEEE has inf or nan; the engine then redoes the
+"""Float kernels that the math module lacks. They may raise where IEEE gives inf or nan; the engine then repeats the
 operation on a 0-d array."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def floor(x: float) -> float:
 
 
 def ceil(x: float) -> float:
-    # -0.5 rounds up to -0.0, which int would lose.
+    # int would lose the sign of -0.0, which -0.5 rounds up to.
     return math.copysign(math.ceil(x), x)
 
 
@@ -44,7 +44,7 @@ def round_half_even(x: float) -> float:
 
 
 def relu(x: float) -> float:
-    # A nan must pass, and -0.0 too, so not max(x, 0.0).
+    # max(x, 0.0) would not pass nan and -0.0.
     return 0.0 if x < 0 else x
 
 
@@ -61,19 +61,19 @@ def where(condition: bool, a: float, b: float) -> float:
 
 
 def power(a: float, b: float) -> float:
-    # math.pow raises for a negative base with a fractional exponent, where ** would give a complex number.
+    # math.pow raises for a negative base with a fractional exponent; ** would return a complex number.
     return math.pow(a, b)
 
 
 def power_of(a: float, exponent: float) -> float:
-    # PyTorch takes roots here, which differ from the power at -0.0 and at -inf.
+    # PyTorch uses square roots here, which differ from the power at -0.0 and at -inf.
     if a <= 0 and (exponent == 0.5 or exponent == -0.5):
         raise ValueError
     return math.pow(a, exponent)
 
 
 def remainder(a: float, b: float) -> float:
-    r = math.fmod(a, b)  # a zero keeps the sign of a, where Python's % gives it b's
+    r = math.fmod(a, b)  # a zero keeps the sign of a; Python's % would give it the sign of b
     return r + b if r and (r < 0) != (b < 0) else r
 
 

@@ -1,10 +1,9 @@
-"""Calls whose arguments fit no signature, refused in PyTorch's words.
+"""PyTorch's error messages for calls whose arguments match no signature.
 
-The signatures stand in `signatures.txt`, one function a line: its table (f torch, m Tensor, l linalg, s special, n
-nn.functional), its name (`name=what messages call it`), how PyTorch holds them (1: one; 0: no arguments at all; +: one
-that is shown and others that are not), and the signatures. They are read only after a call has failed: a call that
-succeeds pays nothing. The words and their order follow torch/csrc/utils/python_arg_parser.cpp and
-invalid_arguments.cpp.
+`signatures.txt` has one function a line: its table (f torch, m Tensor, l linalg, s special, n nn.functional), its name
+(`name=the name in messages`), how PyTorch lists its signatures (1: one; 0: no arguments at all; +: one that is shown
+and others that are not), and the signatures. The file is read only after a call has failed, so a successful call has
+no overhead. Messages and their order follow torch/csrc/utils/python_arg_parser.cpp and invalid_arguments.cpp.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from gradtrace.engine import dtypes
 from gradtrace.engine.describe import Size, device
 from gradtrace.engine.tensor import Tensor
 
-# Python lets an int stand for these one-element tuples.
+# Python accepts an int for these one-element tuples.
 ONE_FOR_ALL = frozenset({"dim", "kernel_size", "stride", "padding", "dilation", "output_size", "shifts"})
-# Of these functions a number may stand for a tensor.
+# Functions that accept a number in place of a tensor.
 NUMBERS_TOO = frozenset(
     f"{name}{end}"
     for end in ("", "_")
@@ -77,8 +76,8 @@ class Listed(NamedTuple):
 _listed: dict[tuple[str, str], str] = {}
 
 
-def listed(table: str, name: str) -> Listed | None:
-    """Return the signatures of a PyTorch function; None for an unknown one."""
+def find_signatures(table: str, name: str) -> Listed | None:
+    """Return the signatures of a PyTorch function, or None for an unknown one."""
     if not _listed:
         read_table()
     line = _listed.get((table, name))
@@ -99,27 +98,27 @@ def read_table() -> None:
 
 
 def signature(text: str) -> Signature:
-    found, keyword_only = [], False
+    results, keyword_only = [], False
     for item in split_items(text):
         if item == "*":
             keyword_only = True
             continue
         head, _, default = item.partition(" = ")
         kind, _, name = head.rpartition(" ")
-        found.append(Parameter(kind, name, default or None, keyword_only))
-    return Signature(text, tuple(found))
+        results.append(Parameter(kind, name, default or None, keyword_only))
+    return Signature(text, tuple(results))
 
 
 def split_items(text: str) -> list[str]:
     return [item for item in text[1:-1].split(", ") if item]
 
 
-# ---- does a call fit
+# ---- matching a call
 
 
 def refusal(table: str, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """Return PyTorch's error message for a call that fits no signature; "" if it fits or the function is unknown."""
-    known = listed(table, name)
+    """Return PyTorch's error message for a call that matches no signature; "" if it matches or is unknown."""
+    known = find_signatures(table, name)
     if known is None:
         return ""
     if known.form == "0":
@@ -146,7 +145,7 @@ def no_arguments(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str
 
 
 def mismatch(name: str, s: Signature, args: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """Return why a call does not fit one signature; "" if it fits."""
+    """Return why a call does not match one signature; "" if it matches."""
     parameters = s.parameters
     spread = s.positional == 1 and parameters[0].type == "tuple of ints"
     if len(args) > s.positional and not spread:
@@ -205,7 +204,7 @@ def too_many(name: str, s: Signature, given: int) -> str:
 
 def missing(name: str, rest: tuple[Parameter, ...]) -> str:
     names = [f'"{p.name}"' for p in rest if p.default is None]
-    plural = "s" if len(names) == 1 else ""  # as PyTorch has it
+    plural = "s" if len(names) == 1 else ""  # PyTorch's plural is inverted
     return f"{name}() missing {len(names)} required positional argument{plural}: {', '.join(names)}"
 
 
@@ -219,7 +218,7 @@ def unexpected(name: str, s: Signature, named: dict[str, Any], given: int) -> st
     return f"{name}(): invalid keyword arguments"
 
 
-# ---- does a value fit
+# ---- matching a value
 
 
 def refused(name: str, p: Parameter, value: object) -> str:
@@ -238,7 +237,7 @@ def refused(name: str, p: Parameter, value: object) -> str:
 
 
 def bad_list(p: Parameter, items: Sequence[Any]) -> str:
-    """The same for a list: PyTorch checks its first item early, the others when it unpacks the list."""
+    """`refused` for a list: PyTorch checks its first item early, the others when it unpacks the list."""
     wrong = next((i for i, item in enumerate(items) if not LISTS[p.type](item)), None)
     if wrong is None:
         return ""
@@ -256,8 +255,8 @@ def is_tensor(value: object) -> bool:
 
 def is_int(value: Any) -> bool:
     if is_tensor(value):
-        found: bool = value.ndim == 0 and value.dtype.category == dtypes.INTEGER
-        return found
+        result: bool = value.ndim == 0 and value.dtype.category == dtypes.INTEGER
+        return result
     return not isinstance(value, bool) and hasattr(type(value), "__index__")
 
 
@@ -298,11 +297,11 @@ def type_name(value: object) -> str:
     return "numpy.ndarray" if name == "ndarray" else name
 
 
-# ---- none of several signatures fits
+# ---- none of several signatures matches
 
 
 def words_of(text: str) -> list[str]:
-    """Return the items as PyTorch's message counts them: `*` is an item, and so is an empty list of parameters."""
+    """Return the items as PyTorch's message counts them: `*` and an empty parameter list each count as an item."""
     return text[1:-1].split(", ")
 
 
@@ -314,9 +313,9 @@ def no_combination(known: Listed, args: tuple[Any, ...], named: dict[str, Any]) 
         if wrong:
             return f"{start} unrecognized keyword arguments: {wrong}"
         fits = len(words_of(only.text)) == len(args) + len(named)
-        got = marked(only, args, named) if fits else plain(args, named)
+        got = marked(only, args, named) if fits else list_types(args, named)
         return f"{start} {got}, but expected {only.text}"
-    lines = [f"{start} {plain(args, named)}, but expected one of:"]
+    lines = [f"{start} {list_types(args, named)}, but expected one of:"]
     for s in known.signatures:
         lines.append(f" * {s.text}")
         if len(words_of(s.text)) != len(args) + len(named):
@@ -332,28 +331,28 @@ def no_combination(known: Listed, args: tuple[Any, ...], named: dict[str, Any]) 
 
 
 def unmatched(s: Signature, named: dict[str, Any]) -> str:
-    """The keywords that are not among the last items of a signature (an item with a default ends in its value)."""
+    """Return the keywords that are not among the last items of a signature (one with a default ends in its value)."""
     items = [item.rpartition(" ")[2] for item in words_of(s.text)]
     last = items[max(len(items) - len(named), 0) :]
     return ", ".join(key for key in reversed(named) if key not in last)
 
 
-def plain(args: tuple[Any, ...], named: dict[str, Any]) -> str:
+def list_types(args: tuple[Any, ...], named: dict[str, Any]) -> str:
     got = [type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in reversed(named.items())]
     return f"({', '.join(got)}{', ' if named and not args else ''})"
 
 
 def marked(s: Signature, args: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """The types given, those in exclamation marks that differ from the signature's."""
+    """Return the given types, with those that differ from the signature's between exclamation marks."""
     items = words_of(s.text)
-    found = []
+    results = []
     for i in range(len(args) + len(named)):
         kind, _, name = items[i].rpartition(" ")
         by_name = i >= len(args)
         value = named[name] if by_name else args[i]
         shown = (f"{name}=" if by_name else "") + described(value)
-        found.append(shown if matches(kind, value) else f"!{shown}!")
-    return f"({', '.join(found)})"
+        results.append(shown if matches(kind, value) else f"!{shown}!")
+    return f"({', '.join(results)})"
 
 
 def matches(kind: str, value: object) -> bool:

@@ -29,7 +29,7 @@ def _checked(lr: Any, betas: Any, eps: float, weight_decay: float) -> None:
 
 
 def _decay(array: Any, group: Group) -> int:
-    """Shrinks the parameter itself by decoupled weight decay; returns the number of writes (0 or 1)."""
+    """Apply decoupled weight decay to the parameter; return the number of writes (0 or 1)."""
     if not (group["weight_decay"] and group.get("decoupled_weight_decay")):
         return 0
     array *= 1 - scalar(group["lr"]) * group["weight_decay"]
@@ -37,7 +37,7 @@ def _decay(array: Any, group: Group) -> int:
 
 
 class Adam(ElementwiseOptimizer):
-    """Adaptive moments (https://pytorch.org/docs/stable/generated/torch.optim.Adam.html)."""
+    """Adam: adaptive moment estimation (https://pytorch.org/docs/stable/generated/torch.optim.Adam.html)."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Adam(ElementwiseOptimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameters and stays out of the moments."""
+    """Adam with decoupled weight decay, which does not enter the moments."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class AdamW(Adam):
 
 
 class Adamax(ElementwiseOptimizer):
-    """Adam with the largest gradient in place of the mean square."""
+    """Adam with the infinity norm of past gradients instead of the second moment."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class Adamax(ElementwiseOptimizer):
 
 
 class NAdam(ElementwiseOptimizer):
-    """Adam with Nesterov's momentum."""
+    """Adam with Nesterov momentum."""
 
     def __init__(
         self,
@@ -246,7 +246,7 @@ class NAdam(ElementwiseOptimizer):
 
 
 class RAdam(ElementwiseOptimizer):
-    """Adam that leaves out the adaptive rate while its variance is not yet known."""
+    """Adam with rectified variance: no adaptive rate while the variance is undefined."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""L-BFGS with an optional strong Wolfe line search, after minFunc as PyTorch's is.
+"""L-BFGS with an optional strong Wolfe line search, based on minFunc as in PyTorch.
 
-https://pytorch.org/docs/stable/generated/torch.optim.LBFGS.html. All parameters are one flat vector; the arithmetic is
-done on arrays.
+https://pytorch.org/docs/stable/generated/torch.optim.LBFGS.html. All parameters form one flat vector; the arithmetic
+works on arrays.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Point(NamedTuple):
 
 
 def cubic_minimum(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> Any:
-    """Where the cubic through both points has its minimum, within bounds; the middle if it has none."""
+    """Return the minimum of the cubic through both points, within bounds; the midpoint if there is none."""
     low, high = bounds if bounds is not None else (min(a.t, b.t), max(a.t, b.t))
     d1 = a.gtd + b.gtd - 3 * (a.f - b.f) / (a.t - b.t)
     square = d1**2 - a.gtd * b.gtd
@@ -77,22 +77,22 @@ class LineSearch:
     def too_high(self, point: Point) -> bool:
         return bool(point.f > self.start.f + self.c1 * point.t * self.start.gtd)
 
-    def flat(self, point: Point) -> bool:
+    def is_flat(self, point: Point) -> bool:
         return bool(abs(point.gtd) <= -self.c2 * self.start.gtd)
 
-    def run(self, t: Any) -> Point:
+    def find_step(self, t: Any) -> Point:
         bracket, done = self.find_bracket(t)
         if done:
             return bracket[0]
         return self.zoom(bracket)
 
     def find_bracket(self, t: Any) -> tuple[list[Point], bool]:
-        """Two points around a minimum, or one that is good enough."""
+        """Return two points around a minimum, or one that satisfies the conditions."""
         previous, point = self.start, self.evaluate(t)
         while self.steps < self.max_steps:
             if self.too_high(point) or (self.steps > 1 and point.f >= previous.f):
                 return [previous, point], False
-            if self.flat(point):
+            if self.is_flat(point):
                 return [point], True
             if point.gtd >= 0:
                 return [previous, point], False
@@ -103,7 +103,7 @@ class LineSearch:
         return [self.start, point], False
 
     def zoom(self, bracket: list[Point]) -> Point:
-        """Narrows the bracket until one of its ends satisfies the conditions."""
+        """Narrow the bracket until one of its ends satisfies the conditions."""
         size = np.abs(self.direction).max()
         stalled = False
         low, high = (0, 1) if bracket[0].f <= bracket[1].f else (1, 0)
@@ -117,7 +117,7 @@ class LineSearch:
                 bracket[high] = point
                 low, high = (0, 1) if bracket[0].f <= bracket[1].f else (1, 0)
                 continue
-            done = self.flat(point)
+            done = self.is_flat(point)
             if not done and point.gtd * (bracket[high].t - bracket[low].t) >= 0:
                 bracket[high] = bracket[low]
             bracket[low] = point
@@ -126,7 +126,7 @@ class LineSearch:
         return bracket[low]
 
     def inside(self, bracket: list[Point], t: Any, stalled: bool) -> tuple[Any, bool]:
-        """Moves a step that is too near an end of the bracket away from it, the second time it happens."""
+        """Move a step that is too close to an end of the bracket, the second time this happens."""
         ends = [point.t for point in bracket]
         smallest, largest = min(ends), max(ends)
         margin = 0.1 * (largest - smallest)
@@ -138,7 +138,7 @@ class LineSearch:
 
 
 def _arrays(value: Any) -> Any:
-    """A state entry as `_iterate` computes with it: arrays and numbers."""
+    """Convert a state entry to the arrays and numbers that `_iterate` computes with."""
     if isinstance(value, list):
         return [_arrays(v) for v in value]
     if isinstance(value, Tensor):
@@ -147,14 +147,14 @@ def _arrays(value: Any) -> Any:
 
 
 def _tensors(value: Any) -> Any:
-    """The same as the state shows it: tensors, also for numbers that were computed from tensors."""
+    """Convert a state entry back to tensors, including numbers computed from tensors."""
     if isinstance(value, list):
         return [_tensors(v) for v in value]
     return Tensor._wrap(value) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 class LBFGS(Optimizer):
-    """Quasi-Newton steps from the last gradients; `step` needs a closure and may call it many times."""
+    """Quasi-Newton steps from past gradients; `step` needs a closure and may call it many times."""
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ class LBFGS(Optimizer):
     # ---- the direction
 
     def _direction(self, state: dict[str, Any], grad: Array, history_size: int) -> Array:
-        """Minus the gradient at first, then the two-loop recursion over the last differences."""
+        """Return the negative gradient at first, then the two-loop recursion over past differences."""
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return -grad
@@ -253,7 +253,7 @@ class LBFGS(Optimizer):
     # ---- the step
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Up to max_iter iterations; returns the loss at the start."""
+        """Run up to max_iter iterations; return the initial loss."""
         if closure is None:
             raise TypeError("LBFGS.step() missing 1 required positional argument: 'closure'")
         group = self.param_groups[0]
@@ -302,16 +302,16 @@ class LBFGS(Optimizer):
         evaluations: int,
         last: bool,
     ) -> tuple[Any, float, Array, int]:
-        """Moves the parameters; returns the step length, the new loss and gradient, and the evaluations used."""
+        """Move the parameters; return the step length, the new loss and gradient, and the number of evaluations."""
         if group["line_search_fn"] is not None:
             if group["line_search_fn"] != "strong_wolfe":
                 raise RuntimeError("only 'strong_wolfe' is supported")
             search = LineSearch(self._objective(closure), direction, start, group["max_eval"] - evaluations)
-            found = search.run(length)
-            self._move(found.t, direction)
-            return found.t, found.f, found.g, search.evaluations
+            point = search.find_step(length)
+            self._move(point.t, direction)
+            return point.t, point.f, point.g, search.evaluations
         self._move(length, direction)
-        if last:  # what the closure would tell is not used any more
+        if last:  # the closure's result would not be used any more
             return length, start.f, start.g, 0
         return length, float(evaluate(closure)), self._flat_grad(), 1
 

@@ -1,4 +1,4 @@
-"""Optimisers that follow the gradient's direction or sign: SGD, ASGD, Rprop."""
+"""Optimisers that follow the direction or sign of the gradient: SGD, ASGD, Rprop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradtrace.optim.updates import advance, begin, commit, counter_tensor, foll
 
 
 def refuse_negative(value: Any, what: str) -> None:
-    """SGD's own check, which a nan passes."""
+    """Raise ValueError for a negative value; unlike the other checks it accepts nan, as in PyTorch."""
     if isinstance(value, Tensor) and value.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
     if scalar(value) < 0.0:
@@ -78,7 +78,7 @@ class SGD(ElementwiseOptimizer):
 
 
 class ASGD(ElementwiseOptimizer):
-    """Averaged gradient descent: `ax` in the state is the average of the parameters."""
+    """Averaged gradient descent: `ax` in the state is the running average of the parameters."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""What the optimisers do to arrays: in-place updates, written to a parameter with its version counted.
+"""In-place array updates of the optimisers, written to a parameter with its version counted.
 
-An optimiser works on the arrays under its tensors, not through recorded operators: a step has no history, and half of
-a training loop's time would go into bookkeeping. The formulas round as PyTorch's kernels do, operation by operation.
+An optimiser works on the arrays of its tensors, not through recorded operators: a step has no history, and recording
+would take half of a training loop's time. The formulas round like PyTorch's kernels, operation by operation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Array = Any
 
 
 def begin(tensor: Tensor) -> Array:
-    """The tensor's data as an array to update in place; hand it to `commit` afterwards."""
+    """Return the tensor's data as an array to update in place; pass it to `commit` afterwards."""
     if modes.planner is not None:
         modes.planner.read(tensor)
     if modes.keeper is not None:
@@ -27,7 +27,7 @@ def begin(tensor: Tensor) -> Array:
 
 
 def commit(tensor: Tensor, array: Array, writes: int = 1) -> None:
-    """Makes the updated array the tensor's data and counts `writes` in-place changes."""
+    """Make the updated array the tensor's data and count `writes` in-place changes."""
     if type(tensor._data) is float:
         tensor._data = float(array)
     tensor.counter().n += writes
@@ -36,10 +36,10 @@ def commit(tensor: Tensor, array: Array, writes: int = 1) -> None:
 
 
 def gradient(param: Tensor, group: dict[str, Any]) -> Array:
-    """The gradient to follow: negated to maximise, with the group's weight decay added."""
+    """Return the gradient to follow: negated to maximise, with the group's weight decay added."""
     grad = param.grad
     assert grad is not None
-    if modes.planner is not None:  # what is done to arrays here is no step of a plan
+    if modes.planner is not None:  # array operations here would not become steps of the plan
         modes.planner.read(grad)
     array = np.asarray(grad._data)
     if group["maximize"]:
@@ -51,18 +51,18 @@ def gradient(param: Tensor, group: dict[str, Any]) -> Array:
 
 
 def zeros_like(param: Tensor, value: float = 0.0) -> Tensor:
-    """A state tensor of the parameter's shape and dtype."""
+    """Return a state tensor of the parameter's shape and dtype."""
     return Tensor._wrap(np.full_like(np.asarray(param._data), value))
 
 
 def counter_tensor(value: float = 0.0) -> Tensor:
-    """A 0-d state tensor such as `step`, float32 unless the default dtype is float64."""
+    """Return a 0-d state tensor such as `step`, float32 unless the default dtype is float64."""
     wide = dtypes.get_default_dtype() is dtypes.float64
     return Tensor._wrap(np.array(value, np.float64 if wide else np.float32))
 
 
 def advance(state: dict[str, Any]) -> float:
-    """Counts one step in `state["step"]`; returns the count."""
+    """Increment the step count in `state["step"]` and return it."""
     if not isinstance(state["step"], Tensor):
         raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
     step = state["step"].array
@@ -71,7 +71,7 @@ def advance(state: dict[str, Any]) -> float:
 
 
 def follow(array: Array, rate: Any, direction: Array) -> None:
-    """array -= rate * direction, in place."""
+    """Update array -= rate * direction, in place."""
     if array.size > LARGE:
         np.subtract(array, float(rate) * direction, out=array)
     else:
@@ -79,21 +79,21 @@ def follow(array: Array, rate: Any, direction: Array) -> None:
 
 
 def scalar(value: Any) -> Any:
-    """A hyperparameter as a number; it may be given as a tensor of one element."""
+    """Return a hyperparameter as a number; it may be a tensor of one element."""
     return value.item() if isinstance(value, Tensor) else value
 
 
 def lerp(start: Array, end: Array, weight: float) -> None:
-    """start += weight * (end - start), in place."""
+    """Update start += weight * (end - start), in place."""
     start[...] = blend(start, end, weight)
 
 
 def decay_square(average: Array, grad: Array, beta: float) -> None:
-    """average = beta * average + (1 - beta) * grad^2, in place."""
+    """Update average = beta * average + (1 - beta) * grad^2, in place."""
     average *= beta
     average[...] = multiply_add(average, (1 - beta) * grad, grad)
 
 
 def add_quotient(target: Array, numerator: Array, denominator: Array, factor: float = 1.0) -> None:
-    """target += factor * numerator / denominator, in place."""
+    """Update target += factor * numerator / denominator, in place."""
     target += factor * numerator / denominator

@@ -1,10 +1,10 @@
-"""Define, then run: plans made once and run many times, static graphs and their sessions.
+"""Plans, which are traced once and executed many times, and static graphs with sessions.
 
 plan = optimise(trace(f, {"x": 2.0, "w": 1.0}))     steps of values and gradients, from one run on examples
-run = program(plan)                                 code for it: floats, or arrays in blocks
-run(2.0, 1.0)                                       (6.0, 2.0, 5.0), and again with other numbers
+run = program(plan)                                 compiled: on floats, or on arrays in blocks
+run(2.0, 1.0)                                       (6.0, 2.0, 5.0); can be called with other numbers
 
-with Graph().as_default() as graph:                 the graph put together by hand, with loops and choices in it
+with Graph().as_default() as graph:                 a graph built by hand, with loops and conditionals
     x = placeholder("float32", (), "x")
     y = x * x
     slope, = gradients(y, [x])
@@ -42,7 +42,7 @@ __getattr__, __dir__ = attach(__name__, HOMES, listed=("program",))
 
 
 def program(plan: Plan, threads: int = 1) -> Any:
-    """A callable of the plan's inputs in its order: on floats where all values are float64 scalars, else on arrays."""
+    """Compile a plan into a callable of its inputs: on floats if all values are float64 scalars, else on arrays."""
     from gradtrace.static.scalars import ScalarProgram, is_scalar
 
     if is_scalar(plan):

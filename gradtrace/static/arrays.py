@@ -1,7 +1,7 @@
-"""Running a plan on whole arrays: runs of elementwise steps of one shape as blocks, every other step by its kernel.
+"""Execute a plan on whole arrays: groups of elementwise steps of one shape in blocks, other steps by their kernels.
 
-A run of elementwise steps is a plan of its own, made for one element, and its "rows" are the elements; so the values on
-the way exist only as block buffers. An array is let go of after the last step that reads it.
+A group of elementwise steps is compiled as a plan for one element whose "rows" are the elements, so intermediate values
+exist only as block buffers. An array is released after the last step that reads it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from gradtrace.static import control, kernels, scalars
 from gradtrace.static.plan import Plan, PlanValue, Ref, Step, refs, replaced
 from gradtrace.static.rows import RowProgram
 
-SMALL = 4096  # elements: below this a block's set-up costs more than it saves
+SMALL = 4096  # elements: below this, setting up blocks costs more than it saves
 
 
 class Task(NamedTuple):
-    """One thing to do: `run` gets the values of `reads` and gives those of `makes`; then `drops` are let go of."""
+    """A unit of work: `run` maps the values of `reads` to those of `makes`; then `drops` are released."""
 
     run: Callable[..., tuple[Any, ...]]
     reads: tuple[int, ...]
@@ -29,7 +29,7 @@ class Task(NamedTuple):
 
 
 class ArrayProgram:
-    """A plan on arrays of the shapes it was made for. `built` and `runs` count."""
+    """A plan compiled for arrays of given shapes. `built` and `runs` are counters."""
 
     def __init__(self, plan: Plan, threads: int = 1) -> None:
         self.plan = plan
@@ -41,14 +41,14 @@ class ArrayProgram:
         self.tasks = self.make_tasks()
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
-        """The outputs as arrays, for inputs of the plan's shapes and dtypes, in its order."""
+        """Return the outputs as arrays, for inputs of the plan's shapes and dtypes, in its order."""
         self.runs += 1
         have = dict(self.constants)
         have.update({n: np.asarray(x) for (_, n), x in zip(self.plan.inputs, inputs, strict=True)})
         with np.errstate(all="ignore"):
             for task in self.tasks:
-                for number, made in zip(task.makes, task.run(*[have[n] for n in task.reads]), strict=True):
-                    have[number] = made
+                for number, result in zip(task.makes, task.run(*[have[n] for n in task.reads]), strict=True):
+                    have[number] = result
                 for number in task.drops:
                     del have[number]
         return tuple(have[n] for _, n in self.plan.outputs)
@@ -77,7 +77,7 @@ class ArrayProgram:
         return self.blocked(group, reads, makes, shape), reads, makes
 
     def blocked(self, group: list[Step], reads: tuple[int, ...], makes: tuple[int, ...], shape: Any) -> Any:
-        """The group as a program of elements."""
+        """Compile the group as a program over elements."""
         values = [PlanValue((), v.dtype, v.constant if v.shape == () else None) for v in self.plan.values]
         rowwise = tuple(n for n in reads if self.plan.values[n].shape == shape)
         plan = Plan(tuple(values), tuple((str(n), n) for n in reads), tuple(group), tuple((str(n), n) for n in makes))
@@ -96,7 +96,7 @@ class ArrayProgram:
 
 
 def grouped(plan: Plan) -> list[list[Step]]:
-    """The steps in order, neighbours that can run as one block program together."""
+    """Return the steps in order, with neighbours grouped that can run as one block program."""
     groups: list[list[Step]] = []
     for step in plan.steps:
         big = is_big(plan, step)
@@ -112,25 +112,25 @@ def same_shape(plan: Plan, a: Step, b: Step) -> bool:
 
 
 def is_big(plan: Plan, step: Step) -> bool:
-    """Whether a step is worth blocks: elementwise, large, its operands of the result's shape or single elements."""
+    """Whether a step should run in blocks: elementwise, large, operands of the result's shape or one element."""
     if len(step.out) != 1 or not kernels.is_elementwise(step):
         return False
     shape = plan.values[step.out[0]].shape
-    plain = all(plan.values[n].shape in (shape, ()) for n in refs(step.args))
-    return math.prod(shape) > SMALL and plain and not any(hasattr(a, "tobytes") for a in step.args)
+    same_shapes = all(plan.values[n].shape in (shape, ()) for n in refs(step.args))
+    return math.prod(shape) > SMALL and same_shapes and not any(hasattr(a, "tobytes") for a in step.args)
 
 
 def whole(step: Step, plan: Plan) -> Callable[..., tuple[Any, ...]]:
-    """A step by its operator's kernel: on arrays, but on floats where the engine has floats (they round otherwise)."""
-    made = control.program_of(step)
-    if made is not None:
-        return made
+    """Run a step by its kernel, on arrays or on floats, as the engine would (the two round differently)."""
+    program = control.program_of(step)
+    if program is not None:
+        return program
     if scalars.is_scalar_step(step, plan):
         numbers = list(refs(step.args))
 
         def on_floats(*operands: Any) -> tuple[Any, ...]:
             have = {n: operand.item() for n, operand in zip(numbers, operands, strict=True)}
-            return (np.asarray(scalars.one(step, have)),)
+            return (np.asarray(scalars.run_step(step, have)),)
 
         return on_floats
     kernel, several = records[step.op].kernel, len(step.out) > 1

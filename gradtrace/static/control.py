@@ -1,13 +1,14 @@
-"""Loops and choices as steps of a plan, whose parts are plans of their own.
+"""Loops and conditionals as steps of a plan, whose parts are plans themselves.
 
 A step's arguments are (parts, values): the parts are plans, the values Refs.
 
-    while_loop    (condition, body)            the variables, then what the parts use of the graph outside
-    while_grad    (condition, body, its vjp)   the same, then the gradients of the last state's floating variables;
-                                               a third argument has how many variables there are, and floating ones
-    cond          (branch, branch)             the predicate, then what both branches get
+    while_loop    (condition, body)            the variables, then the outer values that the parts use
+    while_grad    (condition, body, its vjp)   the same, then the gradients of the last state's floating variables; a
+                                               third argument has the numbers of variables and of floating ones
+    cond          (branch, branch)             the predicate, then the operands of both branches
 
-`while_grad` keeps the state before every pass: memory grows with the passes, time is some three times the loop's.
+`while_grad` keeps the state before every iteration: memory grows with their number, and it takes about three times as
+long as the loop.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ take_steps: Callable[[int], object] | None = None  # see `counted`
 
 @contextmanager
 def counted(by: Callable[[int], object] | None) -> Iterator[None]:
-    """`by` is called with the number of steps before each pass of a loop: what runs is under a budget."""
+    """Context manager that calls `by` with the number of steps before each loop iteration, to enforce a budget."""
     global take_steps
     before, take_steps = take_steps, by
     try:
@@ -37,7 +38,7 @@ def counted(by: Callable[[int], object] | None) -> Iterator[None]:
 
 
 def program_of(step: Step) -> Callable[..., tuple[Any, ...]] | None:
-    """A function of the step's values that gives its results; None for an ordinary step."""
+    """Return a function from the step's values to its results; None for an ordinary step."""
     if step.op not in (WHILE, WHILE_GRAD, COND):
         return None
     from gradtrace.static.arrays import ArrayProgram
@@ -49,7 +50,7 @@ def program_of(step: Step) -> Callable[..., tuple[Any, ...]] | None:
 
 
 def loop(parts: list[Any], variables: int) -> Callable[..., tuple[Any, ...]]:
-    """Runs the body as long as the condition holds."""
+    """Run the body while the condition holds."""
     condition, body = parts
 
     def run_loop(*values: Any) -> tuple[Any, ...]:
@@ -62,14 +63,14 @@ def loop(parts: list[Any], variables: int) -> Callable[..., tuple[Any, ...]]:
 
 
 def goes_on(condition: Any, body: Any, state: Any, outside: Any) -> bool:
-    """Whether there is another pass."""
+    """Whether there is another iteration."""
     if take_steps is not None:
         take_steps(1 + len(body.plan.steps))
     return bool(condition(*state, *outside)[0])
 
 
 def loop_grad(parts: list[Any], variables: int, floats: int) -> Callable[..., tuple[Any, ...]]:
-    """Runs the loop, every state kept, and goes back through its passes."""
+    """Run the loop, keep every state, and backpropagate through its iterations."""
     condition, body, gradient = parts
 
     def run_loop_backward(*values: Any) -> tuple[Any, ...]:
@@ -81,10 +82,10 @@ def loop_grad(parts: list[Any], variables: int, floats: int) -> Callable[..., tu
             state = body(*state, *outside)
         totals: list[Any] = []
         for state in reversed(states):
-            found = gradient(*state, *outside, *slopes)
-            slopes, more = found[:floats], found[floats:]
+            grads = gradient(*state, *outside, *slopes)
+            slopes, more = grads[:floats], grads[floats:]
             totals = [a + b for a, b in zip(totals, more, strict=True)] if totals else list(more)
-        if not states:  # no pass: what came in goes out, and nothing outside was used
+        if not states:  # without iterations gradients pass through, and nothing outside was used
             totals = [np.zeros(np.shape(v), np.asarray(v).dtype) for v in outside if np.asarray(v).dtype.kind == "f"]
         return tuple(map(np.asarray, (*slopes, *totals)))
 
@@ -92,11 +93,11 @@ def loop_grad(parts: list[Any], variables: int, floats: int) -> Callable[..., tu
 
 
 def choice(parts: list[Any]) -> Callable[..., tuple[Any, ...]]:
-    """Runs one of the two branches."""
+    """Run one of the two branches."""
     yes, no = parts
 
     def run_branch(predicate: Any, *values: Any) -> tuple[Any, ...]:
-        found: tuple[Any, ...] = (yes if bool(predicate) else no)(*values)
-        return found
+        result: tuple[Any, ...] = (yes if bool(predicate) else no)(*values)
+        return result
 
     return run_branch

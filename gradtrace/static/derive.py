@@ -1,8 +1,8 @@
-"""Gradients of a static graph, as more graph.
+"""Gradients of a static graph, as operations of the graph.
 
-Where all sizes are known, the derivative rules are run once on stand-ins and every step of theirs becomes an operation
-of the graph, named under `gradients/`. Where one is unknown, the shapes in those steps would be wrong for other sizes:
-there the gradient is one operation, whose steps are computed again for each plan.
+If all sizes are known, the derivative rules run once on example values, and each of their steps becomes an operation of
+the graph, named under `gradients/`. If a size is unknown, the shapes in those steps would be wrong for other sizes:
+then the gradient is one operation, whose steps are computed for each plan.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import gradient_edge
-from gradtrace.static.graph import Graph, Operation, Tensor, constant, fixed, get_default_graph
+from gradtrace.static.graph import Graph, Operation, Tensor, add_constant, constant, get_default_graph
 from gradtrace.static.plan import BACKWARD, FORWARD, Step, refs, replaced
 from gradtrace.static.record import Recorder
-from gradtrace.static.replay import GRADIENTS, ancestors, fed, replay
+from gradtrace.static.replay import GRADIENTS, ancestors, leaves_of, replay
 
 
 def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> list[Tensor | None]:
-    """The gradients of the sum of `ys` with respect to each of `xs`, as nodes; None for one that no y depends on.
+    """Return the gradients of the sum of `ys` with respect to each of `xs`, as nodes; None if no y depends on it.
 
-    `grad_ys` weighs the ys. Gradients go through while_loop and cond, to any order.
+    `grad_ys` weights the ys. Gradients propagate through while_loop and cond, to any order.
     """
     outputs = list(ys) if isinstance(ys, (list, tuple)) else [ys]
     inputs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
     given = [] if grad_ys is None else list(grad_ys) if isinstance(grad_ys, (list, tuple)) else [grad_ys]
     weights = [w if isinstance(w, Tensor) else constant(w, y.dtype) for w, y in zip(given, outputs, strict=False)]
-    reached = [leads(outputs, x) for x in inputs]
+    reached = [depends_on(outputs, x) for x in inputs]
     chosen = [x for x, there in zip(inputs, reached, strict=True) if there]
     if not chosen:
         return [None] * len(inputs)
@@ -41,18 +41,18 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = GRADIENTS) -> l
     parts = list(map(graph.reach, outputs)), list(map(graph.reach, chosen)), list(map(graph.reach, weights))
     everything = ancestors([*outputs, *weights], Anything())
     known = all(t.is_known for op in everything for t in op.outputs)
-    found = iter(expanded(graph, *parts, name) if known else as_one(graph, *parts, name))
-    return [next(found) if there else None for there in reached]
+    grads = iter(expanded(graph, *parts, name) if known else gradient_operation(graph, *parts, name))
+    return [next(grads) if there else None for there in reached]
 
 
 class Anything:
-    """Stands for what is known once all is fed that is."""
+    """A set that contains every tensor, for values that are known once everything is fed."""
 
     def __contains__(self, tensor: Tensor) -> bool:
         return tensor.op.is_fed
 
 
-def as_one(
+def gradient_operation(
     graph: Graph, outputs: list[Tensor], inputs: list[Tensor], weights: list[Tensor], name: str
 ) -> tuple[Tensor, ...]:
     n, m = len(outputs), len(inputs)
@@ -66,48 +66,48 @@ def as_one(
 def expanded(
     graph: Graph, outputs: list[Tensor], inputs: list[Tensor], weights: list[Tensor], name: str
 ) -> list[Tensor]:
-    """The steps of the derivative rules as operations of the graph."""
+    """Add the steps of the derivative rules to the graph as operations."""
     recorder = Recorder()
     ends = [*outputs, *weights, *inputs]
     places = [op.outputs[0] for op in graph.operations if op.is_fed]
-    have, leaves = fed(places, [t.examples[0] for t in places])
+    have, leaves = leaves_of(places, [t.examples[0] for t in places])
     for leaf in leaves:
         recorder.feed("", leaf)
     with using(recorder=recorder, planner=recorder, grad_enabled=True):
         replay(ancestors(ends, have), have)
-        found = differentiate([have[t] for t in outputs], [have[t] for t in inputs], [have[t] for t in weights])
-        numbers = [recorder.number(g) for g in found]
+        grads = differentiate([have[t] for t in outputs], [have[t] for t in inputs], [have[t] for t in weights])
+        numbers = [recorder.number(g) for g in grads]
     there: dict[int, Tensor] = {}
     for tensor, value in have.items():
         there.setdefault(recorder.number(value), tensor)
     for step in needed_steps(recorder.steps, numbers, there):
         given = [as_node(graph, recorder, there, n, name) for n in refs(step.args)]
-        run = recorder.again.get(step.out) or function_of(step)
+        run = recorder.recompute.get(step.out) or function_of(step)
         outs = graph.add(step.op, graph.unique(f"{name}/{step.op}"), given, run)
         there.update(zip(step.out, outs, strict=True))
     return [as_node(graph, recorder, there, n, name) for n in numbers]
 
 
 def needed_steps(steps: Sequence[Step], numbers: Sequence[int], there: dict[int, Tensor]) -> list[Step]:
-    """The steps behind these values, as far back as what the graph has already."""
+    """Return the steps needed for these values, back to what the graph already has."""
     wanted = set(numbers) - there.keys()
-    found = []
+    results = []
     for step in reversed(steps):
         if wanted.intersection(step.out):
-            found.append(step)
+            results.append(step)
             wanted.update(n for n in refs(step.args) if n not in there)
-    return found[::-1]
+    return results[::-1]
 
 
 def as_node(graph: Graph, recorder: Recorder, there: dict[int, Tensor], number: int, name: str) -> Tensor:
-    """A value as a tensor of the graph: one that it has, or a constant."""
+    """Return a value as a tensor of the graph: an existing one, or a constant."""
     if number not in there:
-        there[number] = fixed(graph, graph.unique(f"{name}/Const"), np.asarray(recorder.values[number].constant))
+        there[number] = add_constant(graph, graph.unique(f"{name}/Const"), np.asarray(recorder.values[number].constant))
     return there[number]
 
 
 def function_of(step: Step) -> Callable[..., Any]:
-    """A step as a function of engine tensors."""
+    """Return a step as a function of engine tensors."""
 
     def apply_record(*operands: engine.Tensor) -> Any:
         taken = iter(operands)
@@ -116,8 +116,8 @@ def function_of(step: Step) -> Callable[..., Any]:
     return apply_record
 
 
-def leads(outputs: list[Tensor], x: Tensor) -> bool:
-    """Whether a y depends on x by differentiable operations."""
+def depends_on(outputs: list[Tensor], x: Tensor) -> bool:
+    """Whether any output depends on x by differentiable operations."""
     seen: set[Operation] = set()
     waiting = list(outputs)
     while waiting:
@@ -131,7 +131,7 @@ def leads(outputs: list[Tensor], x: Tensor) -> bool:
 
 
 def differentiate(ys: Any, xs: Any, weights: Any) -> tuple[engine.Tensor, ...]:
-    """The gradients, recorded as further steps; zeros where none arrives."""
+    """Return the gradients, recorded as further steps; zeros for inputs that get none."""
     recorder = state.planner
     if not isinstance(recorder, Recorder):
         return tuple(engine.Tensor._wrap(np.ones(x.shape, x.dtype.np)) for x in xs)
@@ -145,9 +145,9 @@ def differentiate(ys: Any, xs: Any, weights: Any) -> tuple[engine.Tensor, ...]:
     wanted: Any = [slot for slot in slots if slot[0] is not None]
     recorder.phase = BACKWARD
     try:
-        found = run_backward(roots, True, True, wanted, accumulate=False) if roots and wanted else {}
+        grads = run_backward(roots, True, True, wanted, accumulate=False) if roots and wanted else {}
     finally:
         recorder.phase = FORWARD
     zeros = [engine.Tensor._wrap(np.zeros(x.shape, x.dtype.np)) for x in xs]
-    got: list[Any] = [None if edge is None else found.get((edge, nr)) for edge, nr in slots]
+    got: list[Any] = [None if edge is None else grads.get((edge, nr)) for edge, nr in slots]
     return tuple(z if g is None else g for g, z in zip(got, zeros, strict=True))

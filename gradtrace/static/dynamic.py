@@ -1,6 +1,6 @@
-"""A recorded plan run the dynamic way: operators called on tensors, the graph built and then used, each time.
+"""Execute a recorded plan dynamically: call the operators on tensors, then backward, at each run.
 
-This is what the static programs are held against: the same operators, without the cost of reading a program.
+The static programs are compared with this baseline: the same operators, without the cost of parsing a program.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gradtrace.static.plan import FORWARD, Plan, replaced
 
 
 class DynamicProgram:
-    """Calls the operators of the recorded plan's forward steps, then backward. `built` and `runs` count alike."""
+    """Calls the operators of the plan's forward steps, then backward. `built` and `runs` are counters."""
 
     def __init__(self, recorded: Plan, wanted: list[str]) -> None:
         self.plan = recorded
@@ -25,7 +25,7 @@ class DynamicProgram:
         self.runs = 0
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
-        """The value and the gradients, as raw data."""
+        """Return the value and the gradients as raw data."""
         have: dict[int, Any] = {n: Tensor._wrap(v.constant) for n, v in enumerate(self.plan.values) if v.is_constant}
         leaves = []
         for (name, number), raw in zip(self.plan.inputs, inputs, strict=True):
@@ -40,5 +40,5 @@ class DynamicProgram:
         y = have[self.root]
         if not y.requires_grad or not leaves:
             return (y._data,)
-        found = grad(y if y.numel() == 1 else y.sum(), leaves, materialize_grads=True)
-        return (y._data, *(g._data for g in found))
+        grads = grad(y if y.numel() == 1 else y.sum(), leaves, materialize_grads=True)
+        return (y._data, *(g._data for g in grads))

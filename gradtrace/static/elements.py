@@ -1,4 +1,4 @@
-"""Element types of static graphs, and Python's values as arrays of them."""
+"""Dtypes of static graphs, and conversion of Python values to arrays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradtrace.engine.lazy import np
 
 
 class DType(NamedTuple):
-    """An element type: `float32.name`."""
+    """A dtype of a graph: `float32.name`."""
 
     name: str
 
@@ -23,7 +23,7 @@ class DType(NamedTuple):
 
 
 def dtype_name(dtype: Any) -> str:
-    """ "float32" for a DType, an engine dtype, a numpy dtype or a name; TypeError for what is none."""
+    """Return the name of a DType, an engine dtype, a numpy dtype or a name; raise TypeError for other values."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
     name = {"float": "float32", "double": "float64", "int": "int32"}.get(name or "", name)
     if name not in dtypes.BY_NAME:
@@ -32,7 +32,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def raw_of(value: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """A Python value as an ndarray: floats are float32 and whole numbers int32 unless told, as in TensorFlow."""
+    """Convert a Python value to an ndarray; as in TensorFlow, floats default to float32 and integers to int32."""
     value = getattr(value, "_array", value)  # an Array of a program
     array = value.detach().numpy() if isinstance(value, engine.Tensor) else np.asarray(value)
     if dtype is not None:

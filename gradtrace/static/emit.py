@@ -1,8 +1,7 @@
-"""From a plan to Python code that calls numpy on blocks of rows, its buffers shared out beforehand.
+"""Compile a plan to Python code that calls numpy on blocks of rows, with preassigned buffers.
 
-The code is an `ast` built from the plan's steps, never from text; every name in it is made here (`b3`, `f12`), so what
-a program calls its variables cannot reach it, and what it runs in has no built-ins. One call of the function does one
-block:
+The code is an `ast` built from the plan's steps, never from text. Every name in it is generated (`b3`, `f12`), so a
+program's variable names cannot reach it, and it runs without built-ins. One call of the function processes one block:
 
     def block(i0, i1, u0, o0, o1, b0, b1):
         f0(i0, i1, b0)        # numpy.add(x, w, out=b0)
@@ -24,23 +23,23 @@ Buffer = tuple[str, tuple[int, ...]]  # dtype, and the shape of a row
 
 
 class Emitted(NamedTuple):
-    """The function of one block, and what its parameters are, in order."""
+    """The function of a block, and its parameters in order."""
 
     function: Callable[..., None]
     inputs: tuple[int, ...]  # values with an axis of rows
     uniforms: tuple[int, ...]  # values that are the same for all rows
     outputs: tuple[int, ...]
     buffers: tuple[Buffer, ...]
-    places: dict[int, str]  # where each value is: "i0", "b3", "o1", "v7" (an array of its own)
+    places: dict[int, str]  # the name of each value's array: "i0", "b3", "o1", "v7" (a separate array)
 
 
 def emit(plan: Plan, rowwise: tuple[int, ...], outputs: tuple[int, ...]) -> Emitted:
-    """The block function of a plan. `rowwise` are the inputs with an axis of rows, `outputs` the values to deliver."""
+    """Compile the block function of a plan; `rowwise` inputs have a row axis, `outputs` are the values to return."""
     return Emitter(plan, rowwise, outputs).emit()
 
 
 class Emitter:
-    """Builds one function."""
+    """Builds one block function."""
 
     def __init__(self, plan: Plan, rowwise: tuple[int, ...], outputs: tuple[int, ...]) -> None:
         self.plan = plan
@@ -54,8 +53,8 @@ class Emitter:
         self.body: list[ast.stmt] = []
         self.buffers: list[Buffer] = []
         self.free: dict[Buffer, list[int]] = {}
-        self.held: dict[int, int] = {}  # value: its buffer, or the one that it is a view of
-        self.holders: dict[int, int] = {}  # buffer: how many values hold it
+        self.held: dict[int, int] = {}  # value: its buffer, or that of the value it is a view of
+        self.holders: dict[int, int] = {}  # buffer: number of values that use it
         self.last = last_uses(plan)
         self.target = {number: f"o{k}" for k, number in reversed(list(enumerate(outputs)))}
         self.temporaries = 0
@@ -64,14 +63,14 @@ class Emitter:
         for position, step in enumerate(self.plan.steps):
             if any(number in self.rowwise for number in refs(step.args)):
                 self.rowwise.update(step.out)
-            self.step(position, step)
+            self.emit_step(position, step)
         self.deliver()
         parameters = [self.names[n] for n in self.inputs] + [f"u{k}" for k in range(len(self.uniforms))]
         parameters += [f"o{k}" for k in range(len(self.outputs))] + [f"b{k}" for k in range(len(self.buffers))]
         function = compile_function("plan", parameters, self.body, self.namespace)
         return Emitted(function, self.inputs, tuple(self.uniforms), self.outputs, tuple(self.buffers), self.names)
 
-    def step(self, position: int, step: Step) -> None:
+    def emit_step(self, position: int, step: Step) -> None:
         calls = kernels.instructions(step, self.plan)
         if calls is None:
             self.whole(position, step)
@@ -82,11 +81,11 @@ class Emitter:
         early = kernels.reads_once(calls) and all(not isinstance(o, ast.Call) for o in operands.values())
         if early:
             self.release(dying)
-        places = {mark: self.place(n) for mark, n in zip((kernels.OUT, kernels.SECOND), step.out, strict=False)}
+        places = {mark: self.result_name(n) for mark, n in zip((kernels.OUT, kernels.SECOND), step.out, strict=False)}
         if not early:
             self.release(dying)
         for function, args in calls:
-            if function is kernels.copied:  # a kernel expects arrays, where a ufunc takes numbers too
+            if function is kernels.copied:  # a kernel expects arrays, where a ufunc also takes numbers
                 operands = {n: self.as_array(n, o) for n, o in operands.items()}
             given = [
                 ast.Name(places[a], ast.Load()) if type(a) is kernels.Out else self.expression(a, operands)
@@ -96,7 +95,7 @@ class Emitter:
         self.names.update(zip(step.out, places.values(), strict=True))
 
     def whole(self, position: int, step: Step) -> None:
-        """A step that is not elementwise: its results are arrays of their own."""
+        """Emit a step that is not elementwise, whose results are new arrays."""
         function = kernels.by_rows(step, self.plan, self.rowwise)
         given: list[ast.expr] = [ast.Name(self.name(n), ast.Load()) for n in refs(step.args)]
         names = []
@@ -114,19 +113,19 @@ class Emitter:
         self.release([n for n in dict.fromkeys(refs(step.args)) if n in self.held and self.last.get(n) == position])
 
     def deliver(self) -> None:
-        """Outputs that are inputs or constants, and those that stand twice."""
+        """Copy outputs that are inputs, constants or duplicates."""
         for k, number in enumerate(self.outputs):
-            made = number in self.rowwise and number not in self.inputs
-            if not made or self.target[number] != f"o{k}":
+            in_place = number in self.rowwise and number not in self.inputs
+            if not in_place or self.target[number] != f"o{k}":
                 self.copy(number, f"o{k}")
 
     def copy(self, number: int, to: str) -> None:
         self.body.append(ast.Expr(self.call(np.copyto, [ast.Name(to, ast.Load()), self.reference(number)])))
 
-    # ---- where values are
+    # ---- names of values
 
-    def place(self, number: int) -> str:
-        """The name of the array that a result is written to: an output's, or a buffer's."""
+    def result_name(self, number: int) -> str:
+        """Return the name of the array that a result is written to: an output's, or a buffer's."""
         if number in self.target:
             return self.target[number]
         value = self.plan.values[number]
@@ -155,12 +154,12 @@ class Emitter:
                 self.free[self.buffers[buffer]].append(buffer)
 
     def operand(self, number: int, out: int) -> ast.expr:
-        """A value as an operand of an elementwise step: a row of fewer axes gets axes of length 1 before its own."""
-        found = self.reference(number)
+        """Return a value as an operand of an elementwise step; a row with fewer axes gets leading axes of length 1."""
+        result = self.reference(number)
         mine, its = len(self.plan.values[number].shape), len(self.plan.values[out].shape)
         if number in self.rowwise and mine < its:
-            return self.call(ALIGN[its - mine] if its - mine in ALIGN else aligner(its - mine), [found])
-        return found
+            return self.call(ALIGN[its - mine] if its - mine in ALIGN else aligner(its - mine), [result])
+        return result
 
     def as_array(self, number: int, operand: ast.expr) -> ast.expr:
         if not self.plan.values[number].is_constant:
@@ -181,7 +180,7 @@ class Emitter:
     def name(self, number: int) -> str:
         if number not in self.names:
             if self.plan.values[number].is_constant:
-                self.names[number] = self.keep(np.asarray(self.plan.values[number].constant))
+                self.names[number] = self.bind(np.asarray(self.plan.values[number].constant))
             else:
                 self.names[number] = f"u{len(self.uniforms)}"
                 self.uniforms.append(number)
@@ -190,13 +189,13 @@ class Emitter:
     def constant(self, value: Any) -> ast.expr:
         if type(value) in (float, int, bool) or value is None:
             return ast.Constant(value)
-        return ast.Name(self.keep(value), ast.Load())
+        return ast.Name(self.bind(value), ast.Load())
 
     def call(self, function: Any, args: list[ast.expr]) -> ast.Call:
-        return ast.Call(ast.Name(self.keep(function), ast.Load()), args, [])
+        return ast.Call(ast.Name(self.bind(function), ast.Load()), args, [])
 
-    def keep(self, thing: Any) -> str:
-        """The generated name of an object that the code uses."""
+    def bind(self, thing: Any) -> str:
+        """Return the generated name of an object that the code uses."""
         name = self.functions.get(id(thing))
         if name is None:
             name = self.functions[id(thing)] = f"f{len(self.functions)}"
@@ -216,7 +215,7 @@ ALIGN: dict[int, Any] = {}
 
 
 def last_uses(plan: Plan) -> dict[int, int]:
-    """The position of the last step that reads each value."""
+    """Return the position of the last step that reads each value."""
     last = {}
     for position, step in enumerate(plan.steps):
         for number in refs(step.args):

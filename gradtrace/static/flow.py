@@ -1,15 +1,15 @@
-"""Loops and choices on engine tensors, under a Recorder: each is one step of the plan, and has gradients of any order.
+"""Loops and conditionals on engine tensors, under a Recorder: each is a step of the plan and differentiable.
 
-The parts are functions of engine tensors. Each is recorded as a plan of its own, from values like those it will get,
-and so are the functions that its gradient needs:
+The parts are functions of engine tensors. Each is recorded as a separate plan, from values like its operands, and so
+are the functions that its gradient needs:
 
-    loop        the body is run while the condition holds
-    loop_grad   the gradient: the loop run again with every state kept, then the body's gradient from the last state
+    loop        run the body while the condition holds
+    loop_grad   its gradient: run the loop again and keep every state, then apply the body's vjp from the last state
                 back to the first (see `control`)
     choice      one of two branches; its gradient is a choice between the branches' gradients
 
-The gradient of `loop_grad` needs no third kind of step: for cotangents (u, v) of (dx, do), with d the gradient that
-came in, <u, dx> + <v, do> = <d, J (u, v)>, and J (u, v) is what the loop of the body's tangents comes to. So the
+The gradient of `loop_grad` needs no third kind of step: for cotangents (u, v) of (dx, do), with d the incoming
+gradient, <u, dx> + <v, do> = <d, J (u, v)>, and J (u, v) is the result of the loop over the body's tangents. So the
 gradient with respect to d is that loop, and the others are `loop_grad` of it.
 """
 
@@ -28,20 +28,20 @@ from gradtrace.static.derive import differentiate
 from gradtrace.static.passes import optimise
 from gradtrace.static.plan import Plan
 from gradtrace.static.record import Recorder
-from gradtrace.static.replay import fed, requiring
+from gradtrace.static.replay import leaves_of, require_grad
 
 Values = tuple[engine.Tensor, ...]
 Part = Callable[..., Values]
 
 
 def plan_of_part(part: Part, values: Sequence[engine.Tensor]) -> Plan:
-    """A part as a plan of inputs like `values`."""
+    """Record a part as a plan with inputs like `values`."""
     recorder = Recorder()
-    leaves = fed([None] * len(values), values)[1]
+    leaves = leaves_of([None] * len(values), values)[1]
     for i, leaf in enumerate(leaves):
         recorder.feed(f"f{i}", leaf)
     with using(recorder=recorder, planner=recorder, grad_enabled=True):
-        requiring(leaves)
+        require_grad(leaves)
         outs = part(*leaves)
         return optimise(recorder.plan([(f"o{i}", out) for i, out in enumerate(outs)], {}))
 
@@ -51,12 +51,12 @@ def floating(values: Sequence[engine.Tensor]) -> list[engine.Tensor]:
 
 
 def stand_ins(values: Sequence[engine.Tensor]) -> Values:
-    """New tensors of these shapes and dtypes."""
+    """Return new tensors of these shapes and dtypes."""
     return tuple(engine.Tensor._wrap(v.own_array().copy()) for v in values)
 
 
 def gradient_of(part: Part, count: int) -> Part:
-    """From (the part's `count` values, gradients of its floating results) the gradients of its floating values."""
+    """Map (the part's `count` values, gradients of its floating results) to the gradients of its floating values."""
 
     def compute_gradients(*values: engine.Tensor) -> Values:
         return differentiate(floating(part(*values[:count])), floating(values[:count]), values[count:])
@@ -65,17 +65,17 @@ def gradient_of(part: Part, count: int) -> Part:
 
 
 def tangent_of(part: Part, count: int) -> Part:
-    """From (the part's `count` values, tangents of the floating ones) its results and the floating ones' tangents.
+    """Map (the part's `count` values, tangents of the floating ones) to its results and their tangents.
 
-    The gradient is linear in the gradient that comes in, so its own gradient with respect to that is the tangent.
+    The gradient is linear in the incoming gradient, so its gradient with respect to that is the tangent.
     """
 
     def compute_tangents(*values: engine.Tensor) -> Values:
         own, tangents = values[:count], values[count:]
         outs = part(*own)
         seeds = [zeros_like(out).requires_grad_() for out in floating(outs)]
-        found = differentiate(floating(outs), floating(own), seeds)
-        return (*outs, *differentiate(found, seeds, tangents))
+        grads = differentiate(floating(outs), floating(own), seeds)
+        return (*outs, *differentiate(grads, seeds, tangents))
 
     return compute_tangents
 
@@ -88,14 +88,14 @@ def zeros_like(tensor: engine.Tensor) -> engine.Tensor:
 
 
 def loop(test: Part, body: Part, variables: int, *values: engine.Tensor) -> Values:
-    """The last state of a loop from `values`: first the variables, then what the parts use of the graph outside."""
+    """Return the last state of a loop from `values`: the variables, then the outer values that the parts use."""
     if not isinstance(state.planner, Recorder):
         return stand_ins(values[:variables])
     return _as_tuple(Loop.apply(test, body, variables, *values))
 
 
 def loop_grad(test: Part, body: Part, variables: int, *values: engine.Tensor) -> Values:
-    """The gradients of the floating variables and outside values; `values` ends with those of the last state."""
+    """Return the gradients of the floating variables and outer values; `values` ends with those of the last state."""
     own = values[: len(values) - len(floating(values[:variables]))]
     if not isinstance(state.planner, Recorder):
         return stand_ins(floating(own))
@@ -103,7 +103,7 @@ def loop_grad(test: Part, body: Part, variables: int, *values: engine.Tensor) ->
 
 
 class Loop(Function):
-    """`loop` with its gradient."""
+    """`loop` and its gradient."""
 
     @staticmethod
     def forward(ctx: Any, test: Part, body: Part, variables: int, *values: engine.Tensor) -> Any:
@@ -119,12 +119,12 @@ class Loop(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         values, (test, body, variables) = ctx.saved_tensors, ctx.parts
         arrived = [g for g, v in zip(grads, values, strict=False) if v.is_floating_point()]
-        found = iter(loop_grad(test, body, variables, *values, *arrived))
-        return None, None, None, *[next(found) if v.is_floating_point() else None for v in values]
+        input_grads = iter(loop_grad(test, body, variables, *values, *arrived))
+        return None, None, None, *[next(input_grads) if v.is_floating_point() else None for v in values]
 
 
 class LoopGrad(Function):
-    """`loop_grad` with its gradient."""
+    """`loop_grad` and its gradient."""
 
     @staticmethod
     def forward(ctx: Any, test: Part, body: Part, variables: int, *values: engine.Tensor) -> Any:
@@ -147,7 +147,7 @@ class LoopGrad(Function):
         width, wide = variables + floats, tangent_of(body, variables + len(outside))
 
         def sorted_out(given: Values) -> tuple[Values, Values, Values]:
-            """(x, o), then the tangents of x, then those of o, of the wide loop's values: x, t, o, s."""
+            """Return (x, o), the tangents of x and those of o from the combined loop's values x, t, o, s."""
             middle = width + len(outside)
             return (*given[:variables], *given[width:middle]), given[variables:width], given[middle:]
 
@@ -162,8 +162,8 @@ class LoopGrad(Function):
         start = (*first, *grads[:floats], *outside, *grads[floats:])
         end = loop(wide_test, wide_body, width, *start)
         seeds = (*map(zeros_like, floating(first)), *arrived)
-        found = loop_grad(wide_test, wide_body, width, *start, *seeds)
-        of_first, of_outside = iter(found[:floats]), iter(found[2 * floats :])
+        results = loop_grad(wide_test, wide_body, width, *start, *seeds)
+        of_first, of_outside = iter(results[:floats]), iter(results[2 * floats :])
         return (
             None,
             None,
@@ -174,18 +174,18 @@ class LoopGrad(Function):
         )
 
 
-# ---- choices
+# ---- conditionals
 
 
 def choice(yes: Part, no: Part, *values: engine.Tensor) -> Values:
-    """The results of one branch, by the bool that stands first among `values`; both get the others."""
+    """Return the results of one branch, selected by the bool first among `values`; both get the others."""
     if not isinstance(state.planner, Recorder):
         return stand_ins(yes(*values[1:]))
     return _as_tuple(Choice.apply(yes, no, *values))
 
 
 class Choice(Function):
-    """`choice` with its gradient."""
+    """`choice` and its gradient."""
 
     @staticmethod
     def forward(ctx: Any, yes: Part, no: Part, *values: engine.Tensor) -> Any:
@@ -206,8 +206,8 @@ class Choice(Function):
         count = len(values) - 1
         if not floating(values[1:]):
             return None, None, *[None] * len(values)
-        found = iter(choice(gradient_of(yes, count), gradient_of(no, count), *values, *arrived))
-        return None, None, None, *[next(found) if v.is_floating_point() else None for v in values[1:]]
+        input_grads = iter(choice(gradient_of(yes, count), gradient_of(no, count), *values, *arrived))
+        return None, None, None, *[next(input_grads) if v.is_floating_point() else None for v in values[1:]]
 
 
 def _as_tuple(out: Any) -> Values:

@@ -1,4 +1,4 @@
-"""Static graphs: operations are put into a graph first, and run later, as often as wanted, by a Session.
+"""Static graphs: operations are added to a graph first and executed later by a Session.
 
     graph = Graph()
     with graph.as_default():
@@ -7,9 +7,9 @@
     with Session(graph=graph) as session:
         session.run(y, {x: 3.0})      # 6.0
 
-A node has a name, a shape and a dtype, and no value. To find shapes and dtypes, and to refuse what does not fit while
-the graph is built, each operation is tried once on stand-ins of ones; an unknown size (None) is tried with two sizes,
-and what comes out different is unknown too. The names and their numbering are TensorFlow 1's.
+A node has a name, a shape and a dtype, but no value. To infer shapes and dtypes, and to report errors while the graph
+is built, each operation runs once on example values of ones; an unknown size (None) is tried with two sizes, and sizes
+that differ in the result are unknown too. Names and their numbering follow TensorFlow 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gradtrace.engine.state import using
 from gradtrace.ops import api, find
 from gradtrace.static.elements import DType, dtype_name, has_fraction, raw_of
 
-SIZES = (2, 3)  # what an unknown size is tried with
+SIZES = (2, 3)  # example values of an unknown size
 NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 BOOL_MESSAGE = (
     "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: a static graph has no value while it is built. "
@@ -38,18 +38,18 @@ Values = tuple[engine.Tensor, ...]
 
 
 class Operation:
-    """A node of a graph: `compute` makes its results of its inputs' values, as engine tensors.
+    """A node of a graph: `compute` maps its inputs' values to its results, as engine tensors.
 
-    `source`, for what a session feeds by itself, gives an array for a session; `assigns` is the variable that gets the
-    result.
+    `source`, for values that the session provides itself, maps a session to an array; `assigns` is the variable that
+    receives the result.
     """
 
     __slots__ = ("assigns", "compute", "graph", "inputs", "name", "outputs", "source", "type")
 
     def __init__(
-        self, graph: Graph, type_: str, name: str, inputs: tuple[Tensor, ...], compute: Callable[..., Any]
+        self, graph: Graph, op_type: str, name: str, inputs: tuple[Tensor, ...], compute: Callable[..., Any]
     ) -> None:
-        self.graph, self.type, self.name, self.inputs, self.compute = graph, type_, name, inputs, compute
+        self.graph, self.type, self.name, self.inputs, self.compute = graph, op_type, name, inputs, compute
         self.outputs: tuple[Tensor, ...] = ()
         self.source: Callable[[Any], Any] | None = None
         self.assigns: Any = None
@@ -60,7 +60,7 @@ class Operation:
         return self.type == "Placeholder" or self.source is not None
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
-        """Runs it in `session` or the one that is open."""
+        """Run the operation in `session`, by default the open one."""
         from gradtrace.static.session import open_session
 
         (session or open_session()).run(self, feed_dict)
@@ -70,13 +70,13 @@ class Operation:
 
 
 class Tensor:
-    """A result of an operation that has not run: `op`, `name`, `shape`, `dtype`.
+    """A symbolic result of an operation: `op`, `name`, `shape`, `dtype`.
 
-    A size that is not known is None in the shape; where not even their number is, the shape itself is None.
+    An unknown size is None in the shape; if the number of dims is unknown, the shape itself is None.
     """
 
     __slots__ = ("dtype", "examples", "index", "op", "shape")
-    __array_ufunc__ = None  # numpy's arrays leave the signs to us
+    __array_ufunc__ = None  # numpy arrays defer to our operators
     if TYPE_CHECKING:  # see SIGNS
         __add__: Any
         __radd__: Any
@@ -107,11 +107,11 @@ class Tensor:
 
     @property
     def is_known(self) -> bool:
-        """Whether all of its shape is."""
+        """Whether the whole shape is known."""
         return self.shape is not None and None not in self.shape
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """The value, from `session` or the one that is open."""
+        """Return the value, from `session` or the open one."""
         from gradtrace.static.session import open_session
 
         return (session or open_session()).run(self, feed_dict)
@@ -125,7 +125,7 @@ class Tensor:
         raise TypeError(BOOL_MESSAGE)
 
     def __iter__(self) -> Any:
-        raise TypeError("a static Tensor has no elements to go through while the graph is built")
+        raise TypeError("a static Tensor cannot be iterated over while the graph is built")
 
     def __float__(self) -> float:
         raise TypeError("a static Tensor has no value while the graph is built; run it in a Session")
@@ -145,7 +145,7 @@ def spelled(shape: Shape | None) -> str:
 
 
 class Graph:
-    """Operations in the order in which they were put in, each with a name of its own."""
+    """Operations in the order in which they were added, each with a unique name."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
@@ -153,13 +153,13 @@ class Graph:
         self.finalized = False
         self.variables: list[Any] = []
         self.seed: int | None = None  # of random numbers
-        self.scope = ""  # what new names begin with
+        self.scope = ""  # prefix of new names
 
     def get_operations(self) -> list[Operation]:
         return list(self.operations)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor "NAME:INDEX"; KeyError if there is none."""
+        """Return the tensor "NAME:INDEX"; raise KeyError if there is none."""
         operation, _, index = name.partition(":")
         for op in self.operations:
             if op.name == operation and index.isdecimal() and int(index) < len(op.outputs):
@@ -167,12 +167,12 @@ class Graph:
         raise KeyError(f"The name '{name}' refers to a Tensor which does not exist.")
 
     def finalize(self) -> None:
-        """From here on nothing can be put in: RuntimeError."""
+        """Freeze the graph: adding an operation raises RuntimeError."""
         self.finalized = True
 
     @contextmanager
     def as_default(self) -> Iterator[Graph]:
-        """Makes it the graph that operations go into."""
+        """Make this the graph that operations are added to."""
         stack.append(self)
         try:
             yield self
@@ -181,7 +181,7 @@ class Graph:
 
     @contextmanager
     def name_scope(self, name: str) -> Iterator[str]:
-        """Puts `name/` before the names of what is put in within."""
+        """Prefix the names of operations added inside with `name/`."""
         before, own = self.scope, self.unique(name) + "/"
         self.scope = own
         try:
@@ -190,7 +190,7 @@ class Graph:
             self.scope = before
 
     def unique(self, name: str) -> str:
-        """The name in its scope, or with a number where it is taken: Mul, Mul_1, Mul_2."""
+        """Return the name in its scope, with a number if it is taken: Mul, Mul_1, Mul_2."""
         if not NAME.fullmatch(name):
             raise ValueError(f"'{name}' is not a valid node name")
         return self.numbered(self.scope + name)
@@ -200,37 +200,37 @@ class Graph:
         self.names[name.lower()] = 1 if used is None else used + 1
         if used is None:
             return name
-        found = f"{name}_{used}"
-        if found.lower() in self.names:
+        candidate = f"{name}_{used}"
+        if candidate.lower() in self.names:
             return self.numbered(name)
-        self.names[found.lower()] = 1
-        return found
+        self.names[candidate.lower()] = 1
+        return candidate
 
     def reach(self, tensor: Tensor) -> Tensor:
-        """A tensor as this graph can read it; ValueError for one of another graph."""
+        """Return a tensor as this graph can read it; raise ValueError for a tensor of another graph."""
         if tensor.graph is not self:
             raise ValueError(f"{tensor} must be from the same graph as the operation that reads it.")
         return tensor
 
-    def add(self, type_: str, name: str, inputs: Sequence[Tensor], run: Callable[..., Any]) -> tuple[Tensor, ...]:
-        """Puts an operation in, under a name that is free already; RuntimeError if the graph is frozen."""
+    def add(self, op_type: str, name: str, inputs: Sequence[Tensor], run: Callable[..., Any]) -> tuple[Tensor, ...]:
+        """Add an operation under a name that is already unique; raise RuntimeError if the graph is frozen."""
         if self.finalized:
             raise RuntimeError(FROZEN_MESSAGE)
         reached = tuple(self.reach(t) for t in inputs)
         try:
-            tried = [tried_on(run, [t.examples[k] for t in reached]) for k in (0, 1)]
+            tried = [run_on_examples(run, [t.examples[k] for t in reached]) for k in (0, 1)]
         except (RuntimeError, IndexError, ValueError):
             unknown = next((t for t in reached if t.shape is None), None)
             if unknown is None:
                 raise
-            tried = [(example,) for example in unknown.examples]  # the stand-ins do not fit; what is fed may
-        op = Operation(self, type_, name, reached, run)
+            tried = [(example,) for example in unknown.examples]  # the example values do not match; the fed ones may
+        op = Operation(self, op_type, name, reached, run)
         op.outputs = tuple(Tensor(op, i, pair) for i, pair in enumerate(zip(*tried, strict=True)))
         self.operations.append(op)
         return op.outputs
 
     def check_sources(self) -> None:
-        """Whether placeholders, variables and random numbers can be put in."""
+        """Check that placeholders, variables and random numbers can be added."""
 
     def check_open(self) -> None:
         if self.finalized:
@@ -238,7 +238,7 @@ class Graph:
 
 
 stack: list[Graph] = [Graph()]
-sessions: list[Any] = []  # those that are open, the innermost last
+sessions: list[Any] = []  # open sessions, the innermost last
 
 
 def get_default_graph() -> Graph:
@@ -246,14 +246,14 @@ def get_default_graph() -> Graph:
 
 
 def reset_default_graph() -> None:
-    """A new default graph; the tensors of the old one can no longer be added to."""
+    """Create a new default graph; nothing can be added to the tensors of the old one."""
     if len(stack) > 1:
         raise AssertionError("Do not use reset_default_graph() to clear nested graphs.")
     stack[0] = Graph()
 
 
-def tried_on(run: Callable[..., Any], examples: list[Any]) -> Values:
-    """The results on stand-ins; nothing is recorded."""
+def run_on_examples(run: Callable[..., Any], examples: list[Any]) -> Values:
+    """Return the results on example values, without recording."""
     with using(recorder=None, planner=None, grad_enabled=False):
         return results(run(*examples))
 
@@ -266,18 +266,18 @@ def results(out: Any) -> Values:
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
-    """A node that is always `value`."""
+    """Add a node with a constant value."""
     graph = get_default_graph()
     graph.check_open()
-    return fixed(graph, graph.unique(name), raw_of(value, dtype, shape))
+    return add_constant(graph, graph.unique(name), raw_of(value, dtype, shape))
 
 
-def fixed(graph: Graph, name: str, raw: Any) -> Tensor:
+def add_constant(graph: Graph, name: str, raw: Any) -> Tensor:
     return graph.add("Const", name, (), lambda: engine.Tensor._wrap(raw.copy()))[0]
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str = "Placeholder") -> Tensor:
-    """A node whose value every run is fed with. A size of `shape` may be None: any. Without a shape, any may be fed."""
+    """Add a node that is fed at every run; a size of None in `shape`, or shape None, accepts any."""
     kind = dtype_name(dtype)
     sizes: Shape | None = None if shape is None else tuple(None if n is None else int(n) for n in shape)
     graph = get_default_graph()
@@ -286,11 +286,11 @@ def placeholder(dtype: Any, shape: Any = None, name: str = "Placeholder") -> Ten
 
 
 def fed_node(
-    graph: Graph, type_: str, name: str, sizes: Shape | None, kind: str, source: Callable[[Any], Any] | None = None
+    graph: Graph, op_type: str, name: str, sizes: Shape | None, kind: str, source: Callable[[Any], Any] | None = None
 ) -> Tensor:
-    """A node whose value comes from outside the graph; its name is free. ValueError within a loop or a choice."""
+    """Add a node with a value from outside the graph, under a unique name; ValueError inside a loop or conditional."""
     graph.check_sources()
-    op = Operation(graph, type_, name, (), unfed)
+    op = Operation(graph, op_type, name, (), unfed)
     op.source = source
     one = np.ones((), kind)
     shapes = [[], [SIZES[0]]] if sizes is None else [[k if n is None else n for n in sizes] for k in SIZES]
@@ -307,17 +307,17 @@ def unfed(*_: Any) -> Any:
 # ---- operations
 
 
-def apply(type_: str, function: Callable[..., Any], args: Sequence[Any], name: str | None = None) -> Any:
-    """An operation of `function` (one on engine tensors); numbers among `args` become constants of the others' dtype.
+def apply(op_type: str, function: Callable[..., Any], args: Sequence[Any], name: str | None = None) -> Any:
+    """Add an operation that computes `function` on engine tensors; numbers become constants of the others' dtype.
 
-    The result is one Tensor, or a tuple of several. TypeError where dtypes differ, and whatever `function` refuses.
+    Returns one Tensor, or a tuple of several. Raises TypeError for different dtypes, and the errors of `function`.
     """
     graph = get_default_graph()
     graph.check_open()
     for a in args:
         if isinstance(a, Tensor):
             graph.reach(a)
-    own = graph.unique(name or type_)
+    own = graph.unique(name or op_type)
     first = next((a for a in args if isinstance(a, Tensor)), None)
     inputs = []
     for i, a in enumerate(args):
@@ -325,38 +325,38 @@ def apply(type_: str, function: Callable[..., Any], args: Sequence[Any], name: s
             label = "xyz"[i] if i < 3 else f"arg{i}"
             whole = first is not None and not first.dtype.is_floating and has_fraction(a)
             if whole:
-                raise TypeError(f"Expected {first.dtype.name} passed to '{label}' of '{type_}', got {a!r}.")  # type: ignore[union-attr]
+                raise TypeError(f"Expected {first.dtype.name} passed to '{label}' of '{op_type}', got {a!r}.")  # type: ignore[union-attr]
             dtype = None if first is None or first.dtype.name == "bool" else first.dtype
-            a = fixed(graph, f"{own}/{label}", raw_of(a, dtype))
+            a = add_constant(graph, f"{own}/{label}", raw_of(a, dtype))
         elif first is not None and a.dtype != first.dtype and "bool" not in (a.dtype.name, first.dtype.name):
             raise TypeError(
-                f"Input '{'xyz'[i] if i < 3 else i}' of '{type_}' Op has type {a.dtype.name} that does not match type "
-                f"{first.dtype.name} of argument 'x'."
+                f"Input '{'xyz'[i] if i < 3 else i}' of '{op_type}' Op has type {a.dtype.name} that does not match "
+                f"type {first.dtype.name} of argument 'x'."
             )
         inputs.append(a)
-    outs = graph.add(type_, own, inputs, function)
+    outs = graph.add(op_type, own, inputs, function)
     return outs[0] if len(outs) == 1 else outs
 
 
 def function_of(name: str) -> Any:
-    """The library's function of this name."""
+    """Return the library's function of this name."""
     return find(api.functions, name)
 
 
-def defined(type_: str, torch_name: str) -> Callable[..., Any]:
-    """The function that puts an operation of this type into the default graph."""
+def operation_function(op_type: str, torch_name: str) -> Callable[..., Any]:
+    """Return the function that adds an operation of this type to the default graph."""
 
     def function(*args: Any, name: str | None = None) -> Any:
-        return apply(type_, function_of(torch_name), args, name)
+        return apply(op_type, function_of(torch_name), args, name)
 
     function.__name__ = function.__qualname__ = torch_name
     function.__doc__ = f"A node that is torch.{torch_name} of its inputs."
     return function
 
 
-def _sign(type_: str, torch_name: str, reflected: bool = False) -> Any:
+def _sign(op_type: str, torch_name: str, reflected: bool = False) -> Any:
     def method(a: Tensor, b: Any) -> Any:
-        return apply(type_, function_of(torch_name), (b, a) if reflected else (a, b))
+        return apply(op_type, function_of(torch_name), (b, a) if reflected else (a, b))
 
     return method
 

@@ -1,10 +1,10 @@
-"""How a step is done on arrays into a buffer: for each elementwise operator its numpy calls.
+"""Numpy calls that execute each elementwise operator into a buffer.
 
     instructions(step, plan)   the calls of an elementwise step, each writing OUT; None for any other step
 
-A call is (function, arguments): a Ref, OUT (the buffer that the step's result is to be in; SECOND for another), or a
-constant. The numbers are those of the operator's own kernel, to the last bit: a rewrite stands here only if it gives
-the same.
+A call is (function, arguments), where an argument is a Ref, OUT (the buffer of the step's result; SECOND is another),
+or a constant. The results are bitwise those of the operator's kernel; only rewrites that guarantee this are listed
+here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Call = tuple[Any, tuple[Any, ...]]
 
 
 class Out:
-    """Stands for the buffer of a result."""
+    """Placeholder for the buffer of a result."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -36,37 +36,37 @@ OUT, SECOND = Out("OUT"), Out("SECOND")
 
 
 def is_elementwise(step: Step) -> bool:
-    """Whether each element of the result depends on the operands' elements at its place alone."""
+    """Whether each element of the result depends only on the operands' elements at the same position."""
     record = records.get(step.op)
     return step.op == ERF_AND_BELL if record is None else record.kind == "elementwise"
 
 
 def ufunc_of(record: Op) -> Any:
-    """The numpy ufunc that is an operator's whole kernel, if one is."""
+    """Return the numpy ufunc that is an operator's whole kernel, or None."""
     kernel = getattr(record._kernel, "ufunc", record._kernel)
-    found = getattr(np, kernel) if isinstance(kernel, str) else None
-    return found if isinstance(found, np.ufunc) else None
+    ufunc = getattr(np, kernel) if isinstance(kernel, str) else None
+    return ufunc if isinstance(ufunc, np.ufunc) else None
 
 
 def instructions(step: Step, plan: Plan) -> list[Call] | None:
-    """The calls of an elementwise step; None for one that is not."""
+    """Return the calls of an elementwise step; None for any other step."""
     if step.op == ERF_AND_BELL:
         return [(erf_into, (step.args[0], OUT, SECOND))]
     if not is_elementwise(step) or len(step.out) != 1:
         return None
-    made = TABLE.get(step.op)
-    if made is not None:
-        return made(plan, *step.args)
+    calls = TABLE.get(step.op)
+    if calls is not None:
+        return calls(plan, *step.args)
     record = records[step.op]
     ufunc = ufunc_of(record)
     if ufunc is not None:
         return [(ufunc, (*step.args[: ufunc.nin], OUT))]
-    # The operator's own kernel, its result copied: no call here could drift from it.
+    # Copy the result of the operator's kernel, which cannot differ from it.
     return [(copied, (record.kernel, *step.args, OUT))]
 
 
 def reads_once(calls: list[Call]) -> bool:
-    """Whether the operands are read by the first call alone, so that the result may take an operand's buffer."""
+    """Whether only the first call reads the operands, so that the result may reuse an operand's buffer."""
     first = calls[0][0]
     return isinstance(first, np.ufunc) and not any(True for _, args in calls[1:] for _ in refs(args))
 
@@ -97,7 +97,7 @@ def power(plan: Plan, a: Any, exponent: Any) -> list[Call]:
     return [(copied, (records["pow_scalar"].kernel, a, exponent, OUT))]
 
 
-# Elementwise operators whose own kernel is not a ufunc, in calls that need no array but the result's.
+# Elementwise operators whose kernel is not a ufunc, as calls that need no other array than the result's.
 TABLE: dict[str, Callable[..., list[Call]]] = record_table(
     "static.kernels.TABLE",
     {
@@ -121,20 +121,20 @@ TABLE: dict[str, Callable[..., list[Call]]] = record_table(
 
 
 def by_rows(step: Step, plan: Plan, rowwise: set[int]) -> Any:
-    """A function of a step's Ref arguments, those in `rowwise` with a leading axis of rows, that gives such results.
+    """Return a function of a step's Ref arguments; those in `rowwise`, and the results, have a leading row axis.
 
-    It is the operator's batched form where there is one, else its kernel row by row.
+    It is the operator's batched form if there is one, else its kernel called row by row.
     """
     batched = BATCHED.get(step.op)
     if batched is not None:
-        made = batched(step, plan, rowwise)
-        if made is not None:
-            return made
+        function = batched(step, plan, rowwise)
+        if function is not None:
+            return function
     return one_by_one(step, rowwise)
 
 
 def one_by_one(step: Step, rowwise: set[int]) -> Any:
-    """The kernel, called for each row."""
+    """Call the kernel for each row."""
     numbers = list(refs(step.args))
     kernel = records[step.op].kernel
     several = len(step.out) > 1
@@ -143,13 +143,13 @@ def one_by_one(step: Step, rowwise: set[int]) -> Any:
         n = next(len(o) for number, o in zip(numbers, operands, strict=True) if number in rowwise)
         results = []
         for i in range(n):
-            taken = iter(
+            operand = iter(
                 [
                     np.asarray(o[i]) if number in rowwise else np.asarray(o)
                     for number, o in zip(numbers, operands, strict=True)
                 ]
             )
-            results.append(kernel(*replaced(step.args, lambda _, taken=taken: next(taken))))  # type: ignore[misc]
+            results.append(kernel(*replaced(step.args, lambda _, operand=operand: next(operand))))  # type: ignore[misc]
         if several:
             return tuple(np.stack(column) for column in zip(*results, strict=True))
         return np.stack(results) if results else np.empty((0, *()))
@@ -241,12 +241,12 @@ def placed(step: Step, plan: Plan, rowwise: set[int]) -> Any:
     item = slice(*which) if step.op == "slice_place" else which[0]
     key = (slice(None),) * (dim % len(shape) + 1) + (item,)
 
-    def place(g: Any) -> Any:
+    def write_into_zeros(g: Any) -> Any:
         out = np.zeros((len(g), *shape), g.dtype)
         out[key] = g
         return out
 
-    return place
+    return write_into_zeros
 
 
 def stacked(step: Step, plan: Plan, rowwise: set[int]) -> Any:
@@ -298,5 +298,5 @@ BATCHED: dict[str, Any] = record_table(
         "squeeze_dims": reshaped,
     },
 )
-# Steps whose result is, or may be, a view of their operand's memory.
-VIEWS = frozenset(name for name, made in BATCHED.items() if made in (reshaped, expanded, transposed, selected))
+# Steps whose result is, or may be, a view of an operand.
+VIEWS = frozenset(name for name, function in BATCHED.items() if function in (reshaped, expanded, transposed, selected))

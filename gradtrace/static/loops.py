@@ -1,6 +1,6 @@
-"""`while_loop` and `cond` as nodes: their parts are graphs of their own, run by the plan (see `flow`, `control`).
+"""`while_loop` and `cond` as nodes, whose parts are graphs executed by the plan (see `flow`, `control`).
 
-A part may use tensors of the graph outside; it captures them, and they become inputs of the node.
+A part may use tensors of the outer graph; it captures them, and they become inputs of the node.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 from gradtrace.engine import tensor as engine
 from gradtrace.static.elements import raw_of
 from gradtrace.static.flow import choice, loop
-from gradtrace.static.graph import Graph, Operation, Tensor, constant, fixed, get_default_graph, unfed
+from gradtrace.static.graph import Graph, Operation, Tensor, add_constant, constant, get_default_graph, unfed
 from gradtrace.static.replay import ancestors, replay
 
 
 class Part(Graph):
-    """A graph within a node. `inputs` are its own; `captured` maps a tensor outside to the input that stands for it."""
+    """A graph inside a node. `inputs` are its inputs; `captured` maps outer tensors to their inputs."""
 
     def __init__(self, outside: Graph, captured: dict[Tensor, Tensor]) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Part(Graph):
         self.outputs: tuple[Tensor, ...] = ()
 
     def receive(self, tensor: Tensor, name: str) -> Tensor:
-        """An input like `tensor`."""
+        """Add an input like `tensor`."""
         op = Operation(self, "Placeholder", self.unique(name), (), unfed)
         op.outputs = (Tensor(op, 0, tensor.examples),)
         self.operations.append(op)
@@ -44,10 +44,10 @@ class Part(Graph):
         return self.stands_for[outer]
 
     def check_sources(self) -> None:
-        raise ValueError("placeholders, variables and random numbers are made outside of while_loop and cond")
+        raise ValueError("placeholders, variables and random numbers must be created outside while_loop and cond")
 
     def build(self, function: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """Calls `function` on inputs like those given, with this graph as the default; its results are the outputs."""
+        """Call `function` on inputs like the given ones, in this graph; its results are the outputs."""
         self.inputs = [self.receive(t, f"var_{i}") for i, t in enumerate(inputs)]
         with self.as_default():
             out = function(*self.inputs)
@@ -57,7 +57,7 @@ class Part(Graph):
 
 
 def constant_in(graph: Graph, value: Any) -> Tensor:
-    return fixed(graph, graph.unique("Const"), raw_of(value))
+    return add_constant(graph, graph.unique("Const"), raw_of(value))
 
 
 def as_tensors(values: Sequence[Any]) -> list[Tensor]:
@@ -67,10 +67,10 @@ def as_tensors(values: Sequence[Any]) -> list[Tensor]:
 def while_loop(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Sequence[Any], name: str = "while"
 ) -> Any:
-    """A node that runs `body` on the variables as long as `cond` of them holds; their last values, in a list.
+    """Add a node that runs `body` on the variables while `cond` of them holds; return their last values in a list.
 
-    Both functions get and build nodes. `body` returns as many, of the same dtypes and shapes. TypeError or ValueError
-    where they do not fit. Its gradient goes back through the passes that were run.
+    Both functions take and return nodes. `body` returns as many as it takes, of the same dtypes and shapes; else
+    TypeError or ValueError. The gradient backpropagates through the executed iterations.
     """
     graph = get_default_graph()
     graph.check_open()
@@ -89,9 +89,9 @@ def while_loop(
 
 
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str = "cond") -> Any:
-    """A node that runs one of two branches, by a bool scalar. Both give as many nodes, of the same dtypes and shapes.
+    """Add a node that runs one of two branches, selected by a bool; both return the same dtypes and shapes.
 
-    Its gradient is that of the branch that is run.
+    The gradient is that of the executed branch.
     """
     graph = get_default_graph()
     graph.check_open()
@@ -117,7 +117,7 @@ def check_same(wanted: Sequence[Tensor], got: Sequence[Tensor], what: str) -> No
 
 
 def runner(part: Part, outside: list[Tensor]) -> Callable[..., Any]:
-    """A part as a function of engine tensors: its inputs, then what stands outside."""
+    """Return a part as a function of engine tensors: its inputs, then the captured values."""
 
     def replay_part(*values: engine.Tensor) -> tuple[engine.Tensor, ...]:
         feeds = [*part.inputs, *(part.stands_for.get(t) for t in outside)]

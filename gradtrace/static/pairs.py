@@ -1,11 +1,11 @@
-"""Steps whose results one kernel gives at once: erf(v), and the exp(-(v * v)) that its derivative takes.
+"""Fuse steps whose results one kernel computes together: erf(v), and the exp(-(v * v)) of its derivative.
 
     a = erf(v)                      a, d = erf_and_bell(v)
     b = mul(v, v)
     c = neg(b)
     d = exp(c)
 
-The kernel of erf computes d on its way, of the same operations, so both results keep every bit.
+The kernel of erf computes d on its way by the same operations, so both results stay bitwise equal.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from gradtrace.static.plan import Plan, Ref, Step
 ERF_AND_BELL = "erf_and_bell"
 
 
-def paired(plan: Plan) -> Plan:
-    """The plan with such steps put together, where both are there and in this order."""
+def fuse_pairs(plan: Plan) -> Plan:
+    """Return the plan with such steps fused, where both occur in this order."""
     maker = {number: step for step in plan.steps for number in step.out}
     erfs = {
         step.args[0]: position
@@ -37,7 +37,7 @@ def paired(plan: Plan) -> Plan:
 
 
 def squared(step: Step, maker: dict[int, Step]) -> Ref | None:
-    """v, where the step is exp(-(v * v))."""
+    """Return v if the step is exp(-(v * v))."""
     for name in ("exp", "neg"):
         if step.op != name or type(step.args[0]) is not Ref or step.args[0].number not in maker:
             return None

@@ -1,7 +1,7 @@
-"""The passes that make a plan smaller: constants folded, identities cleared, equal steps shared, dead ones dropped.
+"""Optimisation passes: constant folding, algebraic identities, common subexpressions, dead steps.
 
-Every rewrite here gives IEEE's result to the last bit, signed zeros, infinities and NaN included (the sign of a NaN
-aside, which no comparison sees). What does not is in `FAST`, and is done only when asked for:
+Every rewrite keeps IEEE's result to the last bit, including signed zeros, infinities and NaN (except the sign of a NaN,
+which no comparison sees). Rewrites that do not are in `FAST` and run only on request:
 
     x + 0 -> x            -0 + 0 is +0
     x * 0 -> 0            inf * 0 is NaN
@@ -23,15 +23,15 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.static.plan import Plan, PlanValue, Ref, Step, refs, replaced
 
 PASSES = ("constants folded", "identities cleared", "common subexpressions shared", "dead steps dropped")
-LARGEST = 65536  # elements of a constant made by folding
-ROUNDS = 20  # a bound on the repetition of the passes; each round but the last removes or simplifies something
+LARGEST = 65536  # elements of a constant created by folding
+ROUNDS = 20  # maximum number of rounds; each round but the last removes or simplifies something
 Rewrite = Ref | tuple[str, tuple[Any, ...]] | float | None
 
 
 def optimise(plan: Plan, fast: bool = False) -> Plan:
-    """The plan with all passes run until nothing changes. `fast` also does what changes the last bits."""
+    """Run all passes until nothing changes; `fast` also applies rewrites that change the last bits."""
     counts = dict.fromkeys(PASSES, 0)
-    passes: tuple[Callable[[Plan], tuple[Plan, int]], ...] = (fold, lambda p: tidy(p, fast), share, drop)
+    passes: tuple[Callable[[Plan], tuple[Plan, int]], ...] = (fold, lambda p: simplify(p, fast), share, drop)
     for _ in range(ROUNDS):
         done = 0
         for name, run in zip(PASSES, passes, strict=True):
@@ -47,7 +47,7 @@ def optimise(plan: Plan, fast: bool = False) -> Plan:
 
 
 def fold(plan: Plan) -> tuple[Plan, int]:
-    """Computes now what depends on constants alone."""
+    """Evaluate steps that depend only on constants."""
     values, steps = list(plan.values), []
     for step in plan.steps:
         data = folded(step, values)
@@ -60,7 +60,7 @@ def fold(plan: Plan) -> tuple[Plan, int]:
 
 
 def folded(step: Step, values: list[PlanValue]) -> list[Any] | None:
-    """The raw results of a step that needs no run; None for any other."""
+    """Return the raw results of a step that can be evaluated now; None for any other."""
     record = records.get(step.op)
     if record is None or sum(math.prod(values[n].shape) for n in step.out) > LARGEST:
         return None
@@ -74,7 +74,7 @@ def folded(step: Step, values: list[PlanValue]) -> list[Any] | None:
 
 
 def filled(value: PlanValue, number: float) -> Any:
-    """A constant of a value's shape and dtype."""
+    """Return a constant of a value's shape and dtype."""
     return number if value.dtype == "float64" and not value.shape else np.full(value.shape, number, value.dtype)
 
 
@@ -82,7 +82,7 @@ def filled(value: PlanValue, number: float) -> Any:
 
 
 class Context:
-    """What the rewrites look at: the values, and the step that makes each."""
+    """What the rewrites need: the values, and the step that computes each."""
 
     def __init__(self, plan: Plan, fast: bool) -> None:
         self.values = list(plan.values)
@@ -90,22 +90,22 @@ class Context:
         self.fast = fast
 
     def number(self, arg: Any) -> float | None:
-        """The Python number that an argument stands for, if it is one, also as a constant of one element."""
+        """Return the Python number that an argument represents, also as a constant of one element; else None."""
         if type(arg) is Ref:
             step = self.maker.get(arg.number)
-            if step is not None and step.op == "expand":  # one number, stretched
+            if step is not None and step.op == "expand":  # one number, expanded
                 return self.number(step.args[0])
             value = self.values[arg.number]
             return one_number(value.constant) if value.is_constant else None
         return float(arg) if type(arg) in (int, float) else None
 
     def negated(self, arg: Any) -> Ref | None:
-        """x, where the argument is -x."""
+        """Return x if the argument is -x."""
         step = self.maker.get(arg.number) if type(arg) is Ref else None
         return step.args[0] if step is not None and step.op == "neg" else None
 
     def fits(self, arg: Any, out: int) -> bool:
-        """Whether an argument can stand for the result: it has its shape and dtype."""
+        """Whether an argument can replace the result: it has the same shape and dtype."""
         if type(arg) is not Ref:
             return False
         mine, its = self.values[arg.number], self.values[out]
@@ -113,7 +113,7 @@ class Context:
 
 
 def one_number(raw: Any) -> float | None:
-    """The number that all elements of a constant are; None if they differ."""
+    """Return the value shared by all elements of a constant; None if they differ."""
     if type(raw) in (float, int, bool):
         return float(raw)
     flat = raw.reshape(-1)
@@ -121,25 +121,25 @@ def one_number(raw: Any) -> float | None:
     return float(flat[0]) if same else None
 
 
-def tidy(plan: Plan, fast: bool) -> tuple[Plan, int]:
-    """Replaces steps by one of their arguments, or by a cheaper step."""
+def simplify(plan: Plan, fast: bool) -> tuple[Plan, int]:
+    """Replace steps by one of their arguments, or by a cheaper step."""
     context = Context(plan, fast)
     same: dict[int, int] = {}
     steps: list[Step] = []
     count = 0
     for step in plan.steps:
         step = step._replace(args=replaced(step.args, lambda n: Ref(same.get(n, n))))
-        found = rewritten(context, step)
-        if found is not None:
+        result = rewritten(context, step)
+        if result is not None:
             count += 1
-        if isinstance(found, Ref):
-            same[step.out[0]] = found.number
+        if isinstance(result, Ref):
+            same[step.out[0]] = result.number
             continue
-        if isinstance(found, float):
+        if isinstance(result, float):
             out = step.out[0]
-            context.values[out] = context.values[out]._replace(constant=filled(context.values[out], found))
+            context.values[out] = context.values[out]._replace(constant=filled(context.values[out], result))
             continue
-        for new in written(context, step, found):
+        for new in written(context, step, result):
             for number in new.out:
                 context.maker[number] = new
             steps.append(new)
@@ -148,7 +148,7 @@ def tidy(plan: Plan, fast: bool) -> tuple[Plan, int]:
 
 
 def written(context: Context, step: Step, found: Any) -> list[Step]:
-    """The steps that stand for `step`: a rewrite may hold one step within another, as (op, args)."""
+    """Return the steps that replace `step`; a rewrite may nest one step in another, as (op, args)."""
     if found is None:
         return [step]
     name, args = found
@@ -164,22 +164,22 @@ def written(context: Context, step: Step, found: Any) -> list[Step]:
 
 
 def rewritten(context: Context, step: Step) -> Rewrite:
-    """What a step may be replaced by: an argument, another (op, args), a number; None for nothing."""
+    """Return the replacement of a step: an argument, another (op, args), or a number; None for no replacement."""
     if len(step.out) != 1:
         return None
     op, args, out = step.op, step.args, step.out[0]
     record = records.get(op)
-    if record is not None and record.identity:  # in a plan every value is made once, so a copy is the thing itself
+    if record is not None and record.identity:  # values are immutable in a plan, so a copy is the value itself
         same: Rewrite = args[record.tensor_names.index(record.identity)]
         if context.fits(same, out):
             return same
     if op in ("view", "unsafe_view"):
-        return "reshape", args  # the same, whatever the strides
+        return "reshape", args  # equivalent, whatever the strides
     rule = RULES.get(op)
-    found = None if rule is None or not context.values[out].dtype.startswith("float") else rule(context, out, *args)
-    if found is None and context.fast and op in FAST:
-        found = FAST[op](context, out, *args)
-    return found
+    rewrite = None if rule is None or not context.values[out].dtype.startswith("float") else rule(context, out, *args)
+    if rewrite is None and context.fast and op in FAST:
+        rewrite = FAST[op](context, out, *args)
+    return rewrite
 
 
 def is_zero(number: float | None, sign: float) -> bool:
@@ -202,7 +202,7 @@ def sub_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
     if is_zero(c.number(b), 1.0) and c.fits(a, out):
         return a
     minus = c.negated(b)
-    return ("add", (a, minus)) if minus is not None else None  # but -a - b is not -(a + b): 0 has a sign
+    return ("add", (a, minus)) if minus is not None else None  # -a - b is not -(a + b), because 0 has a sign
 
 
 def mul_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
@@ -213,7 +213,7 @@ def mul_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
         if number == -1 and c.fits(other, out):
             return "neg", (other,)
         minus = c.negated(other)
-        if minus is not None and number is not None and c.fits(minus, out):  # a constant may be what gives the shape
+        if minus is not None and number is not None and c.fits(minus, out):  # a constant may determine the shape
             return "mul", (minus, -number)
         if minus is not None and type(one) is Ref:
             return "neg", (("mul", (minus, one)),)
@@ -233,7 +233,7 @@ def div_rule(c: Context, out: int, a: Ref | float, b: Ref | float) -> Rewrite:
 
 
 def is_power_of_two(number: float) -> bool:
-    """Whether dividing by it and multiplying by its reciprocal are one thing (the reciprocal being no subnormal)."""
+    """Whether division equals multiplication by the reciprocal (and the reciprocal is not subnormal)."""
     if not math.isfinite(number):
         return False
     mantissa, exponent = math.frexp(abs(number))
@@ -272,7 +272,7 @@ RULES: dict[str, Callable[..., Rewrite]] = record_table(
 )
 
 
-# ---- what changes the last bits
+# ---- rewrites that change the last bits
 
 
 def fast_add(c: Context, out: int, a: Any, b: Any) -> Rewrite:
@@ -315,7 +315,7 @@ FAST: dict[str, Callable[..., Rewrite]] = record_table(
 
 
 def share(plan: Plan) -> tuple[Plan, int]:
-    """Steps of one operator on the same arguments are done once."""
+    """Share steps of one operator on the same arguments."""
     same = equal_constants(plan)
     seen: dict[Any, tuple[int, ...]] = {}
     steps: list[Step] = []
@@ -334,7 +334,7 @@ def share(plan: Plan) -> tuple[Plan, int]:
 
 
 def equal_constants(plan: Plan) -> dict[int, int]:
-    """For each constant that stands earlier too: the number of the first."""
+    """Map each duplicate constant to the number of its first occurrence."""
     first: dict[Any, int] = {}
     same = {}
     for number, value in enumerate(plan.values):
@@ -347,11 +347,11 @@ def equal_constants(plan: Plan) -> dict[int, int]:
 
 
 def key_of(step: Step, values: tuple[PlanValue, ...]) -> Any:
-    """What equal steps have in common; None for a step that must not be shared."""
+    """Return a key that equal steps share; None for a step that must not be shared."""
     record = records.get(step.op)
     if record is None:
         return None
-    # Where the operands are promoted to a floating dtype, 1 and 1.0 are the same number.
+    # If the operands are promoted to a floating dtype, 1 and 1.0 are the same number.
     numbers_are_floats = record.promote is not None and values[step.out[0]].dtype.startswith("float")
     parts = [frozen(a, numbers_are_floats) for a in step.args]
     if record.commutative:
@@ -360,7 +360,7 @@ def key_of(step: Step, values: tuple[PlanValue, ...]) -> Any:
 
 
 def frozen(a: Any, as_float: bool = False) -> Any:
-    """An argument as a key: 1, 1.0, True and -0.0 are four things."""
+    """Return an argument as a key, in which 1, 1.0, True and -0.0 differ."""
     if type(a) is Ref:
         return a
     if type(a) in (tuple, list):
@@ -378,7 +378,7 @@ def frozen(a: Any, as_float: bool = False) -> Any:
 
 
 def drop(plan: Plan) -> tuple[Plan, int]:
-    """Leaves out the steps that no output needs."""
+    """Remove the steps that no output needs."""
     needed = {number for _, number in plan.outputs}
     kept: list[Step] = []
     for step in reversed(plan.steps):
@@ -389,7 +389,7 @@ def drop(plan: Plan) -> tuple[Plan, int]:
 
 
 def compact(plan: Plan) -> Plan:
-    """The plan with its values renumbered: inputs, constants, then results in order; the unused are gone."""
+    """Renumber the values: inputs, constants, then results in order; unused ones are removed."""
     order = [number for _, number in plan.inputs]
     used = {n for step in plan.steps for n in refs(step.args)} | {n for _, n in plan.outputs}
     order += [n for n in sorted(used) if plan.values[n].is_constant and n not in order]

@@ -1,13 +1,13 @@
-"""The plan: a program as plain data, made once and run many times.
+"""The plan: a program as plain data, traced once and executed many times.
 
     Plan
     ├── values    PlanValue, by number: shape, dtype, and the data of a constant
-    ├── inputs    (name, number): what is fed at each run
-    ├── steps     Step, in order: an operator record's name, its arguments (a Ref stands for a value), numbers out
+    ├── inputs    (name, number): the values fed at each run
+    ├── steps     Step, in order: an operator record's name, its arguments (a Ref is a value), output numbers
     └── outputs   (label, number): "y", "dy/dx", ...
 
-Forward and gradients are steps of one list. Nothing here refers to a live tensor. A plan made for one row of a table is
-run over blocks of rows by `program`; the shapes in it are then those of a row.
+Forward and gradients are steps of one list. A plan refers to no live tensor. A plan for one row of a table is executed
+over blocks of rows by `program`; its shapes are those of a row.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ FORWARD, BACKWARD = "forward", "backward"
 
 
 class Ref(NamedTuple):
-    """A value among a step's arguments, by its number."""
+    """A reference by number to a value, among a step's arguments."""
 
     number: int
 
 
 class PlanValue(NamedTuple):
-    """What is known of a value before any run; `constant` is its raw data (None: computed or fed)."""
+    """Static information about a value; `constant` is its raw data (None: computed or fed)."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -38,7 +38,7 @@ class PlanValue(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One call of an operator record (or of a loop: see `control`). `line` is of the source, 0 where there is none."""
+    """A call of an operator record, or of a loop (see `control`). `line` is the source line, 0 if unknown."""
 
     op: str
     args: tuple[Any, ...]
@@ -48,7 +48,7 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """See the module's docstring. `removed` says what each pass took out: (pass, count)."""
+    """See the module's docstring. `removed` lists what each pass removed: (pass, count)."""
 
     values: tuple[PlanValue, ...]
     inputs: tuple[tuple[str, int], ...]
@@ -57,12 +57,12 @@ class Plan(NamedTuple):
     removed: tuple[tuple[str, int], ...] = ()
 
     def input(self, name: str) -> PlanValue:
-        """What is known of an input; KeyError if the plan has none of that name."""
+        """Return the value of an input; raise KeyError if the plan has no input of that name."""
         return self.values[dict(self.inputs)[name]]
 
 
 def refs(args: Any) -> Iterator[int]:
-    """The numbers of the values among (nested) arguments, in order."""
+    """Yield the numbers of the values among (nested) arguments, in order."""
     for a in args:
         if type(a) is Ref:
             yield a.number
@@ -71,7 +71,7 @@ def refs(args: Any) -> Iterator[int]:
 
 
 def replaced(args: tuple[Any, ...], to: Callable[[int], Any]) -> tuple[Any, ...]:
-    """The arguments with `to(number)` in place of each Ref."""
+    """Return the arguments with each Ref replaced by `to(number)`."""
     return tuple(
         to(a.number) if type(a) is Ref else type(a)(replaced(tuple(a), to)) if type(a) in (tuple, list) else a
         for a in args
@@ -79,7 +79,7 @@ def replaced(args: tuple[Any, ...], to: Callable[[int], Any]) -> tuple[Any, ...]
 
 
 def uses(plan: Plan) -> dict[int, int]:
-    """How often each value is read, by steps and as an output."""
+    """Count how often each value is read, by steps and as an output."""
     count: dict[int, int] = {}
     for step in plan.steps:
         for number in refs(step.args):

@@ -1,4 +1,4 @@
-"""Running a graph's operations once on engine tensors, under a Recorder: how a graph becomes a plan."""
+"""Convert a graph to a plan by running its operations once on engine tensors, under a Recorder."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Known = dict[Tensor, engine.Tensor]
 
 
 def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> Plan:
-    """The plan of `fetches` from `feeds`, made by running the graph once on values like those it will be fed."""
-    recorder, have = Recorder(), fed(feeds, values)
+    """Return the plan from `feeds` to `fetches`, recorded by running the graph once on values like the fed ones."""
+    recorder, have = Recorder(), leaves_of(feeds, values)
     for i, leaf in enumerate(have[1]):
         recorder.feed(f"f{i}", leaf)
     known = have[0]
@@ -30,44 +30,44 @@ def plan_of(fetches: list[Tensor], feeds: Sequence[Tensor | None], values: Seque
         return optimise(recorder.plan([(t.name, known[t]) for t in fetches], {}))
 
 
-def fed(feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> tuple[Known, list[engine.Tensor]]:
-    """New leaves with the fed values, and which tensor of the graph each stands for."""
+def leaves_of(feeds: Sequence[Tensor | None], values: Sequence[engine.Tensor]) -> tuple[Known, list[engine.Tensor]]:
+    """Return the tensors of the graph mapped to new leaves with the fed values, and these leaves."""
     leaves = [engine.Tensor._wrap(np.array(value.own_array())) for value in values]
     return {feed: leaf for feed, leaf in zip(feeds, leaves, strict=True) if feed is not None}, leaves
 
 
 def replay(needed: Sequence[Operation], known: Known) -> None:
-    """Runs the operations in order; their results join `known`. Where gradients are recorded, leaves require grad."""
+    """Run the operations in order and add their results to `known`; if gradients are recorded, leaves require grad."""
     if state.grad_enabled:
-        requiring(list(known.values()))
+        require_grad(list(known.values()))
     for op in needed:
         outs = op.compute(*[known[t] for t in op.inputs])
         for tensor, out in zip(op.outputs, outs if isinstance(outs, (tuple, list)) else (outs,), strict=True):
             if state.grad_enabled and op.type == "Const":
-                requiring([out])
+                require_grad([out])
             known.setdefault(tensor, out)
 
 
-def requiring(tensors: Sequence[engine.Tensor]) -> None:
+def require_grad(tensors: Sequence[engine.Tensor]) -> None:
     for tensor in tensors:
         if tensor.is_floating_point() and tensor.is_leaf:
             tensor.requires_grad_()
 
 
 def ancestors(fetches: Sequence[Tensor], known: Any) -> list[Operation]:
-    """The operations that must run, in order; ValueError for a placeholder that is not fed."""
-    found: dict[Operation, None] = {}
+    """Return the operations that must run, in order; raise ValueError for a placeholder that is not fed."""
+    needed: dict[Operation, None] = {}
     waiting = [t.op for t in fetches if t not in known]
     while waiting:
         op = waiting.pop()
-        if op in found:
+        if op in needed:
             continue
         if op.type == "Placeholder":
             raise ValueError(
                 f"You must feed a value for placeholder tensor '{op.name}' with dtype "
                 f"{op.outputs[0].dtype.name} and shape {spelled(op.outputs[0].shape)}"
             )
-        found[op] = None
+        needed[op] = None
         waiting.extend(t.op for t in op.inputs if t not in known)
-    order = {op: i for i, op in enumerate(fetches[0].graph.operations)} if found else {}
-    return sorted(found, key=order.__getitem__)
+    order = {op: i for i, op in enumerate(fetches[0].graph.operations)} if needed else {}
+    return sorted(needed, key=order.__getitem__)

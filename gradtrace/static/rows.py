@@ -1,7 +1,7 @@
-"""Running a plan over many rows: blocks that fit the cache, threads across blocks.
+"""Execute a plan over many rows, in blocks that fit the cache and threads across blocks.
 
-numpy lets go of the interpreter's lock within a ufunc, so threads do run at once. Every thread has its own buffers;
-memory does not grow with the number of rows beyond what the caller's arrays take.
+numpy releases the GIL inside a ufunc, so threads run in parallel. Every thread has its own buffers; memory use does not
+grow with the number of rows, except for the caller's arrays.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ from typing import Any
 from gradtrace.engine.lazy import np
 from gradtrace.ops.special.erf_kernels import CHUNK
 from gradtrace.static.emit import emit
-from gradtrace.static.pairs import paired
+from gradtrace.static.pairs import fuse_pairs
 from gradtrace.static.plan import Plan
 
-CACHE = 2 << 20  # bytes that the buffers of a block take at most
+CACHE = 2 << 20  # maximum number of bytes of a block's buffers
 LARGEST, SMALLEST = 32768, 4096  # elements of a block
 
 
 class RowProgram:
-    """A plan made for one row, run over blocks of them. `built` and `runs` count (a block is no run)."""
+    """A plan for one row, executed over blocks of rows. `built` and `runs` are counters (a block is not a run)."""
 
     def __init__(self, plan: Plan, rowwise: tuple[int, ...], outputs: tuple[int, ...], block: int = 0) -> None:
         self.plan = plan
-        self.emitted = emit(paired(plan), rowwise, outputs)
+        self.emitted = emit(fuse_pairs(plan), rowwise, outputs)
         self.widest = max([math.prod(v.shape) for v in plan.values] or [1])
         self.block = block or self.best_block()
         self.built = 1
         self.runs = 0
 
     def best_block(self) -> int:
-        """Rows of a block: as many as keep the buffers in the cache, within reason."""
+        """Return the number of rows of a block, such that the buffers fit the cache, within limits."""
         bytes_of_row = sum(math.prod(shape) * np.dtype(kind).itemsize for kind, shape in self.emitted.buffers)
         elements = CACHE // max(bytes_of_row, 8)
         rows = max(SMALLEST // max(self.widest, 1), min(elements, LARGEST // max(self.widest, 1)))
-        step = next((n for n in (CHUNK, 1024) if rows >= n), 1)  # erf goes by whole chunks of its own
+        step = next((n for n in (CHUNK, 1024) if rows >= n), 1)  # erf processes whole chunks
         return max(1, rows // step * step)
 
     def buffers(self) -> list[Any]:
         return [np.empty((self.block, *shape), kind) for kind, shape in self.emitted.buffers]
 
     def run(self, inputs: list[Any], uniforms: list[Any], outputs: list[Any], threads: int = 1) -> None:
-        """Fills the output arrays from the input arrays, all of one length; float errors are silent, as in IEEE."""
+        """Fill the output arrays from input arrays of the same length; floating-point errors are ignored."""
         self.runs += 1
         n = len(outputs[0]) if outputs else 0
         with np.errstate(all="ignore"):
@@ -59,7 +59,7 @@ class RowProgram:
         blocks = math.ceil(n / self.block)
         cuts = [min(n, blocks * k // threads * self.block) for k in range(threads)] + [n]
         with ThreadPoolExecutor(threads) as pool:
-            # numpy's error state is of the context, and a new thread has a new one
+            # numpy's error state belongs to the context, and a new thread has a new one
             done = [
                 pool.submit(copy_context().run, self.stretch, inputs, uniforms, outputs, low, high)
                 for low, high in pairwise(cuts)
@@ -69,7 +69,7 @@ class RowProgram:
                 future.result()
 
     def stretch(self, inputs: list[Any], uniforms: list[Any], outputs: list[Any], low: int, high: int) -> None:
-        """The rows from `low` to `high`, block by block."""
+        """Process the rows from `low` to `high`, block by block."""
         function, block, buffers = self.emitted.function, self.block, self.buffers()
         while low < high:
             end = min(low + block, high)

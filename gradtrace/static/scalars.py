@@ -1,4 +1,4 @@
-"""A plan on float64 scalars as a Python function of floats: no tensors, no arrays, no numpy.
+"""Compile a plan of float64 scalars to a Python function of floats, without tensors, arrays or numpy.
 
     def block(i0, i1):
         v2 = i0 + i1
@@ -6,8 +6,8 @@
         v4 = v2 * v3
         return (v4, v3, ...)
 
-Python raises where IEEE arithmetic gives inf or NaN (1 / 0, exp(1000)); then the run is done again, step by step, each
-step that raises on a 0-d array, as the engine does it. So the results are the engine's, to the last bit.
+Python raises where IEEE arithmetic gives inf or NaN (1 / 0, exp(1000)); then the steps are executed one by one, and
+each step that raises runs on a 0-d array, as in the engine. So the results are bitwise the engine's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gradtrace.engine.tables import record_table
 from gradtrace.engine.tensor import normalise
 from gradtrace.static.plan import Plan, Ref, Step, refs, replaced
 
-# By the function that an operator runs on floats: how Python writes it.
+# Maps an operator's function on floats to Python syntax.
 SIGNS: dict[Any, ast.operator] = {
     operator.add: ast.Add(),
     operator.sub: ast.Sub(),
@@ -51,13 +51,13 @@ FORMS: dict[str, Callable[..., ast.expr]] = record_table(
 
 
 def is_scalar(plan: Plan) -> bool:
-    """Whether every value is one float64 or bool, and every operator works on such."""
+    """Whether every value is one float64 or bool, and every operator supports such values."""
     alone = all(v.shape == () and v.dtype in ("float64", "bool") for v in plan.values)
     return alone and all(is_scalar_step(step, plan) for step in plan.steps)
 
 
 def is_scalar_step(step: Step, plan: Plan) -> bool:
-    """Whether a step is one on floats alone, whose operator has a kernel for them."""
+    """Whether a step has only float operands and an operator with a float kernel."""
     if step.op not in records or records[step.op].scalar is None or len(step.out) != 1:
         return False
     values = [plan.values[n] for n in (*refs(step.args), *step.out)]
@@ -65,12 +65,12 @@ def is_scalar_step(step: Step, plan: Plan) -> bool:
 
 
 def normalised(raw: Any) -> Any:
-    """A constant as a Python number."""
+    """Convert a constant to a Python number."""
     return raw if type(raw) in (float, bool) else raw.item()
 
 
-def one(step: Step, have: dict[int, Any]) -> Any:
-    """The result of one step on floats, on 0-d arrays where Python would raise."""
+def run_step(step: Step, have: dict[int, Any]) -> Any:
+    """Return the result of one step on floats, or on 0-d arrays where Python would raise."""
     record = records[step.op]
     args = replaced(step.args, have.__getitem__)
     try:
@@ -80,7 +80,7 @@ def one(step: Step, have: dict[int, Any]) -> Any:
 
 
 class ScalarProgram:
-    """A plan of scalars as one function. `built` and `runs` count."""
+    """A plan of scalars compiled to one function. `built` and `runs` are counters."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -98,23 +98,23 @@ class ScalarProgram:
         self.fast = compile_function("plan", [f"i{k}" for k in range(len(plan.inputs))], body, self.namespace)
 
     def __call__(self, *inputs: float) -> tuple[Any, ...]:
-        """The outputs for these inputs, in the plan's order."""
+        """Return the outputs for these inputs, in the plan's order."""
         self.runs += 1
         try:
-            found: tuple[Any, ...] = self.fast(*inputs)
-            return found
+            result: tuple[Any, ...] = self.fast(*inputs)
+            return result
         except FLOAT_TRAPS:
             return self.careful(inputs)
 
     def careful(self, inputs: tuple[float, ...]) -> tuple[Any, ...]:
-        """Step by step, IEEE's results where Python raises."""
+        """Execute step by step, with IEEE's results where Python raises."""
         have: dict[int, Any] = {n: x for (_, n), x in zip(self.plan.inputs, inputs, strict=True)}
         have.update({n: normalised(v.constant) for n, v in enumerate(self.plan.values) if v.is_constant})
         for step in self.plan.steps:
-            have[step.out[0]] = one(step, have)
+            have[step.out[0]] = run_step(step, have)
         return tuple(have[n] for _, n in self.plan.outputs)
 
-    # ---- the code
+    # ---- code generation
 
     def expression(self, step: Step) -> ast.expr:
         args = [self.operand(a) for a in step.args]
@@ -125,17 +125,17 @@ class ScalarProgram:
             return ast.Compare(args[0], [COMPARISONS[scalar]], [args[1]])
         if step.op in FORMS:
             return FORMS[step.op](*args)
-        return ast.Call(ast.Name(self.keep(scalar), ast.Load()), args, [])
+        return ast.Call(ast.Name(self.bind(scalar), ast.Load()), args, [])
 
     def operand(self, a: Any) -> ast.expr:
         if type(a) is not Ref:
-            return ast.Constant(a) if a is None or type(a) in (float, int, bool) else ast.Name(self.keep(a), ast.Load())
+            return ast.Constant(a) if a is None or type(a) in (float, int, bool) else ast.Name(self.bind(a), ast.Load())
         value = self.plan.values[a.number]
         if value.is_constant:
             return ast.Constant(normalised(value.constant))
         return ast.Name(self.names[a.number], ast.Load())
 
-    def keep(self, thing: Any) -> str:
+    def bind(self, thing: Any) -> str:
         name = self.functions.get(id(thing))
         if name is None:
             name = self.functions[id(thing)] = f"f{len(self.functions)}"

@@ -1,4 +1,4 @@
-"""Running a static graph: a Session makes a plan for what is fetched from what is fed, once, and runs it each time."""
+"""Execution of static graphs: a Session builds a plan once for each combination of fetches and feeds, and reuses it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradtrace.static.replay import ancestors, plan_of
 
 
 class Request(NamedTuple):
-    """What a run computes: the tensors, the assignments among them, and what the session feeds by itself."""
+    """What a run computes: the tensors, the assignments among them, and the values that the session provides."""
 
     wanted: tuple[Tensor, ...]
     assignments: tuple[Operation, ...]
@@ -23,9 +23,9 @@ class Request(NamedTuple):
 
 
 class Session:
-    """Runs a graph. `built` counts the plans made, `runs` the runs: equal fetches of equal shapes share a plan.
+    """Runs a graph. `built` counts plans, `runs` counts runs; equal fetches with equal shapes share a plan.
 
-    `take_steps`, where a class has it, is called with the number of steps before each pass of a loop.
+    A subclass's `take_steps`, if any, is called with the number of steps before each loop iteration.
     """
 
     take_steps: Callable[[int], object] | None = None
@@ -57,25 +57,25 @@ class Session:
         self.plans.clear()
 
     def run(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """The values of `fetches` (a Tensor, its name, an Operation, or lists, tuples and dicts of them).
+        """Return the values of `fetches` (a Tensor, its name, an Operation, or lists, tuples and dicts of them).
 
-        `feed_dict` gives placeholders, and whatever else is to be overruled, their values. RuntimeError if the session
-        is closed; ValueError or TypeError for what cannot be fetched or fed.
+        `feed_dict` maps placeholders, and other tensors to override, to their values. Raises RuntimeError if the
+        session is closed; ValueError or TypeError for invalid fetches or feeds.
         """
         if self.closed:
             raise RuntimeError("Attempted to use a closed Session.")
         feeds = {self.fed(t): value for t, value in (feed_dict or {}).items()}
-        arrays = {t: fitting(t, value) for t, value in feeds.items()}
+        arrays = {t: as_feed(t, value) for t, value in feeds.items()}
         request = self.request(fetches, frozenset(arrays))
         for source in request.sources:
             arrays[source] = source.op.source(self)  # type: ignore[misc]
-        found = self.computed(request, arrays)
+        result = self.computed(request, arrays)
         for op in request.assignments:
-            self.values[op.assigns] = np.asarray(found[op.outputs[0]])
-        return self.shaped(fetches, found)
+            self.values[op.assigns] = np.asarray(result[op.outputs[0]])
+        return self.structure_like(fetches, result)
 
     def request(self, fetches: Any, known: frozenset[Tensor]) -> Request:
-        """What a run is to compute."""
+        """Return what a run must compute."""
         wanted: list[Tensor] = []
         self.collect(fetches, wanted)
         key = tuple(wanted), known
@@ -99,13 +99,13 @@ class Session:
             self.built += 1
         self.runs += 1
         with control.counted(self.take_steps):
-            found = self.plans[key](
+            result = self.plans[key](
                 *[a.item() if a.dtype == np.float64 and a.shape == () else a for a in arrays.values()]
             )
-        return {t: to_numpy(v, t) for t, v in zip(request.wanted, found, strict=True)}
+        return {t: to_numpy(v, t) for t, v in zip(request.wanted, result, strict=True)}
 
     def generator(self, op: Operation, seeds: tuple[int, int] | None) -> Any:
-        """The source of an operation's random numbers: its own where there is a seed, else the library's."""
+        """Return an operation's random number generator: seeded if there is a seed, else the library's."""
         if seeds is None:
             return default_generator.source
         if op not in self.generators:
@@ -140,16 +140,16 @@ class Session:
             raise TypeError(f"Cannot interpret feed_dict key as Tensor: {tensor!r}")
         return self.tensor(tensor)
 
-    def shaped(self, fetches: Any, values: dict[Tensor, Any]) -> Any:
+    def structure_like(self, fetches: Any, values: dict[Tensor, Any]) -> Any:
         if isinstance(fetches, dict):
-            return {key: self.shaped(item, values) for key, item in fetches.items()}
+            return {key: self.structure_like(item, values) for key, item in fetches.items()}
         if isinstance(fetches, (list, tuple)):
-            return type(fetches)(self.shaped(item, values) for item in fetches)
+            return type(fetches)(self.structure_like(item, values) for item in fetches)
         return None if isinstance(fetches, Operation) else values[self.tensor(fetches)]
 
 
 class InteractiveSession(Session):
-    """A session that is the open one from its making until it is closed."""
+    """A session that is the open one from its creation until it is closed."""
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
@@ -162,15 +162,15 @@ class InteractiveSession(Session):
 
 
 def open_session() -> Session:
-    """The session of the innermost `with`; ValueError if there is none."""
+    """Return the session of the innermost `with`; raise ValueError if there is none."""
     if not sessions:
         raise ValueError("Cannot evaluate tensor using `eval()`: No default session is registered.")
-    found: Session = sessions[-1]
-    return found
+    session: Session = sessions[-1]
+    return session
 
 
-def fitting(tensor: Tensor, value: Any) -> Any:
-    """A fed value as an array of the tensor's dtype; ValueError if its shape does not fit."""
+def as_feed(tensor: Tensor, value: Any) -> Any:
+    """Convert a fed value to an array of the tensor's dtype; raise ValueError if its shape does not match."""
     if isinstance(value, Tensor):
         raise TypeError("The value of a feed cannot be a Tensor of the graph.")
     array = raw_of(value, tensor.dtype)

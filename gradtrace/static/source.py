@@ -1,4 +1,4 @@
-"""A program of the language as a plan: run once under a Recorder, its value and its gradients written down."""
+"""Trace a program of the language to a plan of its value and gradients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradtrace.errors import UsageError
 from gradtrace.lang import Program
 from gradtrace.limits import Budget
 from gradtrace.static.plan import Plan
-from gradtrace.static.record import Recorder, derivatives, shapes_of, wanted
+from gradtrace.static.record import Recorder, derivatives, differentiable_inputs, shapes_of
 
 
 def plan_of(
@@ -25,12 +25,11 @@ def plan_of(
     budget: Budget | None = None,
     stderr: Any = None,
 ) -> Plan:
-    """The plan of a program from example inputs: its value (or the tensors `outputs` names), then the gradients.
+    """Return the plan of a program from example inputs: its value (or the tensors `outputs` names), then the gradients.
 
-    `fed` are the inputs that a run gives (default: all); the others are constants of the plan. Gradients are with
-    respect to the fed inputs that require grad. A root of several elements counts as its sum.
-    UnsupportedError, with its place, where the program's course depends on the inputs' numbers; UsageError if it makes
-    no tensor.
+    `fed` are the inputs of a run (default: all); the others are constants of the plan. Gradients are taken with respect
+    to the fed inputs that require grad. A root of several elements is summed. Raises UnsupportedError, with its place,
+    if the program's control flow depends on the inputs' numbers; UsageError if it creates no tensor.
     """
     recorder = Recorder()
     chosen = {name: inputs[name] for name in (inputs if fed is None else fed)}
@@ -40,15 +39,15 @@ def plan_of(
 
     def differentiate(run: Any) -> None:
         roots = [(name, tensor) for name, tensor in run.outputs] or [(label_of(run), run.root)]
-        found: list[Any] = []
+        results: list[Any] = []
         shapes: dict[str, Tensor] = {}
         for label, root in roots:
             if not isinstance(root, Tensor):
-                raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to plan")
-            made = derivatives(recorder, label, root, wanted(chosen), order)
-            shapes.update(shapes_of(made, wanted(chosen)))
-            found += made
-        plan = named(recorder.plan(found, shapes), recorder, run.env)
+                raise UsageError(f"{program.source.name} creates no tensor, so there is nothing to plan")
+            derived = derivatives(recorder, label, root, differentiable_inputs(chosen), order)
+            shapes.update(shapes_of(derived, differentiable_inputs(chosen)))
+            results += derived
+        plan = name_values(recorder.plan(results, shapes), recorder, run.env)
         lines = [span.line for span in run.spans]
         plans.append(plan._replace(steps=tuple(step._replace(line=lines[step.line]) for step in plan.steps)))
 
@@ -64,18 +63,18 @@ def plan_of(
         stderr=stderr,
     )
     if not plans:
-        raise UsageError(f"{program.source.name} ended itself before it had a value")
+        raise UsageError(f"{program.source.name} exited before it computed a value")
     return plans[0]
 
 
 def label_of(run: Any) -> str:
-    """The root's name: the last variable bound to it, "y" if it has none (or only an input's)."""
+    """Return the root's name: the last variable bound to it, or "y" if there is none (or only an input)."""
     names = [name for name, value in run.env.items() if value is run.root and name not in run.inputs]
     return names[-1] if names else "y"
 
 
-def named(plan: Plan, recorder: Recorder, env: dict[str, Any]) -> Plan:
-    """The plan with the program's variables as names of values."""
+def name_values(plan: Plan, recorder: Recorder, env: dict[str, Any]) -> Plan:
+    """Return the plan with the program's variables as names of values."""
     values = list(plan.values)
     for name, value in env.items():
         number = recorder.find(value) if isinstance(value, Tensor) else None

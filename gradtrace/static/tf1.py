@@ -1,7 +1,7 @@
-"""TensorFlow 1's names for static graphs: what `import tensorflow as tf` gives in a program.
+"""TensorFlow 1's API for static graphs: `import tensorflow as tf` in a program.
 
-Only what small graphs need is here. Names, numbering, dtypes (a Python float is float32, a whole number int32) and the
-refusal of Python's `while` and `if` are TensorFlow's; operations and gradients are gradtrace's own.
+Only what small graphs need is implemented. Names, numbering, dtypes (a Python float is float32, an int int32) and the
+errors for Python's `while` and `if` are TensorFlow's; operations and gradients are gradtrace's.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from gradtrace.static.graph import (
     Tensor,
     apply,
     constant,
-    defined,
     function_of,
     get_default_graph,
+    operation_function,
     placeholder,
     reset_default_graph,
 )
@@ -74,10 +74,10 @@ OPERATIONS = {
     "where": ("SelectV2", "where"),
 }
 for _name, (_type, _torch) in OPERATIONS.items():
-    globals()[_name] = defined(_type, _torch)
+    globals()[_name] = operation_function(_type, _torch)
 
 
-def _reduced(type_: str, torch_name: str) -> Any:
+def _reduced(op_type: str, torch_name: str) -> Any:
     def function(
         input_tensor: Any,
         axis: Any = None,
@@ -86,14 +86,14 @@ def _reduced(type_: str, torch_name: str) -> Any:
         reduction_indices: Any = None,
         keep_dims: Any = None,
     ) -> Any:
-        axis = reduction_indices if axis is None else axis  # their names of before
+        axis = reduction_indices if axis is None else axis  # the older names of these arguments
         keepdims = keep_dims if keepdims is None else keepdims
 
         def reduce(x: Any) -> Any:
             dims = tuple(range(x.ndim)) if axis is None else axis
             return getattr(x, torch_name)(dims, keepdim=keepdims is True).to(x.dtype) if x.ndim else x
 
-        return apply(type_, reduce, [input_tensor], name)
+        return apply(op_type, reduce, [input_tensor], name)
 
     function.__name__ = function.__qualname__ = f"reduce_{torch_name}"
     return function
@@ -104,27 +104,27 @@ reduce_max, reduce_min = _reduced("Max", "amax"), _reduced("Min", "amin")
 
 
 def argmax(input: Any, axis: int = 0, name: str | None = None) -> Any:
-    """Where the largest element along an axis is."""
+    """Index of the largest element along an axis."""
     return apply("ArgMax", lambda x: x.argmax(axis), [input], name)
 
 
 def concat(values: Any, axis: int, name: str = "concat") -> Any:
-    """The nodes behind one another along an axis."""
+    """Concatenate nodes along an axis."""
     return apply("ConcatV2", lambda *parts: function_of("cat")(parts, axis), list(values), name)
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
-    """The nodes along a new axis."""
+    """Stack nodes along a new axis."""
     return apply("Pack", lambda *parts: function_of("stack")(parts, axis), list(values), name)
 
 
 def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
-    """A new axis of one."""
+    """Insert an axis of size 1."""
     return apply("ExpandDims", lambda x: x.unsqueeze(axis), [input], name)
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
-    """Without axes of one: all, or these."""
+    """Remove axes of size 1, all or the given ones."""
     return apply("Squeeze", lambda x: x.squeeze() if axis is None else x.squeeze(axis), [input], name)
 
 
@@ -139,23 +139,23 @@ def one_hot(indices: Any, depth: int, dtype: Any = float32, name: str = "one_hot
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
-    """x in another dtype."""
+    """Cast x to another dtype."""
     wanted = BY_NAME[dtype_name(dtype)]
     return apply("Cast", lambda t: t.to(wanted), [x], name)
 
 
 def to_float(x: Any) -> Any:
-    """x as float32."""
+    """Cast x to float32."""
     return cast(x, float32)
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
-    """The same elements in another shape."""
+    """Reshape to another shape with the same elements."""
     return apply("Reshape", lambda t: t.reshape(tuple(shape)), [tensor], name)
 
 
 def transpose(a: Any, perm: Any = None, name: str | None = None) -> Any:
-    """The dims in another order, by default reversed."""
+    """Permute the dims, by default in reverse order."""
     return apply("transpose", lambda t: t.permute(tuple(perm) if perm else tuple(reversed(range(t.ndim)))), [a], name)
 
 
@@ -190,40 +190,40 @@ def while_loop(
     name: str = "while",
     maximum_iterations: int | None = None,
 ) -> Any:
-    """`loops.while_loop` with TensorFlow's arguments; parallel_iterations and swap_memory change nothing."""
+    """`loops.while_loop` with TensorFlow's arguments; parallel_iterations and swap_memory are ignored."""
     if shape_invariants is not None:
-        raise NotImplementedError("while_loop: the variables' shapes stay the same; shape_invariants is not offered")
+        raise NotImplementedError("while_loop: shape_invariants is not supported; the variables must keep their shapes")
     if maximum_iterations is None:
-        found = _loops.while_loop(cond, body, loop_vars, name)
+        result = _loops.while_loop(cond, body, loop_vars, name)
     else:
 
         def within(count: Any, *values: Any) -> Any:
             return apply("LogicalAnd", function_of("logical_and"), [count < maximum_iterations, cond(*values)])
 
         def step(count: Any, *values: Any) -> Any:
-            made = body(*values)
-            return count + 1, *(made if isinstance(made, (list, tuple)) else [made])
+            results = body(*values)
+            return count + 1, *(results if isinstance(results, (list, tuple)) else [results])
 
-        found = _loops.while_loop(within, step, [constant(0), *loop_vars], name)[1:]
-        found = found[0] if len(found) == 1 else found
+        result = _loops.while_loop(within, step, [constant(0), *loop_vars], name)[1:]
+        result = result[0] if len(result) == 1 else result
     if back_prop:
-        return found
+        return result
     stop = globals()["stop_gradient"]
-    return list(map(stop, found)) if isinstance(found, list) else stop(found)
+    return list(map(stop, result)) if isinstance(result, list) else stop(result)
 
 
 def name_scope(name: str) -> Any:
-    """A context within which names begin with `name/`."""
+    """Context manager that prefixes names with `name/`."""
     return get_default_graph().name_scope(name)
 
 
 def variable_scope(name: str) -> Any:
-    """The same, for variables too; variables are not shared by it (there is no `reuse`)."""
+    """Context manager like name_scope, also for variables; it does not share variables (there is no `reuse`)."""
     return get_default_graph().name_scope(name)
 
 
 def disable_v2_behavior() -> None:
-    """Nothing: graphs come first here as they did in TensorFlow 1 (tensorflow.compat.v1)."""
+    """Do nothing: graph mode is the only mode, as in TensorFlow 1 (tensorflow.compat.v1)."""
 
 
 disable_eager_execution = disable_v2_behavior

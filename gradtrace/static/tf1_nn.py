@@ -1,19 +1,23 @@
-"""`tf.nn` and `tf.losses`, as far as small networks need them."""
+"""`tf.nn` and `tf.losses`, the part that small networks need."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gradtrace.static.graph import Tensor, apply, defined, function_of
+from gradtrace.static.graph import Tensor, apply, function_of, operation_function
 
-relu, sigmoid, tanh = defined("Relu", "relu"), defined("Sigmoid", "sigmoid"), defined("Tanh", "tanh")
+relu, sigmoid, tanh = (
+    operation_function("Relu", "relu"),
+    operation_function("Sigmoid", "sigmoid"),
+    operation_function("Tanh", "tanh"),
+)
 
 
-def _along(type_: str, torch_name: str) -> Any:
+def _along(op_type: str, torch_name: str) -> Any:
     def function(logits: Any, axis: int = -1, name: str | None = None) -> Tensor:
         run = function_of(torch_name)
-        made: Tensor = apply(type_, lambda x: run(x, axis), [logits], name)
-        return made
+        result: Tensor = apply(op_type, lambda x: run(x, axis), [logits], name)
+        return result
 
     function.__name__ = function.__qualname__ = torch_name
     function.__doc__ = f"{torch_name} along an axis."
@@ -24,40 +28,40 @@ softmax, log_softmax = _along("Softmax", "softmax"), _along("LogSoftmax", "log_s
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
-    """Half the sum of the squares."""
-    made: Tensor = apply("L2Loss", lambda x: (x * x).sum() / 2, [t], name)
-    return made
+    """Half the sum of squares."""
+    result: Tensor = apply("L2Loss", lambda x: (x * x).sum() / 2, [t], name)
+    return result
 
 
 def softmax_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None
 ) -> Tensor:
-    """For each row the cross entropy between the distribution `labels` and softmax(logits)."""
+    """Cross entropy between the distribution `labels` and softmax(logits), for each row."""
 
     def cross_entropy(y: Any, x: Any) -> Any:
         return -(y * function_of("log_softmax")(x, dim)).sum(dim)
 
-    made: Tensor = apply("SoftmaxCrossEntropyWithLogits", cross_entropy, [labels, logits], name)
-    return made
+    result: Tensor = apply("SoftmaxCrossEntropyWithLogits", cross_entropy, [labels, logits], name)
+    return result
 
 
 softmax_cross_entropy_with_logits_v2 = softmax_cross_entropy_with_logits
 
 
 def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
-    """For each element the cross entropy between `labels` and sigmoid(logits): max(x, 0) - x z + log1p(exp(-|x|))."""
+    """Cross entropy between `labels` and sigmoid(logits), elementwise: max(x, 0) - x z + log1p(exp(-|x|))."""
 
     def cross_entropy(z: Any, x: Any) -> Any:
         return x.clamp(min=0) - x * z + (-x.abs()).exp().log1p()
 
-    made: Tensor = apply("logistic_loss", cross_entropy, [labels, logits], name)
-    return made
+    result: Tensor = apply("logistic_loss", cross_entropy, [labels, logits], name)
+    return result
 
 
 def mean_squared_error(labels: Any, predictions: Any) -> Tensor:
-    """The mean of the squared differences (tf.losses)."""
-    made: Tensor = apply("mean_squared_error", lambda y, p: ((p - y) * (p - y)).mean(), [labels, predictions])
-    return made
+    """Mean of the squared differences (tf.losses)."""
+    result: Tensor = apply("mean_squared_error", lambda y, p: ((p - y) * (p - y)).mean(), [labels, predictions])
+    return result
 
 
 __all__ = [

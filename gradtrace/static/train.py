@@ -1,4 +1,4 @@
-"""`tf.train`: optimisers whose step is an operation of the graph, with TensorFlow 1's defaults.
+"""`tf.train`: optimisers that take their steps as operations of the graph, with TensorFlow 1's defaults.
 
     step = GradientDescentOptimizer(0.5).minimize(loss)
     session.run(step)
@@ -14,11 +14,11 @@ from typing import Any
 from gradtrace.static.derive import gradients
 from gradtrace.static.graph import Operation, Tensor, constant, function_of, get_default_graph
 from gradtrace.static.graph import apply as apply_operation
-from gradtrace.static.variables import Variable, group, matched, trainable_variables
+from gradtrace.static.variables import Variable, group, match_dtype, trainable_variables
 
 
 class Optimizer:
-    """What all optimisers share. `learning_rate` is a number or a node, so also a placeholder."""
+    """Base class of optimisers. `learning_rate` is a number or a node, so it can be a placeholder."""
 
     kind = "Optimizer"
 
@@ -28,7 +28,7 @@ class Optimizer:
         self.slots: dict[tuple[Any, str], Variable] = {}
 
     def compute_gradients(self, loss: Tensor, var_list: Sequence[Variable] | None = None) -> list[tuple[Any, Variable]]:
-        """(gradient, variable) for each variable; the gradient is None where the loss does not depend on it."""
+        """Return (gradient, variable) for each variable; the gradient is None if the loss does not depend on it."""
         chosen = list(var_list) if var_list is not None else trainable_variables()
         if not chosen:
             raise ValueError("No variables to optimize.")
@@ -40,7 +40,7 @@ class Optimizer:
         global_step: Variable | None = None,
         name: str | None = None,
     ) -> Operation:
-        """The operation of one step. ValueError if no variable has a gradient."""
+        """Return the operation of one step; raise ValueError if no variable has a gradient."""
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
             raise ValueError("No gradients provided for any variable.")
@@ -56,11 +56,11 @@ class Optimizer:
         var_list: Sequence[Variable] | None = None,
         name: str | None = None,
     ) -> Operation:
-        """The operation of one step down the gradient of `loss`."""
+        """Return the operation of one step that minimises `loss`."""
         return self.apply_gradients(self.compute_gradients(loss, var_list), global_step, name)
 
     def slot(self, owner: Variable | None, what: str, initial: float = 0.0) -> Variable:
-        """A variable of the optimiser's own, like `owner`."""
+        """Create a variable of the optimiser's state, like `owner`."""
         if (owner, what) not in self.slots:
             if owner is None:
                 self.slots[owner, what] = Variable(initial, False, what)
@@ -73,7 +73,7 @@ class Optimizer:
         raise NotImplementedError
 
     def after(self) -> list[Tensor]:
-        """What is assigned once in a step."""
+        """Return the assignments made once per step."""
         return []
 
     def write(self, variable: Variable, delta: Tensor) -> Tensor:
@@ -81,16 +81,16 @@ class Optimizer:
 
 
 class GradientDescentOptimizer(Optimizer):
-    """w <- w - learning_rate * g"""
+    """Gradient descent: w <- w - learning_rate * g."""
 
     kind = "GradientDescent"
 
     def update(self, gradient: Tensor, variable: Variable) -> list[Tensor]:
-        return [self.write(variable, gradient * matched(self.learning_rate, variable))]
+        return [self.write(variable, gradient * match_dtype(self.learning_rate, variable))]
 
 
 class MomentumOptimizer(Optimizer):
-    """a <- momentum * a + g; w <- w - learning_rate * a (with Nesterov's: g + momentum * a in the place of a)"""
+    """Momentum: a <- momentum * a + g; w <- w - learning_rate * a (with Nesterov, g + momentum * a instead of a)."""
 
     kind = "Momentum"
 
@@ -106,14 +106,14 @@ class MomentumOptimizer(Optimizer):
         self.momentum, self.use_nesterov = momentum, use_nesterov
 
     def update(self, gradient: Tensor, variable: Variable) -> list[Tensor]:
-        sums, momentum = self.slot(variable, "momentum"), matched(self.momentum, variable)
+        sums, momentum = self.slot(variable, "momentum"), match_dtype(self.momentum, variable)
         now = sums.assign(sums * momentum + gradient)
         way = gradient + now * momentum if self.use_nesterov else now
-        return [now, self.write(variable, way * matched(self.learning_rate, variable))]
+        return [now, self.write(variable, way * match_dtype(self.learning_rate, variable))]
 
 
 class AdamOptimizer(Optimizer):
-    """Adam (Kingma and Ba, 2014) as TensorFlow has it: epsilon is added to sqrt(v), which is not corrected."""
+    """Adam (Kingma and Ba, 2014) as in TensorFlow: epsilon is added to sqrt(v) without bias correction."""
 
     kind = "Adam"
 
@@ -130,14 +130,14 @@ class AdamOptimizer(Optimizer):
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
 
     def powers(self) -> tuple[Variable, Variable]:
-        """beta1 and beta2 to the power of the step that is next."""
+        """Return beta1 and beta2 to the power of the next step."""
         return self.slot(None, "beta1_power", self.beta1), self.slot(None, "beta2_power", self.beta2)
 
     def update(self, gradient: Tensor, variable: Variable) -> list[Tensor]:
-        first, second = (matched(power, variable) for power in self.powers())
+        first, second = (match_dtype(power, variable) for power in self.powers())
         m, v = self.slot(variable, "m"), self.slot(variable, "v")
         root = function_of("sqrt")
-        rate = matched(self.learning_rate, variable) * apply_operation("Sqrt", root, [1.0 - second]) / (1.0 - first)
+        rate = match_dtype(self.learning_rate, variable) * apply_operation("Sqrt", root, [1.0 - second]) / (1.0 - first)
         new_m = m.assign(m * self.beta1 + gradient * (1.0 - self.beta1))
         new_v = v.assign(v * self.beta2 + gradient * gradient * (1.0 - self.beta2))
         step = rate * new_m / (apply_operation("Sqrt", root, [new_v]) + self.epsilon)
@@ -149,12 +149,12 @@ class AdamOptimizer(Optimizer):
 
 
 def get_global_step() -> Variable | None:
-    """The default graph's variable `global_step`; None if there is none."""
+    """Return the default graph's variable `global_step`; None if there is none."""
     return next((v for v in get_default_graph().variables if v.op.name == "global_step"), None)
 
 
 def get_or_create_global_step() -> Variable:
-    """The same, made if there is none."""
+    """Return the variable `global_step`, created if necessary."""
     return get_global_step() or Variable(0, False, "global_step", "int64")
 
 

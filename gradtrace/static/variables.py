@@ -1,12 +1,12 @@
-"""What a session feeds a graph by itself: variables, whose values it keeps from run to run, and random numbers.
+"""Values that a session provides: variables, which it keeps between runs, and random numbers.
 
     w = Variable([0.0, 0.0], name="w")
     step = w.assign_sub(0.1 * gradient)
     session.run(global_variables_initializer())
     session.run(step)
 
-A run reads every variable once, before it computes anything, and writes what was assigned after all is computed: what
-is fetched beside an assignment is of the old values, but what the assignment itself gives is the new one.
+A run reads every variable once before it computes anything, and writes assigned values at its end: other fetches see
+the old values, but an assignment itself returns the new one.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from gradtrace.static.elements import DType, dtype_name, raw_of
 from gradtrace.static.graph import (
     Operation,
     Tensor,
+    add_constant,
     apply,
     constant,
     fed_node,
-    fixed,
     function_of,
     get_default_graph,
     unfed,
 )
-from gradtrace.static.session import fitting, open_session
+from gradtrace.static.session import as_feed, open_session
 
 FLOAT32 = DType("float32")
 
 
 class Variable(Tensor):
-    """A node whose value a session keeps, `initial_value` once its `initializer` has run. Shape and dtype are fixed.
+    """A node whose value a session keeps; running its `initializer` sets `initial_value`. Shape and dtype are fixed.
 
-    The initial value is a number, an array, a node, or a function that gives one.
+    The initial value is a number, an array, a node, or a function that returns one.
     """
 
     __slots__ = ("initial_value", "initializer", "trainable")
@@ -52,11 +52,11 @@ class Variable(Tensor):
         own = graph.unique(name or "Variable")
         value = initial_value() if callable(initial_value) else initial_value
         if not isinstance(value, Tensor):
-            value = fixed(graph, f"{own}/initial_value", raw_of(value, dtype))
+            value = add_constant(graph, f"{own}/initial_value", raw_of(value, dtype))
         if not value.is_known:
             raise ValueError(f"initial_value must have a shape specified: {value}")
-        made = fed_node(graph, "VariableV2", own, value.shape, value.dtype.name, partial(kept, self))
-        super().__init__(made.op, 0, made.examples)
+        node = fed_node(graph, "VariableV2", own, value.shape, value.dtype.name, partial(read_value, self))
+        super().__init__(node.op, 0, node.examples)
         self.op.outputs = (self,)
         self.trainable, self.initial_value = trainable, value
         self.initializer: Operation = assignment(self, value, f"{own}/Assign").op
@@ -68,29 +68,29 @@ class Variable(Tensor):
     __repr__ = __str__
 
     def assign(self, value: Any, name: str | None = None) -> Tensor:
-        """A node that gives it another value, and is that value."""
+        """Return a node that assigns another value and returns it."""
         return assignment(self, value, self.graph.unique(name or "Assign"))
 
     def assign_add(self, delta: Any, name: str | None = None) -> Tensor:
-        """A node that adds to it."""
+        """Return a node that adds to the variable."""
         return assignment(self, self + delta, self.graph.unique(name or "AssignAdd"))
 
     def assign_sub(self, delta: Any, name: str | None = None) -> Tensor:
-        """A node that subtracts from it."""
+        """Return a node that subtracts from the variable."""
         return assignment(self, self - delta, self.graph.unique(name or "AssignSub"))
 
     def value(self) -> Tensor:
-        """The variable as a node."""
+        """Return the variable as a node."""
         return self
 
     read_value = initialized_value = value
 
     def load(self, value: Any, session: Any = None) -> None:
-        """Gives it a value in `session` (default: the open one)."""
-        (session or open_session()).values[self] = fitting(self, value)
+        """Set the value in `session`, by default the open one."""
+        (session or open_session()).values[self] = as_feed(self, value)
 
 
-def kept(variable: Variable, session: Any) -> Any:
+def read_value(variable: Variable, session: Any) -> Any:
     if variable not in session.values:
         raise RuntimeError(
             f"Attempting to use uninitialized value {variable.op.name}; run tf.global_variables_initializer() first"
@@ -99,10 +99,10 @@ def kept(variable: Variable, session: Any) -> Any:
 
 
 def assignment(variable: Variable, value: Any, name: str) -> Tensor:
-    """The node of an assignment; its name is free. ValueError or TypeError where the value does not fit."""
+    """Return the node of an assignment, under a unique name; ValueError or TypeError if the value does not match."""
     graph = variable.graph
     if not isinstance(value, Tensor):
-        value = fixed(graph, f"{name}/value", raw_of(value, variable.dtype))
+        value = add_constant(graph, f"{name}/value", raw_of(value, variable.dtype))
     if value.dtype != variable.dtype:
         raise TypeError(
             f"Input 'value' of 'Assign' Op has type {value.dtype.name} that does not match type "
@@ -110,17 +110,17 @@ def assignment(variable: Variable, value: Any, name: str) -> Tensor:
         )
     if value.is_known and value.shape != variable.shape:
         raise ValueError(
-            f"Dimensions must be equal: {variable.name} has shape {variable.shape}, what is assigned {value.shape}"
+            f"Dimensions must be equal: {variable.name} has shape {variable.shape}, the assigned value {value.shape}"
         )
     if get_default_graph() is not graph:
-        raise ValueError("a variable is assigned to in its own graph, not within while_loop or cond")
+        raise ValueError("assign the variable in its own graph, outside while_loop and cond")
     (out,) = graph.add("Assign", name, [value], function_of("clone"))
     out.op.assigns = variable
     return out
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """An operation that does all of these: what is assigned is; its own value is None."""
+    """Return an operation that runs all of these; its value is None."""
     graph = get_default_graph()
     graph.check_open()
     tensors: list[Tensor] = []
@@ -132,45 +132,45 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
 
 
 def no_op(name: str | None = None) -> Operation:
-    """An operation that does nothing."""
+    """Return an operation that does nothing."""
     return group(name=name or "NoOp")
 
 
 def global_variables() -> list[Variable]:
-    """The default graph's variables, in order."""
+    """Return the default graph's variables, in order."""
     return list(get_default_graph().variables)
 
 
 def trainable_variables() -> list[Variable]:
-    """Those that optimisers change unless told."""
+    """Return the variables that optimisers change by default."""
     return [v for v in global_variables() if v.trainable]
 
 
 def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
-    """An operation that gives these variables their initial values."""
+    """Return an operation that sets these variables to their initial values."""
     return group(*[v.initializer for v in var_list], name=name)
 
 
 def global_variables_initializer() -> Operation:
-    """An operation that gives all variables of the default graph their initial values."""
+    """Return an operation that initialises all variables of the default graph."""
     return variables_initializer(global_variables())
 
 
-initialize_all_variables = global_variables_initializer  # its name until TensorFlow 0.12
+initialize_all_variables = global_variables_initializer  # the name until TensorFlow 0.12
 
 
 def assign(ref: Variable, value: Any, name: str | None = None) -> Tensor:
-    """ref.assign(value)"""
+    """Return `ref.assign(value)`."""
     return ref.assign(value, name)
 
 
 def assign_add(ref: Variable, value: Any, name: str | None = None) -> Tensor:
-    """ref.assign_add(value)"""
+    """Return `ref.assign_add(value)`."""
     return ref.assign_add(value, name)
 
 
 def assign_sub(ref: Variable, value: Any, name: str | None = None) -> Tensor:
-    """ref.assign_sub(value)"""
+    """Return `ref.assign_sub(value)`."""
     return ref.assign_sub(value, name)
 
 
@@ -178,12 +178,12 @@ def assign_sub(ref: Variable, value: Any, name: str | None = None) -> Tensor:
 
 
 def set_random_seed(seed: int) -> None:
-    """Makes the random nodes put into the default graph from here on give the same numbers in each new session."""
+    """Make random nodes added from now on return the same numbers in each new session."""
     get_default_graph().seed = seed
 
 
-def random_node(type_: str, shape: Any, dtype: Any, seed: int | None, name: str | None, draw: Any) -> Tensor:
-    """A node of new numbers in each run. The streams are gradtrace's, not TensorFlow's."""
+def random_node(op_type: str, shape: Any, dtype: Any, seed: int | None, name: str | None, draw: Any) -> Tensor:
+    """Add a node with new random numbers in each run; the streams are not TensorFlow's."""
     graph = get_default_graph()
     graph.check_open()
     kind, sizes = dtype_name(dtype), tuple(int(n) for n in shape)
@@ -192,7 +192,7 @@ def random_node(type_: str, shape: Any, dtype: Any, seed: int | None, name: str 
     def drawn(session: Any) -> Any:
         return np.asarray(draw(session.generator(node.op, seeds), sizes), kind)
 
-    node = fed_node(graph, type_, graph.unique(name or type_), sizes, kind, drawn)
+    node = fed_node(graph, op_type, graph.unique(name or op_type), sizes, kind, drawn)
     return node
 
 
@@ -204,7 +204,7 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normal random numbers."""
+    """Sample a normal distribution."""
     return random_node("random_normal", shape, dtype, seed, name, lambda g, n: g.normal(mean, stddev, n))
 
 
@@ -216,7 +216,7 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Random numbers from minval to maxval."""
+    """Sample uniformly between minval and maxval."""
     return random_node("random_uniform", shape, dtype, seed, name, lambda g, n: g.uniform(minval, maxval, n))
 
 
@@ -228,47 +228,47 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Normal random numbers, those further than two deviations from the mean drawn again."""
+    """Sample a normal distribution; values further than two deviations from the mean are redrawn."""
 
     def draw(g: Any, n: Any) -> Any:
-        found = g.normal(size=n)
-        while (far := np.abs(found) > 2).any():
-            found = np.where(far, g.normal(size=n), found)
-        return mean + stddev * found
+        result = g.normal(size=n)
+        while (far := np.abs(result) > 2).any():
+            result = np.where(far, g.normal(size=n), result)
+        return mean + stddev * result
 
     return random_node("truncated_normal", shape, dtype, seed, name, draw)
 
 
-# ---- initial values by shape
+# ---- initialisers by shape
 
 
 def zeros_initializer() -> Any:
-    """Gives zeros."""
+    """Return an initialiser with zeros."""
     return lambda shape, dtype: constant(0.0, dtype, shape)
 
 
 def ones_initializer() -> Any:
-    """Gives ones."""
+    """Return an initialiser with ones."""
     return lambda shape, dtype: constant(1.0, dtype, shape)
 
 
 def constant_initializer(value: Any = 0) -> Any:
-    """Gives `value`, repeated to the shape."""
+    """Return an initialiser with `value`, expanded to the shape."""
     return lambda shape, dtype: constant(value, dtype, shape)
 
 
 def random_normal_initializer(mean: float = 0.0, stddev: float = 1.0, seed: int | None = None) -> Any:
-    """Gives normal random numbers."""
+    """Return an initialiser with normal random numbers."""
     return lambda shape, dtype: random_normal(shape, mean, stddev, dtype, seed)
 
 
 def random_uniform_initializer(minval: float = 0.0, maxval: float = 1.0, seed: int | None = None) -> Any:
-    """Gives uniform random numbers."""
+    """Return an initialiser with uniform random numbers."""
     return lambda shape, dtype: random_uniform(shape, minval, maxval, dtype, seed)
 
 
 def glorot_uniform_initializer(seed: int | None = None) -> Any:
-    """Gives uniform random numbers within sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010)."""
+    """Return an initialiser uniform within sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010)."""
 
     def initial(shape: Any, dtype: Any) -> Tensor:
         sides = (1, *shape)[-2:] if len(shape) < 2 else shape[-2:]
@@ -281,7 +281,7 @@ def glorot_uniform_initializer(seed: int | None = None) -> Any:
 def get_variable(
     name: str, shape: Any = None, dtype: Any = FLOAT32, initializer: Any = None, trainable: bool = True
 ) -> Variable:
-    """A new variable of this name. ValueError if there is one."""
+    """Create a variable of this name; raise ValueError if it exists."""
     graph = get_default_graph()
     if (graph.scope + name).lower() in graph.names:
         raise ValueError(f"Variable {name} already exists, disallowed.")
@@ -318,8 +318,8 @@ __all__ = [
 ]
 
 
-def matched(value: Any, like: Tensor) -> Tensor:
-    """A number or a node of another float dtype as a node of `like`'s dtype."""
+def match_dtype(value: Any, like: Tensor) -> Tensor:
+    """Convert a number, or a node of another float dtype, to a node of `like`'s dtype."""
     if not isinstance(value, Tensor):
         return constant(value, like.dtype)
     return value if value.dtype == like.dtype else apply("Cast", partial(cast_to, like.dtype.name), [value])

@@ -44,8 +44,8 @@ offered.NAMES = frozenset((*offered.NAMES, *REAL))
 offered.REFUSED.clear()
 names.is_known = lambda name: name in offered.NAMES
 attributes.Gate.get = lambda self, value, name: getattr(value, name)
-attributes.Gate.put = lambda self, value, name, new: setattr(value, name, new)
-classes.base = lambda gate, parent, origin, place: parent
+attributes.Gate.assign = lambda self, value, name, new: setattr(value, name, new)
+classes.checked_base = lambda gate, parent, origin, place: parent
 classes.offered_method = lambda name: True
 sys.modules["gradtrace.lang.parse"].CONSTANTS.clear()
 namespaces.import_module, namespaces.import_from = import_module, import_from

@@ -92,7 +92,7 @@ def test_text_whose_quotes_mislead_is_refused(cluster, tmp_path):
     (tmp_path / "in.csv").write_text("x,name\n" + "".join(f'{i},5" pipe\n' for i in range(11)))
     run = start(cluster, "x*x", "--data", "in.csv", "-o", "out/", "--part-rows", "4", folder=tmp_path)
     _, told = run.communicate(timeout=120)
-    assert run.returncode == 2 and "rows are read where" in told and "without --scheduler" in told
+    assert run.returncode == 2 and "rows instead of" in told and "without --scheduler" in told
     assert not (tmp_path / "out/manifest.json").exists()
 
 

@@ -145,7 +145,7 @@ def test_bad_rows_left_empty_or_out(gt, how, want):
         (["x*w", "--data", "in.csv", "-o", "out.what"], "cannot tell the format"),
         (["x*w", "--data", "in.csv", "--resume"], "--resume takes up a folder"),
         (["x*w", "--data", "in.csv", "--keep", "zz"], "no column 'zz'"),
-        (["x*w", "--grid", "x=1:2"], "is no grid"),
+        (["x*w", "--grid", "x=1:2"], "is not a grid"),
         (["y = x*w\nif y > 1:\n    y = y*2\ny", "--data", "in.csv"], "cannot be frozen"),
     ],
 )
@@ -194,7 +194,7 @@ def test_tables_as_they_come(answer, table, want):
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        ("", "empty; its first line is to name the columns"),
+        ("", "empty; its first line must name the columns"),
         ("\n\n", "is empty"),
         ("x,w,x\n1,2,3\n", "two columns are called 'x'"),
         ("price,w\n1,2\n", "no column 'x'; its columns are price, w"),

@@ -85,4 +85,4 @@ def test_inner_parts_of_a_static_graph_are_not_offered(refusal, here):
     ):
         (here / "s.py").write_text(f"import tensorflow as tf\nx = tf.constant(1.0)\nprint({text})\n")
         told = refusal("run", "s.py")[1]
-        assert "not offered" in told or "has no attribute" in told
+        assert "is not available" in told or "has no attribute" in told

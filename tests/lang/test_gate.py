@@ -31,7 +31,7 @@ INNER = (Path(__file__).parent / "escapes.txt").read_text().splitlines()
 def test_nothing_leads_out(text: str) -> None:
     with pytest.raises((UnknownNameError, ProgramError)) as raised:
         run(text)
-    assert "not offered" in raised.value.message or "AttributeError" in raised.value.message
+    assert "is not available" in raised.value.message or "AttributeError" in raised.value.message
     owner, _, name = text.rpartition(".")
     assert run(f"print(hasattr({owner}, '{name}'), getattr({owner}, '{name}', 'none'))") == "False none\n"
 

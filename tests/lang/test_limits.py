@@ -118,7 +118,7 @@ def test_memory(text: str) -> None:
 )
 def test_output(text: str) -> None:
     error, said = stopped(text, Budget(output_bytes=1000))
-    assert error.message == "the program put out more than 1000 bytes" and "--max-output" in error.hint
+    assert error.message == "the program wrote more than 1000 bytes" and "--max-output" in error.hint
     assert len(said.encode()) <= 1000
 
 

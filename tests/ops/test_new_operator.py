@@ -113,8 +113,8 @@ def test_vmap_runs_once(ripple: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def loop(*_: Any) -> Any:
         raise AssertionError("one sample after the other")
 
-    monkeypatch.setattr(interpret, "each", loop)
-    monkeypatch.setattr(interpret, "each_in_place", loop)
+    monkeypatch.setattr(interpret, "map_samples", loop)
+    monkeypatch.setattr(interpret, "map_samples_in_place", loop)
     x = torch.tensor(POINTS)
     assert np.array_equal(vmap(ripple)(x).numpy(), value(POINTS))
     assert np.array_equal(vmap(ripple, in_dims=1, out_dims=1)(x).numpy(), value(POINTS))

@@ -206,7 +206,7 @@ def refuse(*_: Any, **__: Any) -> Any:
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_vmap_runs_elementwise_operators_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpret, "each", refuse)
+    monkeypatch.setattr(interpret, "map_samples", refuse)
     record = records[name]
     arrays, plain = samples(record)
     plain = row_of(plain, 0)
@@ -289,7 +289,7 @@ def test_views_are_views() -> None:
 def test_dims_name_plain_arguments(name: str) -> None:
     record = records[name]
     assert record.arity == 1 and set(record.dims) <= set(record.plain_names)
-    assert rules.rule_of(record) in (rules.along, rules.RULES.get(name))
+    assert rules.rule_of(record) in (rules.along_dims, rules.RULES.get(name))
 
 
 @pytest.mark.parametrize("name", sorted(n for n, r in records.items() if r.kind == "linalg" and r.arity == 1))

@@ -13,7 +13,7 @@ def lines():
 
 def test_every_line_reads_back_as_it_stands():
     for table, name in lines():
-        known = signatures.listed(table, name)
+        known = signatures.find_signatures(table, name)
         assert known.form in ("", "+", "0", "1")
         for signature in known.signatures:
             assert all(p.type and p.name for p in signature.parameters), (table, name)

@@ -7,7 +7,7 @@ import numpy as np
 import gradtrace as gt
 from gradtrace import static
 from gradtrace.batch.mapper import RowMap
-from gradtrace.static.pairs import paired
+from gradtrace.static.pairs import fuse_pairs
 
 
 def test_within_two_units_in_the_last_place():
@@ -36,7 +36,7 @@ def test_its_bell_is_what_the_derivative_takes():
     ends = np.array([0.0, -0.0, math.inf, -math.inf, math.nan, 1e-320, 1e200, -27.3, 6.0, 1e13])
     x = np.concatenate([np.random.default_rng(1).normal(size=20000) * 2, ends])
     plan = static.optimise(static.trace(lambda x: gt.erf(x) * x, {"x": 1.0}))
-    assert "erf_and_bell" in [step.op for step in paired(plan).steps]
+    assert "erf_and_bell" in [step.op for step in fuse_pairs(plan).steps]
     found = RowMap(plan)({"x": x}, len(x))
     leaf = gt.tensor(x, requires_grad=True)
     y = gt.erf(leaf) * leaf

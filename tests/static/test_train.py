@@ -42,9 +42,9 @@ def test_what_does_not_fit_a_variable(graph):
     ):
         with pytest.raises(error):
             change()
-    with pytest.raises(ValueError, match="outside of while_loop"):
+    with pytest.raises(ValueError, match="outside while_loop"):
         tf.while_loop(lambda s: s < 3.0, lambda s: s + tf.random_normal(()), [1.0])
-    with pytest.raises(ValueError, match="not within while_loop"):
+    with pytest.raises(ValueError, match="outside while_loop"):
         tf.cond(tf.constant(True), lambda: w.assign([0.0, 0.0]), lambda: w * 1.0)
 
 

@@ -168,7 +168,7 @@ def test_a_command_that_writes_nothing_says_so(tmp_path):
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
-    assert done.returncode != 0 and "'torch.utils.tensorboard' is not offered by this command" in done.stderr
+    assert done.returncode != 0 and "'torch.utils.tensorboard' is not available in this command" in done.stderr
 
 
 def test_running_tensorboards_are_listed(tmp_path):

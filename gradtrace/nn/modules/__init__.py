@@ -1,4 +1,4 @@
-"""The layers of torch.nn, a file for each family; `torch.nn` gives them their public names."""
+"""The layers of torch.nn, one file for each family; `torch.nn` gives them their public names."""
 
 from gradtrace.lazy_names import attach
 from gradtrace.nn import HOMES

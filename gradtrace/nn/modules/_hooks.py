@@ -1,7 +1,7 @@
-"""The hooks of a Module: before and after forward, and around backward.
+"""Hooks of a Module: before and after forward, and around backward.
 
-A module without hooks is called by `forward` directly. Full backward hooks put an identity Function at the inputs and
-at the outputs of the module; the hooks of those two nodes see the gradients
+A module without hooks calls `forward` directly. Full backward hooks insert an identity Function at the inputs and at
+the outputs of the module; the hooks of those two nodes receive the gradients
 (https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook).
 """
 
@@ -38,7 +38,7 @@ def _register(hooks: OrderedDict[int, Hook], hook: Hook, prepend: bool) -> Remov
 
 
 class Hooked:
-    """The part of Module that calls it and keeps its hooks."""
+    """Mixin of Module that calls it and manages its hooks."""
 
     forward: Callable[..., Any]
     _backward_pre_hooks: OrderedDict[int, Hook]
@@ -72,7 +72,7 @@ class Hooked:
     def register_forward_pre_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """`hook(module, args)` runs before forward; what it returns replaces the arguments."""
+        """Run `hook(module, args)` before forward; its result replaces the arguments."""
         handle = _register(self._forward_pre_hooks, hook, prepend)
         if with_kwargs:
             self._forward_pre_hooks_with_kwargs.add(handle.id)
@@ -81,7 +81,7 @@ class Hooked:
     def register_forward_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """`hook(module, args, output)` runs after forward; what it returns replaces the output."""
+        """Run `hook(module, args, output)` after forward; its result replaces the output."""
         handle = _register(self._forward_hooks, hook, prepend)
         if with_kwargs:
             self._forward_hooks_with_kwargs.add(handle.id)
@@ -90,18 +90,18 @@ class Hooked:
         return handle
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """`hook(module, grad_output)` runs before the module's backward; what it returns replaces grad_output."""
+        """Run `hook(module, grad_output)` before the module's backward; its result replaces grad_output."""
         return _register(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """`hook(module, grad_input, grad_output)` runs when the gradients of the inputs are complete."""
+        """Run `hook(module, grad_input, grad_output)` when the gradients of the inputs are complete."""
         if self._is_full_backward_hook is False:
             raise RuntimeError(MIXED_HOOKS)
         self._is_full_backward_hook = True
         return _register(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
-        """The older form, which sees the last operation of the module only."""
+        """Deprecated form, which sees only the last operation of the module."""
         if self._is_full_backward_hook is True:
             raise RuntimeError(MIXED_HOOKS)
         self._is_full_backward_hook = False
@@ -130,9 +130,9 @@ def _call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, An
         if around is not None:
             args = around.on_inputs(args)
         result = module.forward(*args, **kwargs)
-        for id_, hook in list(module._forward_hooks.items()):
-            called.add(id_)
-            result = _replaced(_forward_hook(module, id_, hook, args, kwargs, result), result)
+        for hook_id, hook in list(module._forward_hooks.items()):
+            called.add(hook_id)
+            result = _replaced(_forward_hook(module, hook_id, hook, args, kwargs, result), result)
         if around is not None:
             result = around.on_outputs(result)
         elif module._is_full_backward_hook is False:
@@ -148,8 +148,8 @@ def _replaced(new: Any, old: Any) -> Any:
 
 
 def _run_pre_hooks(module: Hooked, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    for id_, hook in list(module._forward_pre_hooks.items()):
-        if id_ in module._forward_pre_hooks_with_kwargs:
+    for hook_id, hook in list(module._forward_pre_hooks.items()):
+        if hook_id in module._forward_pre_hooks_with_kwargs:
             out = hook(module, args, kwargs)
             if out is None:
                 continue
@@ -165,19 +165,19 @@ def _run_pre_hooks(module: Hooked, args: Any, kwargs: dict[str, Any]) -> tuple[A
     return args, kwargs
 
 
-def _forward_hook(module: Hooked, id_: int, hook: Hook, args: Any, kwargs: Any, result: Any) -> Any:
-    if id_ in module._forward_hooks_with_kwargs:
+def _forward_hook(module: Hooked, hook_id: int, hook: Hook, args: Any, kwargs: Any, result: Any) -> Any:
+    if hook_id in module._forward_hooks_with_kwargs:
         return hook(module, args, kwargs, result)
     return hook(module, args, result)
 
 
 def _run_always_called(module: Hooked, called: set[int], args: Any, kwargs: Any, result: Any) -> None:
-    """After an exception: the hooks registered with always_call that have not run yet; their errors are warnings."""
-    for id_, hook in list(module._forward_hooks.items()):
-        if id_ not in module._forward_hooks_always_called or id_ in called:
+    """After an exception, run the remaining hooks registered with always_call; their errors become warnings."""
+    for hook_id, hook in list(module._forward_hooks.items()):
+        if hook_id not in module._forward_hooks_always_called or hook_id in called:
             continue
         try:
-            result = _replaced(_forward_hook(module, id_, hook, args, kwargs, result), result)
+            result = _replaced(_forward_hook(module, hook_id, hook, args, kwargs, result), result)
         except Exception as e:
             warnings.warn(
                 "module forward hook with ``always_call=True`` raised an exception that was silenced as another error "
@@ -206,7 +206,7 @@ _identity: Any = None
 
 
 def _identity_function() -> Any:
-    """The Function at the inputs and outputs of a hooked module; made when the first such hook runs."""
+    """Return the Function at the inputs and outputs of a hooked module, created for the first such hook."""
     global _identity
     if _identity is None:
 
@@ -225,14 +225,14 @@ def _identity_function() -> Any:
 
 
 class _BackwardHook:
-    """The full backward hooks of one call of a module."""
+    """Full backward hooks of one call of a module."""
 
     def __init__(self, module: Hooked, hooks: list[Hook], pre_hooks: list[Hook]) -> None:
         self.module = module
         self.hooks = hooks
         self.pre_hooks = pre_hooks
         self.grad_outputs: tuple[Any, ...] | None = None
-        self.inputs: tuple[list[int] | None, int] = (None, 0)  # which arguments are tensors, and how many there are
+        self.inputs: tuple[list[int] | None, int] = (None, 0)  # tensor arguments (indices), and number of arguments
         self.outputs: tuple[list[int] | None, int] = (None, 0)
 
     def on_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -265,7 +265,7 @@ class _BackwardHook:
         return tuple(replaced) if type(args) is tuple else type(args)(*replaced), where
 
     def _after_outputs(self, _: Any, grads: tuple[Any, ...]) -> Any:
-        """At the outputs' node: the gradients of the outputs are complete."""
+        """Called at the outputs' node when the gradients of the outputs are complete."""
         where, n = self.outputs
         assert where is not None
         self.grad_outputs = _spread(where, grads, n)
@@ -297,7 +297,7 @@ class _BackwardHook:
         self.grad_outputs = None
 
     def _after_inputs(self, grads: tuple[Any, ...], _: Any) -> Any:
-        """At the inputs' node: the gradients of the inputs are complete."""
+        """Called at the inputs' node when the gradients of the inputs are complete."""
         if self.grad_outputs is None:
             return None
         where, n = self.inputs
@@ -319,7 +319,7 @@ class _BackwardHook:
 
 
 def _spread(where: list[int], values: Any, n: int) -> tuple[Any, ...]:
-    """`values` at the places `where` of a tuple of n, None elsewhere."""
+    """Return a tuple of n with `values` at the positions `where`, None elsewhere."""
     spread = [None] * n
     for i, value in zip(where, values, strict=True):
         spread[i] = value

@@ -1,4 +1,4 @@
-"""The state_dict of a Module: a flat, ordered mapping from dotted names to tensors, and its loading.
+"""The state_dict of a Module (a flat, ordered mapping from dotted names to tensors), and its loading.
 
 https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict
 """
@@ -22,7 +22,7 @@ NO_EXTRA_STATE = (
 
 
 class IncompatibleKeys(NamedTuple):
-    """What load_state_dict returns."""
+    """The missing and unexpected keys that load_state_dict returns."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -34,7 +34,7 @@ class IncompatibleKeys(NamedTuple):
 
 
 class Problems(NamedTuple):
-    """What one load has found so far."""
+    """Problems found so far by one load."""
 
     missing: list[str]
     unexpected: list[str]
@@ -42,7 +42,7 @@ class Problems(NamedTuple):
 
 
 class Stateful:
-    """The part of Module that saves and loads its parameters and persistent buffers."""
+    """Mixin of Module that saves and loads its parameters and persistent buffers."""
 
     _version: int = 1
     _parameters: dict[str, Any]
@@ -57,29 +57,29 @@ class Stateful:
     # ---- hooks
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """`hook(module, prefix, keep_vars)` runs before the state_dict is made."""
+        """Run `hook(module, prefix, keep_vars)` before the state_dict is created."""
         return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """`hook(module, state_dict, prefix, local_metadata)` may change the state_dict in place."""
+        """Run `hook(module, state_dict, prefix, local_metadata)`, which may change the state_dict in place."""
         return add_hook(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """`hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)` runs before a load."""
+        """Run `hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)` before a load."""
         return add_hook(self._load_state_dict_pre_hooks, hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """`hook(module, incompatible_keys)` runs after a load and may change the keys in place."""
+        """Run `hook(module, incompatible_keys)` after a load; it may change the keys in place."""
         return add_hook(self._load_state_dict_post_hooks, hook)
 
     # ---- extra state
 
     def get_extra_state(self) -> Any:
-        """For subclasses: anything else to keep in the state_dict."""
+        """Return additional state for the state_dict; override in subclasses."""
         raise RuntimeError(NO_EXTRA_STATE.format("get_extra_state"))
 
     def set_extra_state(self, state: Any) -> None:
-        """For subclasses: takes what get_extra_state gave."""
+        """Restore the state from get_extra_state; override in subclasses."""
         raise RuntimeError(NO_EXTRA_STATE.format("set_extra_state"))
 
     def _overrides(self, name: str) -> bool:
@@ -88,7 +88,7 @@ class Stateful:
     # ---- saving
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """All parameters and persistent buffers by dotted name, detached (unless `keep_vars`) but not copied."""
+        """Return all parameters and persistent buffers by dotted name, detached (unless `keep_vars`) but not copied."""
         if args:
             destination = args[0] if destination is None else destination
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix
@@ -117,7 +117,7 @@ class Stateful:
             destination[prefix + EXTRA_STATE_KEY] = self.get_extra_state()
 
     def _local_state(self) -> Iterator[tuple[str, Tensor]]:
-        """This module's own parameters and persistent buffers."""
+        """Yield this module's own parameters and persistent buffers."""
         for name, param in self._parameters.items():
             if param is not None:
                 yield name, param
@@ -128,24 +128,25 @@ class Stateful:
     # ---- loading
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copies the tensors of `state_dict` into this module and its descendants (or puts them in, with `assign`).
+        """Copy the tensors of `state_dict` into this module and its descendants (or assign them, with `assign`).
 
-        RuntimeError lists wrong shapes and, when `strict`, missing and unexpected keys. Returns both lists of keys.
+        Raises RuntimeError for wrong shapes and, if `strict`, for missing and unexpected keys. Returns both lists of
+        keys.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         metadata = getattr(state_dict, "_metadata", None)
-        found = Problems([], [], [])
-        _load(self, OrderedDict(state_dict), "", metadata, assign, found)
-        errors = list(found.errors)
+        problems = Problems([], [], [])
+        _load(self, OrderedDict(state_dict), "", metadata, assign, problems)
+        errors = list(problems.errors)
         if strict:
-            lists = (("Missing", found.missing), ("Unexpected", found.unexpected))
+            lists = (("Missing", problems.missing), ("Unexpected", problems.unexpected))
             quoted = [(kind, ", ".join(f'"{key}"' for key in keys)) for kind, keys in lists if keys]
             errors = [f"{kind} key(s) in state_dict: {keys}. " for kind, keys in quoted] + errors
         if errors:
             joined = "\n\t".join(errors)
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{joined}")
-        return IncompatibleKeys(found.missing, found.unexpected)
+        return IncompatibleKeys(problems.missing, problems.unexpected)
 
     def _load_from_state_dict(
         self,
@@ -157,7 +158,7 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Loads this module's own tensors, not its children's; for subclasses to override."""
+        """Load this module's own tensors, not its children's; subclasses may override it."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         local = dict(self._local_state())
@@ -184,18 +185,18 @@ class Stateful:
             unexpected.append(key)
 
 
-def _load(module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool, found: Problems) -> None:
+def _load(module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool, problems: Problems) -> None:
     local_metadata = dict({} if metadata is None else metadata.get(prefix[:-1], {}), assign=assign)
     module._load_from_state_dict(
-        state_dict, prefix, local_metadata, True, found.missing, found.unexpected, found.errors
+        state_dict, prefix, local_metadata, True, problems.missing, problems.unexpected, problems.errors
     )
     for name, child in module._modules.items():
         if child is None:
             continue
         child_prefix = f"{prefix}{name}."
         own = OrderedDict((k, v) for k, v in state_dict.items() if k.startswith(child_prefix))
-        _load(child, own, child_prefix, metadata, assign, found)
-    keys = IncompatibleKeys(found.missing, found.unexpected)
+        _load(child, own, child_prefix, metadata, assign, problems)
+    keys = IncompatibleKeys(problems.missing, problems.unexpected)
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, keys) is not None:
             raise AssertionError(
@@ -205,7 +206,7 @@ def _load(module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool
 
 
 def _load_tensor(module: Any, name: str, tensor: Any, given: Any, key: str, assign: bool) -> str | None:
-    """Loads one tensor; returns what was wrong with it, or None."""
+    """Load one tensor; return a description of the problem, or None."""
     if not isinstance(given, Tensor):
         return (
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '

@@ -1,4 +1,4 @@
-"""Names and text as PyTorch shows them, in messages and in the text of modules."""
+"""Names of types and text of modules, as PyTorch prints them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from gradtrace.engine.tensor import Tensor
 
 
 def typename(value: object) -> str:
-    """The type of `value` as PyTorch's messages name it: torch.FloatTensor, str, torch.nn.modules.linear.Linear."""
+    """Return the type of `value` as PyTorch names it: torch.FloatTensor, str, torch.nn.modules.linear.Linear."""
     if isinstance(value, Tensor):
         return f"torch.{value.dtype.scalar_type}Tensor"
     kind = value if isinstance(value, type) else type(value)
@@ -16,11 +16,11 @@ def typename(value: object) -> str:
 
 
 def class_text(kind: type) -> str:
-    """How a class prints, under PyTorch's name: <class 'torch.nn.modules.linear.Linear'>."""
+    """Return the repr of a class under PyTorch's name: <class 'torch.nn.modules.linear.Linear'>."""
     return f"<class '{typename(kind)}'>"
 
 
 def indent(text: str, columns: int) -> str:
-    """`text` with all lines but the first moved to the right."""
+    """Indent all lines of `text` but the first."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(columns * " " + line if line.strip() else "" for line in rest)])

@@ -1,6 +1,6 @@
 """Activation functions as modules; each calls the function of `nn.functional`.
 
-The classes of one shape share a base: no arguments, `inplace` alone, or one number and `inplace`.
+Classes with the same arguments share a base: no arguments, only `inplace`, or one number and `inplace`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gradtrace.nn.modules.utils import new_parameter
 
 
 class _Inplace(Module):
-    """An activation whose one option is `inplace`, shown only when it is on."""
+    """An activation whose only option is `inplace`, shown if it is on."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class Threshold(Module):
 
 
 class RReLU(Module):
-    """Leaky ReLU with a random slope in training, the middle one otherwise."""
+    """Leaky ReLU with a random slope in training, else the mean slope."""
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -224,7 +224,7 @@ class GELU(Module):
 
 
 class Softplus(Module):
-    """log(1 + exp(beta * x)) / beta; x itself where beta * x is above `threshold`."""
+    """log(1 + exp(beta * x)) / beta; x where beta * x exceeds `threshold`."""
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -248,7 +248,7 @@ class _Shrink(Module):
 
 
 class Softshrink(_Shrink):
-    """x moved towards 0 by lambd."""
+    """Shrink x towards 0 by lambd."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
@@ -307,7 +307,7 @@ class Softmin(_AlongDim):
 
 
 class LogSoftmax(_AlongDim):
-    """log(softmax(x)), computed safely."""
+    """log(softmax(x)), computed without overflow."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim)

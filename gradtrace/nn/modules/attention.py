@@ -1,6 +1,6 @@
 """MultiheadAttention: projections, scaled dot products of heads, softmax, output projection.
 
-Inside, sequences come first: (L, N, E). https://pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html
+Internally sequences come first: (L, N, E). https://pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from gradtrace.nn.modules.utils import function, new_parameter
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear under the name that PyTorch shows for the output projection."""
+    """A Linear with the name that PyTorch shows for the output projection."""
 
 
 def additive_mask(mask: Tensor | None, name: str, dtype: Any) -> Tensor | None:
-    """A mask to add to the scores: a boolean one becomes 0 and -inf."""
+    """Convert a mask to a term added to the scores: a boolean one becomes 0 and -inf."""
     if mask is None or mask.is_floating_point():
         return mask
     if mask.dtype.name != "bool":
@@ -173,7 +173,7 @@ class MultiheadAttention(Module):
     def _extend(
         self, k: Tensor, v: Tensor, mask: Tensor | None, key_padding_mask: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """Appends the learned key and value and the zero ones, where asked for, and a place to the masks."""
+        """Append the learned key and value and the zero ones, if enabled, and extend the masks accordingly."""
         cat, batch = function("cat"), k.shape[1]
         extra = []
         if self.bias_k is not None and self.bias_v is not None:
@@ -191,7 +191,7 @@ class MultiheadAttention(Module):
 def _check_dims(
     query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None
 ) -> bool:
-    """Whether the input is batched; AssertionError when the numbers of dimensions do not fit together."""
+    """Whether the input is batched; raise AssertionError if the numbers of dimensions do not match."""
     n = query.dim()
     if n not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor")

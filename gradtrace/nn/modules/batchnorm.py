@@ -1,4 +1,4 @@
-"""Batch normalisation, and the base that instance normalisation shares: statistics kept in buffers."""
+"""Batch normalisation, and the base class shared with instance normalisation: statistics kept in buffers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradtrace.nn.modules.utils import attributes, function, new_parameter, regi
 class _NormBase(Module):
     """Scale and shift (parameters) and running mean and variance (buffers) of `num_features` channels."""
 
-    _version = 2  # 2 added the buffer num_batches_tracked
+    _version = 2  # version 2 added the buffer num_batches_tracked
 
     def __init__(
         self,
@@ -79,14 +79,14 @@ class _NormBase(Module):
 
 
 def check_dims(input: Tensor, allowed: tuple[int, ...]) -> None:
-    """ValueError unless the input has one of the allowed numbers of dimensions."""
+    """Raise ValueError unless the input has one of the allowed numbers of dimensions."""
     if input.dim() not in allowed:
         wanted = " or ".join(f"{n}D" for n in allowed)
         raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
 
 
 class _BatchNorm(_NormBase):
-    """In training the batch's statistics, which also update the running ones; otherwise the running ones."""
+    """Normalise by the batch's statistics in training, which update the running ones; otherwise by the running ones."""
 
     dims: tuple[int, ...] = ()
 
@@ -94,7 +94,7 @@ class _BatchNorm(_NormBase):
         check_dims(input, self.dims)
 
     def _average_factor(self) -> float:
-        """The weight of this batch in the running statistics; without momentum, the cumulative average."""
+        """Return the weight of this batch in the running statistics; without momentum, the cumulative average."""
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
@@ -120,18 +120,18 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Normalises each channel of (N, C) or (N, C, L) over the batch."""
+    """Normalise each channel of (N, C) or (N, C, L) over the batch."""
 
     dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalises each channel of (N, C, H, W) over the batch and the image."""
+    """Normalise each channel of (N, C, H, W) over the batch and the image."""
 
     dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Normalises each channel of (N, C, D, H, W) over the batch and the volume."""
+    """Normalise each channel of (N, C, D, H, W) over the batch and the volume."""
 
     dims = (5,)

@@ -1,4 +1,4 @@
-"""Modules that hold modules: Sequential, ModuleList, ModuleDict."""
+"""Containers of modules: Sequential, ModuleList, ModuleDict."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradtrace.nn.modules.module import Module
 
 
 def absolute(index: Any, size: int) -> int:
-    """`index` counted from the start; IndexError when it is out of range."""
+    """Normalise an index to be non-negative; raise IndexError if it is out of range."""
     index = operator.index(index)
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of range")
@@ -25,7 +25,7 @@ def _renumber(module: Module) -> None:
 
 
 class Sequential(Module):
-    """Calls its children one after another; they are named by number or by the keys of an OrderedDict."""
+    """Call the children one after another; they are named by number or by the keys of an OrderedDict."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ def _times(module: Module, times: Any) -> int:
 
 
 class ModuleList(Module):
-    """A list of modules; it has no forward of its own."""
+    """A list of modules; it has no forward method."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -183,7 +183,7 @@ class ModuleList(Module):
         return module
 
     def __repr__(self) -> str:
-        """Equal neighbours are shown once, with their range and count."""
+        """Show equal neighbours once, with their range and count."""
         blocks: list[tuple[int, int, str]] = []
         for i, text in enumerate(map(repr, self)):
             if blocks and blocks[-1][2] == text:
@@ -197,7 +197,7 @@ class ModuleList(Module):
 
 
 class ModuleDict(Module):
-    """A dict of modules, in order of insertion; it has no forward of its own."""
+    """A dict of modules, in order of insertion; it has no forward method."""
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -243,7 +243,7 @@ class ModuleDict(Module):
 
 
 def named_pairs(source: Any, name: str, plural: str) -> list[tuple[str, Any]]:
-    """The (key, value) pairs of a mapping or of a sequence of pairs, checked."""
+    """Return the validated (key, value) pairs of a mapping or of a sequence of pairs."""
     if not isinstance(source, Iterable):
         raise TypeError(
             f"{plural}.update should be called with an iterable of key/value pairs, but got " + type(source).__name__

@@ -1,6 +1,6 @@
 """Convolutions and transposed convolutions over 1, 2 or 3 dimensions.
 
-The classes differ in their number of dimensions only; `_ConvNd` holds the rest.
+The classes differ only in their number of dimensions; `_ConvNd` implements the rest.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _ConvNd(Module):
         init.fan_in_uniform_(self.bias, self.weight)
 
     def _edges(self) -> list[int]:
-        """The padding as F.pad takes it: last dimension first, before and after."""
+        """Return the padding in F.pad's order: last dimension first, before and after."""
         if isinstance(self.padding, str):
             totals = [
                 d * (k - 1) if self.padding == "same" else 0
@@ -179,7 +179,7 @@ class _ConvTranspose(_ConvNd):
         )
 
     def _output_padding(self, input: Tensor, output_size: Any) -> Any:
-        """The output padding that gives `output_size` (the spatial sizes, or the whole shape)."""
+        """Return the output padding that produces `output_size` (the spatial sizes, or the whole shape)."""
         if output_size is None:
             return self.output_padding
         n = self.spatial

@@ -1,4 +1,4 @@
-"""Dropout: random zeros in training, nothing otherwise."""
+"""Dropout: random zeros in training, the identity otherwise."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ class _Dropout(Module):
 
 
 class Dropout(_Dropout):
-    """Zeroes elements with probability p and scales the rest by 1/(1-p)."""
+    """Zero elements with probability p and scale the others by 1/(1-p)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_Dropout):
-    """Zeroes whole channels of (N, C, L) or (C, L)."""
+    """Zero whole channels of (N, C, L) or (C, L)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_Dropout):
-    """Zeroes whole channels of (N, C, H, W)."""
+    """Zero whole channels of (N, C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_Dropout):
-    """Zeroes whole channels of (N, C, D, H, W)."""
+    """Zero whole channels of (N, C, D, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_Dropout):
-    """Dropout that keeps mean and variance, for SELU networks."""
+    """Dropout that preserves mean and variance, for SELU networks."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)

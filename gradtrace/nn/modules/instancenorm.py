@@ -1,4 +1,4 @@
-"""Instance normalisation: each channel of each sample on its own."""
+"""Instance normalisation: each channel of each sample separately."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """(N, C, L) or (C, L)."""
+    """Normalise (N, C, L) or (C, L)."""
 
     unbatched_dims = 2
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """(N, C, H, W) or (C, H, W)."""
+    """Normalise (N, C, H, W) or (C, H, W)."""
 
     unbatched_dims = 3
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """(N, C, D, H, W) or (C, D, H, W)."""
+    """Normalise (N, C, D, H, W) or (C, D, H, W)."""
 
     unbatched_dims = 4

@@ -13,7 +13,7 @@ from gradtrace.nn.modules.utils import new_parameter, register_bias
 
 
 class Identity(Module):
-    """Gives back its input, whatever it is made with."""
+    """Return the input unchanged; all arguments are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Identity(Module):
 class Linear(Module):
     """`x @ weight.T + bias`: (*, in_features) to (*, out_features).
 
-    weight (out_features, in_features) and bias are uniform in +-1/sqrt(in_features) at first.
+    weight (out_features, in_features) and bias are initialised uniformly in +-1/sqrt(in_features).
     """
 
     def __init__(

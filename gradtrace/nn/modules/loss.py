@@ -11,7 +11,7 @@ from gradtrace.nn.modules.module import Module
 
 
 def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """The reduction asked for, also by the two older flags."""
+    """Return the requested reduction, also from the two deprecated flags."""
     if size_average is None and reduce is None:
         return reduction
     if reduce is False:
@@ -134,7 +134,7 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Binary cross-entropy of logits; `pos_weight` weighs the positive targets."""
+    """Binary cross-entropy of logits; `pos_weight` weights the positive targets."""
 
     def __init__(
         self,
@@ -268,7 +268,7 @@ class _MarginLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_MarginLoss):
-    """Distances of pairs that are alike (target 1) or not (-1)."""
+    """Loss of distances of pairs that are similar (target 1) or dissimilar (-1)."""
 
     default_margin = 1.0
 
@@ -277,14 +277,14 @@ class HingeEmbeddingLoss(_MarginLoss):
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """Cosine distances of pairs that are alike (target 1) or not (-1)."""
+    """Loss of cosine distances of pairs that are similar (target 1) or dissimilar (-1)."""
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
 class MarginRankingLoss(_MarginLoss):
-    """Hinge loss of the order of two inputs."""
+    """Hinge loss of the ranking of two inputs."""
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
@@ -297,7 +297,7 @@ def _positive_margin(name: str, margin: float) -> float:
 
 
 class TripletMarginLoss(_Loss):
-    """The anchor shall be nearer to the positive than to the negative by `margin`."""
+    """Loss unless the anchor is nearer to the positive than to the negative by `margin`."""
 
     def __init__(
         self,
@@ -329,7 +329,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """As TripletMarginLoss, with a distance of the caller's."""
+    """TripletMarginLoss with a custom distance function."""
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from gradtrace.nn.modules.utils import attributes, new_parameter, register_bias
 
 
 class _ScaleAndShift(Module):
-    """A norm with a learnable scale and shift, ones and zeros at first."""
+    """A norm with a learnable scale and shift, initially ones and zeros."""
 
     def _register(self, shape: Any, scale: bool, shift: bool, dtype: Any) -> None:
         if scale:
@@ -30,7 +30,7 @@ class _ScaleAndShift(Module):
 
 
 class LayerNorm(_ScaleAndShift):
-    """Normalises the last dimensions, of shape `normalized_shape`, to mean 0 and variance 1."""
+    """Normalise the last dimensions, of shape `normalized_shape`, to mean 0 and variance 1."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class LayerNorm(_ScaleAndShift):
 
 
 class GroupNorm(_ScaleAndShift):
-    """Normalises groups of channels of (N, C, *) to mean 0 and variance 1."""
+    """Normalise groups of channels of (N, C, *) to mean 0 and variance 1."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class GroupNorm(_ScaleAndShift):
 
 
 class RMSNorm(Module):
-    """Divides the last dimensions by their root mean square; eps None stands for the dtype's own."""
+    """Divide the last dimensions by their root mean square; eps None is the dtype's machine epsilon."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class RMSNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """Divides each channel by a power of the sum of squares of its neighbours."""
+    """Divide each channel by a power of the sum of squares of its neighbours."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()

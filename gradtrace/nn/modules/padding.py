@@ -1,4 +1,4 @@
-"""Padding layers: a mode and a number of dimensions each."""
+"""Padding layers, for each mode and number of dimensions."""
 
 from __future__ import annotations
 

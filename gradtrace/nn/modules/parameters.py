@@ -1,4 +1,4 @@
-"""Modules that hold parameters: ParameterList and ParameterDict."""
+"""Containers of parameters: ParameterList and ParameterDict."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _described(value: Any, tensor_kind: str) -> str:
 
 
 class ParameterList(Module):
-    """A list of parameters (tensors become Parameters; other values are kept as they are)."""
+    """A list of parameters; tensors become Parameters, other values are kept."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict of parameters, in order of insertion (tensors become Parameters)."""
+    """A dict of parameters, in order of insertion; tensors become Parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

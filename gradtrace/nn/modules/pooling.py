@@ -11,7 +11,7 @@ from gradtrace.nn.modules.utils import attributes, repeated
 
 
 class _Pool(Module):
-    """`function` is the name in nn.functional; it is fetched when called, so that families load on demand."""
+    """`function` is the name in nn.functional, looked up when called, so families are imported lazily."""
 
     function = ""
 
@@ -53,19 +53,19 @@ class _MaxPool(_Pool):
 
 
 class MaxPool1d(_MaxPool):
-    """The largest value of each window; of equal values the first gets the gradient."""
+    """Maximum of each window; of equal values the first gets the gradient."""
 
     function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPool):
-    """The largest value of each window; of equal values the first gets the gradient."""
+    """Maximum of each window; of equal values the first gets the gradient."""
 
     function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPool):
-    """The largest value of each window; of equal values the first gets the gradient."""
+    """Maximum of each window; of equal values the first gets the gradient."""
 
     function = "max_pool3d"
 
@@ -89,28 +89,28 @@ class _MaxUnpool(_Pool):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Puts values back where MaxPool1d took them from, zeros elsewhere."""
+    """Write values back to the positions that MaxPool1d took them from; zeros elsewhere."""
 
     spatial = 1
     function = "max_unpool1d"
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Puts values back where MaxPool2d took them from, zeros elsewhere."""
+    """Write values back to the positions that MaxPool2d took them from; zeros elsewhere."""
 
     spatial = 2
     function = "max_unpool2d"
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Puts values back where MaxPool3d took them from, zeros elsewhere."""
+    """Write values back to the positions that MaxPool3d took them from; zeros elsewhere."""
 
     spatial = 3
     function = "max_unpool3d"
 
 
 class AvgPool1d(_Pool):
-    """The mean of each window."""
+    """Mean of each window."""
 
     function = "avg_pool1d"
 
@@ -174,13 +174,13 @@ class _AvgPool(_Pool):
 
 
 class AvgPool2d(_AvgPool):
-    """The mean of each window."""
+    """Mean of each window."""
 
     function = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPool):
-    """The mean of each window."""
+    """Mean of each window."""
 
     function = "avg_pool3d"
 
@@ -202,13 +202,13 @@ class _LPPool(_Pool):
 
 
 class LPPool1d(_LPPool):
-    """The p-norm of each window."""
+    """p-norm of each window."""
 
     function = "lp_pool1d"
 
 
 class LPPool2d(_LPPool):
-    """The p-norm of each window."""
+    """p-norm of each window."""
 
     function = "lp_pool2d"
 

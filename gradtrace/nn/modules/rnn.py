@@ -1,7 +1,7 @@
-"""Recurrent layers and cells, composed of linear maps and gates step by step.
+"""Recurrent layers and cells, composed step by step of linear maps and gates.
 
-A cell's arithmetic is one function of the input's gates and the hidden state; the layers run it over time, for each
-layer and direction (https://pytorch.org/docs/stable/generated/torch.nn.LSTM.html gives the formulas).
+A cell is a function of the input's gates and the hidden state; the layers run it over time, for each layer and
+direction (formulas: https://pytorch.org/docs/stable/generated/torch.nn.LSTM.html).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _gru_step(gates: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None) ->
 
 
 RecurrentStep = Callable[[Tensor, State, Tensor, "Tensor | None"], State]
-# mode: (the arithmetic of one step, gates per hidden unit)
+# mode: (the function of one step, gates per hidden unit)
 MODES: dict[str, tuple[RecurrentStep, int]] = {
     "RNN_TANH": (_tanh_step, 1),
     "RNN_RELU": (_relu_step, 1),
@@ -56,7 +56,7 @@ MODES: dict[str, tuple[RecurrentStep, int]] = {
 }
 
 
-# One layer of an LSTM in float32: on PyTorch's CPUs one operator, which the result shows.
+# One layer of a float32 LSTM, which is a single operator in PyTorch on the CPU and in the graph.
 mkldnn_layer = op(
     "mkldnn_rnn_layer(self)",
     lambda a: a,
@@ -67,7 +67,7 @@ mkldnn_layer = op(
 
 
 def gates_of(weights: dict[str, Any], input: Tensor) -> Tensor:
-    """The input's share in the gates, of all steps at once."""
+    """Return the input's contribution to the gates, for all steps at once."""
     return F.linear(input, weights["weight_ih"], weights.get("bias_ih"))
 
 
@@ -81,7 +81,7 @@ def _zeros(input: Tensor, *shape: int) -> Tensor:
 
 
 class RNNBase(Module):
-    """The weights of all layers and directions, and the loop over them. `mode` is a key of MODES."""
+    """Base class with the weights of all layers and directions, and the loop over them. `mode` is a key of MODES."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class RNNBase(Module):
         return ("", "_reverse") if self.bidirectional else ("",)
 
     def _register_layer(self, layer: int, suffix: str, dtype: Any) -> list[str]:
-        """Makes the weights of one layer in one direction; returns their names."""
+        """Create the weights of one layer in one direction; return their names."""
         out = self.proj_size or self.hidden_size
         width = self.input_size if layer == 0 else out * len(self._suffixes())
         gates = MODES[self.mode][1] * self.hidden_size
@@ -162,14 +162,14 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """Nothing to do: the weights are used where they are."""
+        """Do nothing; the weights need no flattening."""
 
     def reset_parameters(self) -> None:
         bound = 1.0 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    # ---- the loop; everything below has time first
+    # ---- the loop, in which time is the first dim
 
     def _check_input(self, input: Tensor) -> None:
         weight = getattr(self, self._all_weights[0][0])
@@ -198,7 +198,7 @@ class RNNBase(Module):
         return (h, _zeros(input, count, batch, self.hidden_size)) if self.mode == "LSTM" else (h,)
 
     def _run(self, input: Tensor, state: State | None) -> tuple[Tensor, State]:
-        """Input (batched, in the layer's own order of dimensions) to the last layer's output and all final states."""
+        """Map batched input, in the layer's order of dimensions, to the last layer's output and all final states."""
         time_first = input.transpose(0, 1) if self.batch_first else input
         batch = time_first.size(1)
         if state is None:
@@ -241,7 +241,7 @@ class RNNBase(Module):
         return (F.linear(state[0], weights["weight_hr"]), *state[1:]) if self.proj_size else state
 
     def _forward(self, input: Tensor, state: State | None, name: str) -> tuple[Tensor, State]:
-        """Adds and removes the batch dimension of an unbatched input."""
+        """Run the layer; add and remove the batch dimension of an unbatched input."""
         if type(input).__name__ == "PackedSequence":
             from gradtrace.nn.modules.rnn_packed import run_packed
 
@@ -333,7 +333,7 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """The weights of one step, and its check of shapes."""
+    """Base class of cells: the weights of one step, and shape checks."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
@@ -394,7 +394,7 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of RNN: (N, in) and (N, hid) to (N, hid); without N as well."""
+    """One step of RNN: (N, in) and (N, hid) to (N, hid); N may be omitted."""
 
     def __init__(
         self,

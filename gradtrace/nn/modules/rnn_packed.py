@@ -1,4 +1,4 @@
-"""Recurrent layers over a PackedSequence: the batch shrinks as sequences end, and grows in the other direction."""
+"""Recurrent layers on a PackedSequence: the batch shrinks as sequences end, and grows in the reverse direction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ State = tuple[Any, ...]
 
 
 def run_packed(layer: Any, packed: PackedSequence, state: State | None) -> tuple[PackedSequence, State]:
-    """What `layer`, an RNNBase, makes of packed input: packed output and the final states."""
+    """Run `layer`, an RNNBase, on packed input; return packed output and the final states."""
     data, batch_sizes, order, back = packed
     sizes = batch_sizes.tolist()
     if state is None:
@@ -27,14 +27,14 @@ def run_packed(layer: Any, packed: PackedSequence, state: State | None) -> tuple
     directions = len(layer._suffixes())
     output, finals = data, []
     for number in range(layer.num_layers):
-        made = []
+        outputs = []
         for reverse in range(directions):
             index = number * directions + reverse
             run = backwards if reverse else forwards
             steps, final = run(layer, index, output, sizes, tuple(s[index] for s in state))
-            made.append(cat(steps, 0))
+            outputs.append(cat(steps, 0))
             finals.append(final)
-        output = cat(made, -1) if directions > 1 else made[0]
+        output = cat(outputs, -1) if directions > 1 else outputs[0]
         if layer.dropout and number < layer.num_layers - 1:
             output = F.dropout(output, layer.dropout, layer.training)
     hidden = tuple(stack([final[i] for final in finals], 0) for i in range(len(state)))
@@ -44,7 +44,7 @@ def run_packed(layer: Any, packed: PackedSequence, state: State | None) -> tuple
 
 
 def forwards(layer: Any, index: int, data: Tensor, sizes: list[int], state: State) -> tuple[list[Tensor], State]:
-    """The outputs of all steps, and the final states from the longest sequence on."""
+    """Return the outputs of all steps, and the final states, starting with the longest sequence."""
     weights = layer._weights(index)
     steps, ended = [], []
     for gates in gates_of(weights, data).split(sizes):
@@ -61,7 +61,7 @@ def forwards(layer: Any, index: int, data: Tensor, sizes: list[int], state: Stat
 
 
 def backwards(layer: Any, index: int, data: Tensor, sizes: list[int], first: State) -> tuple[list[Tensor], State]:
-    """The same from the last step on, in which only the longest sequences run."""
+    """`forwards` in reverse, from the last step, in which only the longest sequences take part."""
     weights = layer._weights(index)
     steps: list[Tensor] = []
     state = tuple(s[: sizes[-1]] for s in first)

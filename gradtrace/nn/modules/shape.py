@@ -1,4 +1,4 @@
-"""Layers that rearrange, resize or compare: Flatten, Unflatten, PixelShuffle, Fold, Upsample, distances."""
+"""Layers that reshape, resize or compare: Flatten, Unflatten, PixelShuffle, Fold, Upsample, distances."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradtrace.nn.modules.utils import attributes
 
 
 class Flatten(Module):
-    """Joins the dimensions start_dim to end_dim."""
+    """Flatten the dimensions start_dim to end_dim into one."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits dimension `dim` into the sizes `unflattened_size`."""
+    """Split dimension `dim` into the sizes `unflattened_size`."""
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Unflatten(Module):
 
 
 class PixelShuffle(Module):
-    """(*, C r^2, H, W) to (*, C, H r, W r)."""
+    """Rearrange (*, C r^2, H, W) to (*, C, H r, W r)."""
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """(*, C, H r, W r) to (*, C r^2, H, W)."""
+    """Rearrange (*, C, H r, W r) to (*, C r^2, H, W)."""
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """Interleaves the channels of `groups` groups."""
+    """Interleave the channels of `groups` groups."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class ChannelShuffle(Module):
 
 
 class Fold(Module):
-    """Sums sliding blocks (N, C k, L) into an image."""
+    """Sum sliding blocks (N, C k, L) into an image."""
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -113,7 +113,7 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    """The sliding blocks of an image, as (N, C k, L)."""
+    """Extract the sliding blocks of an image as (N, C k, L)."""
 
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class Unfold(Module):
 
 
 class Upsample(Module):
-    """Resizes the spatial dimensions to `size` or by `scale_factor`."""
+    """Resize the spatial dimensions to `size` or by `scale_factor`."""
 
     def __init__(
         self,
@@ -167,21 +167,21 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample by the nearest pixel."""
+    """Upsample with nearest-neighbour interpolation."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample bilinearly, corners aligned."""
+    """Upsample bilinearly with aligned corners."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
 class PairwiseDistance(Module):
-    """The p-norm of x1 - x2 along the last dimension."""
+    """p-norm of x1 - x2 along the last dimension."""
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -194,7 +194,7 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between x1 and x2 along `dim`."""
+    """Cosine similarity of x1 and x2 along `dim`."""
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

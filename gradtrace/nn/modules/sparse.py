@@ -1,4 +1,4 @@
-"""Embedding tables: rows of a weight picked by index."""
+"""Embedding tables: rows of a weight looked up by index."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Table(Module):
                 self.weight.select(0, self.padding_idx).fill_(0)
 
     def _options(self, names: tuple[tuple[str, Any], ...]) -> str:
-        """The options that differ from the usual, as text."""
+        """Return the options that differ from their defaults, as text."""
         shown = [f", {name}={getattr(self, name)}" for name, usual in names if getattr(self, name) != usual]
         return f"{self.num_embeddings}, {self.embedding_dim}" + "".join(shown)
 
@@ -53,7 +53,7 @@ def _rows_and_columns(embeddings: Tensor) -> tuple[int, int]:
 class Embedding(_Table):
     """Rows of weight (num_embeddings, embedding_dim) by index: (*) to (*, embedding_dim).
 
-    The weight is standard normal at first; the row `padding_idx` is zero and gets no gradient.
+    The weight is initialised standard normal; the row `padding_idx` is zero and gets no gradient.
     """
 
     padding_message = "Padding_idx must be within num_embeddings"
@@ -112,7 +112,7 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Any:
-        """A table with the given rows, not trained unless `freeze` is False."""
+        """Create a table with the given rows, frozen unless `freeze` is False."""
         rows, columns = _rows_and_columns(embeddings)
         return cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
@@ -179,7 +179,7 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Any:
-        """A table with the given rows, not trained unless `freeze` is False."""
+        """Create a table with the given rows, frozen unless `freeze` is False."""
         rows, columns = _rows_and_columns(embeddings)
         bag = cls(
             rows,

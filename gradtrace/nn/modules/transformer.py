@@ -1,6 +1,6 @@
-"""The Transformer: encoder and decoder layers of attention and feed-forward blocks, and their stacks.
+"""The Transformer: encoder and decoder layers of attention and feed-forward blocks, and stacks of them.
 
-https://pytorch.org/docs/stable/generated/torch.nn.Transformer.html. Outputs are those of PyTorch's plain path.
+https://pytorch.org/docs/stable/generated/torch.nn.Transformer.html. Outputs are those of PyTorch without its fast path.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _clones(module: Module, count: int) -> ModuleList:
 
 
 class _Layer(Module):
-    """What encoder and decoder layers share: self-attention, feed-forward and norms; `blocks` counts the residuals."""
+    """Base class of encoder and decoder layers: self-attention, feed-forward, norms; `blocks` counts the residuals."""
 
     blocks = 0
 
@@ -73,7 +73,7 @@ class _Layer(Module):
         self.activation = _activation(activation)
 
     def _residual(self, x: Tensor, number: int, block: Activation) -> Tensor:
-        """x plus the block, with its dropout, and the norm before or after."""
+        """Add the block with its dropout to x, with the norm before or after."""
         norm: Activation = getattr(self, f"norm{number}")
         dropout: Activation = getattr(self, f"dropout{number}")
         if self.norm_first:
@@ -257,7 +257,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """(sz, sz) with -inf above the diagonal: no position sees a later one."""
+        """Return a (sz, sz) mask with -inf above the diagonal: no position attends to a later one."""
         full = function("full")((sz, sz), float("-inf"), dtype=dtype)
         mask: Tensor = function("triu")(full, diagonal=1)
         return mask

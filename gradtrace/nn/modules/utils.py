@@ -1,4 +1,4 @@
-"""What several layer families share: repeated sizes and new parameters."""
+"""Helpers of several layer families: repeated sizes and new parameters."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from gradtrace.nn.parameter import Parameter
 
 
 def repeated(value: Any, n: int) -> tuple[Any, ...]:
-    """A number as a tuple of n, an iterable as a tuple."""
+    """Return a number as a tuple of n, or an iterable as a tuple."""
     return tuple(value) if isinstance(value, Iterable) else (value,) * n
 
 
 def new_parameter(shape: Any, dtype: Any, requires_grad: bool = True) -> Parameter:
-    """A parameter whose values are still to be set."""
+    """Create an uninitialised parameter."""
     return Parameter(function("empty")(shape, dtype=dtype), requires_grad)
 
 
 def register_bias(module: Module, size: Any, dtype: Any) -> None:
-    """Registers `bias` of the given size, or its absence for None."""
+    """Register `bias` with the given size, or as None."""
     if size is None:
         module.register_parameter("bias", None)
     else:
@@ -29,10 +29,10 @@ def register_bias(module: Module, size: Any, dtype: Any) -> None:
 
 
 def attributes(module: Module, *names: str) -> str:
-    """ "name=value, ..." for extra_repr."""
+    """Return "name=value, ..." for extra_repr."""
     return ", ".join(f"{name}={getattr(module, name)}" for name in names)
 
 
 def function(name: str) -> Any:
-    """The public function `torch.NAME`, whose family is loaded on demand."""
+    """Return the public function `torch.NAME`, importing its family if necessary."""
     return ops.find(ops.api.functions, name)

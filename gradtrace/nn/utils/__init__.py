@@ -1,4 +1,4 @@
-"""nn.utils: clipping of gradients, parameters as one vector, padding of sequences.
+"""torch.nn.utils: gradient clipping, parameters as one vector, padding of sequences.
 
 https://pytorch.org/docs/stable/nn.html#utilities
 """
@@ -35,7 +35,7 @@ def _listed(tensors: Tensors) -> list[Tensor]:
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """The norm of all tensors as if they were one vector; RuntimeError for inf or nan when asked."""
+    """Return the norm of all tensors as one vector; optionally raise RuntimeError for inf or nan."""
     listed, norm_type = _listed(tensors), float(norm_type)
     if not listed:
         zero: Tensor = function("tensor")(0.0)
@@ -53,7 +53,7 @@ def get_total_norm(
 
 
 def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
-    """Scales the gradients by max_norm / total_norm where that is below 1."""
+    """Scale the gradients by max_norm / total_norm if that is below 1."""
     with no_grad():
         factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
         for grad in _grads(_listed(parameters)):
@@ -71,7 +71,7 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scales all gradients so that their total norm is at most `max_norm`; returns the norm before."""
+    """Scale all gradients so that their total norm is at most `max_norm`; return the norm before scaling."""
     listed = _listed(parameters)
     total = get_total_norm(_grads(listed), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(listed, max_norm, total)
@@ -79,7 +79,7 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Clips every element of every gradient to [-clip_value, clip_value]."""
+    """Clamp every element of every gradient to [-clip_value, clip_value]."""
     limit = float(clip_value)
     with no_grad():
         for grad in _grads(_listed(parameters)):
@@ -87,13 +87,13 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All parameters, flattened, in one vector."""
+    """Flatten all parameters into one vector."""
     vector: Tensor = function("cat")([p.view(-1) for p in parameters])
     return vector
 
 
 def vector_to_parameters(vec: Any, parameters: Iterable[Tensor]) -> None:
-    """Gives each parameter its slice of the vector as data."""
+    """Set each parameter's data to its slice of the vector."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0

@@ -1,7 +1,7 @@
-"""PackedSequence: a batch of sequences of different lengths without padding, step after step.
+"""PackedSequence: a batch of sequences of different lengths without padding, step by step.
 
 https://pytorch.org/docs/stable/generated/torch.nn.utils.rnn.PackedSequence.html. The sequences are sorted by length,
-the longest first, so `batch_sizes[t]` of them are still running at step t.
+longest first, so `batch_sizes[t]` sequences are active at step t.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ unpack_rows = op(
 
 
 class PackedSequence(NamedTuple):
-    """Steps (sum of lengths, *), how many sequences each step has, and the order they were in."""
+    """The steps (sum of lengths, *), the number of sequences at each step, and their original order."""
 
     data: Tensor
     batch_sizes: Tensor
@@ -52,7 +52,7 @@ def unpacked(a: Any, shape: Any, indices: Any, padding: float) -> Any:
 
 
 def places(lengths: list[int]) -> tuple[Any, list[int]]:
-    """(step, sequence) of each packed row, and the batch sizes; lengths from the longest on."""
+    """Return (step, sequence) of each packed row, and the batch sizes; lengths are in descending order."""
     sizes = [sum(n > t for n in lengths) for t in range(lengths[0])]
     steps = np.repeat(np.arange(len(sizes)), sizes)
     rows = np.concatenate([np.arange(n) for n in sizes])
@@ -62,9 +62,9 @@ def places(lengths: list[int]) -> tuple[Any, list[int]]:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Packs (L, N, *), or (N, L, *) with batch_first; `lengths` of each sequence, a list or a tensor.
+    """Pack (L, N, *), or (N, L, *) with batch_first; `lengths` is a list or a tensor.
 
-    RuntimeError for lengths that are not positive, not of the batch's number, or (with enforce_sorted) not sorted.
+    Raises RuntimeError for lengths that are not positive, of a wrong number, or (with enforce_sorted) not sorted.
     """
     given = torch_lengths(lengths)
     order = None
@@ -86,7 +86,7 @@ def torch_lengths(lengths: Any) -> list[int]:
 
 
 def sorting(lengths: list[int]) -> tuple[Tensor, Tensor]:
-    """The order from the longest on, and its inverse."""
+    """Return the order by descending length, and its inverse."""
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     tensor = function("tensor")
     return tensor(order), tensor([order.index(i) for i in range(len(order))])
@@ -117,7 +117,7 @@ def lengths_of(batch_sizes: Tensor) -> list[int]:
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The padded batch and the lengths, in the order they were in before packing."""
+    """Return the padded batch and the lengths, in the original order."""
     data, sizes, _, unsorted_indices = sequence
     lengths = lengths_of(sizes)
     longest = lengths[0]
@@ -139,7 +139,7 @@ def pad_packed_sequence(
 
 
 def pack_sequence(sequences: Iterable[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Packs a list of tensors (L_i, *)."""
+    """Pack a list of tensors (L_i, *)."""
     from gradtrace.nn.utils.rnn import pad_sequence
 
     listed = list(sequences)
@@ -147,7 +147,7 @@ def pack_sequence(sequences: Iterable[Tensor], enforce_sorted: bool = True) -> P
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The list of tensors that was packed."""
+    """Return the list of tensors that was packed."""
     from gradtrace.nn.utils.rnn import unpad_sequence
 
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)

@@ -1,4 +1,4 @@
-"""nn.utils.rnn: sequences of different lengths in one tensor, and back."""
+"""torch.nn.utils.rnn: combine sequences of different lengths in one tensor, and separate them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 def pad_sequence(
     sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Sequences (L_i, *) as one tensor (max L, N, *), or (N, max L, *) with batch_first."""
+    """Stack sequences (L_i, *) into one tensor (max L, N, *), or (N, max L, *) with batch_first."""
     if padding_side not in ("left", "right"):
         raise RuntimeError("Expected padding_side to be one of left or right, but got " + padding_side + ".")
     listed = list(sequences)
@@ -48,6 +48,6 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of the given lengths, without their padding."""
+    """Return the sequences of the given lengths, without their padding."""
     batch = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [sequence[:length] for sequence, length in zip(batch, lengths.tolist(), strict=True)]

@@ -1,1 +1,1 @@
-"""Creation of tensors, and their dtypes."""
+"""Tensor creation and dtype conversion."""

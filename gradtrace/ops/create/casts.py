@@ -1,4 +1,4 @@
-"""Dtype changes, and writing whole tensors in place: to, float, long, copy_, fill_, zero_."""
+"""Dtype conversion, and in-place writes to a whole tensor: to, float, long, copy_, fill_, zero_."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def to(
     copy: bool = False,
     memory_format: object = None,
 ) -> Tensor:
-    """In another dtype; the very same tensor when nothing changes (Tensor.to)."""
+    """Convert to another dtype; return the same tensor if nothing changes (Tensor.to)."""
     check_device(device)
     for argument in args:
         if isinstance(argument, dtypes.dtype):
@@ -41,7 +41,7 @@ def _cast_method(name: str, target: dtypes.dtype) -> None:
     def method(self: Tensor, *, memory_format: object = None) -> Tensor:
         return self if self.dtype is target else cast(self, target.np)
 
-    method.__name__, method.__doc__ = name, f"As torch.{target.name}; itself when it is already."
+    method.__name__, method.__doc__ = name, f"Cast to torch.{target.name} (Tensor.{name})."
     public(name, forms="m")(method)
 
 
@@ -61,7 +61,7 @@ for _name, _target in (
 
 @public("type", forms="m")
 def torch_type(self: Tensor, dtype: dtypes.dtype | str | None = None, non_blocking: bool = False) -> Tensor | str:
-    """The type's name, or the tensor cast to another dtype (Tensor.type)."""
+    """Return the type's name, or the tensor cast to another dtype (Tensor.type)."""
     if dtype is None:
         return f"torch.{self.dtype.scalar_type}Tensor"
     if type(dtype).__name__ == "LegacyType":
@@ -69,22 +69,22 @@ def torch_type(self: Tensor, dtype: dtypes.dtype | str | None = None, non_blocki
     elif not isinstance(dtype, (str, dtypes.dtype)):
         raise TypeError("dtype must be a type, str, or dtype object")
     if isinstance(dtype, str):
-        found = [d for d in dtypes.ALL if dtype == f"torch.{d.scalar_type}Tensor"]
-        if not found:
+        matches = [d for d in dtypes.ALL if dtype == f"torch.{d.scalar_type}Tensor"]
+        if not matches:
             raise ValueError(f"invalid type: '{dtype}'")
-        dtype = found[0]
+        dtype = matches[0]
     return to(self, dtype)
 
 
 @public("type_as", forms="m")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """In the dtype of another tensor."""
+    """Cast to the dtype of another tensor (Tensor.type_as)."""
     return to(self, other.dtype)
 
 
 @public("cpu", forms="m")
 def cpu(self: Tensor, memory_format: object = None) -> Tensor:
-    """Itself: everything is on the CPU."""
+    """Return the tensor itself; all tensors are on the CPU (Tensor.cpu)."""
     return self
 
 
@@ -97,7 +97,7 @@ def cuda(self: Tensor, *args: object, **kwargs: object) -> Tensor:
 
 @public("copy_", forms="m")
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
-    """Takes the values of `other`, broadcast and cast (Tensor.copy_)."""
+    """Copy the values of `other`, broadcast and cast, into this tensor (Tensor.copy_)."""
     if isinstance(other, (int, float)):
         other = Tensor._wrap(np.asarray(other, self.dtype.np))
     if not isinstance(other, Tensor):
@@ -110,7 +110,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 @public("fill_", forms="m")
 def fill_(self: Tensor, value: Tensor | float) -> Tensor:
-    """Every element set to one value (Tensor.fill_)."""
+    """Set every element to one value (Tensor.fill_)."""
     if isinstance(value, Tensor):
         if value.ndim:
             raise RuntimeError(
@@ -122,11 +122,11 @@ def fill_(self: Tensor, value: Tensor | float) -> Tensor:
 
 @public("zero_", forms="m")
 def zero_(self: Tensor) -> Tensor:
-    """Every element set to 0 (Tensor.zero_)."""
+    """Set every element to 0 (Tensor.zero_)."""
     return inplace(zero, self)
 
 
 @public("fill", forms="f")
 def filled(input: Tensor, value: Tensor | float) -> Tensor:
-    """A copy filled with one value (torch.fill)."""
+    """Return a copy filled with one value (torch.fill)."""
     return fill_tensor(input, value) if isinstance(value, Tensor) else fill(input, value)

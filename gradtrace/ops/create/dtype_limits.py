@@ -1,4 +1,4 @@
-"""What a dtype can hold: torch.finfo and torch.iinfo."""
+"""Numerical limits of dtypes: torch.finfo and torch.iinfo."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gradtrace.ops.api import functions
 
 
 class finfo:
-    """The range and precision of a floating-point dtype, the default one if none is given (torch.finfo)."""
+    """Range and precision of a floating-point dtype; defaults to the default dtype (torch.finfo)."""
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
@@ -18,7 +18,7 @@ class finfo:
             kind = dtype.__class__.__name__
             raise TypeError(f"finfo(): argument 'type' (position 1) must be torch.dtype, not {kind}")
         if not dtype.is_floating_point:
-            raise TypeError(  # the name of its own type, as PyTorch has it
+            raise TypeError(  # PyTorch names the Python type here
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
             )
         known = np.finfo(dtype.np)

@@ -1,6 +1,6 @@
-"""Making tensors: from values, filled, by ranges, at random; and casting and copying them.
+"""Create tensors from values, filled, as ranges or at random; cast and copy them.
 
-The random numbers come from numpy's PCG64 seeded by `manual_seed`; the stream is not PyTorch's, its distribution is.
+Random numbers come from numpy's PCG64, seeded by `manual_seed`: PyTorch's distributions, but not its stream.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gradtrace.engine.tensor import Tensor, hooks_into_ops
 from gradtrace.engine.types import Array, NumpyDtype, Shape
 from gradtrace.ops.api import public, sizes
 
-# As PyTorch copies: into an empty tensor, which the graph shows as an operand without history.
+# PyTorch copies into an empty tensor, which the graph shows as an operand without history.
 copy = op(
     "copy(empty, self)",
     lambda empty, a: np.array(a),
@@ -104,7 +104,7 @@ zero = op(
 
 
 def full_of(shape: Shape, value: float, dtype: NumpyDtype) -> Array:
-    """An array of one value; RuntimeError for what an integer dtype cannot hold."""
+    """Return an array filled with one value; raise RuntimeError if an integer dtype cannot hold it."""
     try:
         return np.full(shape, value, dtype)
     except (OverflowError, ValueError):
@@ -113,13 +113,13 @@ def full_of(shape: Shape, value: float, dtype: NumpyDtype) -> Array:
 
 
 def check_device(value: Any) -> None:
-    """Refuses every device but the CPU, by name."""
+    """Raise for every device except the CPU."""
     if value is not None and value is not CPU:
         device(value)
 
 
 def finish(raw: Any, requires_grad: bool = False, place: object = None) -> Tensor:
-    """A new leaf around raw data; 0-d float64 becomes a Python float."""
+    """Return a new leaf tensor around raw data; a 0-d float64 array becomes a Python float."""
     check_device(place)
     if is_array(raw) and raw.ndim == 0 and raw.dtype == np.float64:
         raw = float(raw)
@@ -150,7 +150,7 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A new leaf holding a copy of `data`: a number, nested lists, an array or a tensor (torch.tensor)."""
+    """Create a leaf tensor by copying `data`: a number, nested lists, an array or a tensor (torch.tensor)."""
     check_device(device)
     if type(data) is float and (dtype or dtypes.get_default_dtype()) is dtypes.float64:
         return finish(data, requires_grad)
@@ -163,7 +163,7 @@ def tensor(
 
 
 def from_nested(data: Any, dtype: dtypes.dtype | None) -> Array:
-    """Nested sequences of numbers as an array; ValueError for ragged ones, TypeError for other values."""
+    """Convert nested sequences of numbers to an array; raise ValueError if ragged, TypeError for other values."""
     shape = nested_shape(data)
     flat: list[Any] = []
     flatten_nested(data, shape, 0, flat)
@@ -171,11 +171,11 @@ def from_nested(data: Any, dtype: dtypes.dtype | None) -> Array:
     try:
         return np.array(flat, dtype=np_of(wanted)).reshape(shape)
     except (OverflowError, ValueError):
-        return wrapped_around(flat, wanted).reshape(shape)
+        return wrap_overflow(flat, wanted).reshape(shape)
 
 
-def wrapped_around(flat: list[Any], wanted: dtypes.dtype) -> Array:
-    """Numbers of which some lie outside of an integer dtype: uint8 takes the negative of what it holds, no more."""
+def wrap_overflow(flat: list[Any], wanted: dtypes.dtype) -> Array:
+    """Convert numbers that overflow an integer dtype: uint8 wraps negative values, all else raises, as in PyTorch."""
     if any(isinstance(v, int) and not -(2**63) <= v < 2**63 for v in flat):
         raise ValueError("Overflow when unpacking long long")
     if wanted is not dtypes.uint8 or any(v != v or not -256 < v < 256 for v in flat):
@@ -197,7 +197,7 @@ def nested_shape(data: Any) -> tuple[int, ...]:
 
 def flatten_nested(data: Any, shape: tuple[int, ...], depth: int, flat: list[Any]) -> None:
     if depth == len(shape):
-        flat.append(plain_number(data))
+        flat.append(unwrap_number(data))
         return
     if not isinstance(data, (list, tuple, range, Tensor)):
         raise TypeError(f"expected a sequence of length {shape[depth]} at dim {depth}, got {type(data).__name__}")
@@ -207,7 +207,7 @@ def flatten_nested(data: Any, shape: tuple[int, ...], depth: int, flat: list[Any
         flatten_nested(item, shape, depth + 1, flat)
 
 
-def plain_number(value: Any) -> Any:
+def unwrap_number(value: Any) -> Any:
     if isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, Tensor):
@@ -229,7 +229,7 @@ def infer_dtype(flat: list[Any]) -> dtypes.dtype:
 
 @public("as_tensor", "asarray", forms="f")
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: object = None) -> Tensor:
-    """`data` itself where it is a tensor of this dtype, else as `tensor`; an array shares its memory."""
+    """Return `data` itself if it is a tensor of this dtype, else a new tensor; an array shares its memory."""
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if is_array(data) and (dtype is None or dtypes.from_np(data.dtype) is dtype):
@@ -239,7 +239,7 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: object = Non
 
 @public("from_numpy", forms="f")
 def from_numpy(ndarray: Array) -> Tensor:
-    """A tensor that shares the memory of an ndarray (torch.from_numpy)."""
+    """Create a tensor that shares memory with a numpy array (torch.from_numpy)."""
     if not is_array(ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     dtypes.from_np(ndarray.dtype)
@@ -247,7 +247,7 @@ def from_numpy(ndarray: Array) -> Tensor:
 
 
 def legacy_tensor(*args: Any) -> Tensor:
-    """torch.Tensor(data) or torch.Tensor(2, 3): always the default dtype."""
+    """torch.Tensor(data) or torch.Tensor(2, 3), always of the default dtype."""
     if len(args) == 1 and isinstance(args[0], Tensor):
         return args[0].alias()
     if (len(args) == 1 and isinstance(args[0], (list, tuple))) or (len(args) == 1 and is_array(args[0])):
@@ -256,7 +256,7 @@ def legacy_tensor(*args: Any) -> Tensor:
 
 
 def legacy_data(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return the sizes passed to an old tensor type; TypeError for anything else."""
+    """Return the sizes passed to a legacy tensor type; raise TypeError for any other argument."""
     for value in args:
         if isinstance(value, str):
             raise TypeError("new(): invalid data type 'str'")
@@ -283,7 +283,7 @@ def _filled(name: str, value: float) -> None:
         shape = checked_sizes(sizes(size), name)
         return finish(np.full(shape, value, np_of(dtype)), requires_grad, device)
 
-    make.__name__, make.__doc__ = name, f"A tensor of the given sizes filled with {value} (torch.{name})."
+    make.__name__, make.__doc__ = name, f"Create a tensor of the given sizes filled with {value} (torch.{name})."
     public(name, forms="f")(make)
 
     def make_like(
@@ -296,7 +296,7 @@ def _filled(name: str, value: float) -> None:
     ) -> Tensor:
         return finish(np.full_like(input.laid_out(), value, np_of(dtype, input.dtype)), requires_grad, device)
 
-    make_like.__name__, make_like.__doc__ = name + "_like", f"As {name}, with the shape and dtype of `input`."
+    make_like.__name__, make_like.__doc__ = name + "_like", f"`{name}` with the shape and dtype of `input`."
     public(name + "_like", forms="f")(make_like)
 
     def new(
@@ -304,7 +304,7 @@ def _filled(name: str, value: float) -> None:
     ) -> Tensor:
         return finish(np.full(checked_sizes(sizes(size)), value, np_of(dtype, self.dtype)), requires_grad, device)
 
-    new.__name__, new.__doc__ = "new_" + name, f"As {name}, with the dtype of this tensor."
+    new.__name__, new.__doc__ = "new_" + name, f"`{name}` with the dtype of this tensor."
     public("new_" + name, forms="m")(new)
 
 
@@ -322,7 +322,7 @@ _filled("ones", 1)
 _filled("empty", 0)
 
 
-def of_fill(value: object) -> dtypes.dtype:
+def dtype_of_fill(value: object) -> dtypes.dtype:
     if isinstance(value, Tensor):
         return value.dtype
     return (
@@ -344,12 +344,12 @@ def full(
     requires_grad: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """A tensor filled with one value, whose type decides the dtype (torch.full)."""
+    """Create a tensor filled with one value, whose type determines the default dtype (torch.full)."""
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     shape = checked_sizes(sizes((size,)))
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    return finish(full_of(shape, value, np_of(dtype, of_fill(fill_value))), requires_grad, device)
+    return finish(full_of(shape, value, np_of(dtype, dtype_of_fill(fill_value))), requires_grad, device)
 
 
 @public("full_like", forms="f")
@@ -362,7 +362,7 @@ def full_like(
     requires_grad: bool = False,
     memory_format: object = None,
 ) -> Tensor:
-    """As `full`, with the shape and dtype of `input`."""
+    """`full` with the shape and dtype of `input` (torch.full_like)."""
     return full(tuple(input.shape), fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
 
 
@@ -376,7 +376,7 @@ def new_full(
     requires_grad: bool = False,
     device: object = None,
 ) -> Tensor:
-    """As `full`, with the dtype of this tensor."""
+    """`full` with the dtype of this tensor (Tensor.new_full)."""
     return full(size, fill_value, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
 
@@ -384,13 +384,13 @@ def new_full(
 def new_tensor(
     self: Tensor, data: Any, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False, device: object = None
 ) -> Tensor:
-    """A new tensor from `data`, with the dtype of this tensor."""
+    """Create a tensor from `data` with the dtype of this tensor (Tensor.new_tensor)."""
     return tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
 
 @public("scalar_tensor", forms="f")
 def scalar_tensor(s: Tensor | float, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """A 0-d tensor of the default dtype (torch.scalar_tensor)."""
+    """Create a 0-d tensor, by default of the default dtype (torch.scalar_tensor)."""
     return full((), s, dtype=dtype or dtypes.get_default_dtype(), requires_grad=requires_grad)
 
 
@@ -405,20 +405,20 @@ def arange(
     requires_grad: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """start, start + step, ... before end; int64 for integers, else the default dtype (torch.arange)."""
+    """Values from start up to but excluding end; int64 for integers, else the default dtype (torch.arange)."""
     if end is None:
         start, end = 0, start
-    start, end, step = (plain_number(v) for v in (start, end, step))
+    start, end, step = (unwrap_number(v) for v in (start, end, step))
     if dtype is dtypes.bool_:
         raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    found = dtypes.get_default_dtype() if any(isinstance(v, float) for v in (start, end, step)) else dtypes.int64
+    inferred = dtypes.get_default_dtype() if any(isinstance(v, float) for v in (start, end, step)) else dtypes.int64
     count = max(math.ceil((end - start) / step), 0)
     values = start + np.arange(count) * step
-    return finish(values.astype(np_of(dtype, found)), requires_grad, device)
+    return finish(values.astype(np_of(dtype, inferred)), requires_grad, device)
 
 
 @public("linspace", forms="f")
@@ -437,7 +437,7 @@ def linspace(
         raise RuntimeError("number of steps must be non-negative")
     if dtype is dtypes.bool_:
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
-    start, end, kind = plain_number(start), plain_number(end), np_of(dtype)
+    start, end, kind = unwrap_number(start), unwrap_number(end), np_of(dtype)
     if kind.kind != "f" or steps < 2:
         return finish(np.linspace(start, end, steps).astype(kind), requires_grad, device)
     # PyTorch steps from both ends towards the middle, in the dtype itself.

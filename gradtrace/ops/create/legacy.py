@@ -1,4 +1,4 @@
-"""The old tensor types: torch.FloatTensor([1, 2]), isinstance(x, torch.LongTensor), x.type(torch.DoubleTensor)."""
+"""Legacy tensor types: torch.FloatTensor([1, 2]), isinstance(x, torch.LongTensor), x.type(torch.DoubleTensor)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradtrace.ops.create.factories import checked_sizes, legacy_data, tensor
 
 
 class LegacyType(type):
-    """The type of these types: their instances are the tensors of one dtype."""
+    """Metaclass of the legacy tensor types; the instances of such a type are the tensors of one dtype."""
 
     dtype: dtypes.dtype
 
@@ -22,7 +22,7 @@ class LegacyType(type):
         return f"<class 'torch.{cls.__name__}'>"
 
     def __call__(cls, *args: Any) -> Tensor:
-        """A tensor of the given sizes, or of the given data."""
+        """Create a tensor of the given sizes, or from the given data."""
         if len(args) == 1 and isinstance(args[0], Tensor):
             if args[0].dtype is not cls.dtype:
                 raise TypeError(f"expected a tensor of dtype {cls.dtype}, got one of dtype {args[0].dtype}")

@@ -1,4 +1,4 @@
-"""Picking and placing by index tensors and masks: gather, scatter, index_select, where, masked_fill, nonzero."""
+"""Gathering and scattering by index tensors and masks: gather, scatter, index_select, where, masked_fill, nonzero."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gradtrace.ops.index.records import (
     grid,
     index_put,
     index_select,
-    nothing,
+    no_gradient,
     scatter,
     scatter_add,
     scatter_value,
@@ -60,7 +60,7 @@ masked_select = op(
     self=d(
         "~self mask",
         lambda xp, g, out, self, mask: xp.mask_place(
-            None, g, np.broadcast_to(plain(mask), np.broadcast_shapes(tuple(self.shape), tuple(mask.shape)))
+            None, g, np.broadcast_to(raw_array(mask), np.broadcast_shapes(tuple(self.shape), tuple(mask.shape)))
         ),
     ),
 )
@@ -69,7 +69,7 @@ mask_place = op(
     lambda onto, source, mask: mask_kernel(source, mask),
     kind="gather",
     node="MaskedScatterBackward0",
-    onto=d("", nothing),
+    onto=d("", no_gradient),
     source=d("", lambda xp, g, out, onto, source, mask: xp.index(g, (mask,))),
 )
 take_record = op(
@@ -118,9 +118,9 @@ def scatter_by_kernel(a: Array, dim: int, index: Array, src: Array, reduce: str)
 scatter_by = op("scatter_by(self; dim, index, src, reduce)", scatter_by_kernel, kind="gather", undefined="scatter")
 
 
-def plain(value: Any) -> Array:
-    found: Array = value.shared() if isinstance(value, Tensor) else value
-    return found
+def raw_array(value: Any) -> Array:
+    result: Array = value.shared() if isinstance(value, Tensor) else value
+    return result
 
 
 def index_add_kernel(a: Array, source: Array, dim: int, i: Array, alpha: float) -> Array:
@@ -130,7 +130,7 @@ def index_add_kernel(a: Array, source: Array, dim: int, i: Array, alpha: float) 
     return out
 
 
-# Of two floating dtypes: PyTorch's kernel casts, and no cast shows in the graph.
+# For two floating dtypes PyTorch casts inside the kernel, so the graph shows no cast.
 where_mixed = op(
     "where_mixed(condition, self, other; np_dtype)",
     lambda c, a, b, np_dtype: np.where(c, a.astype(np_dtype), b.astype(np_dtype)),
@@ -144,7 +144,7 @@ where_mixed = op(
 
 @public("where")
 def where_or_nonzero(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """input where condition holds, else other, broadcast; with the condition alone, nonzero (torch.where)."""
+    """Select input where condition holds, else other; with the condition alone, nonzero (torch.where)."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
     if input is None or other is None:
@@ -203,7 +203,7 @@ def scattered(
     *,
     reduce: str | None = None,
 ) -> Tensor:
-    """A copy with src placed (or added, or multiplied) at the index along dim (torch.scatter)."""
+    """Return a copy with src written (or added, or multiplied) at the index along dim (torch.scatter)."""
     record, rest = scatter_choice(input, dim, index, src if src is not None else value, reduce)
     return watch(record(input, *rest), index)
 
@@ -218,28 +218,28 @@ def scatter_(
     *,
     reduce: str | None = None,
 ) -> Tensor:
-    """scatter in place."""
+    """In-place form of scatter (Tensor.scatter_)."""
     record, rest = scatter_choice(self, dim, index, src if src is not None else value, reduce)
     return watch(inplace(record, self, *rest), index)
 
 
 @public("scatter_add")
 def scatter_added(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy with src added at the index along dim (torch.scatter_add)."""
+    """Return a copy with src added at the index along dim (torch.scatter_add)."""
     dim = check_dim(dim, input.ndim)
     return watch(scatter_add(input, src, dim, scatter_index(input, dim, index, src)), index)
 
 
 @public("scatter_add_", forms="m")
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """scatter_add in place."""
+    """In-place form of scatter_add (Tensor.scatter_add_)."""
     dim = check_dim(dim, self.ndim)
     return watch(inplace(scatter_add, self, src, dim, scatter_index(self, dim, index, src)), index)
 
 
 @public("index_select")
 def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The entries of a dim that the index lists (torch.index_select)."""
+    """Select the entries along a dim that the index lists (torch.index_select)."""
     if not isinstance(index, Tensor):
         raise not_a_tensor("index_select", "index", 3, index)
     dim = check_dim(dim, input.ndim)
@@ -248,27 +248,27 @@ def index_selected(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @public("index_add")
 def index_added(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
-    """A copy with rows of source added at the index (torch.index_add)."""
+    """Return a copy with the slices of source added at the index (torch.index_add)."""
     dim = check_dim(dim, input.ndim)
     return watch(index_add(input, source, dim, added_index(input, dim, index, source), alpha), index)
 
 
 @public("index_add_", forms="m")
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
-    """index_add in place."""
+    """In-place form of index_add (Tensor.index_add_)."""
     dim = check_dim(dim, self.ndim)
     return watch(inplace(index_add, self, source, dim, added_index(self, dim, index, source), alpha), index)
 
 
 @public("index_put")
 def index_put_out(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with values written (or added) at the indices (torch.index_put)."""
+    """Return a copy with values written (or added) at the indices (torch.index_put)."""
     return watch(index_put(input, values, put_indices(input, indices, values), accumulate), *indices)
 
 
 @public("index_put_", forms="m")
 def index_put_(self: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """index_put in place."""
+    """In-place form of index_put (Tensor.index_put_)."""
     return watch(inplace(index_put, self, values, put_indices(self, indices, values), accumulate), *indices)
 
 
@@ -296,11 +296,11 @@ def fill_choice(mask: Tensor, value: Tensor | float) -> tuple[Any, tuple[Any, ..
 
 @public("masked_fill")
 def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
-    """A copy with value where the mask holds (torch.masked_fill)."""
-    if state.planner is not None and mask.dtype.category == dtypes.BOOL:  # a record would hold the mask's numbers
+    """Return a copy with value where the mask is True (torch.masked_fill)."""
+    if state.planner is not None and mask.dtype.category == dtypes.BOOL:  # a record would store the mask's values
         broadcast(tuple(mask.shape), tuple(input.shape))
-        found: Tensor = where_or_nonzero(mask, value, input)
-        return found
+        result: Tensor = where_or_nonzero(mask, value, input)
+        return result
     record, rest = fill_choice(mask, value)
     broadcast(tuple(mask.shape), tuple(input.shape))
     return watch(record(input, *rest), mask)
@@ -308,7 +308,7 @@ def masked_filled(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
 
 @public("masked_fill_", forms="m")
 def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
-    """masked_fill in place."""
+    """In-place form of masked_fill (Tensor.masked_fill_)."""
     refuse_unless_tracked(self, value)
     record, rest = fill_choice(mask, value)
     wide = broadcast(tuple(self.shape), tuple(mask.shape))
@@ -319,7 +319,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
 
 @public("masked_select")
 def masked_selected(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the mask holds, 1-d (torch.masked_select)."""
+    """Return the elements where the mask is True as a 1-d tensor (torch.masked_select)."""
     if mask.dtype.category != dtypes.BOOL:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     broadcast(tuple(mask.shape), tuple(input.shape))
@@ -328,22 +328,22 @@ def masked_selected(input: Tensor, mask: Tensor) -> Tensor:
 
 @public("take")
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Elements by flat position (torch.take)."""
+    """Select elements by flat position (torch.take)."""
     return watch(take_record(input, flat_positions("take", input, index)), index)
 
 
 @public("nonzero")
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
-    """The indices of non-zero elements: (n, ndim), or a tuple of one tensor a dim (torch.nonzero)."""
-    found = np.nonzero(np.atleast_1d(input.shared()))
+    """Indices of the non-zero elements: (n, ndim), or a tuple of one tensor for each dim (torch.nonzero)."""
+    result = np.nonzero(np.atleast_1d(input.shared()))
     if as_tuple:
-        return tuple(Tensor._wrap(i) for i in found)
-    return Tensor._wrap(np.stack(found, 1) if input.ndim else np.zeros((len(found[0]), 0), np.int64))
+        return tuple(Tensor._wrap(i) for i in result)
+    return Tensor._wrap(np.stack(result, 1) if input.ndim else np.zeros((len(result[0]), 0), np.int64))
 
 
 @public("one_hot", forms="n")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """int64 with a 1 at each class index (torch.nn.functional.one_hot)."""
+    """One-hot encode class indices as int64 (torch.nn.functional.one_hot)."""
     classes = tensor.shared()
     if classes.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
@@ -353,5 +353,5 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if classes.size and int(classes.max()) >= n:
         raise RuntimeError("Class values must be smaller than num_classes.")
     out = Tensor._wrap(np.eye(n, dtype=np.int64)[classes])
-    out.counter().n = 2  # PyTorch fills zeros and scatters ones into them, each a version
+    out.counter().n = 2  # PyTorch fills with zeros and then scatters ones: two versions
     return out

@@ -1,4 +1,4 @@
-"""Checks of index tensors and sources, with PyTorch's errors: gather, scatter, index_add, index_copy, take, put."""
+"""Validate index tensors and sources with PyTorch's errors: gather, scatter, index_add, index_copy, take, put."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradtrace.ops.api import check_dim
 
 
 def int_index(name: str, index: Tensor) -> Array:
-    """The array of an index tensor; RuntimeError unless it is int32 or int64."""
+    """Return the array of an index tensor; raise RuntimeError unless it is int32 or int64."""
     array: Array = index.shared()
     if array.dtype.kind != "i" or array.dtype.itemsize < 4:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
@@ -17,14 +17,14 @@ def int_index(name: str, index: Tensor) -> Array:
 
 
 def in_range(index: Array, dim: int, n: int, kind: type[Exception], before: str = "") -> None:
-    """The error `kind` for the first index that is not in 0..n-1."""
+    """Raise `kind` for the first index outside 0..n-1."""
     wrong = index[(index < 0) | (index >= n)]
     if wrong.size:
         raise kind(f"{before}index {int(wrong.flat[0])} is out of bounds for dimension {dim} with size {n}")
 
 
 def gather_index(input: Tensor, dim: int, index: Tensor) -> Array:
-    """The index of gather, checked against the input."""
+    """Return the index array of gather, validated against the input."""
     i = int_index("gather", index)
     if i.ndim != input.ndim and max(i.ndim, input.ndim) > 1:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
@@ -39,7 +39,7 @@ def gather_index(input: Tensor, dim: int, index: Tensor) -> Array:
 
 
 def scatter_index(self: Tensor, dim: int, index: Tensor, src: object) -> Array:
-    """The index of scatter and scatter_add, checked against the target and the source."""
+    """Return the index array of scatter and scatter_add, validated against the target and the source."""
     i = int_index("scatter", index)
     if isinstance(src, Tensor) and src.dtype is not self.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
@@ -64,7 +64,7 @@ def scatter_index(self: Tensor, dim: int, index: Tensor, src: object) -> Array:
 
 
 def select_index(input: Tensor, dim: int, index: Tensor) -> Array:
-    """The index of index_select."""
+    """Return the validated index array of index_select."""
     i: Array = index.shared()
     if i.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -79,7 +79,7 @@ def select_index(input: Tensor, dim: int, index: Tensor) -> Array:
 
 
 def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array:
-    """The index of index_add."""
+    """Return the validated index array of index_add."""
     i: Array = index.shared()
     if i.ndim > 1:
         raise IndexError(
@@ -98,7 +98,7 @@ def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array:
         raise RuntimeError(
             f"index_add_(): Number of indices ({i.size}) should be equal to source.size(dim): ({have}), for dim: {dim}"
         )
-    if others(self, dim) != others(source, dim):
+    if other_sizes(self, dim) != other_sizes(source, dim):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(self.shape)} source.shape = {list(source.shape)}"
@@ -108,7 +108,7 @@ def added_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array:
 
 
 def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array:
-    """The index of index_copy."""
+    """Return the validated index array of index_copy."""
     i: Array = index.shared()
     if i.dtype.kind != "i" or i.dtype.itemsize < 8:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
@@ -117,11 +117,11 @@ def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
             f"{self.dtype.scalar_type} and (source) {source.dtype.scalar_type}"
         )
-    if others(self, dim) != others(source, dim):
+    if other_sizes(self, dim) != other_sizes(source, dim):
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-            f"{' '.join(map(str, others(self, dim)))} at dimension {dim} and source slice shape: "
-            f"{' '.join(map(str, others(source, dim)))} at dimension 0."
+            f"{' '.join(map(str, other_sizes(self, dim)))} at dimension {dim} and source slice shape: "
+            f"{' '.join(map(str, other_sizes(source, dim)))} at dimension 0."
         )
     have = source.shape[dim] if source.ndim else 1
     if i.size != have:
@@ -131,7 +131,7 @@ def copied_index(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Array
 
 
 def filled_index(self: Tensor, dim: int, index: Tensor) -> Array:
-    """The index of index_fill."""
+    """Return the validated index array of index_fill."""
     i: Array = index.shared()
     if i.dtype.kind != "i" or i.dtype.itemsize < 8:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
@@ -145,7 +145,7 @@ def filled_index(self: Tensor, dim: int, index: Tensor) -> Array:
 
 
 def flat_positions(name: str, self: Tensor, index: Tensor) -> Array:
-    """The positions of take and put, counted from the front."""
+    """Return the positions of take and put, normalised to be non-negative."""
     i: Array = index.shared()
     n = self.numel()
     if i.dtype.kind != "i" or i.dtype.itemsize < 8:
@@ -156,5 +156,5 @@ def flat_positions(name: str, self: Tensor, index: Tensor) -> Array:
     return np.where(i < 0, i + n, i)
 
 
-def others(t: Tensor, dim: int) -> tuple[int, ...]:
+def other_sizes(t: Tensor, dim: int) -> tuple[int, ...]:
     return tuple(n for k, n in enumerate(t.shape) if k != dim)

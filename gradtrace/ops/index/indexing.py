@@ -1,4 +1,4 @@
-"""`x[...]` and `x[...] = v`: an index read from left to right into views, then at most one advanced step."""
+"""`x[...]` and `x[...] = v`: apply basic index items as views from left to right, then at most one advanced index."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def is_advanced(item: object) -> bool:
 
 
 def is_truth(item: object) -> bool:
-    """A bool or a bool tensor of no dims: the index gets a new dim of one entry or none."""
+    """Whether an index item is a bool or a 0-d bool tensor; it adds a dim of size 1 or 0."""
     return isinstance(item, bool) or (isinstance(item, Tensor) and item.ndim == 0 and item.dtype.category == 0)
 
 
 def consumed(item: object) -> int:
-    """How many dims of the tensor an index item uses up."""
+    """Return how many dims of the tensor an index item consumes."""
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
     if isinstance(item, Tensor) and item.dtype.category == 0:
@@ -48,7 +48,7 @@ def nested_first(item: object) -> object:
 
 
 def normalised(tensor: Tensor, key: Any) -> list[Any]:
-    """The items of an index, the Ellipsis replaced by full slices."""
+    """Return the items of an index with the Ellipsis replaced by full slices."""
     items = list(key) if isinstance(key, tuple) or stands_for_tuple(key) else [key]
     if not tensor.ndim and len(items) == 1 and type(items[0]) is int:
         if items[0] == 0:
@@ -75,14 +75,14 @@ def stands_for_tuple(key: object) -> bool:
 
 
 def basic_steps(tensor: Tensor, key: object) -> tuple[Tensor, list[Any]]:
-    """The views that an index asks for, and what is left for one advanced step (None: all of a dim).
+    """Apply the basic items of an index as views; return the view and the remaining advanced items (None: a full dim).
 
     A full slice is a separate step only if it is the whole index, as in PyTorch.
     """
     if key is Ellipsis or (isinstance(key, tuple) and not key):
         return alias(tensor), []
     advanced: list[Any] = []
-    result, dim, real = tensor, 0, -1  # real: of the tensor's own dims
+    result, dim, real = tensor, 0, -1  # real counts the tensor's own dims
     for item in normalised(tensor, key):
         real += consumed(item)
         if is_truth(item):
@@ -138,9 +138,9 @@ def sliced(tensor: Tensor, dim: int, item: slice, keep_full: bool) -> Tensor:
 
 
 def index_arrays(tensor: Tensor, advanced: list[Any]) -> tuple[Any, ...]:
-    """The advanced items as numpy's, checked against the dims they index."""
+    """Return the advanced items as numpy indices, checked against the dims they index."""
     result: list[Any] = []
-    dim = indexed = 0  # PyTorch's message counts the indexed dims alone
+    dim = indexed = 0  # PyTorch's message counts only the indexed dims
     for item in advanced:
         if item is None:
             result.append(slice(None))
@@ -164,8 +164,8 @@ def as_index(item: Any) -> Array:
         array = item.shared()
         if array.dtype.kind == "f":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        found: Array = array.astype(bool) if array.dtype == np.uint8 else array
-        return found
+        result: Array = array.astype(bool) if array.dtype == np.uint8 else array
+        return result
     array = np.asarray(item) if is_array(item) or isinstance(item, bool) else np.asarray(from_nested(item, None))
     return array.astype(np.int64) if array.dtype.kind == "f" else array
 
@@ -186,7 +186,7 @@ def check_bounds(array: Array, dim: int, n: int) -> None:
 
 
 def getitem(self: Tensor, key: object) -> Tensor:
-    """self[key]."""
+    """Implement self[key]."""
     result, advanced = basic_steps(self, key)
     if not advanced:
         return result if result is not self else alias(self)
@@ -202,7 +202,7 @@ def getitem(self: Tensor, key: object) -> Tensor:
 
 
 def setitem(self: Tensor, key: object, value: object) -> None:
-    """self[key] = value, in place: through a view, or by index_put."""
+    """Implement self[key] = value in place, through a view or by index_put."""
     if not isinstance(value, (Tensor, int, float)):
         raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.scalar_type}Tensor")
     target, advanced = (self, []) if is_everything(self, key) else basic_steps(self, key)
@@ -225,11 +225,11 @@ def setitem(self: Tensor, key: object, value: object) -> None:
     elif not value.ndim:
         inplace(fill_tensor, target, value)
     else:
-        inplace(assign, target, spread(value, target))
+        inplace(assign, target, expand_to_target(value, target))
 
 
 def is_everything(tensor: Tensor, key: object) -> bool:
-    """Whether an index is the whole tensor, which is then written itself and not through a view."""
+    """Whether an index selects the whole tensor, which is then written directly and not through a view."""
     if key is Ellipsis or (isinstance(key, tuple) and not key):
         return True
     items = key if isinstance(key, tuple) else (key,)
@@ -238,8 +238,8 @@ def is_everything(tensor: Tensor, key: object) -> bool:
     return all(sliced(tensor, dim, item, False) is tensor for dim, item in enumerate(items))
 
 
-def spread(value: Tensor, target: Tensor) -> Tensor:
-    """The value without leading dims of size 1, expanded to the target, by views as PyTorch does it."""
+def expand_to_target(value: Tensor, target: Tensor) -> Tensor:
+    """Drop leading dims of size 1 and expand the value to the target, by views as in PyTorch."""
     value = view(value, shape_without_leading_ones(value))
     return value if value.shape == target.shape else expanded(value, tuple(target.shape))
 

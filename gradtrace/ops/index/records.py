@@ -1,7 +1,7 @@
-"""Indexing: `x[...]`, `x[...] = v`, and the functions that gather by index tensors.
+"""Records of indexing: `x[...]`, `x[...] = v`, and the functions that gather by index tensors.
 
-Basic indices (ints, slices, None, Ellipsis) are views, taken one step after the other as PyTorch does, so the last step
-is the grad_fn. Lists, integer tensors and masks copy (IndexBackward0).
+Basic indices (ints, slices, None, Ellipsis) are views, applied one at a time as in PyTorch, so the last one is the
+grad_fn. Lists, integer tensors and masks copy (IndexBackward0).
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ def along(dim: int, item: Any) -> tuple[Any, ...]:
     return (slice(None),) * dim + (item,)
 
 
-def place(shape: Shape, dim: int, item: Array | slice | int, g: Array) -> Array:
-    """Zeros of `shape` with g where `item` selects along `dim`."""
+def place_along(shape: Shape, dim: int, item: Array | slice | int, g: Array) -> Array:
+    """Return zeros of `shape` with g written where `item` selects along `dim`."""
     out = np.zeros(shape, g.dtype)
     out[along(dim, item)] = g
     return out
 
 
-def taken(a: Array, index_array: Array, dim: int) -> Array:
-    """The entries of a dim that `index_array` names; a 0-d array counts as one entry."""
+def take_entries(a: Array, index_array: Array, dim: int) -> Array:
+    """Select the entries along a dim that `index_array` names; a 0-d array counts as one entry."""
     return np.take_along_axis(a, index_array, dim) if a.ndim else np.array(np.broadcast_to(a, index_array.shape))
 
 
-def rows(a: Array, index_array: Array, dim: int) -> Array:
-    """The slices of a dim that a 1-d index names; of a 0-d array itself."""
+def take_slices(a: Array, index_array: Array, dim: int) -> Array:
+    """Select the slices along a dim that a 1-d index names; return a 0-d array unchanged."""
     return np.take(a, index_array, dim) if a.ndim else np.array(a)
 
 
-def nothing(*_: object) -> None:
-    """No gradient: the zeros that something is placed onto, an operand in PyTorch's graph, are None here."""
+def no_gradient(*_: object) -> None:
+    """Return no gradient, for the zeros written to: an operand in PyTorch's graph, None here."""
 
 
 def add_at(shape: Shape, indices: tuple[Any, ...], g: Array) -> Array:
@@ -45,7 +45,7 @@ def add_at(shape: Shape, indices: tuple[Any, ...], g: Array) -> Array:
     return out
 
 
-# The Ellipsis makes numpy return a view also of a single element, not a scalar.
+# With the Ellipsis numpy returns a view even of a single element, not a scalar.
 select = op(
     "select(self; dim, index)",
     lambda a, dim, index: a[(*along(dim, index), ...)],
@@ -58,7 +58,7 @@ select = op(
 )
 select_place = op(
     "select_place(self; shape, dim, index)",
-    lambda g, shape, dim, index: place(shape, dim, index, g),
+    lambda g, shape, dim, index: place_along(shape, dim, index, g),
     kind="structural",
     node="SelectBackwardBackward0",
     self=d("", lambda xp, g, out, self, shape, dim, index: xp.select(g, dim, index)),
@@ -78,7 +78,7 @@ slice_record = op(
 )
 slice_place = op(
     "slice_place(self; shape, dim, start, stop, step)",
-    lambda g, shape, dim, start, stop, step: place(shape, dim, slice(start, stop, step), g),
+    lambda g, shape, dim, start, stop, step: place_along(shape, dim, slice(start, stop, step), g),
     kind="structural",
     node="SliceBackwardBackward0",
     self=d("", lambda xp, g, out, self, shape, dim, start, stop, step: xp.slice(g, dim, start, stop, step)),
@@ -96,7 +96,7 @@ index_place = op(
     lambda onto, g, shape, indices: add_at(shape, indices, g),
     kind="gather",
     node="IndexPutImplBackward0",
-    onto=d("", nothing),
+    onto=d("", no_gradient),
     values=d("", lambda xp, g, out, onto, values, shape, indices: xp.index(g, indices)),
 )
 index_rows = op(
@@ -104,7 +104,7 @@ index_rows = op(
     lambda onto, g, shape, dim, index: add_at(shape, along(dim, index) if shape else (...,), g),
     kind="gather",
     node="IndexAddBackward0",
-    onto=d("", nothing),
+    onto=d("", no_gradient),
     source=d("", lambda xp, g, out, onto, source, shape, dim, index: xp.index_select(g, dim, index)),
 )
 index_put = op(
@@ -123,7 +123,7 @@ index_put = op(
 )
 gather = op(
     "gather(self; dim, index)",
-    lambda a, dim, index: taken(narrowed(a, index, dim), index, dim),
+    lambda a, dim, index: take_entries(narrowed(a, index, dim), index, dim),
     kind="gather",
     zero="choice",
     node="GatherBackward0",
@@ -137,13 +137,13 @@ def _place(name: str, node: str) -> None:
         lambda onto, g, shape, dim, index: add_at(shape, grid(index, dim), g),
         kind="gather",
         node=node,
-        onto=d("", nothing),
+        onto=d("", no_gradient),
         src=d("", lambda xp, g, out, onto, src, shape, dim, index: xp.gather(g, dim, index)),
     )
 
 
 _place("gather_place", "ScatterAddBackward0")
-_place("order_place", "ScatterBackward0")  # no place twice
+_place("order_place", "ScatterBackward0")  # each position occurs once
 scatter = op(
     "scatter(self, src; dim, index)",
     lambda a, src, dim, index: scatter_kernel(a, src, dim, index),
@@ -181,7 +181,7 @@ fit = op(
 )
 index_select = op(
     "index_select(self; dim, index)",
-    lambda a, dim, index: rows(a, index, dim),
+    lambda a, dim, index: take_slices(a, index, dim),
     kind="gather",
     dims="dim",
     zero="choice",
@@ -191,7 +191,7 @@ index_select = op(
 
 
 def fit_kernel(a: Array, shape: Shape) -> Array:
-    """Cropped, or padded with zeros at the end, to `shape`."""
+    """Crop to `shape`, or pad with zeros at the end."""
     if a.shape == tuple(shape):
         return a
     out = np.zeros(shape, a.dtype)
@@ -201,7 +201,7 @@ def fit_kernel(a: Array, shape: Shape) -> Array:
 
 
 def grid(index_array: Array, dim: int) -> tuple[Any, ...]:
-    """Index arrays for every element of `index_array`, which itself serves for `dim`."""
+    """Return index arrays for every element of `index_array`, which itself indexes `dim`."""
     full = list(np.ogrid[tuple(slice(0, n) for n in index_array.shape)]) if index_array.ndim else []
     if full:
         full[dim] = index_array
@@ -209,7 +209,7 @@ def grid(index_array: Array, dim: int) -> tuple[Any, ...]:
 
 
 def narrowed(a: Array, index_array: Array, dim: int) -> Array:
-    """The part of `a` that an index smaller in the other dims refers to."""
+    """Return the part of `a` that an index smaller in the other dims refers to."""
     if a.ndim == 0:
         return a
     bounds = tuple(slice(None) if i == dim else slice(0, n) for i, n in enumerate(index_array.shape))

@@ -1,4 +1,4 @@
-"""Writing by index, out of place: scatter_reduce, index_fill, index_copy, index_reduce, masked_scatter, put."""
+"""Out-of-place writes by index: scatter_reduce, index_fill, index_copy, index_reduce, masked_scatter, put."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UFUNC = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "am
 
 
 def neutral(reduce: str, dtype: NumpyDtype) -> float:
-    """What a place that does not count itself starts from."""
+    """Return the start value of an element that does not include its own value."""
     if reduce in ("sum", "mean"):
         return 0
     if reduce == "prod":
@@ -32,8 +32,8 @@ def neutral(reduce: str, dtype: NumpyDtype) -> float:
     return info.min if reduce == "amax" else info.max
 
 
-def counts(shape: Shape, dim: int, index: Array, include_self: bool, dtype: NumpyDtype) -> Array:
-    """How many values go into each place, at least 1."""
+def write_counts(shape: Shape, dim: int, index: Array, include_self: bool, dtype: NumpyDtype) -> Array:
+    """Return how many values are written to each element, at least 1."""
     n = np.full(shape, 1 if include_self else 0, dtype)
     np.add.at(n, grid(index, dim), 1)
     return np.maximum(n, 1)
@@ -45,7 +45,7 @@ def scatter_reduce_kernel(a: Array, src: Array, dim: int, index: Array, reduce: 
         out[where] = neutral(reduce, out.dtype)
     getattr(np, UFUNC[reduce]).at(out, where, src[tuple(slice(0, n) for n in index.shape)])
     if reduce == "mean":
-        n = counts(out.shape, dim, index, include_self, out.dtype)
+        n = write_counts(out.shape, dim, index, include_self, out.dtype)
         out = out / n if out.dtype.kind == "f" else out // n
     return out
 
@@ -65,11 +65,11 @@ def reduce_grads(
     reduce: str,
     own: bool,
 ) -> tuple[Operand, Operand]:
-    """The gradients of a and src, by PyTorch's scatter_reduce_backward (FunctionsManual.cpp)."""
+    """Return the gradients of a and src, following PyTorch's scatter_reduce_backward (FunctionsManual.cpp)."""
     if reduce == "sum":
         of_a, of_src = g, xp.gather(g, dim, index)
     elif reduce == "mean":
-        share = xp.times_array(g, 1 / counts(tuple(g.shape), dim, index, own, np.dtype(np.float64)))
+        share = xp.times_array(g, 1 / write_counts(tuple(g.shape), dim, index, own, np.dtype(np.float64)))
         of_a, of_src = share, xp.gather(share, dim, index)
     elif reduce == "prod":
         of_a, of_src = prod_grads(xp, g, out, a, src, dim, index, own)
@@ -85,7 +85,7 @@ def reduce_grads(
 def prod_grads(
     xp: XP, g: Operand, out: Operand, a: Operand, src: Operand, dim: int, index: Array, own: bool
 ) -> tuple[Operand, Operand]:
-    """Products of the others: by division, and where there is one zero by a product without it."""
+    """Return the products of all other factors: by division, or without it where exactly one factor is zero."""
     filled = xp.where(a == 0, xp.ones_like(a), a)
     of_a = g * xp.scatter_reduce(filled, src, dim, index, "prod", own) / filled
     zero = src == 0
@@ -187,8 +187,8 @@ def put_kernel(a: Array, source: Array, index: Array, accumulate: bool) -> Array
 # ---- public names
 
 
-def both(name: str, choose: Callable[..., Choice], doc: str) -> None:
-    """The function and the in-place method of `choose`, which checks arguments and gives a record and the rest."""
+def expose_both(name: str, choose: Callable[..., Choice], doc: str) -> None:
+    """Expose the function and in-place method of `choose`, which checks arguments and returns a `Choice`."""
 
     def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
         record, rest = choose(input, *args, **options)
@@ -268,25 +268,25 @@ def choose_put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = F
     return put_record, (source, positions, accumulate)
 
 
-both(
+expose_both(
     "scatter_reduce",
     choose_scatter_reduce,
-    "Values of src reduced into the places that index names (torch.Tensor.scatter_reduce).",
+    "Reduce the values of src into the elements that index selects (torch.scatter_reduce).",
 )
-both("index_fill", choose_index_fill, "The input with a value at the given indices of a dim (torch.index_fill).")
-both("index_copy", choose_index_copy, "The input with the slices of source at the given indices (torch.index_copy).")
-both("index_reduce", choose_index_reduce, "Slices of source reduced into the given indices (torch.index_reduce).")
-both(
+expose_both("index_fill", choose_index_fill, "Return a copy with a value at the given indices (torch.index_fill).")
+expose_both("index_copy", choose_index_copy, "Return a copy with slices of source at the indices (torch.index_copy).")
+expose_both("index_reduce", choose_index_reduce, "Reduce slices of source into the given indices (torch.index_reduce).")
+expose_both(
     "masked_scatter",
     choose_masked_scatter,
-    "The input with the elements of source, in order, where the mask is True (torch.masked_scatter).",
+    "Return a copy with the elements of source, in order, where the mask is True (torch.masked_scatter).",
 )
-both("put", choose_put, "The input with source at positions of the flattened tensor (torch.Tensor.put).")
+expose_both("put", choose_put, "Return a copy with source at positions of the flattened tensor (Tensor.put).")
 
 
 @public("take_along_dim")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """The entries at `indices` along dim, shapes broadcast (torch.take_along_dim)."""
+    """Select the entries at `indices` along dim, with shapes broadcast (torch.take_along_dim)."""
     if indices.dtype is not dtypes.int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type}"

@@ -1,7 +1,7 @@
-"""Eigenvalues, singular values, QR, and what is made of them: pinv, lstsq, matrix_rank, cond.
+"""Eigenvalues, singular values, QR, and functions built on them: pinv, lstsq, matrix_rank, cond.
 
-Vectors are defined up to sign (and rotation at repeated values, where their gradient divides by zero); a gradient of
-values alone divides by nothing.
+Vectors are defined up to sign (and up to rotation for repeated values, where their gradient divides by zero). The
+gradient of values alone involves no division.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def lstsq_kernel(a: Array, b: Array, rcond: float, driver: str, vector: bool) ->
 
 
 def rows_minus_columns(xp: XP, values: Operand) -> Operand:
-    """E[i, j] = values[j] - values[i], with 1 on the diagonal."""
+    """Return E with E[i, j] = values[j] - values[i] and ones on the diagonal."""
     n = values.shape[-1]
     apart = xp.unsqueeze(values, values.ndim - 1) - xp.unsqueeze(values, values.ndim)
     return apart + constant(values, np.eye(n))
@@ -106,7 +106,7 @@ def eigh_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand]) -> Operand:
 
 
 def svd_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand]) -> Operand:
-    """For A = U S V^T. Of full matrices only the first k columns and rows take part."""
+    """Gradient of A = U S V^T; with full_matrices only the first k columns of U and rows of V^T contribute."""
     u, s, vh = out
     gu, gs, gvh = g
     k = s.shape[-1]
@@ -156,7 +156,7 @@ def qr_grad(xp: XP, g: Sequence[Any], out: Sequence[Operand], shape: Shape, mode
     gr = xp.zeros_like(r) if gr is None else gr
     if m >= n:
         return square_qr_grad(xp, gq, gr, q, r)
-    # A = Q [R1 R2]: the columns beyond the m-th are Q R2, the others a square problem.
+    # A = Q [R1 R2]: columns beyond the m-th are Q R2, the others a square problem.
     first = constant(q, np.eye(m, n))
     beyond = constant(q, np.arange(n) >= m)
     of_beyond = xp.matmul(q, gr * beyond)
@@ -196,7 +196,7 @@ def lstsq_grad(
     driver: str,
     vector: bool,
 ) -> tuple[Operand | None, ...]:
-    """Through pinv(A) B for the solution; the residuals are sums of squares of A X - B."""
+    """Gradient of the solution through pinv(A) B, and of the residuals as sums of squares of A X - B."""
     x = out[0]
     if vector:
         x, b = xp.unsqueeze(x, x.ndim), xp.unsqueeze(b, b.ndim)
@@ -299,13 +299,13 @@ def eigen(input: Tensor, uplo: str) -> tuple[Tensor, Tensor]:
 
 @torch_function("eigh", forms="l", renamed={"A": "input"})
 def eigh(input: Tensor, UPLO: str = "L") -> Result:
-    """(eigenvalues, eigenvectors) of symmetric matrices, reading one triangle (torch.linalg.eigh)."""
+    """Eigenvalues and eigenvectors of symmetric matrices, from one triangle of each (torch.linalg.eigh)."""
     return result_type("linalg_eigh", "eigenvalues", "eigenvectors")(eigen(input, UPLO))
 
 
 @torch_function("eigvalsh", forms="l", renamed={"A": "input"})
 def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
-    """The eigenvalues of symmetric matrices, ascending (torch.linalg.eigvalsh)."""
+    """Eigenvalues of symmetric matrices, in ascending order (torch.linalg.eigvalsh)."""
     return eigen(input, UPLO)[0]
 
 
@@ -317,7 +317,7 @@ def singular(input: Tensor, full: bool) -> tuple[Tensor, ...]:
 
 @torch_function("svd", forms="l", renamed={"A": "input"})
 def linalg_svd(input: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Result:
-    """(U, S, Vh) with input = U @ diag(S) @ Vh (torch.linalg.svd)."""
+    """Singular value decomposition (U, S, Vh) with input = U @ diag(S) @ Vh (torch.linalg.svd)."""
     if driver is not None:
         raise RuntimeError(
             "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
@@ -327,13 +327,13 @@ def linalg_svd(input: Tensor, full_matrices: bool = True, *, driver: str | None 
 
 @torch_function("svdvals", forms="l", renamed={"A": "input"})
 def svdvals(input: Tensor, *, driver: str | None = None) -> Tensor:
-    """The singular values, descending (torch.linalg.svdvals)."""
+    """Singular values, in descending order (torch.linalg.svdvals)."""
     return singular(input, False)[1]
 
 
 @torch_function("svd")
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Result:
-    """(U, S, V) with input = U @ diag(S) @ V.T (torch.svd, the older form)."""
+    """Singular value decomposition (U, S, V) with input = U @ diag(S) @ V.T (torch.svd, the older form)."""
     u, s, vh = singular(input, not some)
     if not compute_uv:
         m, n = input.shape[-2:]
@@ -355,18 +355,18 @@ def factored(input: Tensor, mode: str) -> tuple[Tensor, Tensor]:
 
 @torch_function("qr", forms="l", renamed={"A": "input"})
 def linalg_qr(input: Tensor, mode: str = "reduced") -> Result:
-    """(Q, R) with orthonormal columns in Q and upper triangular R (torch.linalg.qr)."""
+    """QR decomposition (Q, R): orthonormal columns in Q, upper triangular R (torch.linalg.qr)."""
     return result_type("linalg_qr", "Q", "R")(factored(input, mode))
 
 
 @torch_function("qr")
 def qr(input: Tensor, some: bool = True) -> Result:
-    """(Q, R) (torch.qr, the older form)."""
+    """QR decomposition (Q, R) (torch.qr, the older form)."""
     return result_type("qr", "Q", "R")(factored(input, "reduced" if some else "complete"))
 
 
 def tolerances(input: Tensor, atol: Tensor | float | None, rtol: Tensor | float | None) -> tuple[float, float]:
-    """The absolute and the relative limit under which a singular value counts as 0."""
+    """Return the absolute and the relative threshold below which a singular value counts as 0."""
     atol, rtol = (None if t is None else float(t) for t in (atol, rtol))
     if rtol is None:
         rtol = 0.0 if atol else float(np.finfo(input.dtype.np).eps) * max(input.shape[-2:])
@@ -397,24 +397,24 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
-def whole_numbers_refused(input: Tensor) -> None:
+def refuse_integers(input: Tensor) -> None:
     if not input.is_floating_point():
         raise RuntimeError("This function doesn't handle types other than float and double")
 
 
 @torch_function("lstsq", forms="l", renamed={"A": "input", "B": "other"})
 def lstsq(input: Tensor, other: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Result:
-    """(solution, residuals, rank, singular_values) of least squares; minimal norm (torch.linalg.lstsq)."""
+    """Minimum-norm least-squares solution: (solution, residuals, rank, singular_values) (torch.linalg.lstsq)."""
     check_matrix("torch.linalg.lstsq", input, "input")
-    whole_numbers_refused(input)
+    refuse_integers(input)
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     vector = other.ndim == 1 or (other.ndim == input.ndim - 1 and other.shape == input.shape[:-1])
     if input.shape[-2] != other.shape[-1 if vector else -2]:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
     limit = tolerances(input, None, rcond)[1]
-    found = lstsq_record(input, other, limit, driver or "gelsy", vector)
-    return result_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")(found)
+    result = lstsq_record(input, other, limit, driver or "gelsy", vector)
+    return result_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")(result)
 
 
 @torch_function("matrix_rank", forms="l", renamed={"A": "input"})
@@ -426,9 +426,9 @@ def matrix_rank(
     atol: Tensor | float | None = None,
     rtol: Tensor | float | None = None,
 ) -> Tensor:
-    """How many singular values are above the tolerance, int64 (torch.linalg.matrix_rank)."""
+    """Number of singular values above the tolerance, int64 (torch.linalg.matrix_rank)."""
     check_matrix("torch.linalg.matrix_rank", input, "input")
-    whole_numbers_refused(input)
+    refuse_integers(input)
     if tol is not None:
         return matrix_rank_record(input, float(tol), 0.0, hermitian)
     return matrix_rank_record(input, *tolerances(input, atol, rtol), hermitian)
@@ -436,7 +436,7 @@ def matrix_rank(
 
 @torch_function("cond", forms="l", renamed={"A": "input"})
 def cond(input: Tensor, p: float | str | None = None) -> Tensor:
-    """The condition number in the norm `p`, by default the ratio of singular values (torch.linalg.cond)."""
+    """Condition number in the norm `p`, by default the ratio of singular values (torch.linalg.cond)."""
     from gradtrace.ops.linalg.vector_norm import norm_of_matrix
 
     check_matrix("linalg.cond", input, "")

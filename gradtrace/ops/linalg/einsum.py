@@ -1,6 +1,6 @@
-"""einsum: sums of products by subscripts, in the steps that PyTorch takes.
+"""einsum: sums of products by subscripts, with the same steps as PyTorch.
 
-Every operand is brought to one order of dims (output subscripts first, then the summed ones) by diagonals, unsqueezes
+Every operand is aligned to one order of dims (output subscripts first, then the summed ones) by diagonals, unsqueezes
 and a permute; then operands are multiplied from left to right, each pair by one batched matrix product.
 """
 
@@ -17,7 +17,7 @@ Subscripts = list[str]
 
 @public("einsum", forms="f")
 def einsum(*args: Any) -> Tensor:
-    """torch.einsum: einsum("ij,jk->ik", a, b), or operands each followed by a list of numbers as subscripts."""
+    """Evaluate einsum("ij,jk->ik", a, b), or operands each followed by a list of ints as subscripts (torch.einsum)."""
     if args and isinstance(args[0], Tensor):
         args = from_lists(args)
     if len(args) < 2:
@@ -33,7 +33,7 @@ def einsum(*args: Any) -> Tensor:
 
 
 def from_lists(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The form einsum(a, [0, 1], b, [1, 2], [0, 2]) with letters for the numbers."""
+    """Convert the form einsum(a, [0, 1], b, [1, 2], [0, 2]) to an equation with letters."""
 
     def letters(numbers: Sequence[Any]) -> str:
         codes = (n if n is Ellipsis else ord("A") + n if n < 26 else ord("a") + n - 26 for n in numbers)
@@ -47,15 +47,15 @@ def from_lists(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def split_subscripts(text: str, whose: str, start: int) -> Subscripts:
-    """The subscripts of one operand or of the output, an ellipsis being one of them."""
-    found: Subscripts = []
+    """Split the subscripts of one operand or of the output; an ellipsis is one of them."""
+    results: Subscripts = []
     i = 0
     while i < len(text):
         c = text[i]
         if c == ".":
-            if text[i : i + 3] != ELLIPSIS or ELLIPSIS in found:
+            if text[i : i + 3] != ELLIPSIS or ELLIPSIS in results:
                 raise RuntimeError(f"einsum(): found '.' for {whose} that is not part of any ellipsis")
-            found.append(ELLIPSIS)
+            results.append(ELLIPSIS)
             i += 3
             continue
         if c != " ":
@@ -64,9 +64,9 @@ def split_subscripts(text: str, whose: str, start: int) -> Subscripts:
                     f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must "
                     "be in [a-zA-Z]"
                 )
-            found.append(c)
+            results.append(c)
         i += 1
-    return found
+    return results
 
 
 def parse(equation: str, operands: list[Tensor]) -> tuple[list[Subscripts], Subscripts]:
@@ -119,12 +119,12 @@ def check_output(inputs: list[Subscripts], output: Subscripts) -> None:
 
 
 def spelled_out(subscripts: Subscripts, ndim: int, width: int) -> Subscripts:
-    """The ellipsis written as dims "...0", "...1", ... counted so that operands align at the right."""
+    """Replace the ellipsis by dims "...0", "...1", ..., numbered so that operands align at the right."""
     covered = ndim - len(subscripts) + 1
-    found: Subscripts = []
+    results: Subscripts = []
     for s in subscripts:
-        found += [f"...{width - covered + i}" for i in range(covered)] if s == ELLIPSIS else [s]
-    return found
+        results += [f"...{width - covered + i}" for i in range(covered)] if s == ELLIPSIS else [s]
+    return results
 
 
 def contract(inputs: list[Subscripts], output: Subscripts, operands: list[Tensor]) -> Tensor:
@@ -172,7 +172,7 @@ def check_sizes(full: list[Subscripts], operands: list[Tensor]) -> None:
 
 
 def align(operand: Tensor, subscripts: Subscripts, order: Subscripts, position: int) -> Tensor:
-    """The operand with one dim for each subscript of `order`, of size 1 where it has none."""
+    """Permute the operand to one dim for each subscript of `order`, with size 1 where it has none."""
     subscripts = list(subscripts)
     i = 0
     while i < len(subscripts):
@@ -191,7 +191,7 @@ def align(operand: Tensor, subscripts: Subscripts, order: Subscripts, position: 
 
 
 def multiply(a: Tensor, b: Tensor, done: list[int]) -> Tensor:
-    """The product of two aligned operands, summed (and kept with size 1) over the dims that no later one has."""
+    """Multiply two aligned operands and sum (keepdim) over the dims that no later operand has."""
     both = [k for k in done if a.shape[k] != 1 and b.shape[k] != 1]
     only_a = [k for k in done if a.shape[k] != 1 and k not in both]
     only_b = [k for k in done if b.shape[k] != 1 and k not in both]
@@ -203,7 +203,7 @@ def multiply(a: Tensor, b: Tensor, done: list[int]) -> Tensor:
 
 
 def batched_product(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
-    """Sums of products by one bmm: dims in both are its batch, dims of one side its rows or columns."""
+    """Compute the product as one bmm: dims of both operands are batch dims, dims of one its rows or columns."""
     shared, left, right = [], [], []
     for k in range(a.ndim):
         if k in summed:

@@ -1,4 +1,4 @@
-"""LU factors with partial pivoting, and Householder products."""
+"""LU factorisation with partial pivoting, and Householder products."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from gradtrace.ops.results import Result, result_type
 
 
 def unpack(lu: Array) -> tuple[Array, Array]:
-    """L (..., m, k) with ones on its diagonal, and U (..., k, n)."""
+    """Return L (..., m, k) with ones on its diagonal, and U (..., k, n)."""
     m, n = lu.shape[-2:]
     k = min(m, n)
     return np.tril(lu[..., :k], -1) + np.eye(m, k, dtype=lu.dtype), np.triu(lu[..., :k, :])
 
 
 def permutation(pivots: Array, m: int, kind: type[Any] | NumpyDtype) -> Array:
-    """The matrix P of A = P L U for pivot rows counted from 1."""
+    """Return the matrix P of A = P L U for pivot rows counted from 1."""
     return permuted(np.broadcast_to(np.eye(m, dtype=kind), (*pivots.shape[:-1], m, m)), pivots, back=True)
 
 
@@ -68,7 +68,7 @@ def householder_kernel(a: Array, tau: Array) -> Array:
 
 
 def factors(xp: XP, lu: Operand) -> tuple[Operand, Operand]:
-    """`unpack` in a rule."""
+    """`unpack` for use in rules."""
     m, n = lu.shape[-2:]
     k = min(m, n)
     lower = xp.tril(lu, -1)
@@ -81,11 +81,11 @@ def factors(xp: XP, lu: Operand) -> tuple[Operand, Operand]:
 
 
 def plu_grad(xp: XP, gl: Operand | None, gu: Operand | None, p: Operand, lower: Operand, upper: Operand) -> Operand:
-    """The gradient of A = P L U; the rest of a wide or tall A is a separate triangular product."""
+    """Gradient of A = P L U; the remaining columns or rows of a wide or tall A are a separate triangular product."""
     m, k, n = lower.shape[-2], lower.shape[-1], upper.shape[-1]
     times = xp.matmul
 
-    def turn(x: Operand) -> Operand:
+    def transpose(x: Operand) -> Operand:
         return transposed(xp, x)
 
     gl = xp.zeros_like(lower) if gl is None else gl
@@ -93,18 +93,18 @@ def plu_grad(xp: XP, gl: Operand | None, gu: Operand | None, p: Operand, lower: 
     head, wide = constant(lower, np.eye(k, m)), constant(lower, np.eye(k, n))
     beyond = constant(lower, np.arange(n) >= k)
     below = constant(lower, (np.arange(m) >= k)[:, None])
-    square_l, square_u = times(head, lower), times(upper, turn(wide))
-    from_l = times(turn(square_l), times(head, gl)) - times(gu * beyond, turn(upper * beyond))
-    from_u = times(times(gu, turn(wide)), turn(square_u)) - times(turn(lower * below), gl * below)
+    square_l, square_u = times(head, lower), times(upper, transpose(wide))
+    from_l = times(transpose(square_l), times(head, gl)) - times(gu * beyond, transpose(upper * beyond))
+    from_u = times(times(gu, transpose(wide)), transpose(square_u)) - times(transpose(lower * below), gl * below)
     inner = xp.tril(from_l, -1) + xp.triu(from_u, 0)
 
     def after_l(x: Operand) -> Operand:
-        return xp.solve_triangular(turn(square_l), x, True, True, True)
+        return xp.solve_triangular(transpose(square_l), x, True, True, True)
 
     def before_u(x: Operand) -> Operand:
-        return xp.solve_triangular(turn(square_u), x, False, False, False)
+        return xp.solve_triangular(transpose(square_u), x, False, False, False)
 
-    total = times(turn(head), times(before_u(after_l(inner)), wide) + after_l(gu * beyond))
+    total = times(transpose(head), times(before_u(after_l(inner)), wide) + after_l(gu * beyond))
     return times(p, total + times(before_u(gl * below), wide))
 
 
@@ -145,7 +145,7 @@ def lu_solve_grad(
     raw: Any = pivots._data if isinstance(pivots, Tensor) else pivots
     p = transposed(xp, constant(g, permutation(raw, lu.shape[-2], np.float64)))
     lower, upper = factors(xp, lu)
-    # With A = P L U: gradient of the product L U, then of its factors.
+    # With A = P L U: the gradient of the product L U, then of its factors.
     if adjoint:
         of_product = -xp.matmul(xp.matmul(p, out), transposed(xp, of_b))
     else:
@@ -159,7 +159,7 @@ def lu_solve_grad(
 def householder_grad(
     xp: XP, wanted: Sequence[bool], g: Operand, out: Operand, a: Operand, tau: Operand
 ) -> tuple[Operand | None, ...]:
-    """Backwards through Q = H1 H2 ... Hk E, each H = I - tau v v^T."""
+    """Backpropagate through Q = H1 H2 ... Hk E with H = I - tau v v^T."""
     m, n, k = a.shape[-2], a.shape[-1], tau.shape[-1]
     vectors = xp.tril(a, -1) + constant(g, np.eye(m, n))
     columns = [constant(g, np.eye(n)[:, i : i + 1]) for i in range(n)]
@@ -265,21 +265,21 @@ def need_pivoting(pivot: bool) -> None:
 
 @torch_function("lu_factor", forms="l", renamed={"A": "input"})
 def lu_factor(input: Tensor, *, pivot: bool = True) -> Result:
-    """(LU, pivots): both factors packed in one matrix; RuntimeError for a zero pivot (torch.linalg.lu_factor)."""
+    """LU factorisation (LU, pivots), packed; raise RuntimeError for a zero pivot (torch.linalg.lu_factor)."""
     pair = factorised("linalg.lu_factor", input, pivot, True)[:2]
     return result_type("linalg_lu_factor", "LU", "pivots")(pair)
 
 
 @torch_function("lu_factor_ex", forms="l", renamed={"A": "input"})
 def lu_factor_ex(input: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Result:
-    """(LU, pivots, info) without an error for a zero pivot (torch.linalg.lu_factor_ex)."""
-    found = factorised("linalg.lu_factor_ex", input, pivot, check_errors)
-    return result_type("linalg_lu_factor_ex", "LU", "pivots", "info")(found)
+    """LU factorisation (LU, pivots, info) that does not raise for a zero pivot (torch.linalg.lu_factor_ex)."""
+    result = factorised("linalg.lu_factor_ex", input, pivot, check_errors)
+    return result_type("linalg_lu_factor_ex", "LU", "pivots", "info")(result)
 
 
 @torch_function("lu", forms="l", renamed={"A": "input"})
 def linalg_lu(input: Tensor, *, pivot: bool = True) -> Result:
-    """(P, L, U) with input = P @ L @ U (torch.linalg.lu)."""
+    """LU factorisation (P, L, U) with input = P @ L @ U (torch.linalg.lu)."""
     check_matrix("linalg.lu", input)
     check_float("linalg.lu", input)
     need_pivoting(pivot)
@@ -288,14 +288,14 @@ def linalg_lu(input: Tensor, *, pivot: bool = True) -> Result:
 
 @torch_function("lu")
 def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
-    """(LU, pivots) or (LU, pivots, info) (torch.lu, the older form)."""
-    found = factorised("linalg.lu_factor_ex", input, pivot, not get_infos)
-    return result_type("_lu_with_info", "LU", "pivots", "info")(found) if get_infos else found[:2]
+    """LU factorisation (LU, pivots) or (LU, pivots, info) (torch.lu, the older form)."""
+    result = factorised("linalg.lu_factor_ex", input, pivot, not get_infos)
+    return result_type("_lu_with_info", "LU", "pivots", "info")(result) if get_infos else result[:2]
 
 
 @torch_function("lu_unpack", forms="f", renamed={"LU_data": "input", "LU_pivots": "pivots"})
 def lu_unpack(input: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Result:
-    """(P, L, U) of packed factors (torch.lu_unpack)."""
+    """Unpack an LU factorisation into (P, L, U) (torch.lu_unpack)."""
     return result_type("lu_unpack", "P", "L", "U")(lu_unpack_record(input, pivots, unpack_data, unpack_pivots))
 
 
@@ -303,7 +303,7 @@ def lu_unpack(input: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pi
 def linalg_lu_solve(
     input: Tensor, pivots: Tensor, other: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:
-    """X in A @ X = other (X @ A, not `left`; A.T, `adjoint`) from A's packed factors (torch.linalg.lu_solve)."""
+    """Solve A @ X = other (X @ A if not `left`, A.T if `adjoint`) from the LU factors of A (torch.linalg.lu_solve)."""
     check_float("torch.linalg.lu_solve", input)
     check_sizes("linalg.lu_solve", input, tuple(other.shape), left)
     if left:
@@ -314,13 +314,13 @@ def linalg_lu_solve(
 
 @torch_function("lu_solve", renamed={"b": "input", "LU_data": "LU", "LU_pivots": "pivots"})
 def lu_solve(input: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
-    """X in A @ X = input from A's packed factors (torch.lu_solve, the older form)."""
+    """Solve A @ X = input from the packed LU factors of A (torch.lu_solve, the older form)."""
     return linalg_lu_solve(LU, pivots, input)
 
 
 @torch_function("householder_product", forms="l", renamed={"A": "input"})
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
-    """The first n columns of H1 H2 ... Hk, vectors below the diagonal of input (torch.linalg.householder_product)."""
+    """First n columns of H1 H2 ... Hk, with vectors below the diagonal of input (torch.linalg.householder_product)."""
     check_matrix("torch.linalg.householder_product", input, "input")
     if input.shape[-2] < input.shape[-1]:
         raise RuntimeError(
@@ -331,5 +331,5 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
 
 @torch_function("orgqr", renamed={"input2": "tau"})
 def orgqr(input: Tensor, tau: Tensor) -> Tensor:
-    """torch.linalg.householder_product by its LAPACK name."""
+    """torch.linalg.householder_product under its LAPACK name (torch.orgqr)."""
     return householder_product(input, tau)

@@ -1,4 +1,4 @@
-"""Products of matrices and vectors, and `matmul`, which chooses among them by the number of dims as PyTorch does."""
+"""Products of matrices and vectors, and `matmul`, which dispatches to them by the number of dims as PyTorch does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradtrace.engine.types import XP, Array, Operand, Shape
 from gradtrace.ops.api import named, not_a_tensor
 from gradtrace.ops.arguments import torch_function
 
-# ---- kernels: they check shapes and dtypes in PyTorch's words
+# ---- kernels, which check shapes and dtypes with PyTorch's messages
 
 
 def type_name(a: Array) -> str:
@@ -21,7 +21,7 @@ def type_name(a: Array) -> str:
 
 
 def product(a: Array, b: Array) -> Array:
-    """a @ b of checked operands; half precision is multiplied in single, as numpy has no fast kernel for it."""
+    """Return a @ b of checked operands; half precision is computed in float32, as numpy has no fast kernel for it."""
     if state.spend is not None:
         state.spend(2 * a.size * (b.shape[-1] if b.ndim > 1 else 1))
     if a.dtype.itemsize == 2 and a.dtype.kind == "f":
@@ -99,7 +99,7 @@ def bmm_kernel(a: Array, b: Array) -> Array:
 
 
 def scaled_sum(input: Array, beta: float, result: Array, alpha: float) -> Array:
-    """beta * input + alpha * result in result's dtype and shape; beta 0 drops the input, nan and all."""
+    """Return beta * input + alpha * result in result's dtype and shape; beta 0 ignores the input, even nan."""
     if result.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)
     if alpha != 1:
@@ -108,12 +108,12 @@ def scaled_sum(input: Array, beta: float, result: Array, alpha: float) -> Array:
     if beta == 0:
         return result
     input = input if beta == 1 else input * beta
-    # The product is fresh: adding into it saves a temporary (a 0-d product is a numpy scalar, not an array).
+    # The product is a new array: adding in place saves a temporary (a 0-d product is a numpy scalar, not an array).
     return np.add(result, input, out=result, casting="same_kind") if result.ndim else result + input
 
 
 def check_expand(a: Array, shape: Shape) -> None:
-    """RuntimeError where `a` does not broadcast to `shape`."""
+    """Raise RuntimeError if `a` does not broadcast to `shape`."""
     lead = len(shape) - a.ndim
     for i in range(a.ndim - 1, -1, -1):
         if lead >= 0 and a.shape[i] not in (1, shape[lead + i]):
@@ -130,7 +130,7 @@ def addmm_kernel(input: Array, a: Array, b: Array, beta: float, alpha: float) ->
         and beta == alpha == 1
         and a.dtype is b.dtype is input.dtype
         and (a.shape[1] == b.shape[0] and input.shape[0] == b.shape[1] and a.dtype.kind == "f" and a.size and b.size)
-    ):  # a linear layer: nothing to object to
+    ):  # fast path for a linear layer
         out = product(a, b)
         return np.add(out, input, out)
     if input.dtype != b.dtype:
@@ -173,17 +173,17 @@ def addbmm_kernel(input: Array, a: Array, b: Array, beta: float, alpha: float) -
 
 
 def transposed(xp: XP, x: Operand) -> Operand:
-    """The matrix, or each matrix of a batch, transposed."""
+    """Transpose the last two dims."""
     return xp.transpose(x, x.ndim - 2, x.ndim - 1)
 
 
 def flipped(xp: XP, x: Operand) -> Operand:
-    """The same; of one matrix as Tensor.t names it."""
+    """Transpose the last two dims; a single matrix by Tensor.t, whose node name PyTorch shows."""
     return xp.t(x) if x.ndim == 2 else transposed(xp, x)
 
 
 def columns(xp: XP, a: Operand, b: Operand) -> Operand:
-    """The outer product of two vectors."""
+    """Return the outer product of two vectors."""
     return xp.reshape(a, (a.shape[0], 1)) * b
 
 
@@ -196,12 +196,12 @@ def input_grad(xp: XP, g: Operand, beta: float) -> Operand:
 
 
 def batched(xp: XP, g: Operand, n: int) -> Operand:
-    """addbmm's gradient, one matrix, for each of n batches."""
+    """Expand the gradient of addbmm, one matrix, to n batches."""
     return xp.expand(xp.unsqueeze(g, 0), (n, *g.shape))
 
 
 def columns_first(a: Any) -> bool:
-    """Whether a matrix lies in memory by columns: PyTorch then computes its gradient transposed, and it shows."""
+    """Whether a matrix is column-major; PyTorch then computes its gradient transposed, which its strides show."""
     strides = a.stride() if isinstance(a, Tensor) else a.strides
     return bool(strides[0] == 1 and strides[1] == a.shape[0])
 
@@ -357,7 +357,7 @@ def _pair(record: Op, second: str) -> None:
         out: Tensor = record(input, other)
         return out
 
-    function.__doc__ = f"torch.{name}: the product of `input` and `{second}`, without broadcasting."
+    function.__doc__ = f"Product of `input` and `{second}`, without broadcasting (torch.{name})."
     torch_function(name, renamed={second: "other"})(function)
 
 
@@ -386,7 +386,7 @@ for _record in (addmm, addmv, addr, addbmm, baddbmm):
 
 @torch_function("matmul", forms="fml", renamed={"tensor2": "other", "mat2": "other"})
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The product of vectors, matrices, or batches of matrices with broadcast batch dims (torch.matmul)."""
+    """Product of vectors, matrices, or batches of matrices with broadcast batch dims (torch.matmul)."""
     if not isinstance(other, Tensor):
         raise not_a_tensor("matmul", "other", 2, other)
     left, right = input.ndim, other.ndim
@@ -407,7 +407,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def folds(a: Tensor, b: Tensor) -> bool:
-    """Whether a batch times one matrix (or vector) is done as one product of matrices: PyTorch's choice."""
+    """Whether PyTorch computes a batch times one matrix (or vector) as one matrix product."""
     larger, smaller = (a, b) if a.ndim >= b.ndim else (b, a)
     if smaller.ndim > 2:
         return False
@@ -467,7 +467,7 @@ def broadcast_batches(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]
 
 @torch_function("linear", forms="n")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias; input (..., in), weight (out, in), bias (out) (torch.nn.functional.linear)."""
+    """Return input @ weight.T + bias for input (..., in), weight (out, in), bias (out) (torch.nn.functional.linear)."""
     if not input.ndim or not weight.ndim:
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"

@@ -1,4 +1,4 @@
-"""Products and functions of whole matrices: matrix_power, matrix_exp, multi_dot, vecdot, vander."""
+"""Products and functions of matrices: matrix_power, matrix_exp, multi_dot, vecdot, vander."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradtrace.ops.create.factories import assign, clone
 from gradtrace.ops.linalg.matrix import flipped, matmul, mm, vdot
 from gradtrace.ops.linalg.solve import check_float, check_square, constant, inverse
 
-# The [13/13] Pade approximant of exp; it is exact to double precision up to this norm (Higham 2005).
+# The [13/13] Pade approximant of exp, exact to double precision up to this norm (Higham 2005).
 PADE = (
     64764752532480000.0,
     32382376266240000.0,
@@ -59,7 +59,7 @@ def pade(x: Array) -> Array:
 
 
 def exp_grad(xp: XP, g: Operand, a: Operand) -> Operand:
-    """exp of [[A^T, G], [0, A^T]] has the gradient in its upper right block."""
+    """Gradient of exp(A): the upper right block of exp([[A^T, G], [0, A^T]])."""
     n = a.shape[-1]
     first, second = constant(g, np.eye(2 * n, n)), constant(g, np.eye(2 * n, n, -n))
     turned = flipped(xp, a)
@@ -83,7 +83,7 @@ matrix_exp = op(
 
 @torch_function("matrix_exp", forms="fml", renamed={"A": "input"})
 def exponential(input: Tensor) -> Tensor:
-    """The matrix exponential of (..., n, n) (torch.linalg.matrix_exp)."""
+    """Matrix exponential of (..., n, n) (torch.linalg.matrix_exp)."""
     check_square("linalg.matrix_exp", input)
     check_float("linalg.matrix_exp", input)
     return matrix_exp(input)
@@ -91,7 +91,7 @@ def exponential(input: Tensor) -> Tensor:
 
 @torch_function("matrix_power", forms="fml", renamed={"A": "input"})
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """The n-th power of square matrices; negative powers invert (torch.linalg.matrix_power)."""
+    """Raise square matrices to the n-th power; a negative n inverts them (torch.linalg.matrix_power)."""
     if not isinstance(n, int) or isinstance(n, bool):
         raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
     check_square("linalg.matrix_power", input)
@@ -128,7 +128,7 @@ def check_chain(tensors: list[Tensor]) -> None:
 
 
 def best_splits(sizes: list[int]) -> list[list[int]]:
-    """Where to split each run of matrices so that the fewest multiplications are needed (CLRS 15.2)."""
+    """Return the split of each subchain that minimises the number of multiplications (CLRS 15.2)."""
     n = len(sizes) - 1
     cost = [[0] * n for _ in range(n)]
     split = [[0] * n for _ in range(n)]
@@ -143,7 +143,7 @@ def best_splits(sizes: list[int]) -> list[list[int]]:
 
 @public("multi_dot", forms="l")
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The product of a chain of matrices in the cheapest order; the ends may be vectors (torch.linalg.multi_dot)."""
+    """Multiply a chain of matrices in the cheapest order; the ends may be vectors (torch.linalg.multi_dot)."""
     chain = list(tensors)
     check_chain(chain)
     first, last = chain[0].ndim == 1, chain[-1].ndim == 1
@@ -169,13 +169,13 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 
 @public("chain_matmul", forms="f")
 def chain_matmul(*matrices: Tensor) -> Tensor:
-    """multi_dot with the matrices as arguments (torch.chain_matmul)."""
+    """multi_dot with the matrices as separate arguments (torch.chain_matmul)."""
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 
 @torch_function("vecdot", forms="l", renamed={"y": "other"})
 def vecdot(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """Sums of products over `dim` (torch.linalg.vecdot)."""
+    """Dot products along `dim` (torch.linalg.vecdot)."""
     if not input.is_floating_point():
         check_float("linalg.vecdot", input)
     if input.ndim == 1 and other.ndim == 1:
@@ -187,7 +187,7 @@ def vecdot(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 @torch_function("vander", forms="l")
 def linalg_vander(input: Tensor, *, N: int | None = None) -> Tensor:
-    """Powers 0 .. N-1 of each element, as rows (torch.linalg.vander)."""
+    """Vandermonde matrix: the powers 0 .. N-1 of each element, as rows (torch.linalg.vander)."""
     n = (input.shape[-1] if input.ndim else 1) if N is None else N
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
@@ -200,7 +200,7 @@ def linalg_vander(input: Tensor, *, N: int | None = None) -> Tensor:
 
 @torch_function("vander", forms="f")
 def vander(input: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """Powers of the elements of a vector, descending unless `increasing` (torch.vander)."""
+    """Vandermonde matrix of a vector, with descending powers unless `increasing` (torch.vander)."""
     n = input.shape[-1] if N is None else N
     ones = Tensor._wrap(np.ones((*input.shape, 1), input.dtype.np))
     parts = [ones, input.unsqueeze(-1).expand((*input.shape, n - 1)).cumprod(-1)] if n > 1 else [ones][:n]
@@ -210,6 +210,6 @@ def vander(input: Tensor, N: int | None = None, increasing: bool = False) -> Ten
 
 @torch_function("diagonal", forms="l", renamed={"A": "input"})
 def linalg_diagonal(input: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The diagonals of matrices, a view (torch.linalg.diagonal)."""
+    """Diagonals of matrices, as a view (torch.linalg.diagonal)."""
     out: Tensor = input.diagonal(offset, dim1, dim2)
     return out

@@ -1,6 +1,6 @@
 """Products over chosen dims: einsum, tensordot, inner, outer, kron, cross; cdist; lerp, addcmul, addcdiv.
 
-einsum, tensordot, inner and kron take the same steps as PyTorch's, so that the graphs look the same.
+einsum, tensordot, inner and kron are composed of the same operators as in PyTorch, so that their graphs are the same.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ addcdiv = op(
 
 @torch_function("outer", "ger", renamed={"vec2": "other"})
 def outer(input: Tensor, other: Tensor) -> Tensor:
-    """The products of all pairs of elements of two vectors, (n, m) (torch.outer)."""
+    """Outer product of two vectors, (n, m) (torch.outer)."""
     for one, name in ((input, "self"), (other, "vec2")):
         if one.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {one.ndim}-D")
@@ -147,7 +147,7 @@ def outer(input: Tensor, other: Tensor) -> Tensor:
 
 @torch_function("inner")
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Sums of products over the last dims of both (torch.inner)."""
+    """Sums of products over the last dims of both tensors (torch.inner)."""
     if not input.ndim or not other.ndim:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -160,7 +160,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @torch_function("kron")
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product (torch.kron)."""
+    """Kronecker product (torch.kron)."""
     n = max(input.ndim, other.ndim)
     a, b = (1,) * (n - input.ndim) + tuple(input.shape), (1,) * (n - other.ndim) + tuple(other.shape)
     left = unsafe_view(input, tuple(size for x in a for size in (x, 1)))
@@ -170,7 +170,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 @public("tensordot", forms="f")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Sums of products over pairs of dims: the last `dims` of a with the first of b, or two lists (torch.tensordot)."""
+    """Contract the last `dims` dims of a with the first of b, or two lists of dims (torch.tensordot)."""
     first, second = contracted_dims(a, b, dims)
     if a.dtype is not b.dtype:
         raise RuntimeError("both inputs should have same dtype")
@@ -218,7 +218,7 @@ def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[in
 
 @torch_function("cross")
 def cross_product(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The vector product over a dim of size 3; without `dim` the first such (torch.cross)."""
+    """Cross product over a dim of size 3, by default the first such dim (torch.cross)."""
     if dim is None:
         warnings.warn(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
@@ -228,10 +228,10 @@ def cross_product(input: Tensor, other: Tensor, dim: int | None = None) -> Tenso
             stacklevel=3,
         )
         check_same_ndim(input, other)
-        found = [i for i, n in enumerate(input.shape) if n == 3]
-        if not found:
+        candidates = [i for i, n in enumerate(input.shape) if n == 3]
+        if not candidates:
             raise RuntimeError("no dimension of size 3 in input")
-        dim = found[0]
+        dim = candidates[0]
     if not input.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return linalg_cross(input, other, dim=dim)
@@ -244,21 +244,20 @@ def check_same_ndim(a: Tensor, b: Tensor) -> None:
 
 @torch_function("cross", forms="l")
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The vector product over a dim of size 3, the other dims broadcast (torch.linalg.cross)."""
+    """Cross product over a dim of size 3, with the other dims broadcast (torch.linalg.cross)."""
     check_same_ndim(input, other)
-    found = one_dim("cross", dim, input.ndim)
-    if input.shape[found] != 3 or other.shape[found] != 3:
+    axis = one_dim("cross", dim, input.ndim)
+    if input.shape[axis] != 3 or other.shape[axis] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[found]} and "
-            f"{other.shape[found]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[axis]} and {other.shape[axis]}"
         )
     broadcast_batches(tuple(input.shape), tuple(other.shape))
-    return cross(input, other, found)
+    return cross(input, other, axis)
 
 
 @public("cdist", forms="f")
 def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: object = None) -> Tensor:
-    """The p-norm distances of all pairs of rows, (..., P, R) (torch.cdist)."""
+    """p-norm distances between all pairs of rows, (..., P, R) (torch.cdist)."""
     for one, name in ((x1, "X1"), (x2, "X2")):
         if one.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {one.ndim}D")
@@ -274,7 +273,7 @@ def pairwise_distances(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: obj
 
 @torch_function("lerp")
 def interpolated(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
-    """input + weight * (end - input) (torch.lerp)."""
+    """Linear interpolation: input + weight * (end - input) (torch.lerp)."""
     record = check_lerp(input, end, weight)
     out: Tensor = record(input, end, weight)
     return out
@@ -295,13 +294,13 @@ def check_lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Op:
 
 @torch_function("addcmul")
 def plus_product(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """input + value * tensor1 * tensor2 (torch.addcmul)."""
+    """Return input + value * tensor1 * tensor2 (torch.addcmul)."""
     return addcmul(input, tensor1, tensor2, value)
 
 
 @torch_function("addcdiv")
 def plus_quotient(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """input + value * tensor1 / tensor2 (torch.addcdiv); RuntimeError for two integers."""
+    """Return input + value * tensor1 / tensor2 (torch.addcdiv); raise RuntimeError for two integer tensors."""
     refuse_integer_division(tensor1, tensor2)
     return addcdiv(input, tensor1, tensor2, value)
 

@@ -1,7 +1,7 @@
-"""Inverse, determinant and solving of linear systems, over batches of matrices.
+"""Inverses, determinants and linear systems over batches of matrices.
 
-The kernels are LAPACK's, by numpy. Where PyTorch goes on with a singular matrix and numpy raises, and where it tells
-which pivot is zero, `eliminate` below does the elimination step by step.
+The kernels call LAPACK through numpy. Where PyTorch continues with a singular matrix but numpy raises, or where PyTorch
+reports which pivot is zero, `eliminate` does the elimination step by step.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from gradtrace.ops.results import Result, result_type
 
 
 class LinAlgError(RuntimeError):
-    """A matrix that cannot be inverted, solved with or factorised (torch.linalg.LinAlgError)."""
+    """Raised for a matrix that cannot be inverted, factorised or solved with (torch.linalg.LinAlgError)."""
 
 
 LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
 LinAlgError.__module__ = "torch._C"
 linalg["LinAlgError"] = LinAlgError
 
-SMALL = 32  # up to this size a determinant is the product of pivots; beyond, LAPACK's logarithm of it
+SMALL = 32  # up to this size a determinant is the product of pivots; above it, LAPACK's logarithm is used
 
 
-# ---- what all of linalg checks
+# ---- checks shared by linalg
 
 
 def check_matrix(name: str, a: Tensor, letter: str = "A") -> None:
@@ -55,14 +55,14 @@ def check_float(name: str, a: Tensor) -> None:
 
 
 def first_failure(info: Array) -> tuple[str, int]:
-    """The words for the first batch element whose info is not 0, and that info."""
+    """Describe the first batch element whose info is not 0; return the description and that info."""
     flat = info.reshape(-1)
     where = int(np.flatnonzero(flat)[0])
     return f"(Batch element {where}): " if info.ndim else "", int(flat[where])
 
 
 def constant(like: Operand, raw: Array) -> Operand:
-    """A constant matrix in a rule: an array, or a tensor where the rule runs on tensors."""
+    """Convert an array to a constant for a rule: the array itself, or a tensor if the rule runs on tensors."""
     kind = like.dtype.np if isinstance(like, Tensor) else like.dtype
     raw = np.asarray(raw, kind)
     return Tensor._wrap(raw) if isinstance(like, Tensor) else raw
@@ -92,7 +92,7 @@ def eliminate(a: Array) -> tuple[Array, Array, Array]:
 
 
 def substitute(a: Array, b: Array, upper: bool, unit: bool) -> Array:
-    """X in triangular A X = B, batches broadcast; a zero on the diagonal gives inf or nan."""
+    """Solve a triangular A X = B with broadcast batches; a zero on the diagonal gives inf or nan."""
     n = a.shape[-1]
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     x = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])))
@@ -105,7 +105,7 @@ def substitute(a: Array, b: Array, upper: bool, unit: bool) -> Array:
 
 
 def permuted(b: Array, pivots: Array, back: bool = False) -> Array:
-    """The rows of b (..., m, k) exchanged as the pivots (..., n) say, or exchanged back."""
+    """Exchange the rows of b (..., m, k) in the order of the pivots (..., n), or undo it with `back`."""
     batch = np.broadcast_shapes(pivots.shape[:-1], b.shape[:-2])
     flat = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:]))).reshape(math.prod(batch), *b.shape[-2:])
     rows = np.broadcast_to(pivots, (*batch, pivots.shape[-1])).reshape(len(flat), pivots.shape[-1]) - 1
@@ -129,7 +129,7 @@ def solve_kernel(a: Array, b: Array, left: bool, vector: bool) -> tuple[Array, A
 
 
 def solve_checked(a: Array, b: Array) -> tuple[Array, Array]:
-    """X in A X = B and, for each matrix, 0 or the number of the zero pivot."""
+    """Solve A X = B; also return, for each matrix, 0 or the number of the zero pivot."""
     try:
         return np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
@@ -142,7 +142,7 @@ def inverse_kernel(a: Array) -> tuple[Array, Array]:
         out, info = np.linalg.inv(a), np.zeros(a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         out, info = solve_checked(a, np.eye(a.shape[-1], dtype=a.dtype))
-    # Column by column in memory, as LAPACK leaves it and as PyTorch's strides show it.
+    # Column-major, as LAPACK returns it and as PyTorch's strides show it.
     return out.swapaxes(-1, -2).copy().swapaxes(-1, -2), info
 
 
@@ -166,7 +166,7 @@ def inverse_grad(xp: XP, g: Operand, inverse: Operand) -> Operand:
 
 
 def adjugate(xp: XP, a: Operand) -> Operand:
-    """The transposed cofactors, a polynomial in A (Faddeev-LeVerrier): finite and smooth for singular matrices too."""
+    """Return the transposed cofactors, a polynomial in A (Faddeev-LeVerrier), finite and smooth for singular A too."""
     n = a.shape[-1]
     unit = constant(a, np.eye(n))
     m = unit
@@ -178,17 +178,17 @@ def adjugate(xp: XP, a: Operand) -> Operand:
 
 
 def det_grad_of_arrays(xp: XP, g: Array, a: Array, out: Array) -> Array:
-    """As PyTorch has it outside of a recorded pass: zeros at a determinant of 0, for it solves A^T x = det(A) there."""
-    found: Any = det_grad(xp, g, a, out)
+    """Gradient of det outside a recorded pass: zeros for a determinant of 0, as PyTorch solves A^T x = det(A) there."""
+    result: Any = det_grad(xp, g, a, out)
     one = (*a.shape[:-2], 1, 1)
-    nothing = np.where(np.signbit(out).reshape(one), found * 0, 0)
-    return np.where((out == 0).reshape(one), nothing, found).astype(a.dtype)
+    nothing = np.where(np.signbit(out).reshape(one), result * 0, 0)
+    return np.where((out == 0).reshape(one), nothing, result).astype(a.dtype)
 
 
 def det_grad(xp: XP, g: Operand, a: Operand, out: Operand) -> Operand:
     one = (*a.shape[:-2], 1, 1)
     g = xp.reshape(g, one)
-    if state.planner is not None:  # a plan must not depend on the numbers
+    if state.planner is not None:  # a plan must not depend on values
         inverse = xp.reshape(out, one) * transposed(xp, xp.inv_ex(a)[0])
         return g * xp.where(xp.reshape(out == 0, one), transposed(xp, adjugate(xp, a)), inverse)
     if bool((out == 0).any()):
@@ -290,7 +290,7 @@ def inverse(name: str, a: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
 
 @torch_function("inv", forms="l", renamed={"A": "input"})
 def inv(input: Tensor) -> Tensor:
-    """The inverse of square matrices (..., n, n); LinAlgError for a singular one (torch.linalg.inv)."""
+    """Inverse of square matrices (..., n, n); raise LinAlgError for a singular one (torch.linalg.inv)."""
     return inverse("linalg.inv", input, True)[0]
 
 
@@ -299,13 +299,13 @@ expose(inv, "inverse")
 
 @torch_function("inv_ex", forms="l", renamed={"A": "input"})
 def inv_and_info(input: Tensor, *, check_errors: bool = False) -> Result:
-    """(inverse, info): info is 0 or the number of the zero pivot (torch.linalg.inv_ex)."""
+    """Inverse and info, which is 0 or the number of the zero pivot (torch.linalg.inv_ex)."""
     return result_type("linalg_inv_ex", "inverse", "info")(inverse("linalg.inv_ex", input, check_errors))
 
 
 @torch_function("det", forms="fml", renamed={"A": "input"})
 def determinant(input: Tensor) -> Tensor:
-    """The determinants of (..., n, n), shape (...) (torch.linalg.det)."""
+    """Determinants of (..., n, n), shape (...) (torch.linalg.det)."""
     check_square("linalg.det", input)
     check_float("linalg.det", input)
     return det(input)
@@ -319,19 +319,19 @@ def sign_and_log(name: str, input: Tensor) -> tuple[Tensor, Tensor]:
 
 @torch_function("slogdet", forms="l", renamed={"A": "input"})
 def linalg_slogdet(input: Tensor) -> Result:
-    """(sign, logabsdet) of the determinants (torch.linalg.slogdet)."""
+    """Sign and logarithm of the absolute value of determinants: (sign, logabsdet) (torch.linalg.slogdet)."""
     return result_type("linalg_slogdet", "sign", "logabsdet")(sign_and_log("linalg.slogdet", input))
 
 
 @torch_function("slogdet")
 def old_slogdet(input: Tensor) -> Result:
-    """(sign, logabsdet) of the determinants (torch.slogdet)."""
+    """Sign and logarithm of the absolute value of determinants: (sign, logabsdet) (torch.slogdet)."""
     return result_type("slogdet", "sign", "logabsdet")(sign_and_log("linalg.slogdet", input))
 
 
 @torch_function("logdet")
 def logdet(input: Tensor) -> Tensor:
-    """The logarithms of determinants, nan for a negative one (torch.logdet)."""
+    """Logarithms of determinants, nan for negative ones (torch.logdet)."""
     sign, logabs = sign_and_log("logdet", input)
     nan = Tensor._wrap(np.asarray(math.nan, logabs.dtype.np))
     out: Tensor = records["where"](sign == -1, nan, logabs)
@@ -339,7 +339,7 @@ def logdet(input: Tensor) -> Tensor:
 
 
 def check_solve(name: str, a: Tensor, b: Tensor, left: bool) -> bool:
-    """Whether b holds vectors; refuses shapes and dtypes that do not fit."""
+    """Whether b holds vectors; raise for shapes and dtypes that do not match."""
     check_square(name, a)
     check_float(name, a)
     if a.dtype is not b.dtype:
@@ -374,19 +374,19 @@ def solved(name: str, a: Tensor, b: Tensor, left: bool, check_errors: bool) -> t
 
 @torch_function("solve", forms="l", renamed={"A": "input", "B": "other"})
 def solve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
-    """X in input @ X = other (or X @ input, not `left`); vectors or matrices on the right side (torch.linalg.solve)."""
+    """Solve input @ X = other, or X @ input = other if not `left`, for vectors or matrices (torch.linalg.solve)."""
     return solved("linalg.solve", input, other, left, True)[0]
 
 
 @torch_function("solve_ex", forms="l", renamed={"A": "input", "B": "other"})
 def solve_and_info(input: Tensor, other: Tensor, *, left: bool = True, check_errors: bool = False) -> Result:
-    """(result, info) of solve without an error for singular matrices (torch.linalg.solve_ex)."""
+    """solve without an error for singular matrices: (result, info) (torch.linalg.solve_ex)."""
     return result_type("linalg_solve_ex", "result", "info")(solved("linalg.solve_ex", input, other, left, check_errors))
 
 
 @torch_function("tensorinv", forms="l")
 def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
-    """The inverse for tensordot over `ind` dims (torch.linalg.tensorinv)."""
+    """Inverse for tensordot over `ind` dims (torch.linalg.tensorinv)."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     first, last = tuple(input.shape[:ind]), tuple(input.shape[ind:])
@@ -402,7 +402,7 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
 
 @torch_function("tensorsolve", forms="l", renamed={"B": "other"})
 def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
-    """X in tensordot(input, X) = other, after moving `dims` of input to the end (torch.linalg.tensorsolve)."""
+    """Solve tensordot(input, X) = other after moving `dims` of input to the end (torch.linalg.tensorsolve)."""
     if dims is not None:
         input = input.movedim(tuple(dims), tuple(range(input.ndim - len(dims), input.ndim)))
     shape = tuple(input.shape[other.ndim :])

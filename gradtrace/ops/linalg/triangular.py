@@ -1,4 +1,4 @@
-"""Triangular systems and Cholesky factors."""
+"""Triangular systems and Cholesky factorisation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def solve_triangular_kernel(a: Array, b: Array, upper: bool, left: bool, unit: b
 
 
 def cholesky_kernel(a: Array, upper: bool) -> tuple[Array, Array]:
-    """The factor, and 0 or the order of the first leading minor that is not positive."""
+    """Return the factor, and 0 or the order of the first leading minor that is not positive."""
     source = a.swapaxes(-1, -2) if upper else a
     try:
         out, info = np.linalg.cholesky(source), np.zeros(a.shape[:-2], np.int32)
@@ -35,7 +35,7 @@ def cholesky_kernel(a: Array, upper: bool) -> tuple[Array, Array]:
 
 
 def partial_cholesky(a: Array) -> tuple[Array, Array]:
-    """Column by column up to the pivot that is not positive, which is left as it is."""
+    """Factorise column by column up to the first pivot that is not positive, which is left unchanged."""
     flat = np.tril(a).reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
     info = np.zeros(len(flat), np.int32)
     for b, m in enumerate(flat):
@@ -82,7 +82,7 @@ def solve_triangular_grad(
 
 
 def cholesky_grad(xp: XP, g: Operand, factor: Operand, upper: bool) -> Operand:
-    """Symmetric, though only one triangle of the matrix is read: it stands for both (as PyTorch's)."""
+    """Gradient of the Cholesky factor: symmetric, as in PyTorch, although only one triangle of the matrix is read."""
     lower, g = (transposed(xp, factor), transposed(xp, g)) if upper else (factor, g)
     half = xp.tril(xp.matmul(transposed(xp, lower), g), 0)
     whole = half + transposed(xp, xp.tril(half, -1))
@@ -118,7 +118,7 @@ def triangular_solve_grad(
     transpose: bool,
     unit: bool,
 ) -> tuple[Operand | None, ...]:
-    """The older form, whose second result is the matrix itself."""
+    """Gradient of torch.triangular_solve, whose second result is the matrix itself."""
     of_b: Operand | None = None
     of_a: Operand | None = None
     if g[0] is not None:
@@ -200,7 +200,7 @@ cholesky_solve_record = op(
 def linalg_solve_triangular(
     input: Tensor, other: Tensor, *, upper: bool = NOT_GIVEN, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
-    """X in input @ X = other for triangular input; no error for a zero diagonal (torch.linalg.solve_triangular)."""
+    """Solve input @ X = other for triangular input; a zero diagonal does not raise (torch.linalg.solve_triangular)."""
     if upper is NOT_GIVEN:
         raise missing_arguments("linalg_solve_triangular", ["upper"])
     check_square("linalg.solve_triangular", input)
@@ -212,7 +212,7 @@ def linalg_solve_triangular(
 def triangular_solve(
     input: Tensor, other: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Result:
-    """(solution, copy of the matrix) of other @ X = input (torch.triangular_solve, the older form)."""
+    """Solve other @ X = input; return (solution, copy of the matrix) (torch.triangular_solve, the older form)."""
     for one, name in ((input, "b"), (other, "A")):
         if one.ndim < 2:
             raise RuntimeError(
@@ -242,20 +242,20 @@ def factor_and_info(name: str, a: Tensor, upper: bool, check_errors: bool) -> tu
 
 @torch_function("cholesky", forms="l")
 def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
-    """L with L @ L.T = input, or its transpose; LinAlgError where not positive-definite (torch.linalg.cholesky)."""
+    """Factor L with L @ L.T = input, or its transpose; LinAlgError if not positive-definite (torch.linalg.cholesky)."""
     return factor_and_info("linalg.cholesky", input, upper, True)[0]
 
 
 @torch_function("cholesky_ex", forms="l")
 def linalg_cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> Result:
-    """(L, info): info is 0 or the order of the leading minor that is not positive (torch.linalg.cholesky_ex)."""
+    """Cholesky factor, and info: 0 or the order of the minor that is not positive (torch.linalg.cholesky_ex)."""
     pair = factor_and_info("linalg.cholesky_ex", input, upper, check_errors)
     return result_type("linalg_cholesky_ex", "L", "info")(pair)
 
 
 @torch_function("cholesky")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
-    """The Cholesky factor (torch.cholesky, the older form)."""
+    """Cholesky factor (torch.cholesky, the older form)."""
     check_square("cholesky", input)
     check_float("cholesky", input)
     info = cholesky_kernel(input.array, upper)[1]
@@ -266,14 +266,14 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 
 @torch_function("cholesky_inverse", renamed={"L": "input"})
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of the matrix whose Cholesky factor is given (torch.cholesky_inverse)."""
+    """Inverse of a matrix from its Cholesky factor (torch.cholesky_inverse)."""
     check_square("cholesky_inverse", input)
     return cholesky_inverse_record(input, upper)
 
 
 @torch_function("cholesky_solve", renamed={"B": "input", "L": "input2"})
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """X in A @ X = input, for the Cholesky factor input2 of A (torch.cholesky_solve)."""
+    """Solve A @ X = input from the Cholesky factor input2 of A (torch.cholesky_solve)."""
     for one, name in ((input, "b"), (input2, "u")):
         if one.ndim < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {one.ndim} dimensions instead")

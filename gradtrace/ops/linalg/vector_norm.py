@@ -1,6 +1,6 @@
-"""Norms of vectors and matrices; dist and renorm, which build on them.
+"""Norms of vectors and matrices, and dist and renorm, which build on them.
 
-At 0 every norm takes the gradient 0; the infinity norms share it evenly among the elements of largest size.
+At 0 the gradient of every norm is 0; the infinity norms share it evenly among the elements of largest magnitude.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ def norm_kernel(
     return out.astype(a.dtype)
 
 
-def kept(xp: XP, x: Operand, self: Operand, dims: tuple[int, ...] | None, keepdim: bool) -> Operand:
-    """A norm, or its gradient, so that it broadcasts against what it was made from."""
+def restore_dims(xp: XP, x: Operand, self: Operand, dims: tuple[int, ...] | None, keepdim: bool) -> Operand:
+    """Restore the reduced dims of a norm, or of its gradient, so that it broadcasts against the input."""
     return x if dims is None or keepdim else with_dims(xp, x, self.shape, dims)
 
 
 def norm_grad(
     xp: XP, g: Operand, self: Operand, out: Operand, p: float, dims: tuple[int, ...] | None, keepdim: bool
 ) -> Operand | None:
-    """Masks are selects throughout: at 0 the other factor may be inf or nan. The 0-norm counts: no gradient at all."""
+    """Gradient of a norm; None for p = 0. Masks use `where`, since at 0 the other factor may be inf or nan."""
     if p == 0:
         return None
     if p == 2:
-        g, norm = kept(xp, g, self, dims, keepdim), kept(xp, out, self, dims, keepdim)
+        g, norm = restore_dims(xp, g, self, dims, keepdim), restore_dims(xp, out, self, dims, keepdim)
         return g * xp.zeroed(self / norm, norm == 0)
     zero = xp.zeros_like(self)
-    g, norm = kept(xp, g, self, dims, keepdim), kept(xp, out, self, dims, keepdim)
+    g, norm = restore_dims(xp, g, self, dims, keepdim), restore_dims(xp, out, self, dims, keepdim)
     if p == 1:
         return xp.sgn(self) * g
     if math.isinf(p):
@@ -85,20 +85,20 @@ def norm_grad(
 
 
 def distance_grad(xp: XP, g: Operand, away: Operand, out: Operand, p: float) -> Operand:
-    """The gradient of differences (..., M) whose norms (...) are distances: none for p = 0; for p = inf each of the
-    largest gets all of it."""
+    """Gradient of differences (..., M) whose norms (...) are distances: 0 for p = 0; for p = inf each of the largest
+    elements gets the full gradient."""
     if p == 0:
         return xp.zeros_like(away)
     if not math.isinf(p):
-        found = norm_grad(xp, g, away, out, p, (away.ndim - 1,), False)
-        assert found is not None
-        return found
+        result = norm_grad(xp, g, away, out, p, (away.ndim - 1,), False)
+        assert result is not None
+        return result
     largest = xp.abs(away) == xp.unsqueeze(out, out.ndim)
     return xp.sign(away) * xp.where(largest, xp.unsqueeze(g, g.ndim), xp.zeros_like(away))
 
 
 def power_of_size(xp: XP, x: Operand, exponent: float) -> Operand:
-    """abs(x) ** exponent for an exponent >= 0."""
+    """Return abs(x) ** exponent for exponent >= 0."""
     return xp.pow_scalar(xp.abs(x), exponent)
 
 
@@ -163,7 +163,7 @@ renorm = op(
 def norm_of_vector(
     input: Tensor, ord: float | str = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """(sum of abs(x) ** ord) ** (1 / ord) over `dim` or all; ord 0 counts, inf and -inf choose (torch.linalg)."""
+    """(sum of abs(x) ** ord) ** (1 / ord); ord 0 counts non-zeros, inf and -inf give max and min (torch.linalg)."""
     if isinstance(ord, (str, Tensor)) or ord is None:
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
     if not input.is_floating_point():
@@ -204,7 +204,7 @@ def norm_of_matrix(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The norm of matrices over two dims: "fro", "nuc", inf, -inf, 1, -1, 2, -2 (torch.linalg.matrix_norm)."""
+    """Norm of matrices over two dims: "fro", "nuc", inf, -inf, 1, -1, 2, -2 (torch.linalg.matrix_norm)."""
     size = ord if isinstance(ord, str) else abs(ord)
     if size not in ("fro", "nuc", 1, 2, math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -251,7 +251,7 @@ def linalg_norm(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The vector or the matrix norm, as `ord` and `dim` say (torch.linalg.norm)."""
+    """Vector or matrix norm, depending on `ord` and `dim` (torch.linalg.norm)."""
     if ord is None:
         return norm_of_vector(input, 2, dim, keepdim, dtype=dtype)
     if dim is None and input.ndim not in (1, 2):
@@ -274,7 +274,7 @@ def norm(
     out: Tensor | None = None,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The norm of all elements or over `dim`, 2 by default (torch.norm)."""
+    """Norm of all elements or over `dim`, with p = 2 by default (torch.norm)."""
     if p == "fro" and (dim is None or isinstance(dim, int) or len(dim) <= 2):
         return norm_of_vector(input, 2, dim, keepdim, dtype=dtype)
     if isinstance(p, str):
@@ -285,7 +285,7 @@ def norm(
 
 @torch_function("dist")
 def distance(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The p-norm of input - other (torch.dist)."""
+    """p-norm of input - other (torch.dist)."""
     refuse_bools([input._data, other._data])
     if not (input.is_floating_point() or other.is_floating_point()):
         kind = max(input.dtype, other.dtype, key=lambda dtype: dtype.category).scalar_type
@@ -295,7 +295,7 @@ def distance(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 @torch_function("renorm")
 def renormalised(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """The slices along `dim` whose p-norm is above maxnorm, scaled down to it (torch.renorm)."""
+    """Scale down the slices along `dim` whose p-norm exceeds maxnorm (torch.renorm)."""
     return renorm(input, *checked_renorm(input, p, dim, maxnorm))
 
 
@@ -314,7 +314,7 @@ def checked_renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> tuple[f
 
 
 def _renorm_inplace(self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """In-place form of renorm."""
+    """In-place form of renorm (Tensor.renorm_)."""
     return inplace(renorm, self, *checked_renorm(self, p, dim, maxnorm))
 
 

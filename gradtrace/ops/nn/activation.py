@@ -1,6 +1,6 @@
-"""Activations: torch.nn.functional's functions of one tensor, element by element.
+"""Activations: elementwise functions of torch.nn.functional.
 
-Conventions at the kinks are PyTorch's: relu6 and hardtanh give 0 at both bounds, leaky_relu, elu and prelu take the
+The derivatives at kinks are PyTorch's: relu6 and hardtanh give 0 at both bounds; leaky_relu, elu and prelu use the
 negative side at 0.
 """
 
@@ -28,12 +28,12 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 def gelu_kernel(x: Array, approximate: str) -> Array:
     if approximate == "tanh":
-        found: Array = 0.5 * x * (1 + np.tanh(KAPPA * (x + CUBIC * x * x * x)))
-        return found
+        result: Array = 0.5 * x * (1 + np.tanh(KAPPA * (x + CUBIC * x * x * x)))
+        return result
     from gradtrace.ops.special.error_functions import erf
 
-    found = 0.5 * x * (1 + erf.kernel(x * ROOT_HALF))
-    return found
+    result = 0.5 * x * (1 + erf.kernel(x * ROOT_HALF))
+    return result
 
 
 def gelu_of_float(x: float, approximate: str) -> float:
@@ -45,13 +45,13 @@ def gelu_of_float(x: float, approximate: str) -> float:
 def softplus_kernel(x: Array, beta: float, threshold: float) -> Array:
     scaled = x * beta
     low = np.where(scaled > threshold, np.zeros_like(x), scaled)
-    found: Array = select(scaled > threshold, x, log1p(exponential(low)) / beta)
-    return found
+    result: Array = select(scaled > threshold, x, log1p(exponential(low)) / beta)
+    return result
 
 
 def elu_kernel(x: Array, alpha: float, scale: float, input_scale: float) -> Array:
-    found: Array = select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
-    return found
+    result: Array = select(x < 0, expm1(np.minimum(x, 0) * input_scale) * (alpha * scale), x * scale).astype(x.dtype)
+    return result
 
 
 def silu_grad(xp: XP, g: Operand, x: Operand) -> Operand:
@@ -65,25 +65,25 @@ def mish_grad(xp: XP, g: Operand, x: Operand, softplus: Operand) -> Operand:
 
 
 def silu_kernel(x: Array) -> Array:
-    found: Array = x / (1 + exponential(-x))
-    return found
+    result: Array = x / (1 + exponential(-x))
+    return result
 
 
 def glu_kernel(x: Array, dim: int) -> Array:
     a, b = np.split(x, 2, dim)
-    found: Array = a * sigmoid_kernel(b)
-    return found
+    result: Array = a * sigmoid_kernel(b)
+    return result
 
 
 def softshrink_kernel(x: Array, lambd: float) -> Array:
     return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0)).astype(x.dtype)
 
 
-# ---- records; a rule is the backward operator of the same name (activation_backward.py)
+# ---- records; each rule calls the backward operator of the same name (activation_backward.py)
 
 
 def back(name: str) -> Derivative:
-    """The rule that calls NAME_backward on the gradient and the input."""
+    """Return a rule that calls NAME_backward on the gradient and the input."""
     return d("self", lambda xp, g, out, self, *numbers: getattr(xp, name)(g, self, *numbers))
 
 
@@ -159,7 +159,7 @@ celu_record = op(
     inplace_node="CeluBackward1",
     unsupported_dtypes=("bi", "elu_cpu"),
     self=d("self", lambda xp, g, out, self, alpha: xp.elu_backward(g, self, alpha, 1.0, 1 / float(np.float32(alpha)))),
-)  # a float32 here in PyTorch, too
+)  # PyTorch has a float32 here, too
 hardtanh_record = op(
     "hardtanh(self; low, high)",
     lambda x, low, high: np.clip(x, low, high).astype(x.dtype),
@@ -249,7 +249,7 @@ glu_record = op(
 
 
 def apply(record: OneResult, input: object, inplace: bool, *numbers: Any) -> Tensor:
-    """The record's result, in a new tensor or in the input itself."""
+    """Apply a record to the input, out of place or in place."""
     if not isinstance(input, Tensor):
         raise not_a_tensor(record.name, "input", 1, input)
     return in_place(record, input, *numbers) if inplace else record(input, *numbers)
@@ -257,13 +257,13 @@ def apply(record: OneResult, input: object, inplace: bool, *numbers: Any) -> Ten
 
 @public("relu", forms="n")
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """input where positive, else 0 (torch.nn.functional.relu)."""
+    """Return input where positive, else 0 (torch.nn.functional.relu)."""
     return apply(relu_record, input, True) if inplace else rectified(input)
 
 
 @public("gelu", forms="n")
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
-    """x * Phi(x), or its tanh approximation (torch.nn.functional.gelu)."""
+    """Return x * Phi(x), or its tanh approximation (torch.nn.functional.gelu)."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     return apply(gelu_record, input, False, approximate)
@@ -271,37 +271,37 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 
 @public("silu", forms="n")
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * sigmoid(x) (torch.nn.functional.silu)."""
+    """Return x * sigmoid(x) (torch.nn.functional.silu)."""
     return apply(silu_record, input, inplace)
 
 
 @public("mish", forms="n")
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * tanh(softplus(x)) (torch.nn.functional.mish)."""
+    """Return x * tanh(softplus(x)) (torch.nn.functional.mish)."""
     return apply(mish_record, input, inplace)
 
 
 @public("softplus", forms="n")
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
-    """log(1 + exp(beta x)) / beta, x itself where beta x > threshold (torch.nn.functional.softplus)."""
+    """log(1 + exp(beta x)) / beta, or x where beta x > threshold (torch.nn.functional.softplus)."""
     return apply(softplus_record, input, False, beta, threshold)
 
 
 @public("leaky_relu", forms="n")
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """x where positive, else negative_slope * x (torch.nn.functional.leaky_relu)."""
+    """Return x where positive, else negative_slope * x (torch.nn.functional.leaky_relu)."""
     return apply(leaky_relu_record, input, inplace, negative_slope)
 
 
 @public("elu", forms="n")
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x where positive, else alpha (exp(x) - 1) (torch.nn.functional.elu)."""
+    """Return x where positive, else alpha (exp(x) - 1) (torch.nn.functional.elu)."""
     return apply(elu_record, input, inplace, alpha, 1.0, 1.0)
 
 
 @public("selu", forms="fn")
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """elu with the constants that keep mean 0 and variance 1 (torch.nn.functional.selu)."""
+    """Scaled elu, whose constants preserve mean 0 and variance 1 (torch.nn.functional.selu)."""
     return apply(elu_record, input, inplace, SELU_ALPHA, SELU_SCALE, 1.0)
 
 
@@ -315,7 +315,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 @public("hardtanh", forms="n")
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """x kept between min_val and max_val (torch.nn.functional.hardtanh)."""
+    """Clamp x to [min_val, max_val] (torch.nn.functional.hardtanh)."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return apply(hardtanh_record, input, inplace, min_val, max_val)
@@ -323,7 +323,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 @public("relu6", forms="n")
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """x kept between 0 and 6 (torch.nn.functional.relu6)."""
+    """Clamp x to [0, 6] (torch.nn.functional.relu6)."""
     return apply(hardtanh_record, input, inplace, 0, 6)
 
 
@@ -341,19 +341,19 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
 @public("logsigmoid", forms="n")
 def logsigmoid(input: Tensor) -> Tensor:
-    """log(sigmoid(x)) without overflow (torch.nn.functional.logsigmoid)."""
+    """Return log(sigmoid(x)) without overflow (torch.nn.functional.logsigmoid)."""
     return apply(logsigmoid_record, input, False)
 
 
 @public("threshold", forms="fn")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x where above the threshold, else value (torch.nn.functional.threshold)."""
+    """Return x where it exceeds the threshold, else value (torch.nn.functional.threshold)."""
     return apply(threshold_record, input, inplace, threshold, value)
 
 
 @public("softshrink", forms="n")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x moved towards 0 by lambd, 0 in between (torch.nn.functional.softshrink)."""
+    """Shrink x towards 0 by lambd; 0 within -lambd..lambd (torch.nn.functional.softshrink)."""
     if lambd < 0:
         most = np.finfo(input.dtype.np).max
         raise RuntimeError(
@@ -364,7 +364,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @public("hardshrink", forms="fmn")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x outside of -lambd..lambd, else 0 (torch.nn.functional.hardshrink)."""
+    """Return x outside -lambd..lambd, else 0 (torch.nn.functional.hardshrink)."""
     return apply(hardshrink_record, input, False, lambd)
 
 
@@ -382,7 +382,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 @public("glu", forms="n")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along dim times the sigmoid of the second (torch.nn.functional.glu)."""
+    """Multiply the first half along dim by the sigmoid of the second (torch.nn.functional.glu)."""
     if input.ndim == 0:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     wrapped = check_dim(dim, input.ndim)
@@ -393,7 +393,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 @public("prelu", forms="fmn")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x where positive, else weight * x; one weight, or one for each channel, dim 1 (torch.nn.functional.prelu)."""
+    """Return x where positive, else weight * x; one weight, or one per channel (dim 1) (torch.nn.functional.prelu)."""
     if weight.numel() != 1:
         if input.ndim == 0:
             raise RuntimeError("Not allow zero-dim input tensor.")
@@ -417,7 +417,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """leaky_relu with a random slope for each element in training, the middle one else (torch.nn.functional.rrelu)."""
+    """leaky_relu with a random slope per element in training, else the mean slope (torch.nn.functional.rrelu)."""
     if not training:
         return apply(rrelu_middle, input, inplace, (lower + upper) / 2)
     from gradtrace.ops.random.generator import draw

@@ -1,8 +1,8 @@
-"""The backward operators of the activations: PyTorch has one for each, and shows it in a graph of a gradient.
+"""Backward operators of the activations, which PyTorch shows as one node each in the graph of a gradient.
 
-Those of a piecewise linear function give their input the gradient 0; the others' second derivatives are PyTorch's
-formulas (derivatives.yaml, https://github.com/pytorch/pytorch/blob/v2.13.0/tools/autograd/derivatives.yaml), or those
-of the steps (`fused`).
+The second derivative of a piecewise linear function is 0. The others follow PyTorch's formulas (derivatives.yaml,
+https://github.com/pytorch/pytorch/blob/v2.13.0/tools/autograd/derivatives.yaml), or differentiate the steps of the
+first derivative (`fused`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gradtrace.ops import scalars
 from gradtrace.ops.fused import fused
 
 ROOT_HALF, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
-SIXTH = 0.1666666716337204  # hardsigmoid's slope: PyTorch has 1/6 as a float32, in float64 too
+SIXTH = 0.1666666716337204  # hardsigmoid's slope: 1/6 rounded to float32 as in PyTorch, also for float64
 # The tanh form of gelu (Hendrycks and Gimpel, https://arxiv.org/abs/1606.08415): tanh(KAPPA (x + CUBIC x^3)).
 KAPPA, CUBIC = math.sqrt(2 / math.pi), 0.044715
 
@@ -33,23 +33,23 @@ def zeros(xp: XP, g: Operand, *_: object) -> Operand:
 
 
 def select(xp: XP, condition: Operand, a: Operand, g: Operand) -> Operand:
-    """a where the condition holds, else 0."""
+    """Return a where the condition holds, else 0."""
     return xp.where(condition, a, xp.zeros_like(g))
 
 
 def masked(
     name: str, numbers: str, kernel: Callable[..., Any], node: str, scalar: Callable[..., float] | None = None
 ) -> None:
-    """A record "NAME_backward(g, self; numbers)" that is linear in g and flat in its input."""
-    again = f"{name}_backward"
+    """Return a record "NAME_backward(g, self; numbers)" that is linear in g and has no gradient for its input."""
+    backward = f"{name}_backward"
     op(
-        f"{again}(g, self; {numbers})",
+        f"{backward}(g, self; {numbers})",
         lambda g, x, *more: kernel(g, x, *more).astype(g.dtype),
         kind="elementwise",
         scalar=scalar,
         node=node,
         self=d("", zeros),
-        g=d("self", lambda xp, gg, out, g, self, *more: getattr(xp, again)(gg, self, *more)),
+        g=d("self", lambda xp, gg, out, g, self, *more: getattr(xp, backward)(gg, self, *more)),
     )
 
 
@@ -88,11 +88,11 @@ hardsigmoid = op(
 )
 
 
-# ---- those with a curve
+# ---- functions with a nonzero second derivative
 
 
 def elu_slope(xp: XP, x: Operand, input_scale: float, factor: float) -> Operand:
-    # Only the negative part may be exponentiated without overflow on the other side.
+    # Only the negative part is exponentiated: exp of the positive part may overflow.
     return xp.exp(xp.where(x < 0, x, xp.zeros_like(x)) * input_scale) * factor
 
 
@@ -110,8 +110,8 @@ def hardswish_grad(g: Array, x: Array) -> Array:
 def softplus_grad(g: Array, x: Array, beta: float, threshold: float) -> Array:
     scaled = x * beta
     z = exponential(np.minimum(scaled, threshold))
-    found: Array = either(scaled > threshold, g, g * z / (z + 1)).astype(g.dtype)
-    return found
+    result: Array = either(scaled > threshold, g, g * z / (z + 1)).astype(g.dtype)
+    return result
 
 
 def softplus_curve(xp: XP, g: Operand, x: Operand, beta: float, threshold: float) -> Operand:
@@ -122,8 +122,8 @@ def softplus_curve(xp: XP, g: Operand, x: Operand, beta: float, threshold: float
 def log_sigmoid_grad(g: Array, x: Array) -> Array:
     z = exponential(-np.abs(x))
     share = z / (1 + z)
-    found: Array = either(x < 0, 1 - share, share) * g
-    return found
+    result: Array = either(x < 0, 1 - share, share) * g
+    return result
 
 
 def log_sigmoid_curve(xp: XP, g: Operand, x: Operand) -> Operand:
@@ -178,7 +178,7 @@ fused(
 )
 
 
-# ---- those with several operands
+# ---- functions of several operands
 
 
 def glu_grad(xp: XP, g: Operand, x: Operand, dim: int) -> Operand:
@@ -197,7 +197,7 @@ def prelu_weight_grad(xp: XP, g: Operand, x: Operand, weight: Operand) -> Operan
 
 
 fused("glu_backward(g, self; dim)", glu_grad, "GluBackwardBackward0", kind="structural")
-# PyTorch's has two results.
+# PyTorch's operator has two results.
 fused("prelu_input_backward(g, self, weight)", prelu_input_grad, "PreluKernelBackwardBackward0", kind="elementwise")
 fused("prelu_weight_backward(g, self, weight)", prelu_weight_grad, "PreluKernelBackwardBackward0", kind="elementwise")
 op(

@@ -1,6 +1,6 @@
-"""Adaptive pooling: as many windows as asked for, of about equal size; they may overlap by one.
+"""Adaptive pooling: a given number of windows of nearly equal size, which may overlap by one.
 
-Window o of n inputs is floor(o n / out) .. ceil((o + 1) n / out). Over one dim the input is an image of height 1.
+Window o of n inputs is floor(o n / out) .. ceil((o + 1) n / out). A 1-d input is treated as an image of height 1.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import expose, named
 from gradtrace.ops.nn.conv_arguments import lengths
-from gradtrace.ops.nn.correlate import wide
+from gradtrace.ops.nn.correlate import widen_half
 from gradtrace.ops.nn.patches import Ints, PerDim, size_of
-from gradtrace.ops.nn.pool import divided, flat, index_record
+from gradtrace.ops.nn.pool import divided, index_record, zero_input_grad
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import Taps, adaptive, add_windows, dual, find_maxima, irregular, regular
 from gradtrace.ops.reduce.sums import mean_dim
@@ -22,14 +22,14 @@ from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 
 def taps_of(n: int, out: int) -> Taps:
-    """Evenly spaced windows as slices, which are faster, where they are so."""
+    """Return the taps; evenly spaced windows become slices, which are faster."""
     if out and n % out == 0:
         return regular(n, out, n // out, n // out, 0)
     return irregular(*adaptive(n, out))
 
 
 def cells(sizes: Ints, outs: Ints) -> Array:
-    """How many numbers each window has."""
+    """Return the number of elements in each window."""
     total = np.ones((), np.int64)
     for n, out in zip(sizes, outs, strict=True):
         starts, ends = adaptive(n, out)
@@ -38,7 +38,7 @@ def cells(sizes: Ints, outs: Ints) -> Array:
 
 
 def average_kernel(a: Array, outs: Ints) -> Array:
-    sizes, total = a.shape[-len(outs) :], wide(a)
+    sizes, total = a.shape[-len(outs) :], widen_half(a)
     for i, out in enumerate(outs):
         total = add_windows(total, a.ndim - len(outs) + i, out, taps_of(sizes[i], out))
     return divided(total, cells(sizes, outs)).astype(a.dtype, copy=False)
@@ -46,7 +46,7 @@ def average_kernel(a: Array, outs: Ints) -> Array:
 
 def average_back(g: Array, sizes: Ints) -> Array:
     outs = g.shape[-len(sizes) :]
-    total = divided(wide(g), cells(sizes, outs))
+    total = divided(widen_half(g), cells(sizes, outs))
     for i, n in enumerate(sizes):
         back = irregular(*dual(*adaptive(n, outs[i]), n))
         total = add_windows(total, g.ndim - len(sizes) + i, n, back)
@@ -71,7 +71,7 @@ def average_record(n: int) -> OneResult:
         kind="window",
         node=node + "Backward0",
         g=d("~g", lambda xp, gg, out, g, self: getattr(xp, name)(gg, tuple(g.shape[-n:]))),
-        self=d("self", flat),
+        self=d("self", zero_input_grad),
     )
     return op(
         f"{name}(self; sizes)",
@@ -93,7 +93,7 @@ maxima = {
 
 
 def with_defaults(output_size: Any, input: Tensor) -> Any:
-    """The output size with the input's own sizes for None."""
+    """Return the output size with None replaced by the input's sizes."""
     if not isinstance(output_size, (tuple, list)):
         return output_size
     n = len(output_size)
@@ -102,8 +102,8 @@ def with_defaults(output_size: Any, input: Tensor) -> Any:
     return [size if o is None else o for o, size in zip(output_size, input.shape[-n:], strict=True)]
 
 
-def checked(name: str, input: Tensor, output_size: Any, n: int) -> Ints:
-    """The output's sizes; RuntimeError where they or the input's shape do not suit."""
+def check_output_size(name: str, input: Tensor, output_size: Any, n: int) -> Ints:
+    """Return the output sizes; raise RuntimeError if they or the input's shape are invalid."""
     check_tensor(name, input)
     average = "avg" in name
     outs = lengths(name, "output_size", with_defaults(output_size, input), n, " (position 2)")
@@ -130,15 +130,15 @@ def check_shape(name: str, input: Tensor, outs: Ints) -> None:
                 f"with dimension {dim} being empty"
             )
     if min(outs) < 0:
-        made = shape[:-n] + list(outs)
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(outs)}: {made}")
+        out_shape = shape[:-n] + list(outs)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(outs)}: {out_shape}")
     if not input.is_floating_point():
         raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.scalar_type}'")
 
 
 def average(name: str, input: Tensor, outs: Ints) -> Tensor:
     n = len(outs)
-    if outs == (1,) * n and input.ndim > n:  # PyTorch takes the mean then
+    if outs == (1,) * n and input.ndim > n:  # PyTorch takes the mean here
         if not input.is_floating_point():
             raise RuntimeError(
                 "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
@@ -163,13 +163,13 @@ def one_length(name: str, input: Tensor, output_size: Any) -> int:
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: PerDim) -> Tensor:
-    """The means of `output_size` windows over the last dim (torch.nn.functional.adaptive_avg_pool1d)."""
+    """Average pooling into `output_size` windows over the last dim (torch.nn.functional.adaptive_avg_pool1d)."""
     outs = (1, one_length("adaptive_avg_pool1d", input, output_size))
     dim = input.ndim - 1
     return squeeze_dim(average("adaptive_avg_pool2d", unsqueeze(input, dim), outs), dim)
 
 
-def both_maxima1d(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tensor]:
+def max_with_indices1d(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tensor]:
     outs = (1, one_length("adaptive_max_pool1d", input, output_size))
     dim = input.ndim - 1
     image = unsqueeze(input, dim)
@@ -178,11 +178,11 @@ def both_maxima1d(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tensor]:
     return squeeze_dim(values, dim), squeeze_dim(index, dim)
 
 
-def both_maxima(n: int) -> Callable[..., tuple[Tensor, Tensor]]:
+def max_with_indices(n: int) -> Callable[..., tuple[Tensor, Tensor]]:
     name = f"adaptive_max_pool{n}d"
 
     def function(input: Tensor, output_size: PerDim) -> tuple[Tensor, Tensor]:
-        outs = checked(name, input, output_size, n)
+        outs = check_output_size(name, input, output_size, n)
         check_shape(name, input, outs)
         return maxima[n](input, outs)
 
@@ -192,10 +192,10 @@ def both_maxima(n: int) -> Callable[..., tuple[Tensor, Tensor]]:
 def _averages(n: int) -> Callable[..., Tensor]:
     name = f"adaptive_avg_pool{n}d"
     return named(
-        lambda input, output_size: average(name, input, checked(name, input, output_size, n)),
+        lambda input, output_size: average(name, input, check_output_size(name, input, output_size, n)),
         name,
         (
-            f"The means of output_size windows over the last {n} dims (torch.nn.functional.{name}).\n\n"
+            f"Mean of each of output_size windows over the last {n} dims (torch.nn.functional.{name}).\n\n"
             "input (N, C, *sizes) or (C, *sizes); None keeps a size."
         ),
     )
@@ -204,13 +204,13 @@ def _averages(n: int) -> Callable[..., Tensor]:
 def _expose_max(n: int, both: Callable[..., tuple[Tensor, Tensor]]) -> None:
     name = f"adaptive_max_pool{n}d"
     doc = (
-        f"The maxima of output_size windows over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
-        "With return_indices also where they are, flat within the plane."
+        f"Maximum of each of output_size windows over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
+        "With return_indices also their flat positions within the plane."
     )
 
     def function(input: Tensor, output_size: PerDim, return_indices: bool = False) -> Tensor | tuple[Tensor, Tensor]:
-        found = both(input, output_size)
-        return found if return_indices else found[0]
+        result = both(input, output_size)
+        return result if return_indices else result[0]
 
     def with_indices(input: Tensor, output_size: PerDim, return_indices: bool = False) -> tuple[Tensor, Tensor]:
         return both(input, output_size)
@@ -223,6 +223,6 @@ def _expose_max(n: int, both: Callable[..., tuple[Tensor, Tensor]]) -> None:
 
 
 expose(adaptive_avg_pool1d, forms="fn", record=averages[2])
-for _n, _both in ((1, both_maxima1d), (2, both_maxima(2)), (3, both_maxima(3))):
+for _n, _both in ((1, max_with_indices1d), (2, max_with_indices(2)), (3, max_with_indices(3))):
     _expose_max(_n, _both)
 adaptive_avg_pools = {1: adaptive_avg_pool1d} | {n: expose(_averages(n), forms="n", record=averages[n]) for n in (2, 3)}

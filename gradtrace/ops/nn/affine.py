@@ -1,4 +1,4 @@
-"""affine_grid: where the points of an image go under affine maps, as grid_sample takes them."""
+"""affine_grid: sampling points of affine maps, for use with grid_sample."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gradtrace.ops.nn.grid_arguments import check_affine, corners_or_warn
 from gradtrace.ops.nn.patches import Ints, size_of
 
 
-def base(sizes: Ints, corners: bool, dtype: NumpyDtype) -> Array:
-    """The points of a grid over -1 .. 1 as rows (x, y, ..., 1)."""
+def base_grid(sizes: Ints, corners: bool, dtype: NumpyDtype) -> Array:
+    """Return the points of a grid over -1 .. 1 as rows (x, y, ..., 1)."""
     lines = []
     for size in sizes:
         line = np.linspace(-1, 1, size) if size > 1 else np.zeros(size)
@@ -24,7 +24,7 @@ def base(sizes: Ints, corners: bool, dtype: NumpyDtype) -> Array:
 
 affine_grid_record = op(
     "affine_grid(theta; sizes, corners)",
-    lambda theta, sizes, corners: np.matmul(base(sizes, corners, theta.dtype), theta.swapaxes(1, 2)).reshape(
+    lambda theta, sizes, corners: np.matmul(base_grid(sizes, corners, theta.dtype), theta.swapaxes(1, 2)).reshape(
         len(theta), *sizes, len(sizes)
     ),
     kind="contraction",
@@ -34,7 +34,7 @@ affine_grid_record = op(
 affine_grid_back = op(
     "affine_grid_back(g; sizes, corners)",
     lambda g, sizes, corners: np.matmul(
-        g.reshape(len(g), -1, len(sizes)).swapaxes(1, 2), base(sizes, corners, g.dtype)
+        g.reshape(len(g), -1, len(sizes)).swapaxes(1, 2), base_grid(sizes, corners, g.dtype)
     ),
     kind="contraction",
     node="BmmBackward0",
@@ -46,9 +46,9 @@ affine_grid_back = op(
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """Where the points of images of `size` go under N affine maps, (N, H, W, 2) from (N, 2, 3) (F.affine_grid).
+    """Sampling points of N affine maps for images of `size`: (N, H, W, 2) from theta (N, 2, 3) (F.affine_grid).
 
-    Maps of 3 dims likewise. ValueError or NotImplementedError where theta does not suit the size.
+    3-d images likewise. Raises ValueError or NotImplementedError if theta does not match the size.
     """
     corners = corners_or_warn(align_corners)
     check_affine(theta, size, corners)
@@ -56,7 +56,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
 
 def generated(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """torch.affine_grid_generator."""
+    """affine_grid with every argument required (torch.affine_grid_generator)."""
     n, dims = size[0], len(size) - 2
     if theta.shape[0] != n:
         raise RuntimeError(

@@ -1,7 +1,7 @@
 """Scaled dot product attention (Vaswani et al., https://arxiv.org/abs/1706.03762).
 
-PyTorch has two ways, and they show: batches of heads (4-d inputs) take a fused kernel with one node; anything else is
-composed of products and a softmax.
+PyTorch has two implementations, which differ in the graph: batches of heads (4-d inputs) use a fused kernel with one
+node; other inputs are composed of products and a softmax.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gradtrace.ops.numbers import mul_number
 
 
 def safe_softmax_kernel(a: Array, dim: int) -> Array:
-    """Softmax in which a row of -inf alone gives zeros."""
+    """Softmax in which a row of only -inf gives zeros."""
     empty = (a == -np.inf).all(axis=dim, keepdims=True)
     return np.where(empty, np.zeros_like(a), softmax_kernel(np.where(empty, np.zeros_like(a), a), (dim,)))
 
@@ -44,39 +44,39 @@ def weights_kernel(q: Array, k: Array, mask: Array | None, scale: float) -> Arra
 
 
 def attention_kernel(q: Array, k: Array, v: Array, mask: Array | None, scale: float) -> Array:
-    found: Array = np.matmul(weights_kernel(q, k, mask, scale), v)
-    return found
+    result: Array = np.matmul(weights_kernel(q, k, mask, scale), v)
+    return result
 
 
 def attention_grad(
     xp: XP, wanted: Sequence[bool], g: Any, out: Any, q: Any, k: Any, v: Any, mask: Operand | None, scale: float
 ) -> tuple[Operand | None, ...]:
-    """The three gradients; matrices are multiplied as one batch."""
+    """Return the three gradients, with the matrices multiplied as one batch."""
     heads, (rows, columns) = tuple(q.shape[:-2]), (q.shape[-2], k.shape[-2])
     n = math.prod(heads)
 
     def batch(x: Operand) -> Operand:
         return xp.reshape(x, (n, x.shape[-2], x.shape[-1]))
 
-    def turned(x: Operand) -> Operand:
+    def transposed(x: Operand) -> Operand:
         return xp.transpose(x, 1, 2)
 
     g, q, k, v = batch(g), batch(q), batch(k), batch(v)
-    scores = xp.reshape(xp.bmm(q, turned(k)) * scale, (*heads, rows, columns))
+    scores = xp.reshape(xp.bmm(q, transposed(k)) * scale, (*heads, rows, columns))
     if mask is not None:
         scores = scores + mask
     p = batch(xp.safe_softmax(scores, len(heads) + 1))
-    of_p = xp.bmm(g, turned(v))
+    of_p = xp.bmm(g, transposed(v))
     of_scores = p * (of_p - xp.sum_dim(of_p * p, (2,), True)) * scale
-    found = (xp.bmm(of_scores, k), xp.bmm(turned(of_scores), q), xp.bmm(turned(p), g))
-    return tuple(xp.reshape(x, (*heads, *x.shape[1:])) if w else None for x, w in zip(found, wanted, strict=True))
+    result = (xp.bmm(of_scores, k), xp.bmm(transposed(of_scores), q), xp.bmm(transposed(p), g))
+    return tuple(xp.reshape(x, (*heads, *x.shape[1:])) if w else None for x, w in zip(result, wanted, strict=True))
 
 
 def attention_traced(
     xp: XP, wanted: Sequence[bool], g: Operand, out: Operand, q: Operand, k: Operand, v: Operand, *rest: Any
 ) -> list[Any]:
-    found = records["_scaled_dot_product_flash_attention_for_cpu_backward"](g, q, k, v, out, *rest)
-    return [f if asked else None for f, asked in zip(found, wanted, strict=True)]
+    result = records["_scaled_dot_product_flash_attention_for_cpu_backward"](g, q, k, v, out, *rest)
+    return [f if asked else None for f, asked in zip(result, wanted, strict=True)]
 
 
 fused = op(
@@ -86,7 +86,7 @@ fused = op(
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     joint=d("query key value out", attention_grad, attention_traced),
 )
-# The fused kernel that PyTorch takes here has no second derivative.
+# PyTorch's fused kernel has no second derivative.
 op(
     "_scaled_dot_product_flash_attention_for_cpu_backward(g, query, key, value, out; mask, scale)",
     lambda g, q, k, v, out, *rest: tuple(attention_grad(ARRAY, (True,) * 3, g, None, q, k, v, *rest)),
@@ -97,7 +97,7 @@ op(
 
 
 def additive_mask(mask: Tensor | None, causal: bool, query: Tensor, key: Tensor) -> Tensor | None:
-    """The mask as what is added to the scores: 0 to keep, -inf to leave out; None for none."""
+    """Convert a mask to a term added to the scores: 0 to keep, -inf to mask out; None for no mask."""
     if causal:
         if mask is not None:
             raise RuntimeError(
@@ -144,8 +144,8 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query key^T * scale + mask) value, over the last two dims.
 
-    `query` (..., L, E), `key` (..., S, E), `value` (..., S, Ev) give (..., L, Ev); a bool mask keeps where True
-    (torch.nn.functional.scaled_dot_product_attention).
+    `query` (..., L, E), `key` (..., S, E) and `value` (..., S, Ev) give (..., L, Ev); a bool mask is True for keys to
+    keep (torch.nn.functional.scaled_dot_product_attention).
     """
     check(query, key, value)
     if not query.is_floating_point():
@@ -163,7 +163,7 @@ def scaled_dot_product_attention(
 
 
 def composed(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float, dropout_p: float) -> Tensor:
-    # Half of the scale on either side, as PyTorch does to keep float16 in range.
+    # Each side gets the root of the scale, as in PyTorch, to keep float16 in range.
     root = math.sqrt(abs(scale))
     scores = mul_number(query, root if scale >= 0 else -root) @ mul_number(key.transpose(-2, -1), root)
     if mask is not None:
@@ -173,5 +173,5 @@ def composed(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, sca
         from gradtrace.ops.nn.dropout import drop
 
         weights = drop(weights, dropout_p, True, False)
-    found: Tensor = weights @ value
-    return found
+    result: Tensor = weights @ value
+    return result

@@ -1,4 +1,4 @@
-"""Binary cross entropy, of probabilities and of logits."""
+"""Binary cross entropy of probabilities and of logits."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from gradtrace.ops.api import public
 from gradtrace.ops.nn.loss import loss_op, reduction_named
 from gradtrace.ops.nn.loss_arguments import check_broadcasts, check_castable, check_has_size, check_same_dtype
 
-TINY = 9.999999960041972e-13  # 1e-12 as PyTorch has it, a float32
+TINY = 9.999999960041972e-13  # 1e-12 rounded to float32, as in PyTorch
 
 
 def log_sigmoid(x: Array) -> Array:
-    found: Array = np.minimum(x, 0) - in_float64("log1p")(in_float64("exp")(-np.abs(x)))
-    return found
+    result: Array = np.minimum(x, 0) - in_float64("log1p")(in_float64("exp")(-np.abs(x)))
+    return result
 
 
 bce = loss_op(
@@ -50,7 +50,7 @@ bce_pos_weight = loss_op(
 
 
 def divided(x: Operand, n: float) -> Operand:
-    """x / n; a sum's gradient has no division in its graph."""
+    """Return x / n without a node for the division if n is 1."""
     return x if n == 1 else x / n
 
 
@@ -60,7 +60,7 @@ def pos_weight_slope(xp: XP, x: Operand, target: Operand, pos_weight: Operand) -
 
 
 def check_logits(input: Tensor, target: Tensor) -> None:
-    """The dtypes as PyTorch's steps refuse them; a target of ints is multiplied in place there."""
+    """Raise PyTorch's errors for unsupported dtypes, which differ for integer targets (multiplied in place there)."""
     if not input.is_floating_point():
         raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{input.dtype.scalar_type}'")
     check_castable(target, input)
@@ -75,7 +75,7 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t log x + (1 - t) log(1 - x)), each log at least -100 (torch.nn.functional.binary_cross_entropy)."""
+    """-(t log x + (1 - t) log(1 - x)), each log clamped to at least -100 (torch.nn.functional.binary_cross_entropy)."""
     reduction = reduction_named(reduction, size_average, reduce)
     check_has_size(target, input)
     if tuple(target.shape) != tuple(input.shape):
@@ -105,7 +105,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """Binary cross entropy of sigmoid(input) without overflow.
 
-    See torch.nn.functional.binary_cross_entropy_with_logits; `pos_weight` weighs the positive class.
+    `pos_weight` weights the positive class (torch.nn.functional.binary_cross_entropy_with_logits).
     """
     reduction = reduction_named(reduction, size_average, reduce)
     check_has_size(target, input)

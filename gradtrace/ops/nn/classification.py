@@ -1,4 +1,4 @@
-"""Losses of classifiers over class indices or probabilities: nll_loss and cross_entropy."""
+"""Classification losses over class indices or probabilities: nll_loss and cross_entropy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradtrace.ops.numbers import div_number
 
 
 def picked(target: Array, ignore: int) -> tuple[tuple[Array, ...], Array]:
-    """Where each target's class stands in an input of shape (N, C, ...), and which targets count."""
+    """Return the position of each target's class in an input of shape (N, C, ...), and which targets count."""
     valid = target != ignore
     index = np.where(valid, target, 0)
     places: list[Array] = list(np.indices(target.shape))
@@ -36,31 +36,31 @@ def nll_kernel(x: Array, target: Array, weight: Array | None, reduction: str, ig
         if reduction == "none":
             return each
         total = np.add.reduce(each)
-        found: Array = total if reduction == "sum" else total / x.dtype.type(target.size)
-        return found
+        result: Array = total if reduction == "sum" else total / x.dtype.type(target.size)
+        return result
     index, w = class_weights(x, target, weight, ignore)
     each = np.where(w == 0, np.zeros_like(w), -x[index] * w) if weight is None else -x[index] * w
     if reduction == "none":
         return each
     total = each.sum(dtype=x.dtype)
-    found = total if reduction == "sum" else total / w.sum(dtype=x.dtype)
-    return found
+    result = total if reduction == "sum" else total / w.sum(dtype=x.dtype)
+    return result
 
 
 def nll_factor(x: Array, target: Array, weight: Array | None, reduction: str, ignore: int) -> Array:
-    """The derivative of each loss (or of their sum or mean) with respect to x, an array of its shape."""
+    """Return the derivative of each loss (or of their sum or mean) with respect to x, in the shape of x."""
     if x.ndim == 1:
-        found: Array = nll_factor(x[None], target.reshape(1), weight, reduction, ignore)[0]
-        return found
+        result: Array = nll_factor(x[None], target.reshape(1), weight, reduction, ignore)[0]
+        return result
     index, w = class_weights(x, target, weight, ignore)
     out = np.zeros(x.shape, x.dtype)
     total = w.sum(dtype=x.dtype)
-    out[index] = 0 - w if reduction != "mean" else 0 - w / (total if total != 0 else 1)  # no -0
+    out[index] = 0 - w if reduction != "mean" else 0 - w / (total if total != 0 else 1)  # 0 - w avoids -0.0
     return out
 
 
 def is_plain(x: Array, target: Array, weight: Array | None, ignore: int) -> bool:
-    """Rows of classes, each counting the same: the common case, which takes a few numpy calls."""
+    """Whether the input is rows of classes that all count equally: the fast path, which takes a few numpy calls."""
     if weight is not None or x.ndim != 2 or not target.size or x.dtype.itemsize == 2:
         return False
     return bool(np.minimum.reduce(target, None) >= 0) if ignore < 0 else ignore not in target
@@ -77,22 +77,22 @@ def nll_grad(g: Array, x: Array, target: Array, weight: Array | None, reduction:
     return (g[:, None] if reduction == "none" and x.ndim > 1 else g) * factor
 
 
-def nll_again(
+def nll_double_backward(
     xp: XP, gg: Operand, like: Operand, target: Array, weight: Array | None, reduction: str, ignore: int
 ) -> Operand:
-    """The gradient of nll_grad, which is linear, with respect to its g."""
+    """Gradient of nll_grad, which is linear, with respect to its g."""
     products = xp.times_array(gg, nll_factor(np.empty(like.shape, like.dtype), target, weight, reduction, ignore))
     return xp.sum_dim(products, (1,)) if reduction == "none" and len(gg.shape) > 1 else xp.sum(products)
 
 
 def _nll(name: str, node: str) -> OneResult:
-    again = f"{name}_backward"
+    backward = f"{name}_backward"
     op(
-        f"{again}(g, self; target, weight, reduction, ignore)",
+        f"{backward}(g, self; target, weight, reduction, ignore)",
         nll_grad,
         kind="loss",
         node=f"{node[:-1]}Backward0",
-        g=d("~self", lambda xp, gg, out, g, self, *rest: nll_again(xp, gg, self, *rest)),
+        g=d("~self", lambda xp, gg, out, g, self, *rest: nll_double_backward(xp, gg, self, *rest)),
         self=d("", zeros),
     )
     return op(
@@ -100,7 +100,7 @@ def _nll(name: str, node: str) -> OneResult:
         nll_kernel,
         kind="loss",
         node=node,
-        self=d("self", lambda xp, g, out, self, *rest: getattr(xp, again)(g, self, *rest)),
+        self=d("self", lambda xp, g, out, self, *rest: getattr(xp, backward)(g, self, *rest)),
     )
 
 
@@ -122,9 +122,9 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log likelihood of classes (torch.nn.functional.nll_loss).
+    """Negative log likelihood of classes (torch.nn.functional.nll_loss).
 
-    `input` has shape (C), (N, C) or (N, C, d1, ...), `target` the same without C, of class indices.
+    `input` has shape (C), (N, C) or (N, C, d1, ...); `target` holds class indices, in the same shape without C.
     """
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("nll_loss_nd", input=input, target=target)
@@ -138,13 +138,13 @@ def loss_of_classes(input: Tensor, target: Tensor, weight: Tensor | None, ignore
     record = nll_record if dims <= 2 else nll2d_record
     shape = target.shape
     if dims not in (1, 2, 4):
-        # As PyTorch: whatever has more than (N, C) is brought to (N, C, H, W) first.
+        # As in PyTorch, inputs with more dims than (N, C) are reshaped to (N, C, H, W) first.
         n, c = input.shape[0], input.shape[1]
         input = input.reshape(n, c, 1, -1) if input.numel() else input
         target = target.reshape(n, 1, -1)
     w = None if weight is None else weight.array
-    found = record(input, target.array, w, reduction, ignore_index)
-    return found.view(*shape) if reduction == "none" and dims > 1 and found.shape != shape else found
+    result = record(input, target.array, w, reduction, ignore_index)
+    return result.view(*shape) if reduction == "none" and dims > 1 and result.shape != shape else result
 
 
 @public("cross_entropy", forms="n")
@@ -160,7 +160,7 @@ def cross_entropy(
 ) -> Tensor:
     """Cross entropy of logits and class indices or class probabilities (torch.nn.functional.cross_entropy).
 
-    `input` has shape (C), (N, C) or (N, C, d1, ...); `target` is its shape without C (indices) or with it (floats).
+    `input` has shape (C), (N, C) or (N, C, d1, ...); `target` has that shape without C (indices) or with it (floats).
     """
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("cross_entropy_loss", input=input, target=target)
@@ -204,7 +204,7 @@ def probabilities(
 def smoothed(
     logs: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore: int, smoothing: float, dim: int
 ) -> Tensor:
-    """(1 - smoothing) of the loss of the target plus smoothing / C of the loss of each class."""
+    """Return (1 - smoothing) times the loss of the target plus smoothing / C times the loss of each class."""
     classes = logs.shape[dim]
     hard = nll_loss(logs, target, weight, None, ignore, None, reduction)
     weights = None if weight is None else weight.reshape(*(classes if i == dim else 1 for i in range(logs.ndim)))
@@ -219,5 +219,5 @@ def smoothed(
         else:
             used = weight.array[np.where(ignored.array, 0, target.array)]
             every = every.sum() / float(np.where(ignored.array, 0, used).sum())
-    found: Tensor = hard * (1 - smoothing) + every * (smoothing / classes)
-    return found
+    result: Tensor = hard * (1 - smoothing) + every * (smoothing / classes)
+    return result

@@ -1,7 +1,7 @@
-"""Convolution in 1, 2 and 3 dims, forwards and transposed, and `conv_tbc`.
+"""Convolution and transposed convolution in 1, 2 and 3 dims, and `conv_tbc`.
 
-One record serves them all, with any number of spatial dims. Its derivatives are operators of the same family
-(`gradtrace.ops.nn.correlate`), so that each rule is one line and gradients can be differentiated again.
+One record handles any number of spatial dims. Its derivatives are records of the same family
+(`gradtrace.ops.nn.correlate`), so each rule is one line and gradients can be differentiated again.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _forward(n: int) -> Callable[..., Tensor]:
             padding = lengths(name, "padding", padding, n)
         check_dtypes(input, weight, bias)
         batch, unbatched = as_batch(name, input, n)
-        out = run(batch, weight, bias, stride, padding, dilation, groups)
+        out = checked_convolution(batch, weight, bias, stride, padding, dilation, groups)
         return squeeze_dim(out, 0) if unbatched else out
 
     def function(*args: Any, **options: Any) -> Tensor:
@@ -186,12 +186,12 @@ def _forward(n: int) -> Callable[..., Tensor]:
         (
             f"Cross-correlation over {n} dim(s) (torch.nn.functional.{name}).\n\n"
             "input (N, C, *sizes) or (C, *sizes), weight (O, C / groups, *kernel), bias (O); `padding` is a number, one"
-            ' for each dim, "valid" or "same". RuntimeError where the shapes do not fit.'
+            ' for each dim, "valid" or "same". Raises RuntimeError for invalid shapes.'
         ),
     )
 
 
-def run(
+def checked_convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints | str, dilation: Ints, groups: int
 ) -> Tensor:
     if isinstance(padding, str):
@@ -209,7 +209,7 @@ def run(
 
 
 def as_batch(name: str, input: Tensor, n: int) -> tuple[Tensor, bool]:
-    """The input with a batch dim, and whether it had none."""
+    """Return the input with a batch dim, and whether it had none."""
     if input.ndim not in (n + 1, n + 2):
         raise RuntimeError(
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
@@ -246,9 +246,9 @@ def _transposed(n: int) -> None:
         return squeeze_dim(out, 0) if unbatched else out
 
     doc = (
-        f"The transpose of a convolution over {n} dim(s) (torch.nn.functional.{name}).\n\n"
-        "input (N, C, *sizes) or (C, *sizes), weight (C, O / groups, *kernel), bias (O). RuntimeError where the shapes "
-        "do not fit."
+        f"Transposed convolution over {n} dim(s) (torch.nn.functional.{name}).\n\n"
+        "input (N, C, *sizes) or (C, *sizes), weight (C, O / groups, *kernel), bias (O). Raises RuntimeError "
+        "for invalid shapes."
     )
     torch_function(name, forms="fn")(named(function, name, doc))
 
@@ -259,7 +259,7 @@ for _n in (1, 2, 3):
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """A convolution over time of (time, batch, channels); weight (kernel, channels in, out) (torch.conv_tbc)."""
+    """Convolution over time of (time, batch, channels); weight (kernel, channels in, out) (torch.conv_tbc)."""
     x, w = input.permute(1, 2, 0), weight.permute(2, 1, 0)
     return convolution(x, w, bias, (1,), (pad,), (1,), False, (0,), 1).permute(2, 0, 1)
 
@@ -278,7 +278,7 @@ def general(
     output_padding: Sequence[int],
     groups: int,
 ) -> Tensor:
-    """Convolution with every argument given (torch.convolution)."""
+    """Convolution with every argument required (torch.convolution)."""
     n = weight.ndim - 2
     window = (
         expand_parameter("stride", tuple(stride), n),

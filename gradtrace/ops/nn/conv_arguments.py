@@ -1,4 +1,4 @@
-"""The arguments of convolutions: one number for all dims, padding by name, PyTorch's words where shapes do not fit."""
+"""Arguments of convolutions: a number for all dims, padding by name, and PyTorch's errors for invalid shapes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AXES = {1: ("height", "width"), 2: ("height", "width"), 3: ("depth", "height", "
 
 
 def lengths(name: str, argument: str, value: object, n: int, position: str = "") -> Ints:
-    """A number for each of n dims, given as one number or as a sequence."""
+    """Return a number for each of n dims, from one number or a sequence."""
     if isinstance(value, int) and not isinstance(value, bool):
         return (value,) * n
     if not isinstance(value, (tuple, list)):
@@ -32,18 +32,18 @@ def lengths(name: str, argument: str, value: object, n: int, position: str = "")
 
 
 def check_forms(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """TypeError with PyTorch's list of the forms of a convolution where the arguments suit none of them."""
+    """Raise TypeError with PyTorch's list of signatures if the arguments match none of them."""
     given = dict(zip(NAMES, args, strict=False)) | options
     if (
         len(args) > len(NAMES)
         or not {"input", "weight"} <= given.keys() <= set(NAMES)
-        or not all(suits(argument, value) for argument, value in given.items())
+        or not all(accepts_value(argument, value) for argument, value in given.items())
     ):
         got = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in options.items()]
         raise TypeError(FORMS.format(name, ", ".join(got)))
 
 
-def suits(argument: str, value: object) -> bool:
+def accepts_value(argument: str, value: object) -> bool:
     if argument in ("input", "weight", "bias"):
         return isinstance(value, Tensor) or (value is None and argument == "bias")
     if isinstance(value, (tuple, list)):
@@ -52,7 +52,7 @@ def suits(argument: str, value: object) -> bool:
 
 
 def expand_parameter(argument: str, value: Ints, n: int) -> Ints:
-    """The same with one number standing for all dims; RuntimeError for a wrong number of them."""
+    """Repeat a single number for all dims; raise RuntimeError for a wrong count."""
     if len(value) == n:
         return value
     if len(value) == 1:
@@ -64,7 +64,7 @@ def expand_parameter(argument: str, value: Ints, n: int) -> Ints:
 
 
 def same_padding(weight: Tensor, stride: Ints, padding: str, dilation: Ints) -> tuple[Ints, Ints]:
-    """What a padding's name stands for: zeros to add at one end first (last dim first), and padding at both ends."""
+    """Resolve padding="same" or "valid": zeros to add at one end first (last dim first), and padding at both ends."""
     n = weight.ndim - 2
     if padding == "valid":
         return (), (0,) * n
@@ -136,7 +136,8 @@ def check_convolution(input: Tensor, weight: Tensor, stride: Ints, padding: Ints
     reach = tuple(e * (k - 1) + 1 for e, k in zip(dilation, weight.shape[2:], strict=True))
     if any(n < k for n, k in zip(sizes, reach, strict=True)):
         raise RuntimeError(
-            f"Calculated padded input size per channel: ({by(sizes)}). Kernel size: ({by(reach)}). Kernel size can't "
+            f"Calculated padded input size per channel: ({join_sizes(sizes)}). Kernel size: ({join_sizes(reach)}). "
+            "Kernel size can't "
             "be greater than actual input size"
         )
 
@@ -179,17 +180,17 @@ def check_transposed(
     if any(size < 1 for size in sizes):
         line = (1,) if n == 1 else ()
         raise RuntimeError(
-            f"Given input size per channel: ({by(line + tuple(input.shape[2:]))}). Calculated output size per channel: "
-            f"({by(line + sizes)}). Output size is too small"
+            f"Given input size per channel: ({join_sizes(line + tuple(input.shape[2:]))}). "
+            f"Calculated output size per channel: ({join_sizes(line + sizes)}). Output size is too small"
         )
 
 
-def by(sizes: Sequence[int]) -> str:
+def join_sizes(sizes: Sequence[int]) -> str:
     return " x ".join(map(str, sizes))
 
 
 def by_axis(what: str, values: Ints, between: str) -> str:
-    """ "stride_height: 1 stride_width: 2"; one dim is shown as the width of an image of height 1."""
+    """ "stride_height: 1 stride_width: 2"; a single dim is shown as the width of an image of height 1."""
     if len(values) == 1:
         values = (0 if what == "output_padding" else 1, *values)
     return between.join(f"{what}_{axis}: {v}" for axis, v in zip(AXES.get(len(values), ()), values, strict=False))

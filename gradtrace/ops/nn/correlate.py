@@ -1,9 +1,9 @@
-"""The three sums of products behind convolution, each linear in both of its arrays, each a derivative of the others:
+"""The three sums of products behind convolution; each is linear in both arrays and a derivative of the others.
 
     slide(input, weight) -> output       spread_back(output, weight) -> input       weigh(output, input) -> weight
 
-input is (N, C, *sizes), weight (O, C / groups, *kernel), output (N, O, *out). They work on blocks of the batch, as
-matrix products of the patches. Half precision is computed in float32.
+input is (N, C, *sizes), weight (O, C / groups, *kernel), output (N, O, *out). The computation runs on blocks of the
+batch as matrix products of patches. Half precision is computed in float32.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from gradtrace.ops.nn.patches import (
 )
 
 
-def wide(a: Array) -> Array:
+def widen_half(a: Array) -> Array:
     return a.astype(np.float32) if a.dtype == np.float16 else a
 
 
 def spend(w: Shape, windows: int) -> None:
-    """The budget's share: each weight is multiplied once for each window of each sample."""
+    """Charge the budget: each weight is multiplied once for each window of each sample."""
     if state.spend is not None:
         state.spend(2 * size_of(w) * windows)
 
 
 def slide(x: Array, w: Array, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
-    """The correlation of x with w, `out` windows along each dim."""
+    """Correlate x with w, with `out` windows along each dim."""
     spend(w.shape, len(x) * size_of(out))
-    dtype, x, w = x.dtype, wide(x), wide(w)
+    dtype, x, w = x.dtype, widen_half(x), widen_half(w)
     result = np.empty((x.shape[0], w.shape[0], *out), x.dtype)
     if not result.size or not w.size:
         return np.zeros(result.shape, dtype)
@@ -56,9 +56,9 @@ def slide(x: Array, w: Array, out: Ints, stride: Ints, padding: Ints, dilation: 
 
 
 def spread_back(g: Array, w: Array, sizes: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
-    """Each number of g times the weights, added where its window lies among `sizes`."""
+    """Multiply each element of g by the weights and add the products at its window within `sizes`."""
     spend(w.shape, len(g) * size_of(g.shape[2:]))
-    dtype, g, w = g.dtype, wide(g), wide(w)
+    dtype, g, w = g.dtype, widen_half(g), widen_half(w)
     channels, kernel, out = w.shape[1] * groups, w.shape[2:], g.shape[2:]
     result = np.zeros((g.shape[0], channels, *padded_sizes(sizes, padding)), g.dtype)
     if g.size and w.size:
@@ -71,9 +71,9 @@ def spread_back(g: Array, w: Array, sizes: Ints, stride: Ints, padding: Ints, di
 
 
 def weigh(g: Array, x: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Array:
-    """For each weight, the sum of what it met in x times the number of g it went to."""
+    """For each weight, sum the products of the inputs and the output gradients that it connects."""
     spend((g.shape[1], x.shape[1] // groups, *kernel), len(x) * size_of(g.shape[2:]))
-    dtype, g, x = g.dtype, wide(g), wide(x)
+    dtype, g, x = g.dtype, widen_half(g), widen_half(x)
     channels, out = x.shape[1] // groups, g.shape[2:]
     result = np.zeros((groups, g.shape[1] // groups, channels * size_of(kernel)), g.dtype)
     if g.size and x.size:

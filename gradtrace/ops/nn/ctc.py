@@ -1,8 +1,8 @@
-"""Connectionist temporal classification: the loss of a sequence of labels without alignment.
+"""Connectionist temporal classification: the loss of a label sequence without an alignment.
 
 Graves et al., "Connectionist Temporal Classification", 2006: the labels with blanks between them are the states of a
-chain, and the likelihood is the sum over all paths, by the forward and backward recurrences in logarithms. The gradient
-is PyTorch's: exp(log_probs) minus the states' shares, right for log_probs that are a log_softmax.
+chain, and the likelihood is summed over all paths by the forward and backward recurrences in log space. As in PyTorch
+the gradient is exp(log_probs) minus the states' posteriors, which is correct if log_probs is a log_softmax.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Rows = tuple[tuple[int, ...], ...]
 
 
 def chain(labels: Sequence[int], blank: int) -> tuple[Array, Array]:
-    """The states: labels with blanks around each; and where a path may come from two states before."""
+    """Return the states (labels with blanks around each), and which states can be entered from two states before."""
     states = np.full(2 * len(labels) + 1, blank)
     states[1::2] = labels
     skips = np.zeros(len(states), bool)
@@ -30,8 +30,8 @@ def chain(labels: Sequence[int], blank: int) -> tuple[Array, Array]:
     return states, skips
 
 
-def step(paths: Array, skips: Array) -> Array:
-    """The log of what arrives at each state from itself, from the one before and from the second before."""
+def advance_paths(paths: Array, skips: Array) -> Array:
+    """Return the log weight that reaches each state from itself, the previous state and the one before that."""
     moved = np.full_like(paths, -np.inf)
     moved[1:] = paths[:-1]
     jumped = np.full_like(paths, -np.inf)
@@ -40,12 +40,12 @@ def step(paths: Array, skips: Array) -> Array:
 
 
 def forward(emitted: Array, skips: Array) -> Array:
-    """The log of all paths' weights up to each time and state; `emitted` (T, states) holds their log probabilities."""
-    found = np.full_like(emitted, -np.inf)
-    found[0, :2] = emitted[0, :2]
+    """Return the log weight of all paths up to each time and state; `emitted` (T, states) holds log probabilities."""
+    result = np.full_like(emitted, -np.inf)
+    result[0, :2] = emitted[0, :2]
     for t in range(1, len(emitted)):
-        found[t] = step(found[t - 1], skips) + emitted[t]
-    return found
+        result[t] = advance_paths(result[t - 1], skips) + emitted[t]
+    return result
 
 
 def likelihood(paths: Array) -> float:
@@ -53,14 +53,14 @@ def likelihood(paths: Array) -> float:
 
 
 def negative_logs(log_probs: Array, labels: Rows, lengths: tuple[int, ...], blank: int) -> Array:
-    found = np.full(len(lengths), np.inf)
+    result = np.full(len(lengths), np.inf)
     for n, (row, length) in enumerate(zip(labels, lengths, strict=True)):
         states, skips = chain(row, blank)
         if length:
-            found[n] = -likelihood(forward(log_probs[:length, n, states].astype(np.float64), skips))
+            result[n] = -likelihood(forward(log_probs[:length, n, states].astype(np.float64), skips))
         elif not row:
-            found[n] = -0.0
-    return found.astype(log_probs.dtype)
+            result[n] = -0.0
+    return result.astype(log_probs.dtype)
 
 
 def slopes(
@@ -77,7 +77,7 @@ def slopes(
         total = likelihood(paths)
         if zero_infinity and total == -np.inf:
             continue
-        # Backwards the chain is the same read from its end, where a skip enters at its other end.
+        # The backward recurrence is the forward one on the reversed chain, where a skip starts at its other end.
         later = forward(emitted[::-1, ::-1], np.concatenate([skips, [False, False]])[:1:-1])[::-1, ::-1]
         shares = np.full_like(logs, -np.inf)
         for s, state in enumerate(states):
@@ -104,17 +104,17 @@ def as_lengths(name: str, value: int | Sequence[int] | Tensor, batch: int) -> tu
         if value.dtype.is_floating_point or value.dtype.name == "bool":
             raise RuntimeError(f"{name} must be integral")
         value = value.array.reshape(-1).tolist()
-    found = tuple(int(v) for v in ((value,) if isinstance(value, int) else value))
-    if len(found) != batch:
+    result = tuple(int(v) for v in ((value,) if isinstance(value, int) else value))
+    if len(result) != batch:
         raise RuntimeError(f"{name} must be of size batch_size")
-    for one in found:
+    for one in result:
         if one < 0:
             raise RuntimeError(f"Expected {name} to have value at least 0, but got value {one} {PLACE}")
-    return found
+    return result
 
 
 def as_labels(targets: Array, lengths: tuple[int, ...], classes: int) -> Rows:
-    """Each sample's labels, from rows (N, S) or all behind each other."""
+    """Return the labels of each sample, from rows (N, S) or a concatenation."""
     if targets.ndim == 1:
         if len(targets) != sum(lengths):
             raise RuntimeError(
@@ -147,7 +147,7 @@ def ctc_of_torch(
     reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """As nn.functional.ctc_loss, the reduction being 0 for none, 1 for the mean, 2 for the sum (torch.ctc_loss)."""
+    """nn.functional.ctc_loss with reduction 0 for none, 1 for the mean, 2 for the sum (torch.ctc_loss)."""
     return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, REDUCTIONS[reduction], zero_infinity)
 
 
@@ -160,10 +160,10 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """The negative log likelihood of label sequences (torch.nn.functional.ctc_loss).
+    """Negative log likelihood of label sequences (torch.nn.functional.ctc_loss).
 
-    log_probs (T, N, C) or (T, C), a log_softmax; targets (N, S), (S), or all samples' labels in one row; the mean
-    divides each loss by its target's length first. RuntimeError for lengths and labels that do not fit.
+    log_probs (T, N, C) or (T, C) is a log_softmax; targets are (N, S), (S), or all samples' labels concatenated. The
+    mean divides each loss by its target's length first. Raises RuntimeError for inconsistent lengths and labels.
     """
     reduction = reduction_named(reduction)
     batched = log_probs.ndim == 3
@@ -177,14 +177,14 @@ def ctc_loss(
         if one > steps:
             raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {one} {PLACE}")
     labels = as_labels(targets.array if batched else targets.array.reshape(1, -1), sizes, classes)
-    found = ctc(logs, labels, lengths, blank, zero_infinity)
+    result = ctc(logs, labels, lengths, blank, zero_infinity)
     if zero_infinity:
-        found = where(found == np.inf, Tensor._wrap(np.zeros((), found.dtype.np)), found)
+        result = where(result == np.inf, Tensor._wrap(np.zeros((), result.dtype.np)), result)
     if reduction == "mean":
-        return (found / Tensor._wrap(np.maximum(sizes, 1).astype(found.dtype.np))).mean()
+        return (result / Tensor._wrap(np.maximum(sizes, 1).astype(result.dtype.np))).mean()
     if reduction == "sum":
-        return found.sum()
-    return found if batched else found.squeeze(0)
+        return result.sum()
+    return result if batched else result.squeeze(0)
 
 
 functional["ctc_loss"] = ctc_loss

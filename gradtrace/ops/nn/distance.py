@@ -1,4 +1,4 @@
-"""Distances and similarities of vectors, and the losses made of them."""
+"""Distances and similarities of vectors, and losses based on them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ trilinear = op(
     weight=d("a b", lambda xp, g, out, a, weight, b: xp.outer_sum(g, a, b)),
     b=d("a weight", lambda xp, g, out, a, weight, b: xp.bilinear_rows(g, xp.transpose(weight, 1, 2), a)),
 )
-# sum_oj g[n,o] w[o,i,j] b[n,j], and sum_n g[n,o] a[n,i] b[n,j]: the derivatives of trilinear, and of each other.
+# sum_oj g[n,o] w[o,i,j] b[n,j], and sum_n g[n,o] a[n,i] b[n,j]: derivatives of trilinear and of each other.
 bilinear_rows = op(
     "bilinear_rows(g, weight, b)",
     lambda g, w, b: np.einsum("no,oij,nj->ni", g, w, b, optimize=True),
@@ -67,7 +67,7 @@ def normalize(
 
 @public("cosine_similarity", forms="fn")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along dim, norms at least eps (torch.nn.functional.cosine_similarity)."""
+    """Cosine similarity of vectors along dim, with norms of at least eps (torch.nn.functional.cosine_similarity)."""
     common = dtypes.result_type((x1._data, True), (x2._data, True))
     if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type}")
@@ -78,7 +78,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
     def length(x: Tensor) -> Tensor:
         norm = x.norm(2, dim, keepdim=True).clone()
-        # The lower bound changes the value, not the derivative: PyTorch sets it on the data.
+        # PyTorch applies the lower bound to the data: it changes the value, not the derivative.
         if state.planner is not None:
             return norm + (norm.clamp(min=eps) - norm).detach()
         norm.data.clamp_(min=eps)
@@ -97,7 +97,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 @public("pdist", forms="fn")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The distances of all pairs of rows (N, M): shape (N (N - 1) / 2) (torch.nn.functional.pdist)."""
+    """Distances between all pairs of rows (N, M), in shape (N (N - 1) / 2) (torch.nn.functional.pdist)."""
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     first, second = np.triu_indices(input.shape[0], 1)
@@ -130,7 +130,7 @@ not_differentiable(
 
 @public("bilinear", forms="fn")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input1^T weight[o] input2 + bias for each output o (torch.nn.functional.bilinear)."""
+    """Return input1^T weight[o] input2 + bias for each output o (torch.nn.functional.bilinear)."""
     if input1.ndim != input2.ndim:
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     if input1.shape[-1] != weight.shape[1]:
@@ -163,7 +163,7 @@ def cosine_embedding_loss(
     """1 - cos where target is 1, max(0, cos - margin) where it is -1 (torch.nn.functional.cosine_embedding_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
     dim = target.ndim
-    tiny = 9.999999960041972e-13  # 1e-12 as PyTorch has it, a float32
+    tiny = 9.999999960041972e-13  # 1e-12 rounded to float32, as in PyTorch
     across = (input1 * input2).sum(dim)
     sizes = ((input1 * input1).sum(dim) + tiny) * ((input2 * input2).sum(dim) + tiny)
     cosine = across / sizes.sqrt()
@@ -208,7 +208,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """triplet_margin_loss with any distance (torch.nn.functional.triplet_margin_with_distance_loss)."""
+    """triplet_margin_loss with a custom distance function (torch.nn.functional.triplet_margin_with_distance_loss)."""
     reduction = reduction_named(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")

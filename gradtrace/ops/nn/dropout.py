@@ -1,6 +1,6 @@
-"""Dropout: elements, whole channels, and the alpha form that keeps mean and variance.
+"""Dropout of elements and of whole channels, and alpha dropout, which preserves mean and variance.
 
-The random numbers are the library's own, see `ops.random`; what is kept is scaled by 1 / (1 - p) during training.
+Random numbers come from `ops.random`. During training, kept elements are scaled by 1 / (1 - p).
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from gradtrace.engine.types import Array
 from gradtrace.ops.api import public
 from gradtrace.ops.random.generator import draw
 
-# selu's limit at -inf, -scale * alpha: the value that alpha dropout puts in.
+# selu's limit at -inf, -scale * alpha: the value that alpha dropout fills in.
 ALPHA = -1.7580993408473766
 
 
-def checked(p: float) -> None:
+def check_probability(p: float) -> None:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def mask(input: Tensor, p: float, channels: bool) -> Array:
-    """1 with probability 1 - p, else 0: for each element, or for each of the first two dims."""
+    """Return 1 with probability 1 - p, else 0, for each element or for each index of the first two dims."""
     shape = tuple(input.shape)
     if channels:
         shape = shape[:2] + (1,) * (len(shape) - 2)
-    found: Array = (draw(None).random(shape) >= p).astype(input.dtype.np)
-    return found
+    result: Array = (draw(None).random(shape) >= p).astype(input.dtype.np)
+    return result
 
 
 def times(input: Tensor, factor: Array, inplace: bool) -> Tensor:
@@ -36,7 +36,7 @@ def times(input: Tensor, factor: Array, inplace: bool) -> Tensor:
 
 
 def drop(input: Tensor, p: float, training: bool, inplace: bool, channels: bool = False) -> Tensor:
-    checked(p)
+    check_probability(p)
     if not training or p == 0 or input.numel() == 0:
         return input
     if not input.is_floating_point():
@@ -51,7 +51,7 @@ def drop(input: Tensor, p: float, training: bool, inplace: bool, channels: bool 
 
 def alpha_drop(input: Tensor, p: float, training: bool, inplace: bool, channels: bool = False) -> Tensor:
     """a (x * mask + ALPHA (1 - mask)) + b (https://arxiv.org/abs/1706.02515)."""
-    checked(p)
+    check_probability(p)
     if not training or p == 0 or input.numel() == 0:
         return input
     if p == 1:
@@ -66,12 +66,12 @@ def alpha_drop(input: Tensor, p: float, training: bool, inplace: bool, channels:
 
 @public("dropout", forms="n")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeroes elements with probability p, scales the others by 1 / (1 - p) (torch.nn.functional.dropout)."""
+    """Zero elements with probability p and scale the others by 1 / (1 - p) (torch.nn.functional.dropout)."""
     return drop(input, p, training, inplace)
 
 
 def dropout_function(input: Tensor, p: float, train: bool) -> Tensor:
-    """torch.dropout: the same with every argument required."""
+    """dropout with every argument required (torch.dropout)."""
     return drop(input, p, train, False)
 
 
@@ -86,14 +86,14 @@ def _channels(name: str, low: int, high: int) -> Callable[..., Tensor]:
                 "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
                 "dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
             )
-        checked(p)
-        alone = input.ndim == low  # no batch: dim 0 holds the channels
+        check_probability(p)
+        alone = input.ndim == low  # without a batch, dim 0 holds the channels
         batch = input.unsqueeze(0) if alone and name != "dropout2d" else input
         out = drop(batch, p, training, inplace, channels=True)
         return out.squeeze(0) if batch is not input else out
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Zeroes whole channels with probability p (torch.nn.functional.{name})."
+    function.__doc__ = f"Zero whole channels with probability p (torch.nn.functional.{name})."
     return public(name, forms="n")(function)
 
 
@@ -103,7 +103,7 @@ for _name, _low, _high in (("dropout1d", 2, 3), ("dropout2d", 3, 4), ("dropout3d
 
 @public("alpha_dropout", forms="n")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean and variance of what selu gives (torch.nn.functional.alpha_dropout)."""
+    """Dropout that preserves the mean and variance of selu outputs (torch.nn.functional.alpha_dropout)."""
     return alpha_drop(input, p, training, inplace)
 
 
@@ -115,12 +115,12 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 @public("gumbel_softmax", forms="n")
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A sample of the Gumbel-softmax distribution (https://arxiv.org/abs/1611.01144); one-hot if `hard`."""
+    """Sample the Gumbel-softmax distribution (https://arxiv.org/abs/1611.01144), one-hot if `hard`."""
     noise = -np.log(draw(None).exponential(size=tuple(logits.shape)))
     soft: Tensor = ((logits + Tensor._wrap(noise.astype(logits.dtype.np))) / tau).softmax(dim)
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]
     one_hot = soft.new_zeros(tuple(logits.shape)).scatter_(dim, index, 1.0)
-    found = one_hot - soft.detach() + soft
-    return found
+    result = one_hot - soft.detach() + soft
+    return result

@@ -1,4 +1,4 @@
-"""Rows of a table by index, and bags of them."""
+"""Embedding lookup: table rows by index, and bags of rows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gradtrace.ops.api import public
 
 
 def embedding_weights(indices: Array, padding: int, by_frequency: bool, dtype: NumpyDtype) -> Array:
-    """How much of each looked-up row's gradient counts: none for padding; over the row's count, if asked."""
+    """Return the gradient weight of each lookup: 0 for padding, and divided by the row's count if `by_frequency`."""
     factor = (indices != padding).astype(dtype)
     if by_frequency:
         _, inverse, counts = np.unique(indices, return_inverse=True, return_counts=True)
         factor /= counts[inverse].reshape(indices.shape).astype(dtype)
-    found: Array = factor[..., None]
-    return found
+    result: Array = factor[..., None]
+    return result
 
 
 def scatter_rows(g: Array, shape: Shape, indices: Array) -> Array:
@@ -64,7 +64,7 @@ def checked_indices(input: Tensor, rows: int) -> Array:
 
 
 def padding_row(padding_idx: int | None, rows: int) -> int:
-    """The padding index counted from the front, -1 for none."""
+    """Normalise the padding index to be non-negative; -1 for none."""
     if padding_idx is None:
         return -1
     if padding_idx > 0 and padding_idx >= rows:
@@ -75,7 +75,7 @@ def padding_row(padding_idx: int | None, rows: int) -> int:
 
 
 def renormalise(weight: Tensor, indices: Array, max_norm: float, norm_type: float) -> None:
-    """Scales down in place the rows in use whose norm is larger than max_norm."""
+    """Scale down in place the looked-up rows whose norm exceeds max_norm."""
     rows = np.unique(indices)
     table = weight.array
     norms = np.linalg.norm(table[rows], norm_type, axis=-1, keepdims=True)
@@ -95,7 +95,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of `weight` (V, D) at the indices `input` (...): shape (..., D) (torch.nn.functional.embedding)."""
+    """Look up rows of `weight` (V, D) at the indices `input` (...): (..., D) (torch.nn.functional.embedding)."""
     if not weight.ndim and weight.requires_grad:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if weight.ndim != 2:
@@ -123,7 +123,7 @@ def embedding_bag(
 ) -> Tensor:
     """Sums, means or maxima of bags of rows (torch.nn.functional.embedding_bag).
 
-    Bags are the rows of a 2-d `input`, or parts of a 1-d one that begin at `offsets`. Padding does not count.
+    Bags are the rows of a 2-d `input`, or slices of a 1-d one that start at `offsets`. Padding is ignored.
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum or mean")

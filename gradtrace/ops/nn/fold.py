@@ -1,4 +1,4 @@
-"""unfold (im2col) and fold (col2im): the patches of an image as columns, and images summed from patches."""
+"""unfold (im2col) and fold (col2im): the patches of an image as columns, and images as sums of patches."""
 
 from __future__ import annotations
 
@@ -63,22 +63,22 @@ def window(
     padding: PerDim,
     stride: PerDim,
 ) -> tuple[Ints, ...]:
-    """Pairs (kernel, dilation, padding, stride); RuntimeError for those that make no window."""
+    """Return the pairs (kernel, dilation, padding, stride); raise RuntimeError for invalid ones."""
     given = (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))
-    found = [pair(name, argument, value) for argument, value in given]
+    results = [pair(name, argument, value) for argument, value in given]
     for what, short, values in (
-        ("kernel size", "kernel", found[0]),
-        ("dilation", "dilation", found[1]),
-        ("stride", "stride", found[3]),
+        ("kernel size", "kernel", results[0]),
+        ("dilation", "dilation", results[1]),
+        ("stride", "stride", results[3]),
     ):
         if min(values) <= 0:
             raise RuntimeError(
                 f"{what} should be greater than zero, but got {short}_height: {values[0]} {short}_width: {values[1]}"
             )
-    if min(found[2]) < 0:
-        height, width = found[2]
+    if min(results[2]) < 0:
+        height, width = results[2]
         raise RuntimeError(f"padding should be non-negative, but got pad_height: {height} pad_width: {width}")
-    return tuple(found)
+    return tuple(results)
 
 
 def pair(name: str, argument: str, value: object) -> Ints:
@@ -105,9 +105,9 @@ def unfold(
     padding: PerDim = 0,
     stride: PerDim = 1,
 ) -> Tensor:
-    """The patches of an image as columns, (N, C k k, blocks) from (N, C, H, W) (torch.nn.functional.unfold).
+    """Extract the patches of an image as columns, (N, C k k, blocks) from (N, C, H, W) (torch.nn.functional.unfold).
 
-    RuntimeError where no patch fits.
+    Raises RuntimeError if no patch fits.
     """
     check_tensor("unfold", input)
     where = window("im2col", kernel_size, dilation, padding, stride)
@@ -139,9 +139,9 @@ def fold(
     padding: PerDim = 0,
     stride: PerDim = 1,
 ) -> Tensor:
-    """Images of output_size, (N, C, H, W), in which patches (N, C k k, blocks) are summed (torch.nn.functional.fold).
+    """Sum patches (N, C k k, blocks) into images (N, C, H, W) of output_size (torch.nn.functional.fold).
 
-    RuntimeError where the number of patches is another.
+    Raises RuntimeError if the number of patches does not match.
     """
     check_tensor("fold", input)
     sizes = pair("col2im", "output_size", output_size)

@@ -1,8 +1,8 @@
-"""grid_sample: images sampled at given points.
+"""grid_sample: sample images at given points.
 
-A sample is a sum over taps: along each spatial dim one, two or four inputs with weights that depend on the point. The
-derivative is written over `xp`, so that it can be differentiated again; where points are cut, reflected or rounded,
-the derivative of that is a constant for each point.
+A sample is a sum over taps: along each spatial dim, one, two or four inputs with weights that depend on the point. The
+derivative is written over `xp` and can be differentiated again; where points are clipped, reflected or rounded, the
+derivative of that step is a constant for each point.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand
 from gradtrace.ops.api import expose
-from gradtrace.ops.nn.correlate import wide
+from gradtrace.ops.nn.correlate import widen_half
 from gradtrace.ops.nn.grid_arguments import check_grid, corners_or_warn, modes
 from gradtrace.ops.nn.patches import Ints, size_of
 from gradtrace.ops.nn.pool import planes_put, planes_take
@@ -27,7 +27,7 @@ ZEROS, BORDER, REFLECTION = 0, 1, 2
 
 
 class Tap(NamedTuple):
-    """For each point one input along a dim: its index, whether it is there, its weight and the weight's derivative."""
+    """One input along a dim for each point: its index, whether it is in range, its weight and that weight's slope."""
 
     index: Any
     there: Any
@@ -39,7 +39,7 @@ class Tap(NamedTuple):
 
 
 def reflect(x: Array, size: int, corners: bool) -> tuple[Array, Array]:
-    """Points mirrored at the borders until they lie within, and the sign that this gives their derivative."""
+    """Reflect points at the borders until they lie inside; return them and the sign of the derivative."""
     low, span = (0.0, size - 1.0) if corners else (-0.5, float(size))
     if span == 0:
         return np.zeros_like(x), np.zeros_like(x)
@@ -51,7 +51,7 @@ def reflect(x: Array, size: int, corners: bool) -> tuple[Array, Array]:
 
 
 def within(x: Array, size: int, padding: int, corners: bool) -> tuple[Array, Array]:
-    """Points brought inside as the padding says, and their derivative."""
+    """Bring points inside as the padding mode requires; return them and their derivative."""
     slope = np.ones_like(x)
     if padding == REFLECTION:
         x, slope = reflect(x, size, corners)
@@ -62,12 +62,12 @@ def within(x: Array, size: int, padding: int, corners: bool) -> tuple[Array, Arr
 
 
 def raw(value: Any) -> Array:
-    found: Array = value.array if isinstance(value, Tensor) else value
-    return found
+    result: Array = value.array if isinstance(value, Tensor) else value
+    return result
 
 
 def coordinate(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool) -> tuple[Any, Any, Any]:
-    """Where the points -1 .. 1 lie among `size` inputs: the number, the same as xp sees it, its derivative."""
+    """Convert points in -1 .. 1 to positions among `size` inputs: as an array, as an operand, and their derivative."""
     at = raw(grid)
     half = at.dtype.type((size - 1 if corners else size) / 2)
     place = (at + 1) * half if corners else ((at + 1) * at.dtype.type(size) - 1) / 2
@@ -82,7 +82,7 @@ def coordinate(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: b
 
 
 def taps(xp: XP, grid: Any, size: int, mode: int, padding: int, corners: bool) -> list[Tap]:
-    """The inputs along one dim that each point is made of."""
+    """Return the inputs along one dim that contribute to each point."""
     with np.errstate(invalid="ignore"):
         place, seen, slope = coordinate(xp, grid, size, mode, padding, corners)
         low = np.rint(place) if mode == NEAREST else np.floor(place)
@@ -107,7 +107,7 @@ def tap(index: Array, size: int, mode: int, padding: int, corners: bool, weight:
 
 
 def cubic_slopes(t: Operand, a: float = -0.75) -> list[Any]:
-    """The derivatives of `cubic_weights`."""
+    """Return the derivatives of `cubic_weights`."""
     u, v, w = t + 1, 1 - t, 2 - t
     return [
         (3 * a * u - 10 * a) * u + 8 * a,
@@ -118,22 +118,22 @@ def cubic_slopes(t: Operand, a: float = -0.75) -> list[Any]:
 
 
 def cells(xp: XP, grid: Any, sizes: Ints, mode: int, padding: int, corners: bool) -> list[tuple[Any, Any, Any]]:
-    """All combinations of taps: (flat index, whether it is there, the taps), grid being (N, points, dims)."""
+    """Combine the taps of all dims: (flat index, in range, taps) for each combination; grid is (N, points, dims)."""
     n = len(sizes)
     along = [taps(xp, xp.select(grid, 2, n - 1 - i), sizes[i], mode, padding, corners) for i in range(n)]
-    found = []
+    results = []
     for chosen in product(*along):
         index, there = 0, None
         for size, one in zip(sizes, chosen, strict=True):
             index = index * size + one.index
             if one.there is not None:
                 there = one.there if there is None else there & one.there
-        found.append((index, there, chosen))
-    return found
+        results.append((index, there, chosen))
+    return results
 
 
 def weight_of(chosen: Iterable[Tap], but: int = -1) -> Any:
-    """The product of the taps' weights, the one of dim `but` replaced by its slope."""
+    """Return the product of the taps' weights, with that of dim `but` replaced by its slope."""
     total = None
     for i, one in enumerate(chosen):
         factor = one.slope if i == but else one.weight
@@ -141,8 +141,8 @@ def weight_of(chosen: Iterable[Tap], but: int = -1) -> Any:
     return total
 
 
-def kept(xp: XP, values: Operand, there: Array | None) -> Operand:
-    """Zeros where the input is not there; values are (N, C, points)."""
+def zero_missing(xp: XP, values: Operand, there: Array | None) -> Operand:
+    """Zero the values (N, C, points) whose input is out of range."""
     return values if there is None else xp.where(there[:, None], values, xp.zeros_like(values))
 
 
@@ -150,7 +150,7 @@ def kept(xp: XP, values: Operand, there: Array | None) -> Operand:
 
 
 def pick(a: Array, index: Array) -> Array:
-    """a (N, C, size) at index (N, points): (N, C, points)."""
+    """Index a (N, C, size) with index (N, points): (N, C, points)."""
     return planes_take(a, np.broadcast_to(index[:, None], (*a.shape[:2], index.shape[1])), 1)
 
 
@@ -179,12 +179,12 @@ def points(xp: XP, grid: Operand) -> Operand:
 
 
 def sample_kernel(a: Array, grid: Array, mode: int, padding: int, corners: bool) -> Array:
-    flat, at = wide(a).reshape(*a.shape[:2], size_of(a.shape[2:])), points(xp, wide(grid))
+    flat, at = widen_half(a).reshape(*a.shape[:2], size_of(a.shape[2:])), points(xp, widen_half(grid))
     out = np.zeros((*a.shape[:2], at.shape[1]), flat.dtype)
     if not out.size:
         return np.zeros((*a.shape[:2], *grid.shape[1:-1]), a.dtype)
     for index, there, chosen in cells(xp, at, a.shape[2:], mode, padding, corners):
-        out += kept(xp, pick(flat, index), there) * weight_of(chosen)[:, None]
+        out += zero_missing(xp, pick(flat, index), there) * weight_of(chosen)[:, None]
     return out.reshape(*a.shape[:2], *grid.shape[1:-1]).astype(a.dtype, copy=False)
 
 
@@ -209,10 +209,10 @@ def sample_grads(
     of_points: list[Any] = [None] * n
     for index, there, chosen in cells(xp, at, sizes, mode, padding, corners):
         if wanted[0]:
-            part = xp.grid_pick_back(kept(xp, g * xp.unsqueeze(weight_of(chosen), 1), there), index, size)
+            part = xp.grid_pick_back(zero_missing(xp, g * xp.unsqueeze(weight_of(chosen), 1), there), index, size)
             of_input = part if of_input is None else of_input + part
         if wanted[1]:
-            seen = xp.sum_dim(g * kept(xp, xp.grid_pick(flat, index), there), (1,))
+            seen = xp.sum_dim(g * zero_missing(xp, xp.grid_pick(flat, index), there), (1,))
             for i in range(n):
                 part = seen * weight_of(chosen, i)
                 of_points[i] = part if of_points[i] is None else of_points[i] + part
@@ -241,16 +241,16 @@ samplers = {n: sample_record(n) for n in (2, 3)}
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
-    """input (N, C, H, W) at the points of grid (N, h, w, 2), x before y, in -1 .. 1 (F.grid_sample); 3 dims likewise.
+    """Sample input (N, C, H, W) at grid (N, h, w, 2), (x, y) in -1 .. 1; 3-d images likewise (F.grid_sample).
 
-    mode "bilinear", "nearest" or "bicubic"; padding_mode "zeros", "border" or "reflection". RuntimeError where the
-    shapes do not fit, ValueError for another mode.
+    mode is "bilinear", "nearest" or "bicubic", padding_mode "zeros", "border" or "reflection". Raises RuntimeError for
+    shapes that do not match, ValueError for an unknown mode.
     """
     return sampled(input, grid, *modes(mode, padding_mode), corners_or_warn(align_corners))
 
 
 def sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """torch.grid_sampler: grid_sample with numbers for the modes."""
+    """grid_sample with numbers for the modes (torch.grid_sampler)."""
     check_grid(input, grid, interpolation_mode)
     return samplers[input.ndim - 2](input, grid, interpolation_mode, padding_mode, align_corners)
 

@@ -1,4 +1,4 @@
-"""What grid_sample and affine_grid take, in PyTorch's words."""
+"""Argument checks of grid_sample and affine_grid, with PyTorch's messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PADDINGS = ("zeros", "border", "reflection")
 
 
 def modes(mode: str, padding_mode: str) -> tuple[int, int]:
-    """The modes' numbers; ValueError for unknown ones."""
+    """Return the numbers of the modes; raise ValueError for unknown ones."""
     if mode not in MODES:
         raise ValueError(
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"

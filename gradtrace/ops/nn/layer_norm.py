@@ -1,7 +1,7 @@
-"""Normalisation to mean 0 and variance 1: over the batch, a layer, groups of channels, instances; by root mean square.
+"""Normalisation: batch, layer, group, instance and root mean square norm.
 
-Batch, layer and group normalisation are one computation: the input seen in some shape (`seen`), the variance over some
-of its dims (`over`), and one weight for each index of the dims of the input that are not in `others`.
+Batch, layer and group normalisation share one computation: the input is reshaped to `seen`, the variance is taken over
+the dims `over`, and there is one weight for each index of the input's dims that are not in `others`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradtrace.ops.api import functions
 from gradtrace.ops.arguments import count, kept_shape, torch_function
 from gradtrace.ops.create.factories import cast, clone
 from gradtrace.ops.fused import fused
-from gradtrace.ops.nn.correlate import wide
+from gradtrace.ops.nn.correlate import widen_half
 from gradtrace.ops.nn.layer_norm_arguments import (
     check_batch,
     check_batch_sizes,
@@ -39,18 +39,18 @@ Ints = tuple[int, ...]
 
 
 def affine(a: Array, weight: Array | None, bias: Array | None, others: Ints) -> None:
-    """Multiplies and adds in place, one weight and bias for each index of the dims not in `others`."""
+    """Scale and shift in place, with one weight and bias for each index of the dims not in `others`."""
     if weight is not None:
         a *= weight.reshape(kept_shape(a.shape, others))
     if bias is not None:
         a += bias.reshape(kept_shape(a.shape, others))
 
 
-def normal_kernel(
+def normalise_kernel(
     a: Array, weight: Array | None, bias: Array | None, seen: Ints, over: Ints, others: Ints, eps: float
 ) -> tuple[Array, Array, Array]:
-    """The result, and mean and variance of what it was made from."""
-    x = wide(a).reshape(seen)
+    """Normalise; return the result, the mean and the variance."""
+    x = widen_half(a).reshape(seen)
     if is_short(x, over):
         mean, var = moments(x, over)
         away = x - mean
@@ -64,20 +64,22 @@ def normal_kernel(
     return out.astype(a.dtype, copy=False), mean, var
 
 
-def fixed_kernel(a: Array, weight: Array | None, bias: Array | None, mean: Array, var: Array, eps: float) -> Array:
+def running_stats_kernel(
+    a: Array, weight: Array | None, bias: Array | None, mean: Array, var: Array, eps: float
+) -> Array:
     others = (0, *range(2, a.ndim))
     shape = kept_shape(a.shape, others)
-    x = wide(a)
+    x = widen_half(a)
     out = (x - mean.reshape(shape)) * (1 / np.sqrt(var + var.dtype.type(eps))).reshape(shape)
     affine(out, weight, bias, others)
-    found: Array = out.astype(a.dtype, copy=False)
-    return found
+    result: Array = out.astype(a.dtype, copy=False)
+    return result
 
 
 # ---- rules
 
 
-def normal_grads(
+def normalise_grads(
     xp: XP,
     wanted: Sequence[bool],
     g: Operand,
@@ -89,7 +91,7 @@ def normal_grads(
     others: Ints,
     eps: float,
 ) -> list[Any]:
-    """Mean and variance are those saved, or without `stats` computed again, so that they are differentiated."""
+    """Use the saved mean and variance; without `stats` recompute them, so that they are differentiated."""
     x = xp.reshape(input, seen)
     if stats is None:
         away = x - xp.mean_dim(x, over, True)
@@ -116,7 +118,7 @@ def affine_grads(
         grads[2] = xp.sum_dim(g, others) if others else g
 
 
-def fixed_grads(
+def running_stats_grads(
     xp: XP,
     wanted: Sequence[bool],
     g: Operand,
@@ -136,27 +138,27 @@ def fixed_grads(
     return grads
 
 
-def those(wanted: Sequence[bool], grads: Iterable[Operand | None]) -> list[Any]:
+def select_wanted(wanted: Sequence[bool], grads: Iterable[Operand | None]) -> list[Any]:
     return [g if asked else None for g, asked in zip(grads, wanted, strict=False)]
 
 
-def normal_record(
+def normalise_record(
     name: str, node: str, needs: str, traced: Rule | None = None, exact: Callable[..., Array] | None = None
 ) -> SeveralResults:
-    """`exact` works out the input's gradient in float32."""
+    """With `exact`, the input's gradient is computed in float32 with PyTorch's rounding."""
 
     def rule(
         xp: XP, wanted: Sequence[bool], g: Any, out: Any, input: Any, weight: Any, bias: object, *rest: Any
     ) -> list[Any]:
         if exact is None or input.dtype != np.float32 or not wanted[0]:
-            return normal_grads(xp, wanted, g[0], input, weight, out[1:], *rest)
-        found = normal_grads(xp, (False, *wanted[1:]), g[0], input, weight, out[1:], *rest)
-        found[0] = exact(g[0], input, weight, out[1], out[2], *rest)
-        return found
+            return normalise_grads(xp, wanted, g[0], input, weight, out[1:], *rest)
+        result = normalise_grads(xp, (False, *wanted[1:]), g[0], input, weight, out[1:], *rest)
+        result[0] = exact(g[0], input, weight, out[1], out[2], *rest)
+        return result
 
     return op(
         f"{name}(input, weight, bias; seen, over, others, eps)",
-        normal_kernel,
+        normalise_kernel,
         kind="normalization",
         node=node,
         outputs=3,
@@ -166,8 +168,8 @@ def normal_record(
     )
 
 
-def exactly(input_grad: Callable[..., Array], of_layer: bool) -> Callable[..., Array]:
-    """The function of norm_backward on a record's arguments."""
+def adapt_exact_grad(input_grad: Callable[..., Array], of_layer: bool) -> Callable[..., Array]:
+    """Adapt a function of layer_norm_backward to the arguments of a record."""
 
     def exact(
         g: Array,
@@ -187,17 +189,17 @@ def exactly(input_grad: Callable[..., Array], of_layer: bool) -> Callable[..., A
     return exact
 
 
-# In a graph of a gradient; mean and inverse deviation have a place there, but are computed again from the input.
+# Backward records: PyTorch passes mean and inverse deviation, here they are recomputed from the input.
 batch_backward = fused(
     "native_batch_norm_backward(g, input, weight, mean, inverse; wanted, seen, over, others, eps)",
-    lambda xp, g, input, weight, _, __, wanted, *rest: normal_grads(xp, wanted, g, input, weight, None, *rest),
+    lambda xp, g, input, weight, _, __, wanted, *rest: normalise_grads(xp, wanted, g, input, weight, None, *rest),
     "NativeBatchNormBackwardBackward0",
     kind="normalization",
     outputs=3,
 )
 fixed_backward = fused(
     "batch_norm_fixed_backward(g, input, weight, _, __; mean, var, wanted, eps)",
-    lambda xp, g, input, weight, _, __, mean, var, wanted, eps: fixed_grads(
+    lambda xp, g, input, weight, _, __, mean, var, wanted, eps: running_stats_grads(
         xp, wanted, g, input, weight, mean, var, eps
     ),
     "NativeBatchNormBackwardBackward0",
@@ -206,50 +208,52 @@ fixed_backward = fused(
 )
 layer_backward = fused(
     "native_layer_norm_backward(g, input, mean, inverse, weight, bias; wanted, seen, over, others, eps)",
-    lambda xp, g, input, _, __, weight, bias, wanted, *rest: normal_grads(xp, wanted, g, input, weight, None, *rest),
+    lambda xp, g, input, _, __, weight, bias, wanted, *rest: normalise_grads(xp, wanted, g, input, weight, None, *rest),
     "NativeLayerNormBackwardBackward0",
     kind="normalization",
     outputs=3,
 )
-batch_normal = normal_record(
+batch_normal = normalise_record(
     "native_batch_norm",
     "NativeBatchNormBackward0",
     "input weight out1 out2",
-    lambda xp, wanted, g, out, input, weight, bias, *rest: those(
+    lambda xp, wanted, g, out, input, weight, bias, *rest: select_wanted(
         wanted, batch_backward(g[0], input, weight, None, None, wanted, *rest)
     ),
-    exactly(batch_input_grad, of_layer=False),
+    adapt_exact_grad(batch_input_grad, of_layer=False),
 )
-layer_normal = normal_record(
+layer_normal = normalise_record(
     "native_layer_norm",
     "NativeLayerNormBackward0",
     "input weight bias out1 out2",
-    lambda xp, wanted, g, out, input, weight, bias, *rest: those(
+    lambda xp, wanted, g, out, input, weight, bias, *rest: select_wanted(
         wanted, layer_backward(g[0], input, None, None, weight, bias, wanted, *rest)
     ),
-    exactly(layer_input_grad, of_layer=True),
+    adapt_exact_grad(layer_input_grad, of_layer=True),
 )
-group_normal = normal_record(
+group_normal = normalise_record(
     "native_group_norm",
     "NativeGroupNormBackward0",
     "input weight out1 out2",
-    lambda xp, wanted, g, out, input, weight, bias, *rest: normal_grads(xp, wanted, g[0], input, weight, None, *rest),
+    lambda xp, wanted, g, out, input, weight, bias, *rest: normalise_grads(
+        xp, wanted, g[0], input, weight, None, *rest
+    ),
 )
 batch_fixed = op(
     "batch_norm_fixed(input, weight, bias, mean, var; eps)",
-    fixed_kernel,
+    running_stats_kernel,
     kind="normalization",
     node="NativeBatchNormBackward0",
     nondifferentiable=("mean", "var"),
     joint=d(
         "input weight mean var",
         lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [
-            *fixed_grads(xp, wanted, g, input, weight, mean, var, eps),
+            *running_stats_grads(xp, wanted, g, input, weight, mean, var, eps),
             None,
             None,
         ],
         lambda xp, wanted, g, out, input, weight, bias, mean, var, eps: [
-            *those(wanted, fixed_backward(g, input, weight, None, None, mean, var, wanted, eps)),
+            *select_wanted(wanted, fixed_backward(g, input, weight, None, None, mean, var, wanted, eps)),
             None,
             None,
         ],
@@ -257,7 +261,7 @@ batch_fixed = op(
 )
 
 
-# ---- over the batch
+# ---- batch norm
 
 
 @torch_function("batch_norm", forms="n")
@@ -271,9 +275,9 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Each channel to mean 0 and variance 1 over the batch, or by the running statistics (F.batch_norm).
+    """Normalise each channel to mean 0 and variance 1, over the batch or by the running statistics (F.batch_norm).
 
-    input (N, C, ...). In training the running statistics, if given, are updated in place, with the unbiased variance.
+    input is (N, C, ...). In training, running statistics are updated in place with the unbiased variance. Raises
     ValueError for one value per channel in training, RuntimeError for statistics or weights of another size.
     """
     if training:
@@ -282,8 +286,8 @@ def batch_norm(
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     elif eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    found: Tensor = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
-    return found
+    result: Tensor = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    return result
 
 
 def normalise_batch(
@@ -296,7 +300,7 @@ def normalise_batch(
     momentum: float,
     eps: float,
 ) -> tuple[Any, Any, Any]:
-    """The result and, in training, mean and variance of each channel."""
+    """Return the result and, in training, the mean and variance of each channel."""
     check_tensor("batch_norm", input)
     check_batch(input, weight, bias, running_mean, running_var, training)
     if not input.numel():
@@ -317,8 +321,8 @@ def empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Te
     out: Any = clone(input)
     if weight is not None:
         out = out * weight[0]
-    found: Tensor = out if bias is None else out + bias[0]
-    return found
+    result: Tensor = out if bias is None else out + bias[0]
+    return result
 
 
 @torch_function("batch_norm", forms="f")
@@ -333,9 +337,9 @@ def torch_batch_norm(
     eps: float,
     cudnn_enabled: bool = False,
 ) -> Tensor:
-    """torch.batch_norm: as functional.batch_norm, its arguments in another order."""
-    found: Tensor = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
-    return found
+    """functional.batch_norm with its arguments in another order (torch.batch_norm)."""
+    result: Tensor = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    return result
 
 
 @torch_function("native_batch_norm", forms="f")
@@ -349,7 +353,7 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Any, Any, Any]:
-    """batch_norm with the mean and inverse deviation of each channel (torch.native_batch_norm)."""
+    """batch_norm that also returns the mean and inverse deviation of each channel (torch.native_batch_norm)."""
     out, mean, var = normalise_batch(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if mean is None:
         return out, functions["empty"](0), functions["empty"](0)
@@ -367,9 +371,9 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """batch_norm of each channel of each sample separately (torch.nn.functional.instance_norm).
+    """Normalise each channel of each sample separately (torch.nn.functional.instance_norm).
 
-    ValueError for one value per channel, RuntimeError without statistics to use.
+    Raises ValueError for one value per channel, RuntimeError without statistics to use.
     """
     if use_input_stats:
         check_more_than_one(input)
@@ -388,7 +392,7 @@ def torch_instance_norm(
     eps: float,
     cudnn_enabled: bool = False,
 ) -> Tensor:
-    """torch.instance_norm: as functional.instance_norm, its arguments in another order."""
+    """functional.instance_norm with its arguments in another order (torch.instance_norm)."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     samples, channels = input.shape[0], input.shape[1]
@@ -398,11 +402,11 @@ def torch_instance_norm(
     for running, new in ((running_mean, mean), (running_var, var)):
         if running is not None and new is not None:
             running.detach().copy_(new.view(samples, channels).mean(0))
-    found: Tensor = out.view(*input.shape)
-    return found
+    result: Tensor = out.view(*input.shape)
+    return result
 
 
-# ---- over a layer and over groups
+# ---- layer norm and group norm
 
 
 def normalise_layer(
@@ -425,19 +429,19 @@ def layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Tensor:
-    """The last dims, of normalized_shape, to mean 0 and variance 1, then * weight + bias (F.layer_norm).
+    """Normalise the last dims, normalized_shape, to mean 0 and variance 1; then scale and shift (F.layer_norm).
 
-    RuntimeError where the shapes do not fit.
+    Raises RuntimeError if the shapes do not match.
     """
-    found: Tensor = normalise_layer(input, normalized_shape, weight, bias, eps)[0]
-    return found
+    result: Tensor = normalise_layer(input, normalized_shape, weight, bias, eps)[0]
+    return result
 
 
 @torch_function("native_layer_norm", forms="f")
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Any, Any, Any]:
-    """layer_norm with means and inverse deviations (torch.native_layer_norm)."""
+    """layer_norm that also returns the means and inverse deviations (torch.native_layer_norm)."""
     out, mean, var = normalise_layer(input, normalized_shape, weight, bias, eps)
     return out, mean, (var + eps).rsqrt()
 
@@ -451,17 +455,17 @@ def group_norm(
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """Groups of channels of each sample to mean 0 and variance 1 (F.group_norm).
+    """Normalise groups of channels of each sample to mean 0 and variance 1 (F.group_norm).
 
-    input (N, C, ...), weight and bias (C). RuntimeError where num_groups does not divide C.
+    input is (N, C, ...), weight and bias (C). Raises RuntimeError if num_groups does not divide C.
     """
     check_group(input, num_groups, weight, bias)
     check_same_dtype(input, weight, bias)
     check_kind(input, "GroupNormKernelImpl")
     each = count(input.shape[1:]) // num_groups
     seen = (input.shape[0], num_groups, each)
-    found: Tensor = group_normal(input, weight, bias, seen, (2,), (0, *range(2, input.ndim)), eps)[0]
-    return found
+    result: Tensor = group_normal(input, weight, bias, seen, (2,), (0, *range(2, input.ndim)), eps)[0]
+    return result
 
 
 # ---- composed
@@ -471,9 +475,9 @@ def group_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """input divided by the root of the mean of its squares over the last dims, then * weight (F.rms_norm).
+    """Divide input by its root mean square over the last dims, then scale by weight (F.rms_norm).
 
-    eps is the machine epsilon of the dtype unless given. RuntimeError where the shapes do not fit.
+    eps defaults to the machine epsilon of the dtype. Raises RuntimeError if the shapes do not match.
     """
     shape = check_layer("rms_norm", input, normalized_shape, weight, None)
     check_kind(input, "rms_norm")
@@ -490,7 +494,7 @@ def rms_norm(
 
 @torch_function("local_response_norm", forms="n")
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """input over a power of the mean square of `size` neighbouring channels (F.local_response_norm)."""
+    """Divide input by a power of the mean square of `size` neighbouring channels (F.local_response_norm)."""
     if input.ndim < 3:
         raise ValueError(
             f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"
@@ -506,5 +510,5 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         square = square.view(input.shape[0], 1, input.shape[1], input.shape[2], -1)
         square = pad(square, (0, 0, 0, 0, *around))
         square = average_pools[3](square, (size, 1, 1), stride=1).squeeze(1).view(*input.shape)
-    found: Tensor = input / square.mul(alpha).add(k).pow(beta)
-    return found
+    result: Tensor = input / square.mul(alpha).add(k).pow(beta)
+    return result

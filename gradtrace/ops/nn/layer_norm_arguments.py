@@ -1,4 +1,4 @@
-"""What the arguments of normalisation must be, in PyTorch's words."""
+"""Argument checks of normalisation, with PyTorch's messages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def check_batch(
 
 
 def check_same_dtype(input: Tensor, *parameters: Tensor | None) -> None:
-    """RuntimeError for parameters of another dtype; half-precision input may have float32 ones."""
+    """Raise RuntimeError for parameters of another dtype; half-precision input may have float32 ones."""
     for value in parameters:
         if value is None or value.dtype is input.dtype:
             continue
@@ -62,7 +62,7 @@ def check_kind(input: Tensor, kernel: str) -> None:
 def check_layer(
     name: str, input: Tensor, normalized_shape: object, weight: Tensor | None, bias: Tensor | None
 ) -> tuple[int, ...]:
-    """The shape to normalise over; RuntimeError where it is not the end of the input's, or the weights' shape."""
+    """Return the shape to normalise over; raise RuntimeError if it does not match the input's or the weights' shape."""
     check_tensor(name, input)
     if not isinstance(normalized_shape, (tuple, list)):
         raise TypeError(

@@ -1,8 +1,8 @@
-"""The gradients of batch and layer normalisation with respect to their input, rounded as PyTorch's kernels round.
+"""Input gradients of batch and layer normalisation, with the rounding of PyTorch's kernels.
 
-What is left of such a gradient is often the rounding alone: the gradient of `norm(x).sum()` is 0 on paper. The formulas
-and their order are those of aten/src/ATen/native/cpu/batch_norm_kernel.cpp and layer_norm_kernel.cpp; a fused
-multiply-add is worked out in float64 and rounded once.
+Such a gradient is often nothing but rounding error: mathematically, the gradient of `norm(x).sum()` is 0. The formulas
+and their order follow aten/src/ATen/native/cpu/batch_norm_kernel.cpp and layer_norm_kernel.cpp; a fused multiply-add
+is computed in float64 and rounded once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ F32: Any = np.float32
 
 
 def fused_add(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c of float32, rounded once."""
+    """Return a * b + c of float32 arrays, rounded once."""
     return (np.multiply(a, b, dtype=np.float64) + c).astype(F32)
 
 
@@ -27,7 +27,7 @@ def is_short(x: Array, over: tuple[int, ...]) -> bool:
 
 
 def moments(x: Array, over: tuple[int, ...]) -> tuple[Array, Array]:
-    """Mean and biased variance over the last dims, kept, of short rows: by Welford's way, as PyTorch has it."""
+    """Return mean and biased variance over the last dims (keepdim) of short rows, by Welford's method as in PyTorch."""
     n = math.prod(x.shape[dim] for dim in over)
     rows = x.reshape(-1, n)
     mean = square = np.zeros(len(rows), F32)
@@ -42,7 +42,7 @@ def moments(x: Array, over: tuple[int, ...]) -> tuple[Array, Array]:
 def layer_input_grad(
     g: Array, x: Array, weight: Array | None, mean: Array, inverse: Array, over: tuple[int, ...]
 ) -> Array:
-    """`weight` broadcasts against g and x; mean and inverse deviation keep the dims `over` with size 1."""
+    """Return the gradient of layer norm. `weight` broadcasts; mean and inverse deviation keep the dims `over`."""
     n = math.prod(x.shape[dim] for dim in over)
     scale = F32(1) / F32(n)
     along = over if len(over) > 1 else over[0]
@@ -57,11 +57,11 @@ def layer_input_grad(
 def batch_input_grad(
     g: Array, x: Array, weight: Array | None, mean: Array, inverse: Array, others: tuple[int, ...]
 ) -> Array:
-    """The same for each channel: all dims but it are `others`. Sums are taken in float64."""
+    """Return the gradient of batch norm; `others` are all dims except the channel. Sums are computed in float64."""
     n = F32(x.size // max(mean.size, 1))
     away = x - mean
     total = np.add.reduce(g, axis=others, dtype=np.float64, keepdims=True).astype(F32)
     product = np.add.reduce(np.multiply(away, g, dtype=np.float64), axis=others, keepdims=True).astype(F32)
     share = (g - total / n - away * (product * inverse * inverse / n)) * inverse
-    found: Array = share if weight is None else share * weight
-    return found
+    result: Array = share if weight is None else share * weight
+    return result

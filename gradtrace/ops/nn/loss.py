@@ -1,8 +1,8 @@
-"""Losses of torch.nn.functional that compare an input with a target element by element.
+"""Losses of torch.nn.functional that compare an input with a target elementwise.
 
-PyTorch computes each of them in one kernel, reduction included, and so shows one grad_fn; `loss_op` makes such a
-record of a kernel for the single elements and of rules `rule(xp, g, n, *operands)`, n being what the mean divides by.
-Most have a backward operator of their own too, which a graph of the gradient shows (`again`).
+PyTorch computes each of them, with its reduction, in one kernel with one grad_fn. `loss_op` makes such a record from a
+kernel for the elements and from rules `rule(xp, g, n, *operands)`, where n is what the mean divides by. Most have a
+separate backward operator too, which the graph of a gradient shows (`backward_node`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REDUCTIONS = ("none", "mean", "sum")
 
 
 def reduction_named(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
-    """The reduction, also as the two older arguments give it; ValueError for another name."""
+    """Return the reduction, also from the two legacy arguments; raise ValueError for an unknown one."""
     if size_average is not None or reduce is not None:
         if reduce is False:
             return "none"
@@ -42,9 +42,9 @@ def reduce_array(each: Array, weight: Array | None, reduction: str) -> Array:
     if reduction == "none":
         return each
     if reduction == "sum":
-        found: Array = each.sum(dtype=each.dtype)
-        return found
-    return each.mean() if each.size else np.asarray(np.nan, each.dtype)  # mean() warns of no elements
+        result: Array = each.sum(dtype=each.dtype)
+        return result
+    return each.mean() if each.size else np.asarray(np.nan, each.dtype)  # mean() warns for an empty array
 
 
 def loss_op(
@@ -53,12 +53,12 @@ def loss_op(
     node: str,
     needs: str,
     kernel_name: str,
-    again: str | None = None,
+    backward_node: str | None = None,
     **rules: Callable[..., Any],
 ) -> OneResult:
-    """A record "NAME(operands; weight, reduction)": the losses `each(*operands)`, weighted and reduced.
+    """Return a record "NAME(operands; weight, reduction)" of the losses `each(*operands)`, weighted and reduced.
 
-    `again` names the node of the gradient with respect to the first operand.
+    `backward_node` is the node name of the gradient with respect to the first operand.
     """
     name, _, operands = signature.rstrip(")").partition("(")
     n = len(operands.split(","))
@@ -70,18 +70,22 @@ def loss_op(
         def reduced_rule(xp: XP, g: Operand, *args: Any) -> Operand:
             weight, reduction = args[n:]
             count = max(math.prod(args[0].shape), 1) if reduction == "mean" else 1
-            found = rule(xp, g, count, *args[:n])
-            return found if weight is None else xp.times_array(found, weight)
+            result = rule(xp, g, count, *args[:n])
+            return result if weight is None else xp.times_array(result, weight)
 
         return reduced_rule
 
-    made = {argument: of_reduced(rule) for argument, rule in rules.items()}
+    reduced_rules = {argument: of_reduced(rule) for argument, rule in rules.items()}
     traced: dict[str, Any] = {}
-    if again is not None:
-        first = next(iter(made))
-        backward_record = fused(f"{name}_backward(g, {operands}; weight, reduction)", made[first], again, kind="loss")
+    if backward_node is not None:
+        first = next(iter(reduced_rules))
+        backward_record = fused(
+            f"{name}_backward(g, {operands}; weight, reduction)", reduced_rules[first], backward_node, kind="loss"
+        )
         traced[first] = lambda xp, g, out, *args: backward_record(g, *args)
-    derivatives = {argument: d(needs, without_result(rule), traced.get(argument)) for argument, rule in made.items()}
+    derivatives = {
+        argument: d(needs, without_result(rule), traced.get(argument)) for argument, rule in reduced_rules.items()
+    }
     return op(
         f"{name}({operands}; weight, reduction)",
         kernel,
@@ -98,8 +102,8 @@ def without_result(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def huber_slope(xp: XP, x: Operand, bound: float) -> Operand:
-    """x between -bound and bound, the bound with x's sign outside."""
-    return xp.where(xp.abs(x) >= bound, xp.sign(x) * bound, x)  # nan stays
+    """Clamp x to [-bound, bound]."""
+    return xp.where(xp.abs(x) >= bound, xp.sign(x) * bound, x)  # nan passes through
 
 
 def soft_margin_slope(xp: XP, g: Operand, x: Operand, y: Operand, n: float) -> Operand:
@@ -108,14 +112,14 @@ def soft_margin_slope(xp: XP, g: Operand, x: Operand, y: Operand, n: float) -> O
 
 
 def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], slope: Callable[..., Any]) -> OneResult:
-    """A record "NAME(self, target; bound, reduction)" of a loss that depends on |self - target| and on a bound."""
+    """Return a record "NAME(self, target; bound, reduction)" of a loss of |self - target| with a bound."""
 
     def rule(xp: XP, g: Operand, a: Operand, b: Operand, bound: float, reduction: str) -> Operand:
         norm = 1 / max(math.prod(a.shape), 1) if reduction == "mean" else 1
-        found: Operand = slope(xp, a - b, bound) * norm * g
-        return found
+        result: Operand = slope(xp, a - b, bound) * norm * g
+        return result
 
-    again = fused(f"{name}_backward(g, self, target; bound, reduction)", rule, f"{node[:-1]}Backward0", kind="loss")
+    backward = fused(f"{name}_backward(g, self, target; bound, reduction)", rule, f"{node[:-1]}Backward0", kind="loss")
     return op(
         f"{name}(self, target; bound, reduction)",
         lambda a, b, bound, reduction: reduce_array(kernel(np.abs(a - b), bound).astype(a.dtype), None, reduction),
@@ -126,12 +130,12 @@ def bounded(name: str, node: str, kernel_name: str, kernel: Callable[..., Any], 
         self=d(
             "self target",
             lambda xp, g, out, self, target, *rest: rule(xp, g, self, target, *rest),
-            lambda xp, g, out, self, target, *rest: again(g, self, target, *rest),
+            lambda xp, g, out, self, target, *rest: backward(g, self, target, *rest),
         ),
         target=d(
             "self target",
             lambda xp, g, out, self, target, *rest: rule(xp, g, target, self, *rest),
-            lambda xp, g, out, self, target, *rest: again(g, target, self, *rest),
+            lambda xp, g, out, self, target, *rest: backward(g, target, self, *rest),
         ),
     )
 
@@ -175,7 +179,7 @@ huber = bounded(
 
 
 def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Both broadcast to one shape, with PyTorch's warning when they differ."""
+    """Broadcast both to one shape, with PyTorch's warning if they differ."""
     check_has_size(target, input)
     if tuple(input.shape) == tuple(target.shape):
         return input, target
@@ -190,7 +194,7 @@ def same_shape(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def reduced(each: Tensor, reduction: str) -> Tensor:
-    """What a composed loss ends with."""
+    """Apply the reduction of a composed loss."""
     return each.mean() if reduction == "mean" else each.sum() if reduction == "sum" else each
 
 
@@ -203,7 +207,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The mean (or sum, or each) of (input - target)^2 (torch.nn.functional.mse_loss)."""
+    """Mean (or sum, or elements) of (input - target)^2 (torch.nn.functional.mse_loss)."""
     input, target = same_shape(input, target)
     reduction = reduction_named(reduction, size_average, reduce)
     if weight is None:
@@ -221,7 +225,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The mean (or sum, or each) of |input - target| (torch.nn.functional.l1_loss)."""
+    """Mean (or sum, or elements) of |input - target| (torch.nn.functional.l1_loss)."""
     input, target = same_shape(input, target)
     reduction = reduction_named(reduction, size_average, reduce)
     each = (input - target).abs()
@@ -240,7 +244,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Quadratic below beta, absolute above (torch.nn.functional.smooth_l1_loss)."""
+    """Squared error below beta, absolute error above (torch.nn.functional.smooth_l1_loss)."""
     input, target = same_shape(input, target)
     reduction = reduction_named(reduction, size_average, reduce)
     if beta == 0:
@@ -254,12 +258,12 @@ def smooth_l1_loss(
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Quadratic below delta, delta times the absolute value above (torch.nn.functional.huber_loss)."""
+    """Squared error below delta, delta times the absolute error above (torch.nn.functional.huber_loss)."""
     input, target = same_shape(input, target)
     reduction = reduction_named(reduction)
     check_castable(input, target)
     if target.dtype is not input.dtype:
-        target = cast(target, input.dtype.np)  # the result takes the input's dtype
+        target = cast(target, input.dtype.np)  # the result has the input's dtype
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is None:
@@ -282,7 +286,7 @@ def soft_margin_loss(
         )
     check_castable(input, target)
     if target.dtype is not input.dtype:
-        target = cast(target, input.dtype.np)  # the result takes the input's dtype
+        target = cast(target, input.dtype.np)  # the result has the input's dtype
     return soft_margin(input, target, reduction)
 
 
@@ -300,12 +304,12 @@ def kl_div(
     if not (input.is_floating_point() and target.is_floating_point()):
         raise RuntimeError("kl_div: Integral inputs not supported.")
     if reduction == "batchmean":
-        found: Tensor = kl_div(input, target, reduction="sum", log_target=log_target) / input.shape[0]
-        return found
+        result: Tensor = kl_div(input, target, reduction="sum", log_target=log_target) / input.shape[0]
+        return result
     reduction = reduction_named(reduction, size_average, reduce)
     if log_target:
         return reduced(target.exp() * (target - input), reduction)
-    product = target * input  # made first: the order in which gradients are added shows in their graph
+    product = target * input  # computed first: the order of gradient accumulation shows in the graph
     return reduced(target.xlogy(target) - product, reduction)
 
 
@@ -320,7 +324,7 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log likelihood of a Poisson distribution (torch.nn.functional.poisson_nll_loss)."""
+    """Negative log likelihood of a Poisson distribution (torch.nn.functional.poisson_nll_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("poisson_nll_loss", input=input, target=target)
     if log_input:
@@ -338,7 +342,7 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """The negative log likelihood of a Gaussian of variance `var` >= eps (torch.nn.functional.gaussian_nll_loss)."""
+    """Negative log likelihood of a Gaussian of variance `var` >= eps (torch.nn.functional.gaussian_nll_loss)."""
     reduction = reduction_named(reduction)
     if isinstance(var, (int, float)):
         var = input.new_full(tuple(input.shape), float(var)) if var >= 0 else var

@@ -1,4 +1,4 @@
-"""What the losses ask of their arguments, in PyTorch's words and in its order."""
+"""Argument checks of the losses, with PyTorch's messages and in its order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_tensors(name: str, **given: object) -> None:
 
 
 def check_has_size(*given: object) -> None:
-    """AttributeError as Python words it where a loss asks an argument for its size."""
+    """Raise Python's AttributeError if a loss reads the size of an argument that has none."""
     for value in given:
         if not isinstance(value, Tensor):
             raise AttributeError(f"'{type(value).__name__}' object has no attribute 'size'")
@@ -30,7 +30,7 @@ def check_same_dtype(input: Tensor, target: Tensor) -> None:
 
 
 def check_castable(input: Tensor, target: Tensor) -> None:
-    """RuntimeError where the result, which takes the input's dtype, could not hold what the operands make."""
+    """Raise RuntimeError if the input's dtype, which is the result's, cannot hold the promoted result."""
     common = dtypes.result_type((input._data, True), (target._data, True))
     if common.category > input.dtype.category:
         kept = {"int64": "Long", "int32": "Int", "bool": "Bool"}.get(input.dtype.name, input.dtype.scalar_type)
@@ -38,7 +38,7 @@ def check_castable(input: Tensor, target: Tensor) -> None:
 
 
 def check_broadcasts(shape: Shape, to: Shape) -> None:
-    """RuntimeError where a weight does not expand to the operands' shape."""
+    """Raise RuntimeError if a weight does not expand to the operands' shape."""
     full = broadcast(tuple(to), tuple(shape)) if len(shape) > len(to) else None
     if full is not None and full != tuple(to):
         raise RuntimeError(f"output with shape {list(to)} doesn't match the broadcast shape {list(full)}")
@@ -66,7 +66,7 @@ def check_class_weight(weight: Tensor | None, classes: int, start: str = "") -> 
 
 
 def check_targets(input: Tensor, target: Tensor, weight: Tensor | None, ignore: int) -> None:
-    """The errors of nll_loss for shapes, dtypes and classes out of range."""
+    """Raise nll_loss's errors for shapes, dtypes and classes out of range."""
     shape, dims = input.shape, input.ndim
     if dims < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {dims})")

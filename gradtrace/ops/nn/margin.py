@@ -1,4 +1,4 @@
-"""Margin losses: of rankings, and over classes and labels."""
+"""Margin losses for rankings, classes and labels."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes of binary cross entropy of logits (torch.nn.functional.multilabel_soft_margin_loss)."""
+    """Mean over classes of the binary cross entropy of logits (torch.nn.functional.multilabel_soft_margin_loss)."""
     from gradtrace.ops.nn.activation import logsigmoid
 
     reduction = reduction_named(reduction, size_average, reduce)
@@ -71,11 +71,11 @@ def multilabel_soft_margin_loss(
     return reduced(loss.sum(dim) / input.shape[dim], reduction)
 
 
-# ---- over classes: values and slopes in one go, for PyTorch's kernels have no second derivative either
+# ---- over classes: one pass computes values and slopes, as PyTorch's kernels have no second derivative either
 
 
 def multi_margin_parts(x: Array, target: Array, p: int, margin: float, weight: Array | None) -> tuple[Array, Array]:
-    """The loss of each row of x (N, C), and its derivative."""
+    """Return the loss of each row of x (N, C), and its derivative."""
     rows = np.arange(x.shape[0])
     z = margin - x[rows, target][:, None] + x
     z[rows, target] = 0
@@ -88,7 +88,7 @@ def multi_margin_parts(x: Array, target: Array, p: int, margin: float, weight: A
 
 
 def multilabel_parts(x: Array, target: Array) -> tuple[Array, Array]:
-    """The same for several labels in each row: those before the first -1."""
+    """multi_margin_parts for several labels in each row: those before the first -1."""
     losses, slopes = np.zeros(x.shape[0], x.dtype), np.zeros_like(x)
     for n, row in enumerate(target):
         end = np.flatnonzero(row < 0)
@@ -155,7 +155,7 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes of max(0, margin - x[y] + x[i])^p (torch.nn.functional.multi_margin_loss)."""
+    """Mean over classes of max(0, margin - x[y] + x[i])^p (torch.nn.functional.multi_margin_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -164,15 +164,15 @@ def multi_margin_loss(
     labels = target.array.reshape(-1)
     if labels.size and (labels.min() < 0 or labels.max() >= rows.shape[1]):
         raise RuntimeError("target out of range")
-    found = multi_margin(rows, labels, p, margin, None if weight is None else weight.array, reduction)
-    return found.squeeze(0) if single and reduction == "none" else found
+    result = multi_margin(rows, labels, p, margin, None if weight is None else weight.array, reduction)
+    return result.squeeze(0) if single and reduction == "none" else result
 
 
 @public("multilabel_margin_loss", forms="n")
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """Margins between each label of a row and each other class (torch.nn.functional.multilabel_margin_loss)."""
+    """Margins between each label of a row and every other class (torch.nn.functional.multilabel_margin_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("multilabel_margin_loss", input=input, target=target)
     single = input.ndim < 2
@@ -187,5 +187,5 @@ def multilabel_margin_loss(
     labels = target.array.reshape(rows.shape)
     if labels.size and (labels.min() < -1 or labels.max() >= rows.shape[1]):
         raise RuntimeError("Expected target value to be in range [-1, nclasses)")
-    found = multilabel_margin(rows, labels, reduction)
-    return found.squeeze(0) if single and reduction == "none" else found
+    result = multilabel_margin(rows, labels, reduction)
+    return result.squeeze(0) if single and reduction == "none" else result

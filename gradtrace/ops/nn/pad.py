@@ -1,6 +1,6 @@
-"""Padding: constant, reflected, replicated and circular (torch.nn.functional.pad).
+"""Padding: constant, reflect, replicate and circular (torch.nn.functional.pad).
 
-Pads are pairs for the last dim first, as PyTorch gives them; a negative pad crops.
+As in PyTorch, pads are pairs that start with the last dim; a negative pad crops.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Supported combinations for non-constant padding:
 
 
 def pairs(pads: Ints, ndim: int) -> list[tuple[int, int, int]]:
-    """(dim, before, after) for each padded dim, the last first."""
+    """Return (dim, before, after) for each padded dim, the last first."""
     return [(ndim - 1 - i, pads[2 * i], pads[2 * i + 1]) for i in range(len(pads) // 2)]
 
 
@@ -44,7 +44,7 @@ def constant_kernel(a: Array, pads: Ints, value: float) -> Array:
 
 
 def source_index(kind: str, n: int, before: int, after: int) -> Array:
-    """For each place along a padded dim, which of the n inputs it shows."""
+    """Return, for each position along a padded dim, the index of the input element copied there."""
     index = np.arange(-before, n + after)
     if kind == "replicate":
         return np.clip(index, 0, n - 1)
@@ -115,10 +115,10 @@ repeating = {
 
 @torch_function("pad", forms="n")
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """input with more around its last dims, pairs (before, after) from the last dim on (torch.nn.functional.pad).
+    """Pad the last dims of input with pairs (before, after), starting with the last dim (torch.nn.functional.pad).
 
-    mode "constant" (with `value`), "reflect", "replicate" or "circular"; a negative pad crops. RuntimeError or
-    NotImplementedError where the pads do not suit the shape.
+    mode is "constant" (with `value`), "reflect", "replicate" or "circular"; a negative pad crops. Raises RuntimeError
+    or NotImplementedError if the pads do not match the shape.
     """
     pads = checked_pads(pad)
     if len(pads) % 2:
@@ -165,7 +165,7 @@ def with_constant(input: Tensor, pads: Ints, value: float) -> Tensor:
 
 
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
-    """pad with a constant (torch.constant_pad_nd)."""
+    """Pad with a constant (torch.constant_pad_nd)."""
     return with_constant(input, checked_pads(pad), value)
 
 
@@ -193,12 +193,12 @@ def check_repeating(input: Tensor, pads: Ints, mode: str, n: int) -> None:
     if any(size < 1 for size in sizes):
         axes = "DHW"[3 - n :]
         given = " ".join(f"{axis}: {size}" for axis, size in zip(axes, shape[-n:], strict=True))
-        found = " ".join(f"{axis}: {size}" for axis, size in zip(axes, sizes, strict=True))
-        raise RuntimeError(f"input ({given}) is too small. Calculated output {found}")
+        output_text = " ".join(f"{axis}: {size}" for axis, size in zip(axes, sizes, strict=True))
+        raise RuntimeError(f"input ({given}) is too small. Calculated output {output_text}")
 
 
 def circular(input: Tensor, pads: Ints) -> Tensor:
-    """As PyTorch does it: written into a fresh tensor, the middle first, then each side from the other."""
+    """Pad as PyTorch does: into a new tensor, the middle first, then each side from the opposite one."""
     shape, inner = list(input.shape), input
     for dim, before, after in pairs(pads, input.ndim):
         if before > shape[dim] or after > shape[dim]:

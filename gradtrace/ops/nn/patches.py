@@ -1,7 +1,7 @@
-"""Windows of an image side by side (im2col) and back (col2im): the ground of convolution, unfold and fold.
+"""Patches of an image (im2col) and their sum (col2im): the basis of convolution, unfold and fold.
 
-Arrays are (N, C, *sizes); patches are (N, C, *kernel, *out), each number as often as windows show it. Python loops run
-over kernel positions and blocks of the batch, never over pixels.
+Arrays are (N, C, *sizes); patches are (N, C, *kernel, *out), with overlapping elements repeated. Python loops run over
+kernel positions and blocks of the batch, never over pixels.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from gradtrace.engine.types import Array, Shape
 
 Ints = tuple[int, ...]
 PerDim = int | Sequence[int]  # an argument with one number for all dims, or one for each
-BLOCK = 1 << 19  # elements copied out at once: what stays in the cache while it is multiplied
+BLOCK = 1 << 19  # elements copied at once, so that they stay in the cache while they are multiplied
 
 
 def output_sizes(sizes: Shape, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
-    """How many windows fit along each dim (0 or less: none)."""
+    """Return the number of windows along each dim (0 or less: none)."""
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1
         for n, k, s, p, d in zip(sizes, kernel, stride, padding, dilation, strict=True)
@@ -26,7 +26,7 @@ def output_sizes(sizes: Shape, kernel: Ints, stride: Ints, padding: Ints, dilati
 
 
 def padded(a: Array, padding: Ints) -> Array:
-    """Zeros around the spatial dims."""
+    """Pad the spatial dims with zeros."""
     if not any(padding):
         return a
     out = np.zeros(a.shape[:2] + padded_sizes(a.shape[2:], padding), a.dtype)
@@ -39,12 +39,12 @@ def padded_sizes(sizes: Shape, padding: Ints) -> Ints:
 
 
 def inside(a: Array, padding: Ints) -> Array:
-    """The part that `padded` was given."""
+    """Return the part of a padded array that was the input of `padded`."""
     return a[(slice(None), slice(None), *(slice(p, n - p) for n, p in zip(a.shape[2:], padding, strict=True)))]
 
 
 def patches(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Array:
-    """A view of the padded array as patches; nothing is copied."""
+    """Return a view of the padded array as patches, without copying."""
     spatial = a.strides[2:]
     steps = tuple(b * d for b, d in zip(spatial, dilation, strict=True))
     jumps = tuple(b * s for b, s in zip(spatial, stride, strict=True))
@@ -54,7 +54,7 @@ def patches(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> 
 
 
 def add_patches(columns: Array, into: Array, stride: Ints, dilation: Ints) -> None:
-    """Adds each patch where it lies in the padded array `into`."""
+    """Add each patch at its position in the padded array `into`."""
     n = len(stride)
     kernel, out = columns.shape[2 : 2 + n], columns.shape[2 + n :]
     planes: tuple[Any, ...] = (slice(None), slice(None))
@@ -67,7 +67,7 @@ def add_patches(columns: Array, into: Array, stride: Ints, dilation: Ints) -> No
 
 
 def blocks(batch: int, elements: int) -> list[slice]:
-    """The batch in runs whose patches (`elements` for each item) are about BLOCK."""
+    """Split the batch into slices whose patches (`elements` per sample) take about BLOCK elements."""
     step = max(1, BLOCK // max(elements, 1))
     return [slice(start, min(start + step, batch)) for start in range(0, batch, step)]
 
@@ -80,7 +80,7 @@ def size_of(sizes: Iterable[int]) -> int:
 
 
 def grouped_columns(view: Array, groups: int) -> Array:
-    """Patches copied as matrices, (groups, channels of a group * kernel, batch * out)."""
+    """Copy patches as matrices, (groups, channels of a group * kernel, batch * out)."""
     spatial = (view.ndim - 2) // 2
     moved = np.moveaxis(view, 0, 1 + spatial)
     rows = size_of(moved.shape[: 1 + spatial])
@@ -88,5 +88,5 @@ def grouped_columns(view: Array, groups: int) -> Array:
 
 
 def grouped_rows(g: Array, groups: int) -> Array:
-    """(N, C, *sizes) as matrices, (groups, channels of a group, N * sizes)."""
+    """Return (N, C, *sizes) as matrices, (groups, channels of a group, N * sizes)."""
     return np.ascontiguousarray(np.moveaxis(g, 0, 1)).reshape(groups, g.shape[1] // groups, -1)

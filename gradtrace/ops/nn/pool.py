@@ -1,7 +1,7 @@
 """Max and average pooling over 1, 2 and 3 dims.
 
-The records are those of 2 and 3 dims; over one dim the input is an image of height 1, as PyTorch has it. Of equal
-numbers the first in a window is its maximum, and nan is greater than all. Padding counts as -inf, or as 0.
+The records are 2-d and 3-d; a 1-d input is treated as an image of height 1, as in PyTorch. Of equal elements the first
+in a window is its maximum, and nan is greater than all. Padding counts as -inf for the maximum, as 0 for the average.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, Operand
 from gradtrace.ops.api import expose, named
-from gradtrace.ops.nn.correlate import wide
+from gradtrace.ops.nn.correlate import widen_half
 from gradtrace.ops.nn.patches import PerDim, size_of
 from gradtrace.ops.nn.pool_arguments import (
     Ints,
@@ -32,14 +32,14 @@ from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 
 def planes_take(a: Array, index: Array, n: int) -> Array:
-    """For each place of `index`, the number of the same plane (the last n dims, flat) that it names."""
+    """Gather by `index`, which holds flat positions within each plane (the last n dims)."""
     flat = a.reshape(*a.shape[:-n], size_of(a.shape[-n:]))
     places = index.reshape(*index.shape[:-n], size_of(index.shape[-n:]))
     return np.take_along_axis(flat, places, -1).reshape(index.shape)
 
 
 def planes_put(g: Array, index: Array, sizes: Ints) -> Array:
-    """The transpose: planes of `sizes` with each number of g added at its place."""
+    """Transpose of `planes_take`: add each element of g at its position in planes of `sizes`."""
     lead, plane = g.shape[: g.ndim - len(sizes)], size_of(sizes)
     count = size_of(lead)
     places = index.reshape(count, size_of(index.shape[-len(sizes) :])) + (np.arange(count) * plane)[:, None]
@@ -64,7 +64,7 @@ def max_kernel(
 
 
 def divisors(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool) -> Array:
-    """What the sum of each window is divided by: its cells inside the input, or inside input and padding."""
+    """Return the divisor of each window: its elements inside the input, or inside input and padding."""
     total = np.ones((), np.int64)
     for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True):
         starts = np.arange(count_windows(n, (k, s, p, 1), ceil_mode)) * s - p
@@ -76,25 +76,25 @@ def divisors(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: 
 
 def divided(total: Array, by: Array | int) -> Array:
     if total.dtype.kind == "f":
-        found: Array = total / np.asarray(by).astype(total.dtype)
-        return found
+        result: Array = total / np.asarray(by).astype(total.dtype)
+        return result
     return np.trunc(total / by).astype(total.dtype)
 
 
 def plane_taps(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool) -> list[tuple[int, Taps]]:
-    """For each dim the number of windows and their taps."""
-    found = []
+    """Return the number of windows and their taps for each dim."""
+    results = []
     for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True):
         out = count_windows(n, (k, s, p, 1), ceil_mode)
-        found.append((out, regular(n, out, k, s, p)))
-    return found
+        results.append((out, regular(n, out, k, s, p)))
+    return results
 
 
 def average_kernel(
     a: Array, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool, include_pad: bool, divisor: int | None
 ) -> Array:
     sizes = a.shape[-len(kernel) :]
-    total = wide(a)
+    total = widen_half(a)
     for i, (out, taps) in enumerate(plane_taps(sizes, kernel, stride, padding, ceil_mode)):
         total = add_windows(total, a.ndim - len(kernel) + i, out, taps)
     by = divisor or divisors(sizes, kernel, stride, padding, ceil_mode, include_pad)
@@ -112,7 +112,7 @@ def average_back(
     divisor: int | None,
 ) -> Array:
     by = divisor or divisors(sizes, kernel, stride, padding, ceil_mode, include_pad)
-    total = divided(wide(g), by)
+    total = divided(widen_half(g), by)
     for i, (_, taps) in enumerate(plane_taps(sizes, kernel, stride, padding, ceil_mode)):
         back = [(inputs, outputs) for outputs, inputs in taps]
         total = add_windows(total, g.ndim - len(kernel) + i, sizes[i], back)
@@ -137,13 +137,13 @@ planes_put_record = op(
 )
 
 
-def flat(xp: XP, gg: Operand, out: Operand, g: Operand, self: Operand, *_: object) -> Operand:
-    """PyTorch's backward operators know the input too, which they do not vary with."""
+def zero_input_grad(xp: XP, gg: Operand, out: Operand, g: Operand, self: Operand, *_: object) -> Operand:
+    """Return zeros for the input: PyTorch's backward operators take it but do not depend on it."""
     return xp.zeros_like(self)
 
 
 def index_record(signature: str, kernel: Kernel, node: str, n: int) -> SeveralResults:
-    """An operator with results (values, indices) whose gradient goes to the places of the indices."""
+    """Return a record with results (values, indices) whose gradient goes to the positions in indices."""
     back = signature.partition("(")[0] + "_back"
     op(
         f"{back}(g, self; index, sizes)",
@@ -151,7 +151,7 @@ def index_record(signature: str, kernel: Kernel, node: str, n: int) -> SeveralRe
         kind="window",
         node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, index, sizes: xp.planes_take(gg, index, n)),
-        self=d("self", flat),
+        self=d("self", zero_input_grad),
     )
     return op(
         signature,
@@ -173,7 +173,7 @@ def average_record(n: int) -> OneResult:
         kind="window",
         node=node + "Backward0",
         g=d("", lambda xp, gg, out, g, self, sizes, *rest: getattr(xp, name)(gg, *rest)),
-        self=d("self", flat),
+        self=d("self", zero_input_grad),
     )
     return op(
         f"{name}(self; kernel, stride, padding, ceil_mode, include_pad, divisor)",
@@ -230,7 +230,7 @@ def check_bool(input: Tensor, name: str) -> None:
 
 
 def first_unless(with_indices: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., Tensor | tuple[Tensor, Tensor]]:
-    """The function whose `return_indices` says whether the indices come too."""
+    """Wrap a function so that `return_indices` selects whether it returns the indices as well."""
 
     def function(
         input: Tensor,
@@ -241,8 +241,8 @@ def first_unless(with_indices: Callable[..., tuple[Tensor, Tensor]]) -> Callable
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-        return found if return_indices else found[0]
+        result = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return result if return_indices else result[0]
 
     return function
 
@@ -256,13 +256,13 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
-    found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    result = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     if return_indices:
-        return found
-    if found[0].requires_grad or state.batching is not None:
-        return found[0]
+        return result
+    if result[0].requires_grad or state.batching is not None:
+        return result[0]
     # Without a gradient PyTorch uses another kernel, whose result is not a view.
-    out = Tensor._wrap(found[0].own_array())
+    out = Tensor._wrap(result[0].own_array())
     out.counter().n = 1 if input.ndim == 2 else 0  # squeezed in place
     return out
 
@@ -292,8 +292,8 @@ def _expose_max() -> dict[int, Any]:
     for n, (with_indices, function) in pairs.items():
         name = f"max_pool{n}d"
         doc = (
-            f"The maximum of each window over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
-            f"input (N, C, *sizes) or (C, *sizes). With return_indices also where they are, flat within the plane."
+            f"Maximum of each window over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
+            f"input (N, C, *sizes) or (C, *sizes). With return_indices also their flat positions within the plane."
         )
         expose(named(function, name, doc), forms="fn", record=maxima[max(n, 2)])
         expose(
@@ -360,7 +360,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The mean of each window over the last dim (torch.nn.functional.avg_pool1d); input (N, C, L) or (C, L)."""
+    """Mean of each window over the last dim; input (N, C, L) or (C, L) (torch.nn.functional.avg_pool1d)."""
     check_tensor("avg_pool1d", input)
     if input.ndim not in (2, 3):
         raise RuntimeError(

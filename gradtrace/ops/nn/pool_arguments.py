@@ -1,4 +1,4 @@
-"""The arguments of pooling: window sizes, the number of windows, and PyTorch's words where they do not fit."""
+"""Arguments of pooling: window sizes, the number of windows, and PyTorch's errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradtrace.ops.nn.patches import PerDim
 Ints = tuple[int, ...]
 COUNT = {1: "one int", 2: "two ints", 3: "three ints"}
 AXES = {2: ("H", "W"), 3: ("T", "H", "W")}
-# How each function says that an argument has a wrong number of items.
+# Message of each function for an argument with a wrong number of items.
 WRONG = {
     "kernel_size": "must either be a single int, or a tuple of",
     "stride": "must either be omitted, a single int, or a tuple of",
@@ -28,12 +28,12 @@ def window(
     padding: PerDim,
     dilation: PerDim = 1,
 ) -> tuple[Ints, ...]:
-    """Each as a tuple of n numbers; the stride is the kernel's size unless given."""
+    """Return each argument as a tuple of n numbers; the stride defaults to the kernel size."""
     given = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
-    found: dict[str, Ints] = {}
+    results: dict[str, Ints] = {}
     for argument, value in given.items():
         if argument == "stride" and (value is None or value == () or value == []):
-            found[argument] = found["kernel_size"]
+            results[argument] = results["kernel_size"]
             continue
         position = " (position 2)" if argument == "kernel_size" else ""
         items = lengths(name, argument, value, n, position)
@@ -42,12 +42,12 @@ def window(
             if name == "avg_pool3d" and argument != "stride":
                 wrong = wrong.replace("either ", "")
             raise RuntimeError(f"{name}: {argument} {wrong} {COUNT[n]}")
-        found[argument] = items * n if len(items) == 1 else items
-    return tuple(found.values())
+        results[argument] = items * n if len(items) == 1 else items
+    return tuple(results.values())
 
 
 def check_pool(input: Tensor, n: int, where: tuple[Ints, ...], ceil_mode: bool) -> Ints:
-    """The number of windows along each dim; RuntimeError where the window does not suit the input."""
+    """Return the number of windows along each dim; raise RuntimeError if the window does not fit the input."""
     kernel, stride, _, dilation = where
     if input.ndim not in (n + 1, n + 2):
         raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
@@ -70,9 +70,9 @@ def check_pool(input: Tensor, n: int, where: tuple[Ints, ...], ceil_mode: bool) 
 
 
 def count_windows(size: int, where: Sequence[int], ceil_mode: bool) -> int:
-    """How many windows (kernel, stride, padding, dilation) there are.
+    """Return the number of windows for (kernel, stride, padding, dilation).
 
-    With ceil_mode a last window may reach beyond the padding, but must not start in it.
+    With ceil_mode the last window may extend beyond the padding, but must not start in it.
     """
     kernel, stride, padding, dilation = where
     room = size + 2 * padding - dilation * (kernel - 1) - 1
@@ -81,7 +81,7 @@ def count_windows(size: int, where: Sequence[int], ceil_mode: bool) -> int:
 
 
 def check_filled(input: Tensor, n: int) -> None:
-    """RuntimeError for an empty dim other than the batch."""
+    """Raise RuntimeError for an empty dim other than the batch."""
     shape = list(input.shape)
     first = 1 if input.ndim == n + 2 else 0
     if all(shape[first:]):
@@ -101,12 +101,13 @@ def check_room(input: Tensor, n: int, out: Ints) -> None:
     if any(size < 1 for size in out):
         planes = input.shape[-n - 1]
         raise RuntimeError(
-            f"Given input size: ({by([planes, *input.shape[-n:]])}). Calculated output size: ({by([planes, *out])}). "
+            f"Given input size: ({join_sizes([planes, *input.shape[-n:]])}). "
+            f"Calculated output size: ({join_sizes([planes, *out])}). "
             "Output size is too small"
         )
 
 
-def by(sizes: Sequence[int]) -> str:
+def join_sizes(sizes: Sequence[int]) -> str:
     return "x".join(map(str, sizes))
 
 

@@ -1,8 +1,8 @@
-"""Windows along one dim, as taps: the ground of pooling, padding by repetition and resampling.
+"""Windows along one dim as taps, for pooling, padding by repetition and resampling.
 
-A tap is a pair of selections (outputs, inputs) along the dim: the j-th tap says which output's window has which input
-at its j-th place. Selections are slices where the windows are evenly spaced, else arrays of positions. Work is done tap
-by tap and dim by dim, so that a k x k window costs 2k passes and no Python loop runs over elements.
+A tap is a pair of selections (outputs, inputs) along the dim: the j-th tap pairs each output with the input at the j-th
+position of its window. Selections are slices if the windows are evenly spaced, else arrays of positions. Windows are
+processed tap by tap and dim by dim: a k x k window costs 2k passes, and no Python loop runs over elements.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Taps = list[tuple[Any, Any]]
 
 
 def regular(n: int, out: int, kernel: int, stride: int, padding: int, dilation: int = 1) -> Taps:
-    """Windows of `kernel` numbers of n, `stride` apart; what lies in the padding has no tap."""
+    """Return windows of `kernel` of n elements, `stride` apart; elements in the padding have no tap."""
     taps: Taps = []
     for j in range(kernel):
         offset = j * dilation - padding
@@ -27,7 +27,7 @@ def regular(n: int, out: int, kernel: int, stride: int, padding: int, dilation: 
 
 
 def irregular(starts: Array, ends: Array) -> Taps:
-    """Windows starts[o] .. ends[o] of any length."""
+    """Return windows starts[o] .. ends[o] of any length."""
     counts = ends - starts
     taps: Taps = []
     for j in range(int(counts.max(initial=0))):
@@ -37,31 +37,31 @@ def irregular(starts: Array, ends: Array) -> Taps:
 
 
 def dual(starts: Array, ends: Array, n: int) -> tuple[Array, Array]:
-    """For each of n inputs the run of outputs whose windows hold it; starts and ends must not decrease."""
+    """Return the range of outputs whose windows contain each of n inputs; starts and ends must not decrease."""
     inputs = np.arange(n)
     return np.searchsorted(ends, inputs, "right"), np.searchsorted(starts, inputs, "right")
 
 
 def adaptive(n: int, out: int) -> tuple[Array, Array]:
-    """The windows of adaptive pooling: floor(o n / out) .. ceil((o + 1) n / out)."""
+    """Return the windows of adaptive pooling: floor(o n / out) .. ceil((o + 1) n / out)."""
     outputs = np.arange(out)
     return outputs * n // out, -(-(outputs + 1) * n // out)
 
 
-def at(dim: int, selection: object) -> tuple[Any, ...]:
+def along(dim: int, selection: object) -> tuple[Any, ...]:
     return (slice(None),) * dim + (selection,)
 
 
 def add_windows(a: Array, dim: int, out: int, taps: Taps) -> Array:
-    """The sum of each window along `dim`."""
+    """Return the sum of each window along `dim`."""
     result = np.zeros((*a.shape[:dim], out, *a.shape[dim + 1 :]), a.dtype)
     for outputs, inputs in taps:
-        result[at(dim, outputs)] += a[at(dim, inputs)]
+        result[along(dim, outputs)] += a[along(dim, inputs)]
     return result
 
 
 def weigh_windows(a: Array, dim: int, index: Array, weights: Array) -> Array:
-    """Sums of weights[j, o] * a[index[j, o]] along `dim`."""
+    """Return sums of weights[j, o] * a[index[j, o]] along `dim`."""
     column = (-1,) + (1,) * (a.ndim - dim - 1)
     result: Array = np.take(a, index[0], dim) * weights[0].reshape(column)
     for i, w in zip(index[1:], weights[1:], strict=True):
@@ -70,7 +70,7 @@ def weigh_windows(a: Array, dim: int, index: Array, weights: Array) -> Array:
 
 
 def weigh_back(g: Array, dim: int, n: int, index: Array, weights: Array) -> Array:
-    """The transpose of `weigh_windows`: back to n inputs, each the weighted sum of the outputs it went to."""
+    """Transpose of `weigh_windows`: for each of n inputs, the weighted sum of the outputs it contributed to."""
     used = weights != 0
     source, weight = index[used], weights[used]
     output = np.broadcast_to(np.arange(index.shape[1]), index.shape)[used]
@@ -80,17 +80,17 @@ def weigh_back(g: Array, dim: int, n: int, index: Array, weights: Array) -> Arra
     place = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts)
     back = np.zeros((max(int(counts.max(initial=0)), 1), n), np.int64)
     shares = np.zeros(back.shape, weights.dtype)
-    # Where an input went to fewer outputs than others, its first output fills the row with weight 0.
+    # Rows of inputs with fewer outputs than others are filled up with their first output and weight 0.
     back[:, counts > 0] = output[(np.cumsum(counts) - counts)[counts > 0]]
     back[place, source], shares[place, source] = output, weight
     out = weigh_windows(g, dim, back, shares)
     if not counts.all():
-        out[at(dim, counts == 0)] = 0
+        out[along(dim, counts == 0)] = 0
     return out
 
 
 def take_back(g: Array, dim: int, n: int, index: Array) -> Array:
-    """The transpose of np.take: each of n inputs gets the sum of what was taken from it."""
+    """Transpose of np.take: for each of n inputs, the sum of the gradients of the elements taken from it."""
     if (index[1:] < index[:-1]).any():
         order = np.argsort(index, kind="stable")
         g, index = np.take(g, order, dim), index[order]
@@ -100,21 +100,21 @@ def take_back(g: Array, dim: int, n: int, index: Array) -> Array:
 
 
 def find_maxima(a: Array, index: Array | int, dim: int, unit: int, taps: Taps, first: Array) -> tuple[Array, Array]:
-    """The greatest of each window along `dim` and its place; nan is greatest, of equals the first.
+    """Return the maximum of each window along `dim` and its position; nan is greatest, and ties go to the first.
 
-    `first` is where each window starts. A place counts `unit` for each step along `dim`, and on from `index`, the
-    places along the dims that are done (0: none yet).
+    `first` is the start of each window. A position counts `unit` for each step along `dim`, plus `index`: the positions
+    along the dims already processed (0: none).
     """
     here = np.arange(a.shape[dim]).reshape((-1,) + (1,) * (a.ndim - dim - 1)) * unit + index
     here = np.broadcast_to(here, a.shape)
     if taps and covers(taps[0][0], len(first)):
-        start = at(dim, taps[0][1])
+        start = along(dim, taps[0][1])
         best, place, taps = np.array(a[start]), np.array(here[start]), taps[1:]
     else:
         best, place = np.take(a, first, dim), np.take(here, first, dim)
     nans = a.dtype.kind == "f" and bool(np.isnan(a).any())
     for outputs, inputs in taps:
-        value, to, by = a[at(dim, inputs)], at(dim, outputs), at(dim, inputs)
+        value, to, by = a[along(dim, inputs)], along(dim, outputs), along(dim, inputs)
         better = value > best[to]
         if nans:
             better |= value != value

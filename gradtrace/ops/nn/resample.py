@@ -1,4 +1,4 @@
-"""Resampling to another size: nearest, linear, cubic, area, with and without antialiasing (F.interpolate).
+"""Resampling to another size: nearest, linear, cubic, area; with and without antialiasing (F.interpolate).
 
 Every mode is a weighted sum of a few inputs along each dim in turn (`resample_tables`); the gradient is its transpose.
 """
@@ -15,7 +15,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Kernel, NumpyDtype
 from gradtrace.ops.api import expose
 from gradtrace.ops.nn.adaptive import adaptive_avg_pools
-from gradtrace.ops.nn.correlate import wide
+from gradtrace.ops.nn.correlate import widen_half
 from gradtrace.ops.nn.patches import Ints, PerDim
 from gradtrace.ops.nn.pool_arguments import check_tensor
 from gradtrace.ops.nn.pool_windows import take_back, weigh_back, weigh_windows
@@ -48,10 +48,10 @@ def tables(kind: str, sizes: Ints, outs: Ints, corners: bool, scales: Scales, dt
 
 def resample_kernel(kind: str) -> Kernel:
     def kernel(a: Array, outs: Ints, corners: bool, scales: Scales) -> Array:
-        n, x = len(outs), wide(a)
-        found = tables(kind, a.shape[-n:], outs, corners, scales, np.dtype(x.dtype))
+        n, x = len(outs), widen_half(a)
+        dim_tables = tables(kind, a.shape[-n:], outs, corners, scales, np.dtype(x.dtype))
         for i in reversed(range(n)):
-            index, weights = found[i]
+            index, weights = dim_tables[i]
             dim = a.ndim - n + i
             x = np.take(x, index[0], dim) if len(index) == 1 else weigh_windows(x, dim, index, weights)
         return x.astype(a.dtype, copy=False)
@@ -61,10 +61,10 @@ def resample_kernel(kind: str) -> Kernel:
 
 def resample_back(kind: str) -> Kernel:
     def kernel(g: Array, sizes: Ints, corners: bool, scales: Scales) -> Array:
-        n, x = len(sizes), wide(g)
-        found = tables(kind, sizes, g.shape[-n:], corners, scales, np.dtype(x.dtype))
+        n, x = len(sizes), widen_half(g)
+        dim_tables = tables(kind, sizes, g.shape[-n:], corners, scales, np.dtype(x.dtype))
         for i in range(n):
-            index, weights = found[i]
+            index, weights = dim_tables[i]
             dim = g.ndim - n + i
             where = (x, dim, sizes[i])
             x = take_back(*where, index[0]) if len(index) == 1 else weigh_back(*where, index, weights)
@@ -109,10 +109,10 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """input (N, C, *sizes) resampled to `size`, or by `scale_factor` (torch.nn.functional.interpolate).
+    """Resample input (N, C, *sizes) to `size` or by `scale_factor` (torch.nn.functional.interpolate).
 
-    mode "nearest", "nearest-exact", "area" for 1 to 3 spatial dims, "linear", "bilinear", "bicubic", "lanczos",
-    "trilinear" for as many as they say. ValueError or NotImplementedError for what does not go together.
+    Modes: "nearest", "nearest-exact" and "area" for 1 to 3 spatial dims, "linear", "bilinear", "bicubic", "lanczos" and
+    "trilinear" for the number they name. Raises ValueError or NotImplementedError for conflicting arguments.
     """
     check_tensor("interpolate", input)
     if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
@@ -130,8 +130,8 @@ def interpolate(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
     if mode == "area" and n in (1, 2, 3):
-        found: Tensor = adaptive_avg_pools[n](input, outs)
-        return found
+        result: Tensor = adaptive_avg_pools[n](input, outs)
+        return result
     kind = kind_of(mode, n, input.ndim, align_corners, antialias)
     check_sizes(input, outs, kind)
     return records[kind, n](input, outs, bool(align_corners), scales)
@@ -140,7 +140,7 @@ def interpolate(
 def wanted_sizes(
     input: Tensor, size: PerDim | None, scale_factor: float | Sequence[float] | None, n: int
 ) -> tuple[Ints, Scales]:
-    """The output's sizes, and the scales where they are given."""
+    """Return the output sizes, and the scales where given."""
     given = list(input.shape[2:])
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -173,7 +173,7 @@ def wanted_sizes(
 
 
 def kind_of(mode: str, n: int, ndim: int, corners: bool | None, antialias: bool) -> str:
-    """The name of the table; NotImplementedError for a mode that does not suit the number of dims."""
+    """Return the name of the table; raise NotImplementedError if the mode does not support the number of dims."""
     if mode == "lanczos" and n == 2:
         if corners:
             raise ValueError("Lanczos mode does not support align_corners=True")
@@ -216,7 +216,7 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """interpolate under its old name (torch.nn.functional.upsample)."""
+    """Deprecated name of interpolate (torch.nn.functional.upsample)."""
     warn("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 

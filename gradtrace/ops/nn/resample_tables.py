@@ -1,7 +1,7 @@
-"""Which inputs each output of a resampling is made of along one dim, and with what weights.
+"""Inputs and weights of each output of a resampling along one dim.
 
-A table is (index, weights), both of shape (taps, outputs). The arithmetic is done in the dtype in which PyTorch does
-it, so that numbers on the border between two inputs go the same way.
+A table is (index, weights), both of shape (taps, outputs). It is computed in the dtype that PyTorch uses, so that
+positions on the border between two inputs round the same way.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from gradtrace.engine.types import Array, NumpyDtype
 Table = tuple[Any, Any]
 
 
-def step(n: int, out: int, corners: bool, scale: float | None) -> float:
-    """How far apart in the input the sources of neighbouring outputs are."""
+def source_spacing(n: int, out: int, corners: bool, scale: float | None) -> float:
+    """Return the distance in the input between the sources of neighbouring outputs."""
     if corners:
         return (n - 1) / (out - 1) if out > 1 else 0.0
     return 1 / scale if scale is not None and scale > 0 else n / out
@@ -31,15 +31,15 @@ def nearest_exact(n: int, out: int, corners: bool, scale: float | None, dtype: N
 
 
 def picked(n: int, out: int, scale: float | None, centre: float) -> Table:
-    source = (np.arange(out, dtype=np.float32) + np.float32(centre)) * np.float32(step(n, out, False, scale))
+    source = (np.arange(out, dtype=np.float32) + np.float32(centre)) * np.float32(source_spacing(n, out, False, scale))
     index = np.minimum(np.floor(source).astype(np.int64), n - 1)
     return index[None], np.ones((1, out))
 
 
 def sources(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtype) -> Array:
-    outputs, width = np.arange(out, dtype=dtype), dtype.type(step(n, out, corners, scale))
-    found: Array = width * outputs if corners else width * (outputs + dtype.type(0.5)) - dtype.type(0.5)
-    return found
+    outputs, width = np.arange(out, dtype=dtype), dtype.type(source_spacing(n, out, corners, scale))
+    result: Array = width * outputs if corners else width * (outputs + dtype.type(0.5)) - dtype.type(0.5)
+    return result
 
 
 def linear(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtype) -> Table:
@@ -57,7 +57,7 @@ def cubic(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtyp
 
 
 def cubic_weights(t: Any, a: float = -0.75) -> list[Any]:
-    """The weights of the four inputs around a source that lies t after the second (Keys' convolution)."""
+    """Return the weights of the four inputs around a source at t after the second one (Keys' convolution)."""
     near, far = cubic_near, cubic_far
     return [far(t + 1, a), near(t, a), near(1 - t, a), far(2 - t, a)]
 
@@ -70,12 +70,12 @@ def cubic_far(x: Any, a: float) -> Any:
     return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
 
-# ---- with antialiasing: the filter is as wide as an output's share of the input
+# ---- with antialiasing: the filter is widened by the scale
 
 
 def triangle(x: Array) -> Array:
-    found: Array = np.maximum(1 - np.abs(x), 0)
-    return found
+    result: Array = np.maximum(1 - np.abs(x), 0)
+    return result
 
 
 def keys(x: Array) -> Array:
@@ -89,7 +89,7 @@ def lanczos(x: Array) -> Array:
 
 def smoothed(weight: Callable[[Any], Any], radius: int) -> Callable[..., Table]:
     def table(n: int, out: int, corners: bool, scale: float | None, dtype: NumpyDtype) -> Table:
-        width = step(n, out, corners, scale)
+        width = source_spacing(n, out, corners, scale)
         reach = radius * width if width >= 1 else float(radius)
         shrink = 1 / width if width >= 1 else 1.0
         centre = width * (np.arange(out) + 0.5)

@@ -1,4 +1,4 @@
-"""Channels to pixels and back, and channels shuffled between groups."""
+"""Rearrange channels to pixels and back, and shuffle channels between groups."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def to_channels(a: Array, r: int) -> Array:
 
 
 def between_groups(a: Array, groups: int) -> Array:
-    """Channel j of group i becomes channel i of group j."""
+    """Move channel j of group i to channel i of group j."""
     split = a.reshape(a.shape[0], groups, a.shape[1] // groups, *a.shape[2:])
     return np.array(split.swapaxes(1, 2), order="C").reshape(a.shape)
 
@@ -71,9 +71,9 @@ def check_factor(name: str, which: str, input: Tensor, factor: int) -> None:
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(*, C r^2, H, W) to (*, C, H r, W r) (torch.pixel_shuffle).
+    """Rearrange (*, C r^2, H, W) to (*, C, H r, W r) (torch.pixel_shuffle).
 
-    RuntimeError where r^2 does not divide the number of channels.
+    Raises RuntimeError if r^2 does not divide the number of channels.
     """
     check_factor("pixel_shuffle", "upscale_factor", input, upscale_factor)
     square = upscale_factor * upscale_factor
@@ -86,7 +86,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """(*, C, H r, W r) to (*, C r^2, H, W) (torch.pixel_unshuffle). RuntimeError where r does not divide H and W."""
+    """Rearrange (*, C, H r, W r) to (*, C r^2, H, W); raise RuntimeError if r does not divide H and W."""
     check_factor("pixel_unshuffle", "downscale_factor", input, downscale_factor)
     for dim, what in ((-2, "height"), (-1, "width")):
         if input.shape[dim] % downscale_factor:
@@ -110,13 +110,13 @@ def check_groups(input: Tensor, groups: int) -> None:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels of (N, C, ...), seen as (groups, C / groups), transposed (torch.channel_shuffle)."""
+    """Transpose the channels of (N, C, ...) seen as (groups, C / groups) (torch.channel_shuffle)."""
     check_groups(input, groups)
     return channel_shuffle_record(input, groups)
 
 
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """As channel_shuffle, without a derivative, as in PyTorch (torch.native_channel_shuffle)."""
+    """channel_shuffle without a derivative, as in PyTorch (torch.native_channel_shuffle)."""
     check_groups(input, groups)
     return native_channel_shuffle_record(input, groups)
 

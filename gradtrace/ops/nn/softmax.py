@@ -1,4 +1,4 @@
-"""softmax, log_softmax, softmin and logsumexp, shifted by the maximum so that nothing overflows."""
+"""softmax, log_softmax, softmin and logsumexp, shifted by the maximum to avoid overflow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradtrace.engine.types import Array
 from gradtrace.ops.api import expose
 from gradtrace.ops.arguments import one_dim, some_dims, torch_function
 from gradtrace.ops.create.factories import cast
-from gradtrace.ops.reduce.sums import add_up, fold, spread
+from gradtrace.ops.reduce.sums import add_up, broadcast_back, fold
 
 exp, log = in_float64("exp"), in_float64("log")
 
@@ -22,13 +22,13 @@ exp, log = in_float64("exp"), in_float64("log")
 def log_sum_exp(a: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
     a = np.asarray(a)
     if not a.size:
-        found: Array = np.log(fold("add", a, dims, keepdim))
-        return found
+        result: Array = np.log(fold("add", a, dims, keepdim))
+        return result
     top = fold("maximum", a, dims, True)
     top = np.where(np.isinf(top), np.zeros_like(top), top)
     out = np.log(add_up(np.exp(a - top), dims, True)) + top
-    found = out if keepdim else out.reshape([n for i, n in enumerate(a.shape) if i not in dims])
-    return found
+    result = out if keepdim else out.reshape([n for i, n in enumerate(a.shape) if i not in dims])
+    return result
 
 
 def softmax_kernel(a: Array, dims: tuple[int, ...]) -> Array:
@@ -50,13 +50,13 @@ def log_softmax_kernel(a: Array, dims: tuple[int, ...]) -> Array:
 
 def softmax_grad(g: Array, result: Array, dims: tuple[int, ...]) -> Array:
     product = np.asarray(g * result)
-    found: Array = result * (g - add_up(product, dims, True))
-    return found
+    value: Array = result * (g - add_up(product, dims, True))
+    return value
 
 
 def log_softmax_grad(g: Array, result: Array, dims: tuple[int, ...]) -> Array:
-    found: Array = g - np.exp(result) * add_up(np.asarray(g), dims, True)
-    return found
+    value: Array = g - np.exp(result) * add_up(np.asarray(g), dims, True)
+    return value
 
 
 logsumexp = op(
@@ -69,7 +69,8 @@ logsumexp = op(
     self=d(
         "self out",
         lambda xp, g, out, self, dim, keepdim: (
-            spread(xp, g, self.shape, dim, keepdim) * xp.exp(self - spread(xp, out, self.shape, dim, keepdim))
+            broadcast_back(xp, g, self.shape, dim, keepdim)
+            * xp.exp(self - broadcast_back(xp, out, self.shape, dim, keepdim))
         ),
     ),
 )
@@ -120,20 +121,20 @@ log_softmax_backward = op(
 
 
 @torch_function("logsumexp", forms="fms")
-def log_of_sum(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
-    """log(sum(exp(input))) over `dim`, without overflow (torch.logsumexp)."""
+def torch_logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+    """Return log(sum(exp(input))) over `dim` without overflow (torch.logsumexp)."""
     return logsumexp(input, some_dims("logsumexp", dim, input.ndim), keepdim)
 
 
 def _normalised(name: str, record: OneResult) -> Callable[..., Tensor]:
     def function(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-        found = one_dim(name, dim, input.ndim)
+        axis = one_dim(name, dim, input.ndim)
         if dtype is not None and dtype is not input.dtype:
             input = cast(input, dtype.np)
         if not input.is_floating_point():
-            last = "lastdim_" if found == max(input.ndim - 1, 0) else ""
+            last = "lastdim_" if axis == max(input.ndim - 1, 0) else ""
             raise NotImplementedError(f"\"{name}_{last}kernel_impl\" not implemented for '{input.dtype.scalar_type}'")
-        return record(input, (found,) if input.ndim else ())
+        return record(input, (axis,) if input.ndim else ())
 
     function.__doc__ = f"{name} over `dim`, after a cast to `dtype` (torch.{name})."
     return torch_function(name, forms="fms")(function)
@@ -143,7 +144,7 @@ soft, log_soft = _normalised("softmax", softmax), _normalised("log_softmax", log
 
 
 def implicit_dim(name: str, ndim: int) -> int:
-    """The dim that `functional.softmax` and its kin take when none is given, with PyTorch's warning."""
+    """Return the dim that `functional.softmax` and similar use by default, with PyTorch's warning."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         UserWarning,
@@ -161,7 +162,7 @@ def _functional(name: str, base: Callable[..., Tensor], sign: int) -> None:
         one_dim(base.__name__, dim, input.ndim, 1)
         return base(input if sign > 0 else -input, dim, dtype=dtype)
 
-    function.__name__, function.__doc__ = name, f"torch.nn.functional.{name}; without `dim` the old implicit choice."
+    function.__name__, function.__doc__ = name, f"torch.nn.functional.{name}; without `dim` the legacy implicit dim."
     expose(function, name, forms="n")
 
 

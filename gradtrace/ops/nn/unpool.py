@@ -19,7 +19,7 @@ from gradtrace.ops.shape.views import squeeze_dim, unsqueeze
 
 
 def place_kernel(a: Array, index: Array, sizes: Ints) -> Array:
-    """Zeros with each number at its place in the plane; of several at one place the last stays."""
+    """Return zeros with each element written at its position in the plane; the last of several at one position wins."""
     lead, count = a.shape[: a.ndim - len(sizes)], size_of(a.shape[-len(sizes) :])
     out = np.zeros((*lead, size_of(sizes)), a.dtype)
     np.put_along_axis(out, index.reshape(*lead, count), a.reshape(*lead, count), -1)
@@ -41,7 +41,7 @@ records = {n: unpool_record(n) for n in (2, 3)}
 
 
 def unpooled_sizes(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, output_size: Sequence[int] | None) -> Ints:
-    """What pooling with these windows came from; `output_size` may say it more exactly."""
+    """Return the input sizes of a pooling with these windows; `output_size` resolves the ambiguity."""
     n = len(kernel)
     usual = tuple(
         (size - 1) * s + k - 2 * p for size, k, s, p in zip(input.shape[-n:], kernel, stride, padding, strict=True)
@@ -107,8 +107,8 @@ def _unpool(n: int) -> Callable[..., Tensor]:
         function,
         name,
         (
-            f"Zeros with the numbers of input at the indices that max_pool{n}d gave (torch.nn.functional.{name}).\n\n"
-            "ValueError for an output_size that the pooling cannot have come from, RuntimeError for other indices."
+            f"Inverse of max_pool{n}d: zeros, and input at its indices (torch.nn.functional.{name}).\n\n"
+            "Raises ValueError for an impossible output_size, RuntimeError for invalid indices."
         ),
     )
 
@@ -133,19 +133,19 @@ def _power_average(n: int) -> Callable[..., Tensor]:
         if math.isinf(norm_type):
             pool, size = max_pools[n], input.abs()
             rest = (kernel_size, stride, 0, 1, ceil_mode)
-            found: Tensor = pool(size, *rest) if norm_type > 0 else -pool(-size, *rest)
-            return found
+            result: Tensor = pool(size, *rest) if norm_type > 0 else -pool(-size, *rest)
+            return result
         cells = size_of(lengths(name, "kernel_size", kernel_size, n))
         mean = average_pools[n](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-        found = (mean.sign() * mean.abs().relu()).mul(cells).pow(1.0 / norm_type)
-        return found
+        result = (mean.sign() * mean.abs().relu()).mul(cells).pow(1.0 / norm_type)
+        return result
 
     return named(
         function,
         name,
         (
-            f"The norm_type-norm of each window over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
-            "Its gradient is 0 where the window's sum of powers is 0."
+            f"norm_type-norm of each window over the last {n} dim(s) (torch.nn.functional.{name}).\n\n"
+            "The gradient is 0 where a window's sum of powers is 0."
         ),
     )
 

@@ -1,6 +1,6 @@
-"""Arithmetic and comparison: the operators behind Python's own signs.
+"""Arithmetic and comparison: the operators behind Python's operator symbols.
 
-The table is the text: signature, kernel, then for each argument what its derivative needs and the rule.
+A record lists its signature and kernel, then for each argument what its derivative needs and the rule.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from gradtrace.ops.pointwise.arithmetic_kernels import (
 
 
 def pow_scalar_grad(xp: XP, g: Operand, self: Operand, exponent: float) -> Operand:
-    # At exponent 0 the gradient is 0 everywhere, also where self ** -1 is inf.
+    # At exponent 0 the gradient is 0 everywhere, even where self ** -1 is inf.
     if exponent == 0:
         return xp.zeros_like(g)
     return g * (exponent * xp.pow_scalar(self, exponent - 1))
@@ -135,7 +135,7 @@ rsub_tensor = op(
     self=d("", lambda xp, g, out, self, other, alpha: -g * alpha),
     other=d("", lambda xp, g, out, self, other, alpha: g),
 )
-# A number that is an operand counts as a tensor in the rule: there it is multiplied by name, not by sign.
+# A number operand counts as a tensor in the rule, which therefore multiplies by name and not by `*`.
 mul = op(
     "mul(self, other)",
     "multiply",
@@ -170,12 +170,12 @@ div = op(
 
 
 def as_tensor(number: float, x: Tensor) -> Tensor:
-    """The number as a 0-d tensor of x's dtype."""
+    """Convert the number to a 0-d tensor of x's dtype."""
     return Tensor._wrap(np.asarray(number, x.dtype.np))
 
 
 def number_minus(number: float, x: Tensor) -> Tensor:
-    """number - x as PyTorch's composed functions and rules have it, the number being a tensor."""
+    """Return number - x with the number as a tensor, as in PyTorch's composed functions and rules."""
     return sub(as_tensor(number, x), x)
 
 
@@ -192,7 +192,7 @@ div_mode = op(
     self=d("other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
     other=d("self other", lambda xp, g, out, self, other, mode: xp.zeros_like(g)),
 )
-# With rounding_mode=None it is the same division under another node's name.
+# With rounding_mode=None the division is the same, but its node has another name.
 div_none = op(
     "div_none(self, other)",
     "true_divide",
@@ -319,7 +319,7 @@ maximum = op(
     lambda a, b: np.maximum(b, a),
     kind="elementwise",
     zero="choice",
-    scalar=scalars.maximum,  # of equals numpy takes b
+    scalar=scalars.maximum,  # of equal values numpy takes b
     node="MaximumBackward0",
     **ARITH,
     self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self < other)),
@@ -330,7 +330,7 @@ minimum = op(
     lambda a, b: np.minimum(b, a),
     kind="elementwise",
     zero="choice",
-    scalar=scalars.minimum,  # of equals numpy takes b
+    scalar=scalars.minimum,  # of equal values numpy takes b
     node="MinimumBackward0",
     **ARITH,
     self=d("self other", lambda xp, g, out, self, other: extreme_grad(xp, g, self, other, self > other)),
@@ -370,7 +370,7 @@ where = op(
     self=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, g, xp.zeros_like(g))),
     other=d("condition", lambda xp, g, out, condition, self, other: xp.where(condition, xp.zeros_like(g), g)),
 )
-# masked_fill with 0, as rules use it.
+# masked_fill with 0, for use in rules.
 zeroed = op(
     "zeroed(self; mask)",
     lambda a, mask: where_kept(np.logical_not(mask), a),
@@ -387,14 +387,14 @@ ones_like = op("ones_like(self)", "ones_like", kind="fill", constant=1.0, scalar
 
 def pow_of_scalar_grad(xp: XP, g: Operand, out: Operand, exponent: Operand, base: float) -> Operand:
     if base == 0:
-        # 0 ** x is flat for x >= 0 and falls from inf below.
+        # 0 ** x is constant for x >= 0 and has slope -inf below.
         return xp.where(exponent >= 0, xp.zeros_like(g), g * (out * -float("inf")))
     log = float("nan") if base < 0 else math.log(base)
     return g * (out * log)
 
 
 def extreme_grad(xp: XP, g: Operand, mine: Operand, other: Operand, loses: Operand) -> Operand:
-    """Half of the gradient to each side of a tie; a nan on either side gives both the whole."""
+    """Split the gradient evenly on ties; if either side is nan, both get the full gradient."""
     return xp.zeroed(xp.where(mine == other, g / 2, g), loses)
 
 
@@ -407,7 +407,7 @@ def first_wins(xp: XP, wins: Operand, other: Operand) -> Operand:
 
 @public("add")
 def torch_add(input: Tensor | float, other: Tensor | float, *, alpha: float = NOT_GIVEN) -> Tensor:
-    """input + alpha * other, broadcast (torch.add)."""
+    """Return input + alpha * other, broadcast (torch.add)."""
     require_tensor("add", input, other)
     if alpha is NOT_GIVEN:
         return add(input, other)
@@ -417,7 +417,7 @@ def torch_add(input: Tensor | float, other: Tensor | float, *, alpha: float = NO
 
 @public("sub", "subtract")
 def torch_sub(input: Tensor | float, other: Tensor | float, *, alpha: float = NOT_GIVEN) -> Tensor:
-    """input - alpha * other, broadcast (torch.sub)."""
+    """Return input - alpha * other, broadcast (torch.sub)."""
     require_tensor("sub", input, other)
     if alpha is NOT_GIVEN:
         return sub(input, other)
@@ -428,7 +428,7 @@ def torch_sub(input: Tensor | float, other: Tensor | float, *, alpha: float = NO
 
 @public("rsub", forms="f")
 def rsub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
-    """other - alpha * input (torch.rsub)."""
+    """Return other - alpha * input (torch.rsub)."""
     require_tensor("rsub", input, other)
     if isinstance(other, Tensor):
         return rsub_tensor(input, other, alpha)
@@ -437,7 +437,7 @@ def rsub(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
 
 @public("div", "divide")
 def torch_div(input: Tensor | float, other: Tensor | float, *, rounding_mode: str | None = NOT_GIVEN) -> Tensor:
-    """input / other, broadcast; `rounding_mode` None, "trunc" or "floor" (torch.div)."""
+    """Return input / other, broadcast; `rounding_mode` is None, "trunc" or "floor" (torch.div)."""
     require_tensor("div", input, other)
     if rounding_mode is NOT_GIVEN:
         return div(input, other)
@@ -452,7 +452,7 @@ def torch_div(input: Tensor | float, other: Tensor | float, *, rounding_mode: st
 
 @public("pow")
 def power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
-    """input ** exponent; either may be a number, not both (torch.pow)."""
+    """Return input ** exponent; one of them may be a number (torch.pow)."""
     if not isinstance(input, Tensor):
         if not isinstance(exponent, Tensor):
             raise not_a_tensor("pow", "input", 1, input)
@@ -505,7 +505,7 @@ def no_rounding_of_bools(raws: list[Any]) -> None:
 
 
 def check_alpha(input: Tensor | float, other: Tensor | float, alpha: float) -> None:
-    """RuntimeError for an alpha that the result's dtype cannot hold."""
+    """Raise RuntimeError for an alpha that the result's dtype cannot hold."""
     category = max(t.dtype.category for t in (input, other) if isinstance(t, Tensor))
     if isinstance(alpha, bool) and category != 0:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
@@ -528,7 +528,7 @@ def _tensor_or_number(with_tensor: Op, with_number: Op, name: str) -> Callable[.
         out: Tensor = with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
         return out
 
-    return expose(named(function, name, f"Element-wise {name} (torch.{name})."), name)
+    return expose(named(function, name, f"Elementwise {name} (torch.{name})."), name)
 
 
 rem = _tensor_or_number(remainder, remainder_scalar, "remainder")
@@ -538,7 +538,7 @@ binary(mul, "multiply")
 
 @public("true_divide")
 def true_divide(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """input / other, broadcast (torch.true_divide)."""
+    """Return input / other, broadcast (torch.true_divide)."""
     require_tensor("true_divide", input, other)
     return div(input, other)
 
@@ -595,7 +595,7 @@ def _rsub(a: Tensor, b: Any) -> Any:
 
 
 def _rtruediv(a: Tensor, b: Any) -> Any:
-    # As PyTorch: scalar / tensor is reciprocal, then mul; inside its own functions not so.
+    # As in PyTorch, scalar / tensor is reciprocal and mul, except inside composed functions.
     if state.in_rule and _number(b):
         return div(as_tensor(b, a), a)
     return a.reciprocal() * b if _number(b) else NotImplemented

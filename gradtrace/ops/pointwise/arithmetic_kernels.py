@@ -1,4 +1,4 @@
-"""What the operators of arithmetic do to arrays, where numpy's own functions differ from PyTorch's kernels."""
+"""Arithmetic kernels for arrays, where numpy's functions differ from PyTorch's kernels."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def is_bool(a: object) -> bool:
 
 
 def refuse_bools(raws: list[Any]) -> None:
-    """Subtraction does not mix with bools, neither tensors nor Python's."""
-    found = sum(type(raw) is bool or is_bool(raw) for raw in raws[:2])
-    if found == 2:
+    """Raise RuntimeError if bools are subtracted, whether tensors or Python bools."""
+    bools = sum(type(raw) is bool or is_bool(raw) for raw in raws[:2])
+    if bools == 2:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
-    if found:
+    if bools:
         raise RuntimeError(NO_BOOL)
 
 
@@ -65,7 +65,7 @@ def power_kernel(a: Raw, b: Raw) -> Array:
 
 
 def integer_power(a: Array, b: Array) -> Array:
-    """Integer powers where some exponents are negative: only 1 and -1 have an inverse, all others give 0."""
+    """Integer powers with negative exponents: only 1 and -1 have an inverse, all other results are 0."""
     out = np.power(a, np.abs(b))
     return np.where((b < 0) & (np.abs(a) != 1), 0, out).astype(out.dtype)
 
@@ -78,7 +78,7 @@ def power_scalar_kernel(a: Array, exponent: float) -> Array:
     if exponent == 1:
         return +a
     if exponent == 0.5 and a.dtype.kind == "f":
-        # np.power(-0.0, 0.5) is 0 where sqrt keeps the sign; PyTorch uses sqrt here.
+        # np.power(-0.0, 0.5) is 0, but sqrt keeps the sign; PyTorch uses sqrt here.
         return np.sqrt(a)
     if exponent == -0.5 and a.dtype.kind == "f":
         return 1 / np.sqrt(a)
@@ -94,13 +94,13 @@ def reversed_subtract(a: Array, other: Raw) -> Array:
 
 
 def arrays(a: Raw, b: Raw) -> tuple[Array, Array]:
-    """The operands as arrays; a Python number takes the array's dtype."""
+    """Convert the operands to arrays; a Python number takes the array's dtype."""
     a = np.asarray(a)
     return a, np.asarray(b, a.dtype) if isinstance(b, (int, float)) else np.asarray(b)
 
 
 def first_extreme(reaches: Callable[..., Array], a: Array, b: Array) -> Array:
-    """a where it reaches b or b is nan, else b; of equal zeros the first."""
+    """Return a where `reaches(a, b)` holds or b is nan, else b; of equal zeros the first."""
     return np.where(reaches(a, b) | (b != b), a, b)
 
 
@@ -110,7 +110,7 @@ def python_remainder(a: Raw, b: Raw) -> Array:
         raise RuntimeError("ZeroDivisionError")
     if a.dtype.kind != "f" and b.dtype.kind != "f":
         return np.remainder(a, b)
-    r = np.fmod(a, b)  # a zero keeps the sign of a, where np.remainder gives it b's
+    r = np.fmod(a, b)  # a zero keeps the sign of a; np.remainder would give it the sign of b
     return np.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
 
 
@@ -126,7 +126,7 @@ def floor_division(a: Raw, b: Raw) -> Array:
     if a.dtype.kind in "iu" and a.size and bool((b == 0).any()):
         raise RuntimeError("ZeroDivisionError")
     if a.dtype.kind == "f":
-        # np.floor_divide gives nan for x // 0, where PyTorch has inf.
+        # np.floor_divide gives nan for x // 0 where PyTorch gives inf.
         return np.where(b == 0, a / b, np.floor_divide(a, b)).astype(a.dtype)
     return np.floor_divide(a, b)
 

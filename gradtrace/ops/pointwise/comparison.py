@@ -1,4 +1,4 @@
-"""Comparisons, logic and bits: operators whose results have no gradient."""
+"""Comparisons, logical and bitwise operators, whose results have no gradient."""
 
 from __future__ import annotations
 

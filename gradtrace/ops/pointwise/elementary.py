@@ -1,4 +1,4 @@
-"""Functions of one tensor, element by element, and the clamps; each has a kernel, one for floats, and its rule."""
+"""Elementwise functions of one tensor, and clamp; each has an array kernel, a float kernel and a rule."""
 
 from __future__ import annotations
 
@@ -350,7 +350,7 @@ relu = op(
     unsupported_dtypes=("b", "Boolean inputs not supported for relu"),
     self=d("out", lambda xp, g, out, self: xp.relu_grad(g, out)),
 )
-# A separate operator, as in PyTorch: its result requires grad because relu's does, though that gradient is 0.
+# A separate operator, as in PyTorch: its result requires grad because relu's does, although that gradient is 0.
 relu_grad = op(
     "relu_grad(g, result)",
     lambda g, result: where_kept(np.logical_not(result <= 0), g),
@@ -505,18 +505,18 @@ signbit = op("signbit(self)", "signbit", kind="elementwise", scalar=lambda x: ma
 
 
 def relu_kernel(x: Array) -> Array:
-    """Of equal zeros np.maximum gives the second, so -0.0 stays; in half precision it does not."""
+    """relu that keeps -0.0: of equal zeros np.maximum returns the second, except in half precision."""
     return np.maximum(0, x) if x.dtype.itemsize > 2 else np.where(x < 0, np.zeros_like(x), x)
 
 
 def inverse_square(xp: XP, self: Operand, other: Operand) -> Operand:
-    """1 / (self^2 + other^2), and 0 at the origin, where the gradient of atan2 is taken as 0."""
+    """Return 1 / (self^2 + other^2), or 0 at the origin, where the gradient of atan2 is defined as 0."""
     square = self * self + other * other
     return xp.zeroed(xp.reciprocal(square), square == 0)
 
 
 def sign_kernel(x: Array) -> Array:
-    """-1, 0 or 1, and 0 for nan."""
+    """Return -1, 0 or 1; 0 for nan."""
     if x.dtype.kind != "f":
         return x.copy() if x.dtype.kind == "b" else np.sign(x)
     out = np.sign(x)
@@ -526,14 +526,14 @@ def sign_kernel(x: Array) -> Array:
 def clamp_kernel(x: Array, low: Raw | None, high: Raw | None) -> Array:
     dtype = np.asarray(x).dtype
     if low is not None:
-        x = np.maximum(np.asarray(low).astype(dtype), x)  # of equal zeros numpy gives the second, PyTorch the input
+        x = np.maximum(np.asarray(low).astype(dtype), x)  # of equal zeros numpy returns the second, PyTorch the input
     if high is not None:
         x = np.minimum(np.asarray(high).astype(dtype), x)
     return x
 
 
 def clamp_grad(xp: XP, g: Operand, self: Operand, low: Operand | float | None, high: Operand | float | None) -> Operand:
-    """Passes at the bounds, not outside and not for nan; with low > high the value is high and nothing passes."""
+    """Gradient of clamp: 1 at the bounds, 0 outside and for nan; with low > high it is 0 everywhere."""
     inside = self == self
     if low is not None:
         inside = xp.logical_and(inside, self >= low)
@@ -592,19 +592,19 @@ for _record in (isnan, isinf, isfinite, isposinf, isneginf, signbit):
 
 @public("square")
 def square(input: Tensor) -> Tensor:
-    """input ** 2 (torch.square)."""
+    """Return input ** 2 (torch.square)."""
     return input**2
 
 
 @public("round")
 def rounded(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """To the nearest integer, half to even; `decimals` digits after the point (torch.round)."""
+    """Round to the nearest integer, half to even, or to `decimals` digits after the point (torch.round)."""
     return round_record(input) if decimals == 0 else round_to(input, decimals)
 
 
 @public("atan2", "arctan2")
 def arctan2(input: Tensor, other: Tensor | float) -> Tensor:
-    """The angle of the point (other, input) (torch.atan2)."""
+    """Angle of the point (other, input) (torch.atan2)."""
     if not isinstance(other, Tensor):
         raise TypeError("atan2 of a number")
     return atan2(input, other)
@@ -612,7 +612,7 @@ def arctan2(input: Tensor, other: Tensor | float) -> Tensor:
 
 @public("clamp", "clip")
 def clamped(input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
-    """input limited to [min, max]; the bounds may be tensors, one may be None (torch.clamp)."""
+    """Clamp input to [min, max]; a bound may be a tensor or None (torch.clamp)."""
     record, rest = choose_clamp(input, min, max)
     out: Tensor = record(in_bounds_dtype(input, min, max), *rest)
     return out
@@ -629,7 +629,7 @@ def choose_clamp(
 
 
 def in_bounds_dtype(input: Tensor, *bounds: Tensor | float | None) -> Tensor:
-    """The input in the dtype that it has in common with bounds that are numbers."""
+    """Cast the input to its common dtype with bounds that are numbers."""
     if input.is_floating_point():
         return input
     numbers = [b for b in bounds if isinstance(b, (int, float)) and not isinstance(b, bool)]
@@ -639,13 +639,13 @@ def in_bounds_dtype(input: Tensor, *bounds: Tensor | float | None) -> Tensor:
 
 @public("clamp_min")
 def clamped_below(input: Tensor, min: Tensor | float) -> Tensor:
-    """input, at least `min` (torch.clamp_min)."""
+    """Clamp input from below (torch.clamp_min)."""
     return clamp_min_tensor(input, min) if isinstance(min, Tensor) else clamp_min(in_bounds_dtype(input, min), min)
 
 
 @public("clamp_max")
 def clamped_above(input: Tensor, max: Tensor | float) -> Tensor:
-    """input, at most `max` (torch.clamp_max)."""
+    """Clamp input from above (torch.clamp_max)."""
     return clamp_max_tensor(input, max) if isinstance(max, Tensor) else clamp_max(in_bounds_dtype(input, max), max)
 
 
@@ -653,7 +653,7 @@ def clamped_above(input: Tensor, max: Tensor | float) -> Tensor:
 def without_nan(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
-    """nan and infinities replaced by numbers (torch.nan_to_num)."""
+    """Replace nan and infinities by numbers (torch.nan_to_num)."""
     if not isinstance(input, Tensor):
         raise not_a_tensor("nan_to_num", "input", 1, input)
     return nan_to_num(input, nan or 0.0, posinf, neginf)

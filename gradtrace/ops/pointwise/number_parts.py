@@ -1,4 +1,4 @@
-"""Signs, mantissas and divisors of numbers: copysign, heaviside, ldexp, frexp, gcd, lcm."""
+"""Signs, mantissas and common divisors: copysign, heaviside, ldexp, frexp, gcd, lcm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradtrace.ops.results import Result, result_type
 
 
 def copysign_grad(xp: XP, g: Operand, out: Operand, x: Operand) -> Operand:
-    # At 0 the sign cannot be taken from out / x: PyTorch gives 0 there.
+    # At 0 the sign cannot be computed from out / x; PyTorch gives 0 there.
     ratio = out / xp.where(x == 0, xp.ones_like(x), x)
     return g * xp.where(x == 0, xp.zeros_like(ratio), ratio)
 
@@ -87,13 +87,13 @@ def mantissa_grad(xp: XP, g: Operand, exponent: Operand) -> Operand:
 
 @public("copysign")
 def copysign_public(input: Tensor, other: Tensor | float) -> Tensor:
-    """The magnitude of input with the sign of other, a tensor or a number (torch.copysign)."""
+    """Return the magnitude of input with the sign of other, a tensor or a number (torch.copysign)."""
     return (copysign if isinstance(other, Tensor) else copysign_number)(input, other)
 
 
 @public("copysign_", forms="m")
 def copysign_inplace(self: Tensor, other: Tensor | float) -> Tensor:
-    """copysign in place."""
+    """In-place form of copysign (Tensor.copysign_)."""
     return inplace(copysign if isinstance(other, Tensor) else copysign_number, self, other)
 
 
@@ -104,7 +104,7 @@ binary(lcm, numbers=False)
 
 @public("heaviside")
 def torch_heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 below 0, 1 above, `values` at 0 (torch.heaviside)."""
+    """Heaviside step: 0 below 0, 1 above, `values` at 0 (torch.heaviside)."""
     if input.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     return heaviside(input, values)
@@ -112,25 +112,25 @@ def torch_heaviside(input: Tensor, values: Tensor) -> Tensor:
 
 @public("heaviside_", forms="m")
 def heaviside_inplace(self: Tensor, values: Tensor) -> Tensor:
-    """In-place form of heaviside."""
+    """In-place form of heaviside (Tensor.heaviside_)."""
     return inplace(heaviside, self, values)
 
 
 @public("ldexp")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """input * 2 ** other (torch.ldexp)."""
+    """Return input * 2 ** other (torch.ldexp)."""
     return ldexp_record(input, other)
 
 
 @public("ldexp_", forms="m")
 def ldexp_inplace(self: Tensor, other: Tensor) -> Tensor:
-    """In-place form of ldexp."""
+    """In-place form of ldexp (Tensor.ldexp_)."""
     return inplace(ldexp_record, self, other)
 
 
 @public("frexp")
 def frexp(input: Tensor) -> Result:
-    """Mantissa, within [1/2, 1), and exponent (torch.frexp)."""
+    """Decompose into a mantissa in [1/2, 1) and an exponent (torch.frexp)."""
     if not input.is_floating_point():
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     return result_type("frexp", "mantissa", "exponent")(frexp_record(input))

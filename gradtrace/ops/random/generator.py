@@ -1,4 +1,4 @@
-"""The source of random numbers: torch.Generator, the default generator, its seed and its state."""
+"""Random number generators: torch.Generator, the default generator, its seed and its state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Generator:
         return self._source
 
     def manual_seed(self, seed: int) -> Generator:
-        """Starts the stream of a seed."""
+        """Seed the generator and return it."""
         self._seed, self._source = int(seed), None
         return self
 
@@ -36,21 +36,21 @@ class Generator:
         return self._seed
 
     def seed(self) -> int:
-        """Starts from a seed of the system's and returns it."""
+        """Seed the generator from the operating system and return the seed."""
         import secrets
 
         self.manual_seed(secrets.randbits(63))
         return self._seed
 
     def get_state(self) -> Tensor:
-        """Where the stream is: a tensor of bytes for `set_state`."""
+        """Return the state of the stream as a tensor of bytes for `set_state`."""
         state = self.source.bit_generator.state
         counted = (state["state"]["state"], state["state"]["inc"], state["has_uint32"], state["uinteger"], self._seed)
         raw = b"".join(int(n).to_bytes(size, "little") for n, size in zip(counted, STATE_SIZES, strict=True))
         return Tensor._wrap(np.frombuffer(raw, np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> None:
-        """Restore a state from `get_state`. TypeError if it is not a tensor of bytes, RuntimeError for a wrong size."""
+        """Restore a state from `get_state`; TypeError if it is not a tensor of bytes, RuntimeError for a wrong size."""
         if not isinstance(new_state, Tensor) or new_state.own_array().dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
         raw = new_state.own_array().tobytes()
@@ -76,7 +76,7 @@ default_generator.seed()
 
 
 def draw(generator: Generator | None) -> NumpyGenerator:
-    """The source of random numbers; RuntimeError inside a vmap whose `randomness` is "error"."""
+    """Return the numpy generator to draw from; raise RuntimeError in a vmap whose `randomness` is "error"."""
     if state.batching is not None:
         state.batching.allow_random()
     return (generator or default_generator).source
@@ -84,31 +84,31 @@ def draw(generator: Generator | None) -> NumpyGenerator:
 
 @public("manual_seed", forms="f")
 def manual_seed(seed: int) -> Generator:
-    """Seeds the default generator and returns it (torch.manual_seed)."""
+    """Seed the default generator and return it (torch.manual_seed)."""
     return default_generator.manual_seed(seed)
 
 
 @public("seed", forms="f")
 def seed() -> int:
-    """Seeds the default generator from the system (torch.seed)."""
+    """Seed the default generator from the operating system (torch.seed)."""
     return default_generator.seed()
 
 
 @public("initial_seed", forms="f")
 def initial_seed() -> int:
-    """The seed of the default generator (torch.initial_seed)."""
+    """Return the seed of the default generator (torch.initial_seed)."""
     return default_generator.initial_seed()
 
 
 @public("get_rng_state", forms="f")
 def get_rng_state() -> Tensor:
-    """Where the stream of random numbers is, as bytes for `set_rng_state` (torch.get_rng_state)."""
+    """Return the state of the default generator as bytes for `set_rng_state` (torch.get_rng_state)."""
     return default_generator.get_state()
 
 
 @public("set_rng_state", forms="f")
 def set_rng_state(new_state: Tensor) -> None:
-    """Goes on with the random numbers where `get_rng_state` was called (torch.set_rng_state)."""
+    """Restore the state of the default generator from `get_rng_state` (torch.set_rng_state)."""
     default_generator.set_state(new_state)
 
 

@@ -1,4 +1,4 @@
-"""Random tensors. numpy's PCG64 seeded by `manual_seed`: the distributions are PyTorch's, the stream is not."""
+"""Random tensors, from numpy's PCG64 seeded by `manual_seed`: PyTorch's distributions, but not its stream."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradtrace.ops.random.generator import Generator, draw
 if TYPE_CHECKING:
     from numpy.random import Generator as NumpyGenerator
 
-# An in-place random fill cuts the history: what was there gets a zero gradient.
+# An in-place random fill cuts the history: the previous values get a zero gradient.
 redraw = op(
     "redraw(self; values)",
     lambda a, values: values,
@@ -42,7 +42,7 @@ def rand(
     requires_grad: bool = False,
     **named: Any,
 ) -> Tensor:
-    """Uniform on [0, 1) (torch.rand)."""
+    """Sample uniformly from [0, 1) (torch.rand)."""
     return finish(draw(generator).random(shape_of(size, named)).astype(np_of(dtype)), requires_grad, device)
 
 
@@ -55,20 +55,20 @@ def randn(
     requires_grad: bool = False,
     **named: Any,
 ) -> Tensor:
-    """Standard normal (torch.randn)."""
+    """Sample the standard normal distribution (torch.randn)."""
     values = np.asarray(draw(generator).standard_normal(shape_of(size, named)))
     return finish(values.astype(np_of(dtype)), requires_grad, device)
 
 
 @public("rand_like", forms="f")
 def rand_like(input: Tensor, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """rand with the shape and dtype of `input`."""
+    """`rand` with the shape and dtype of `input` (torch.rand_like)."""
     return rand(*input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
 
 
 @public("randn_like", forms="f")
 def randn_like(input: Tensor, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
-    """randn with the shape and dtype of `input`."""
+    """`randn` with the shape and dtype of `input` (torch.randn_like)."""
     return randn(*input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
 
 
@@ -83,7 +83,7 @@ def randint(
     device: object = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Integers from low (0 if one bound is given) to high, exclusive (torch.randint)."""
+    """Sample integers from low (0 by default) to high, exclusive (torch.randint)."""
     if size is None:
         low, high, size = 0, low, high
     if low >= high:
@@ -96,7 +96,7 @@ def randint(
 def randperm(
     n: int, *, generator: Generator | None = None, dtype: dtypes.dtype | None = None, device: object = None
 ) -> Tensor:
-    """A permutation of 0 .. n-1 (torch.randperm)."""
+    """Return a random permutation of 0 .. n-1 (torch.randperm)."""
     values = draw(generator).permutation(n)
     return finish(values if dtype is None else values.astype(np_of(dtype)), False, device)
 
@@ -105,7 +105,7 @@ def randperm(
 def normal(
     mean: Tensor | float, std: Tensor | float = 1.0, size: Any = None, *, generator: Generator | None = None
 ) -> Tensor:
-    """Normal with the given means and standard deviations (torch.normal)."""
+    """Sample normal distributions with the given means and standard deviations (torch.normal)."""
     m, s = (v.shared() if isinstance(v, Tensor) else v for v in (mean, std))
     shape = tuple(size) if size is not None else np.broadcast_shapes(np.shape(m), np.shape(s))
     kind = next((v.dtype.np for v in (mean, std) if isinstance(v, Tensor)), np_of(None))
@@ -114,7 +114,7 @@ def normal(
 
 @public("bernoulli")
 def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability that each element gives, else 0 (torch.bernoulli)."""
+    """Sample 1 with the probability given by each element, else 0 (torch.bernoulli)."""
     p = input.shared()
     return Tensor._wrap(np.asarray((draw(generator).random(p.shape) < p).astype(p.dtype)))
 
@@ -123,7 +123,7 @@ def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
-    """Indices drawn with the rows of `input` as weights (torch.multinomial)."""
+    """Sample indices with the rows of `input` as weights (torch.multinomial)."""
     rows = np.atleast_2d(input.shared()).astype(np.float64)
     drawn = np.stack([draw(generator).choice(r.size, num_samples, replacement, r / r.sum()) for r in rows])
     return Tensor._wrap(drawn if input.ndim > 1 else drawn[0])
@@ -134,7 +134,7 @@ def _fill_method(name: str, values: Callable[..., Array]) -> None:
         drawn = np.asarray(values(draw(generator), tuple(self.shape), *args, **named))
         return inplace(redraw, self, drawn.astype(self.dtype.np))
 
-    method.__name__, method.__doc__ = name, f"Fills this tensor with random numbers in place (Tensor.{name})."
+    method.__name__, method.__doc__ = name, f"Fill this tensor in place with random numbers (Tensor.{name})."
     public(name, forms="m")(method)
 
 

@@ -1,1 +1,1 @@
-"""Reductions, running sums, counting and sorting."""
+"""Reductions, cumulative functions, counting and sorting."""

@@ -1,4 +1,4 @@
-"""Sets, counts and places: unique, histograms, searching in sorted values, index tables, the k-th value."""
+"""Sets, counts and indices: unique, histograms, search in sorted values, index tables, the k-th value."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Rule
 from gradtrace.ops.api import check_dim, public
-from gradtrace.ops.index.records import taken
+from gradtrace.ops.index.records import take_entries
 from gradtrace.ops.reduce.sorting import order_of
 from gradtrace.ops.results import Result, result_type, values_and_indices
 
 kth = op(
     "kthvalue(self; dim, index)",
-    lambda a, dim, index: taken(a, index, dim).squeeze(dim if a.ndim else ()),
+    lambda a, dim, index: take_entries(a, index, dim).squeeze(dim if a.ndim else ()),
     kind="gather",
     zero="choice",
     node="KthvalueBackward0",
@@ -38,7 +38,7 @@ def raw_of(value: Any) -> Any:
 
 @public("kthvalue")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Result:
-    """The k-th smallest value of a dim and its index (torch.kthvalue)."""
+    """Return the k-th smallest value along a dim and its index (torch.kthvalue)."""
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim] if input.ndim else 1
     if input.dtype is dtypes.bool_:
@@ -49,8 +49,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Res
         place = np.zeros((), np.int64)
         return values_and_indices("kthvalue", (kth(input, dim, place), wrap(place)))
     index = np.take(order_of(input.array, dim, False), [k - 1], dim)
-    values, found = kth(input, dim, index), wrap(index.squeeze(dim))
-    pair = (values.unsqueeze(dim), found.unsqueeze(dim)) if keepdim else (values, found)
+    values, indices = kth(input, dim, index), wrap(index.squeeze(dim))
+    pair = (values.unsqueeze(dim), indices.unsqueeze(dim)) if keepdim else (values, indices)
     return values_and_indices("kthvalue", pair)
 
 
@@ -78,21 +78,21 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Tensor | tuple[Tensor, ...]:
-    """The distinct elements (or slices of a dim) in order, with inverse indices and counts if asked (torch.unique)."""
+    """Sorted distinct elements (or slices of a dim), with inverse indices and counts if requested (torch.unique)."""
     axis = None if dim is None else check_dim(dim, input.ndim)
     values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True, axis=axis)
     shape = input.shape if axis is None else (input.shape[axis],)
-    found = [unique_record(input, values)]
-    found += [wrap(inverse.reshape(tuple(shape)).astype(np.int64))] if return_inverse else []
-    found += [wrap(counts.astype(np.int64))] if return_counts else []
-    return found[0] if len(found) == 1 else tuple(found)
+    results = [unique_record(input, values)]
+    results += [wrap(inverse.reshape(tuple(shape)).astype(np.int64))] if return_inverse else []
+    results += [wrap(counts.astype(np.int64))] if return_counts else []
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 @public("unique_consecutive")
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Tensor | tuple[Tensor, ...]:
-    """The first of each run of equal elements (or slices of a dim) (torch.unique_consecutive)."""
+    """Drop consecutive duplicates of elements (or slices of a dim) (torch.unique_consecutive)."""
     axis = 0 if dim is None else check_dim(dim, input.ndim)
     array = input.array.reshape(-1) if dim is None else np.moveaxis(input.array, axis, 0)
     rows = array.reshape(len(array), -1)
@@ -100,15 +100,15 @@ def unique_consecutive(
     starts[1:] = (rows[1:] != rows[:-1]).any(1)
     values = np.moveaxis(array[starts], 0, axis) if dim is not None else array[starts]
     inverse = np.cumsum(starts) - 1
-    found = [wrap(np.ascontiguousarray(values))]
-    found += [wrap(inverse.reshape(tuple(input.shape)) if dim is None else inverse)] if return_inverse else []
-    found += [wrap(np.diff(np.append(np.flatnonzero(starts), len(array))))] if return_counts else []
-    return found[0] if len(found) == 1 else tuple(found)
+    results = [wrap(np.ascontiguousarray(values))]
+    results += [wrap(inverse.reshape(tuple(input.shape)) if dim is None else inverse)] if return_inverse else []
+    results += [wrap(np.diff(np.append(np.flatnonzero(starts), len(array))))] if return_counts else []
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 @public("bincount")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each non-negative integer occurs (torch.bincount)."""
+    """Count the occurrences of each non-negative integer (torch.bincount)."""
     if input.dtype.category != dtypes.INTEGER:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_type}'")
     if input.ndim != 1 or (input.numel() and int(input.array.min()) < 0):
@@ -129,7 +129,7 @@ def bounds_of(array: Array, low: float, high: float) -> tuple[float, float]:
 
 @public("histc")
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """Counts in equal bins between min and max, by default the data's own (torch.histc)."""
+    """Histogram with equal bins between min and max, by default the data's range (torch.histc)."""
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
     counts, _ = np.histogram(input.array, bins, bounds_of(input.array, min, max))
@@ -145,8 +145,8 @@ def histogram(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Result:
-    """Counts (or densities) and the edges of the bins (torch.histogram)."""
-    float_elements(input)
+    """Histogram: counts (or densities) and the bin edges (torch.histogram)."""
+    require_float_elements(input)
     edges = raw_of(bins) if isinstance(bins, Tensor) else np.linspace(*limits_of(input.array, range, 0), bins + 1)
     counts, _ = np.histogram(input.array, edges.astype(input.dtype.np), weights=raw_of(weight), density=density)
     kind = input.dtype.np
@@ -162,10 +162,10 @@ def histogramdd(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Result:
-    """Counts (or densities) of rows (..., D) in D-dimensional bins, and the bins' edges (torch.histogramdd)."""
+    """Histogram of rows (..., D) in D-dimensional bins: counts (or densities) and bin edges (torch.histogramdd)."""
     if input.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
-    float_elements(input)
+    require_float_elements(input)
     points = input.array.reshape(-1, input.shape[-1])
     edges = edges_of(points, bins, range)
     if weight is not None and tuple(weight.shape) != tuple(input.shape[:-1]):
@@ -183,7 +183,7 @@ def histogramdd(
 
 
 def edges_of(points: Array, bins: int | Sequence[int | Tensor], limits: Sequence[float] | None) -> list[Array]:
-    """The edges in each dim, from a number of bins, one for each dim, or the edges themselves."""
+    """Return the bin edges of each dim, from one bin count, one count per dim, or the edges."""
     count = points.shape[1]
     several = [bins] * count if isinstance(bins, int) else list(bins)
     if len(several) != count:
@@ -205,13 +205,13 @@ def edges_of(points: Array, bins: int | Sequence[int | Tensor], limits: Sequence
     ]
 
 
-def float_elements(input: Tensor) -> None:
+def require_float_elements(input: Tensor) -> None:
     if not input.is_floating_point():
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype.scalar_type}'")
 
 
 def limits_of(values: Array, given: Sequence[float] | None, dim: int) -> tuple[float, float]:
-    """The outer edges: those given, or the least and the greatest value; 1 apart if they are equal."""
+    """Return the given outer edges, or the minimum and maximum of the values, 1 apart if they are equal."""
     if given is not None:
         low, high = (float(v) for v in given)
     else:
@@ -227,14 +227,14 @@ def limits_of(values: Array, given: Sequence[float] | None, dim: int) -> tuple[f
 
 def search(boundaries: Tensor, values: Tensor | float, right: bool, out_int32: bool) -> Tensor:
     side: Any = "right" if right else "left"
-    sorted_, at = raw_of(boundaries), np.asarray(raw_of(values))
-    if sorted_.ndim == 1:
-        found = np.searchsorted(sorted_, at, side)
+    sorted_values, at = raw_of(boundaries), np.asarray(raw_of(values))
+    if sorted_values.ndim == 1:
+        result = np.searchsorted(sorted_values, at, side)
     else:
-        rows = sorted_.reshape(-1, sorted_.shape[-1])
+        rows = sorted_values.reshape(-1, sorted_values.shape[-1])
         parts = [np.searchsorted(r, v, side) for r, v in zip(rows, at.reshape(len(rows), -1), strict=True)]
-        found = np.stack(parts).reshape(at.shape)
-    return wrap(np.asarray(found).astype(np.int32 if out_int32 else np.int64))
+        result = np.stack(parts).reshape(at.shape)
+    return wrap(np.asarray(result).astype(np.int32 if out_int32 else np.int64))
 
 
 @public("searchsorted", forms="f")
@@ -247,7 +247,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where each value would be put into the sorted last dim (torch.searchsorted)."""
+    """Index at which each value would be inserted into the sorted last dim (torch.searchsorted)."""
     if sorter is not None:
         sorted_sequence = wrap(np.take_along_axis(sorted_sequence.array, sorter.array, -1))
     return search(sorted_sequence, input, right or side == "right", out_int32)
@@ -255,7 +255,7 @@ def searchsorted(
 
 @public("bucketize", forms="f")
 def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The index of the bucket of each value, between sorted boundaries (torch.bucketize)."""
+    """Index of the bucket of each value between sorted boundaries (torch.bucketize)."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return search(boundaries, input, right, out_int32)
@@ -265,7 +265,7 @@ def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = Fa
 def isin(
     elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Which elements are among the test elements (torch.isin)."""
+    """Test which elements are among the test elements (torch.isin)."""
     return wrap(np.isin(raw_of(elements), raw_of(test_elements), assume_unique, invert))
 
 
@@ -273,10 +273,10 @@ def _triangle(name: str, indices: Callable[[int, int, int], tuple[Array, Array]]
     def function(
         row: int, col: int, offset: int = 0, *, dtype: dtypes.dtype | None = None, device: object = None
     ) -> Tensor:
-        found = np.stack(indices(row, offset, col))
-        return wrap(found.astype(np.int64 if dtype is None else dtype.np))
+        result = np.stack(indices(row, offset, col))
+        return wrap(result.astype(np.int64 if dtype is None else dtype.np))
 
-    function.__doc__ = f"The row and column indices of the triangle, as a 2 x N tensor (torch.{name})."
+    function.__doc__ = f"Row and column indices of the triangle, as a 2 x N tensor (torch.{name})."
     public(name, forms="f")(function)
 
 
@@ -286,20 +286,20 @@ _triangle("triu_indices", lambda n, k, m: np.triu_indices(n, k, m))
 
 @public("unravel_index", forms="f")
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Flat positions as one index tensor a dim (torch.unravel_index)."""
+    """Convert flat indices to a tuple of one index tensor for each dim (torch.unravel_index)."""
     return tuple(wrap(i) for i in np.unravel_index(indices.array, (shape,) if isinstance(shape, int) else tuple(shape)))
 
 
 @public("argwhere")
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the non-zero elements, a row for each (torch.argwhere)."""
+    """Indices of the non-zero elements, one row for each (torch.argwhere)."""
     return wrap(np.argwhere(input.array))
 
 
 @public("nonzero_static")
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """argwhere cut or filled up to `size` rows (torch.nonzero_static)."""
-    found = np.full((size, input.ndim), fill_value, np.int64)
+    """argwhere truncated or padded to `size` rows (torch.nonzero_static)."""
+    result = np.full((size, input.ndim), fill_value, np.int64)
     rows = np.argwhere(input.array)[:size]
-    found[: len(rows)] = rows
-    return wrap(found)
+    result[: len(rows)] = rows
+    return wrap(result)

@@ -1,7 +1,7 @@
-"""Running sums and products along a dim, and what is computed from neighbours: diff, trapezoid, gradient.
+"""Cumulative sums and products along a dim, and differences of neighbours: diff, trapezoid, gradient.
 
-The gradients of cumprod and logcumsumexp are recurrences B[k] = g[k] + a[k] B[k+1]. They are run as scans by doubling:
-log n steps of shifts, products and sums, no division, and so right at zeros and differentiable to any order.
+The gradients of cumprod and logcumsumexp are recurrences B[k] = g[k] + a[k] B[k+1], computed as scans by doubling:
+log n steps of shifts, products and sums, without division, and therefore correct at zeros and to any order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gradtrace.ops.reduce.sums import numpy_dtype
 
 
 def shift_kernel(a: Array, dim: int, steps: int, fill: float) -> Array:
-    """Moves the elements by `steps` towards higher indices along `dim`; what comes in is `fill`."""
+    """Shift the elements by `steps` towards higher indices along `dim`, filling with `fill`."""
     out = np.full_like(a, fill)
     n = a.shape[dim]
     if abs(steps) >= n:
@@ -51,7 +51,7 @@ def running(ufunc: str) -> Kernel:
 def running_log_sum(a: Array, dim: int) -> Array:
     if not a.ndim:
         return a.copy()
-    # In float32 numpy's logaddexp is off by an ulp where PyTorch's is not.
+    # In float32, numpy's logaddexp is an ulp less accurate than PyTorch's.
     return np.logaddexp.accumulate(a.astype(np.float64), axis=dim).astype(a.dtype)
 
 
@@ -59,14 +59,14 @@ def running_log_sum(a: Array, dim: int) -> Array:
 
 
 def backwards(xp: XP, record: str, x: Operand, dim: int) -> Operand:
-    """A running record from the end to the start."""
+    """Apply a cumulative record from the end to the start."""
     if not x.ndim:
         return x
     return xp.flip(getattr(xp, record)(xp.flip(x, (dim,)), dim), (dim,))
 
 
 def recurrence(xp: XP, start: Operand, factor: Operand, dim: int) -> Operand:
-    """B[k] = start[k] + factor[k] * B[k+1], by doubling."""
+    """Solve B[k] = start[k] + factor[k] * B[k+1] by doubling."""
     total, step = start, 1
     while step < total.shape[dim]:
         total = total + factor * xp.shift(total, dim, -step, 0)
@@ -85,18 +85,18 @@ def cumprod_grad(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> O
 
 
 def logcumsumexp_grad(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> Operand:
-    """sum over j >= k of g[j] exp(self[k] - out[j]): through factors exp(out[k] - out[k+1]), which are at most 1."""
+    """Return the sum over j >= k of g[j] exp(self[k] - out[j]), by factors exp(out[k] - out[k+1]) <= 1."""
     if not self.ndim:
         return g
-    if not isinstance(g, Tensor):  # PyTorch's way, digit for digit; it cannot be differentiated where g is 0
-        return part(xp, g, self, out, dim) - part(xp, -g, self, out, dim)
+    if not isinstance(g, Tensor):  # PyTorch's algorithm, bit for bit; it is not differentiable where g is 0
+        return positive_part(xp, g, self, out, dim) - positive_part(xp, -g, self, out, dim)
     before = xp.shift(out, dim, 1, -math.inf)
     fade = xp.where(before == out, xp.ones_like(out), xp.exp(before - out))  # also between equal infinities
     return xp.exp(self - out) * recurrence(xp, g, xp.shift(fade, dim, -1, 0), dim)
 
 
-def part(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> Operand:
-    """The share of the positive entries of g."""
+def positive_part(xp: XP, g: Operand, self: Operand, out: Operand, dim: int) -> Operand:
+    """Return the contribution of the positive entries of g."""
     logs = xp.where(g > 0, xp.log(g), np.asarray(-math.inf, g.dtype)) - out
     return xp.exp(xp.flip(xp.logcumsumexp(xp.flip(logs, (dim,)), dim), (dim,)) + self)
 
@@ -146,7 +146,7 @@ def _running(name: str, record: Op) -> None:
         out: Tensor = record(input, one_dim(name, dim, input.ndim), numpy_dtype(input, dtype))
         return out
 
-    function.__doc__ = f"The running {name[3:]} along `dim`; integers give int64 (torch.{name})."
+    function.__doc__ = f"Cumulative {name[3:]} along `dim`; integers give int64 (torch.{name})."
     torch_function(name)(function)
 
     def method(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
@@ -164,18 +164,18 @@ _running("cumprod", cumprod)
 
 @torch_function("logcumsumexp")
 def running_logsumexp(input: Tensor, dim: int) -> Tensor:
-    """log of the running sum of exp(input) along `dim`, without overflow (torch.logcumsumexp)."""
-    found = one_dim("logcumsumexp", dim, input.ndim)
+    """Logarithm of the cumulative sum of exp(input) along `dim`, without overflow (torch.logcumsumexp)."""
+    axis = one_dim("logcumsumexp", dim, input.ndim)
     if not input.is_floating_point():
         raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{input.dtype.scalar_type}'")
-    return logcumsumexp(input, found)
+    return logcumsumexp(input, axis)
 
 
 # ---- differences
 
 
 def neighbours(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """All but the first and all but the last along `dim`."""
+    """Return all but the first and all but the last entries along `dim`."""
     n = x.shape[dim]
     return x.narrow(dim, 1, max(n - 1, 0)), x.narrow(dim, 0, max(n - 1, 0))
 
@@ -184,18 +184,18 @@ def neighbours(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 def difference(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """The n-th difference of neighbours along `dim` (torch.diff)."""
+    """n-th difference of neighbours along `dim` (torch.diff)."""
     if input.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    found = one_dim("diff", dim, input.ndim)
+    axis = one_dim("diff", dim, input.ndim)
     if prepend is not None or append is not None:
-        input = functions["cat"]([t for t in (prepend, input, append) if t is not None], found)
+        input = functions["cat"]([t for t in (prepend, input, append) if t is not None], axis)
     if n == 0:
         return assign(functions["zeros_like"](input), input)
-    for _ in range(min(n, max(input.shape[found], 1))):
-        later, earlier = neighbours(input, found) if input.shape[found] else (input, input)
+    for _ in range(min(n, max(input.shape[axis], 1))):
+        later, earlier = neighbours(input, axis) if input.shape[axis] else (input, input)
         input = later.logical_xor(earlier) if input.dtype.name == "bool" else later - earlier
     return input
 
@@ -207,7 +207,7 @@ def dim_of_samples(input: Tensor, dim: int) -> int:
 
 
 def spacing_of(name: str, x: Tensor, y: Tensor, dim: int) -> Tensor:
-    """The widths between sample points, ready to multiply y's neighbours along `dim`."""
+    """Return the widths between sample points, shaped to multiply y's neighbours along `dim`."""
     if x.ndim == 1 and y.ndim != 1:
         if x.shape[0] != y.shape[dim]:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
@@ -219,31 +219,31 @@ def spacing_of(name: str, x: Tensor, y: Tensor, dim: int) -> Tensor:
 
 @torch_function("trapezoid", "trapz", forms="f")
 def trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """The integral by the trapezoidal rule along `dim`, over points `x` or `dx` apart (torch.trapezoid)."""
-    found = dim_of_samples(input, dim)
-    n = input.shape[found]
+    """Integrate by the trapezoidal rule along `dim`, at points `x` or spaced by `dx` (torch.trapezoid)."""
+    axis = dim_of_samples(input, dim)
+    n = input.shape[axis]
     if x is None:
         if n == 0:
-            out: Tensor = functions["zeros_like"](input.sum(found))
+            out: Tensor = functions["zeros_like"](input.sum(axis))
             return out
-        ends = mul_number(input.select(found, 0) + input.select(found, n - 1), 0.5)
-        out = mul_number(input.sum(found) - ends, dx)
+        ends = mul_number(input.select(axis, 0) + input.select(axis, n - 1), 0.5)
+        out = mul_number(input.sum(axis) - ends, dx)
         return out
-    widths = spacing_of("trapezoid", x, input, found)
-    later, earlier = neighbours(input, found)
-    out = div_number(((later + earlier) * widths).sum(found), 2.0)
+    widths = spacing_of("trapezoid", x, input, axis)
+    later, earlier = neighbours(input, axis)
+    out = div_number(((later + earlier) * widths).sum(axis), 2.0)
     return out
 
 
 @torch_function("cumulative_trapezoid", forms="f")
 def cumulative_trapezoid(input: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
-    """The running integral by the trapezoidal rule (torch.cumulative_trapezoid)."""
-    found = dim_of_samples(input, dim)
-    later, earlier = neighbours(input, found)
+    """Cumulative integral by the trapezoidal rule (torch.cumulative_trapezoid)."""
+    axis = dim_of_samples(input, dim)
+    later, earlier = neighbours(input, axis)
     if x is None:
-        out: Tensor = mul_number(later + earlier, dx / 2.0).cumsum(found)
+        out: Tensor = mul_number(later + earlier, dx / 2.0).cumsum(axis)
         return out
-    out = div_number(((later + earlier) * spacing_of("cumulative_trapezoid", x, input, found)).cumsum(found), 2.0)
+    out = div_number(((later + earlier) * spacing_of("cumulative_trapezoid", x, input, axis)).cumsum(axis), 2.0)
     return out
 
 
@@ -255,13 +255,13 @@ def numerical_gradient(
     dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
 ) -> tuple[Tensor, ...]:
-    """Central differences along each `dim`, one-sided at the edges (torch.gradient); a tuple, one for each dim."""
+    """Central differences along each `dim`, one-sided at the edges; a tuple with one for each (torch.gradient)."""
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
-    found = [one_dim("gradient", one, input.ndim) for one in dims]
-    steps = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(found)
-    if len(steps) != len(found):
+    axes = [one_dim("gradient", one, input.ndim) for one in dims]
+    steps = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(axes)
+    if len(steps) != len(axes):
         if dim is None:
             raise RuntimeError(
                 "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() "
@@ -270,16 +270,16 @@ def numerical_gradient(
         raise RuntimeError(
             "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the "
             f"same length, but got a spacing argument of length {len(steps)} and a dim argument of length "
-            f"{len(found)}."
+            f"{len(axes)}."
         )
-    for one in found:
+    for one in axes:
         if input.shape[one] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
-    return tuple(slope(input, one, step, edge_order) for one, step in zip(found, steps, strict=True))
+    return tuple(slope(input, one, step, edge_order) for one, step in zip(axes, steps, strict=True))
 
 
 def slope(x: Tensor, dim: int, step: float | Tensor, edge_order: int) -> Tensor:
-    """One dim of `gradient`; `step` is a number or the points themselves."""
+    """`gradient` along one dim; `step` is a number or the sample points."""
     n = x.shape[dim]
     if isinstance(step, Tensor):
         return slope_at_points(x, dim, step, edge_order)
@@ -299,7 +299,7 @@ def slope(x: Tensor, dim: int, step: float | Tensor, edge_order: int) -> Tensor:
 
 
 def slope_at_points(x: Tensor, dim: int, points: Tensor, edge_order: int) -> Tensor:
-    """The same on uneven points, by the parabola through three neighbours."""
+    """`slope` for uneven points, by the parabola through three neighbours."""
     n = x.shape[dim]
     widths = difference(points).reshape([-1 if i == dim else 1 for i in range(x.ndim)])
 

@@ -1,7 +1,7 @@
-"""Reductions that choose among their elements: max, min, median, mode, and the cumulative extremes.
+"""Reductions that select elements: max, min, median, mode, and the cumulative extremes.
 
-Without `dim` equal extremes share the gradient evenly; with `dim` the element whose index is returned takes it all.
-amax, amin and aminmax share it in each reduced group.
+Without `dim`, tied extremes share the gradient evenly; with `dim`, the element whose index is returned gets all of it.
+amax, amin and aminmax share it within each reduced group.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, Operand
 from gradtrace.ops.api import functions
 from gradtrace.ops.arguments import kept_shape, one_dim, some_dims, torch_function
-from gradtrace.ops.index.records import nothing
-from gradtrace.ops.reduce.sums import fold, spread
+from gradtrace.ops.index.records import no_gradient
+from gradtrace.ops.reduce.sums import broadcast_back, fold
 from gradtrace.ops.results import Result, result_type, values_and_indices
 
 Pair = tuple[Any, Any]
@@ -45,7 +45,7 @@ def place_kernel(a: Array, index: Array, dim: int, size: int) -> Array:
 
 
 def chosen(a: Array, index: Array, dim: int, keepdim: bool) -> Pair:
-    """The values at `index` (kept dims) along `dim`, and the index, as a reduction returns them."""
+    """Return the values at `index` (keepdim) along `dim` and the index, in the shape that the reduction returns."""
     if not a.ndim:
         return a.copy(), index
     values = np.take_along_axis(a, index, axis=dim)
@@ -60,7 +60,7 @@ def extreme_along(search: str) -> Kernel:
 
 
 def middle_order(a: Array, ignore_nan: bool) -> Array:
-    """Along the last axis, kept: where the lower of the two middle values is; nan sorts last, and wins if it counts."""
+    """Index of the lower middle value along the last axis (keepdim); nan sorts last, and is chosen unless ignored."""
     n = a.shape[-1]
     order = np.argsort(a, axis=-1, kind="stable")
     if a.dtype.kind != "f":
@@ -128,18 +128,18 @@ def lowest_and_highest(a: Array, dims: tuple[int, ...] | None, keepdim: bool) ->
 
 
 def even_grad(xp: XP, g: Operand, self: Operand, out: Operand) -> Operand:
-    """The gradient shared by all elements that equal the result, or by the nans if the result is nan."""
+    """Share the gradient among all elements that equal the result, or among the nans if the result is nan."""
     if state.planner is None:
         hit = self != self if bool(out != out) else self == out
-    else:  # a plan must not depend on the numbers
+    else:  # a plan must not depend on values
         hit = xp.where(out != out, self != self, self == out)
     weights = xp.where(hit, xp.ones_like(self), xp.zeros_like(self))
     return xp.fill_where(None, g / xp.sum(weights), hit)
 
 
 def group_grad(xp: XP, g: Operand, self: Operand, out: Operand, dims: tuple[int, ...] | None, keepdim: bool) -> Operand:
-    """The same in each reduced group. A nan result makes the count 0, and so the whole group's gradient nan."""
-    hit = self == spread(xp, out, self.shape, dims, keepdim)
+    """`even_grad` within each group. A nan result makes the count 0, and so the group's gradient nan."""
+    hit = self == broadcast_back(xp, out, self.shape, dims, keepdim)
     weights = xp.where(hit, xp.ones_like(self), xp.zeros_like(self))
     if dims is not None and not keepdim:
         g = xp.reshape(g, kept_shape(self.shape, dims))
@@ -149,7 +149,7 @@ def group_grad(xp: XP, g: Operand, self: Operand, out: Operand, dims: tuple[int,
 def index_grad(
     xp: XP, g: Operand, index: Operand, self: Operand, dim: int, keepdim: bool = True, placing: str = "place"
 ) -> Operand:
-    """The gradient goes to the elements that were picked."""
+    """Send the gradient to the selected elements."""
     if not self.ndim:
         return g
     if not keepdim:
@@ -175,7 +175,7 @@ fill_where = op(
     lambda onto, value, mask: np.where(mask, value, 0).astype(value.dtype),
     kind="gather",
     node="MaskedFillBackward1",
-    onto=d("", nothing),
+    onto=d("", no_gradient),
     value=d("", lambda xp, g, out, onto, value, mask: xp.sum(xp.where(mask, g, xp.zeros_like(g)))),
 )
 pick = op(
@@ -193,7 +193,7 @@ def _place(name: str, node: str) -> None:
         lambda onto, g, *rest: place_kernel(g, *rest),
         kind="gather",
         node=node,
-        onto=d("", nothing),
+        onto=d("", no_gradient),
         src=d("", lambda xp, g, out, onto, src, index, dim, size: xp.pick(g, index, dim)),
     )
 
@@ -295,7 +295,7 @@ argmin = op(
 def need_elements(
     name: str, input: Tensor, dims: tuple[int, ...] | None = None, kind: type[Exception] = RuntimeError
 ) -> None:
-    """Refuses a reduction over nothing that has no value for it."""
+    """Raise for a reduction over no elements that has no identity."""
     for dim in () if dims is None else dims:
         if input.ndim and input.shape[dim] == 0:
             raise IndexError(f"{name}: Expected reduction dim {dim} to have non-zero size.")
@@ -320,9 +320,9 @@ def _max_or_min(name: str, of_all: Op, along: Op, pairwise: str) -> None:
                 f"{name}() received an invalid combination of arguments - got ({type(dim).__name__}), but expected one "
                 f"of:\n * ()\n{mismatch} * (Tensor other)\n{mismatch} * (int dim, bool keepdim = False)\n"
             )
-        found = one_dim(name, dim, input.ndim)
-        need_elements(f"{name}()", input, (found,))
-        return values_and_indices(name, along(input, found, keepdim))
+        axis = one_dim(name, dim, input.ndim)
+        need_elements(f"{name}()", input, (axis,))
+        return values_and_indices(name, along(input, axis, keepdim))
 
     function.__doc__ = f"""torch.{name}: of all elements; with `dim` (values, indices); with a tensor, {pairwise}."""
     torch_function(name)(function)
@@ -339,9 +339,9 @@ def _median(name: str, of_all: Op, along: Op) -> None:
             raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
         if dim is None:
             return of_all(input)
-        found = one_dim(name, dim, input.ndim)
-        need_elements("median()", input, (found,))
-        return values_and_indices(name, along(input, found, keepdim))
+        axis = one_dim(name, dim, input.ndim)
+        need_elements("median()", input, (axis,))
+        return values_and_indices(name, along(input, axis, keepdim))
 
     function.__doc__ = f"The lower of the two middle values; with `dim` (values, indices) (torch.{name})."
     torch_function(name)(function)
@@ -353,10 +353,10 @@ _median("nanmedian", nanmedian_all, nanmedian_dim)
 
 @torch_function("mode")
 def most_frequent(input: Tensor, dim: int = -1, keepdim: bool = False) -> Result:
-    """The most frequent value along `dim`, the smallest of several, with an index of it (torch.mode)."""
-    found = one_dim("mode", dim, input.ndim)
-    need_elements("mode()", input, (found,))
-    return values_and_indices("mode", mode(input, found, keepdim))
+    """Most frequent value along `dim`, the smallest on ties, and an index of it (torch.mode)."""
+    axis = one_dim("mode", dim, input.ndim)
+    need_elements("mode()", input, (axis,))
+    return values_and_indices("mode", mode(input, axis, keepdim))
 
 
 def _group_extreme(name: str, record: Op) -> None:
@@ -376,14 +376,14 @@ _group_extreme("amin", amin)
 
 @torch_function("aminmax")
 def both_extremes(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Result:
-    """(min, max) of all elements or along one `dim`; ties share the gradient (torch.aminmax)."""
+    """Minimum and maximum of all elements or along one `dim`; ties share the gradient (torch.aminmax)."""
     if dim is None and not input.numel():
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
-    found = None if dim is None else one_dim("aminmax", dim, input.ndim)
-    need_elements("aminmax", input, () if found is None else (found,))
-    dims = tuple(range(input.ndim)) if found is None else (found,) if input.ndim else ()
+    axis = None if dim is None else one_dim("aminmax", dim, input.ndim)
+    need_elements("aminmax", input, () if axis is None else (axis,))
+    dims = tuple(range(input.ndim)) if axis is None else (axis,) if input.ndim else ()
     return result_type("aminmax", "min", "max")(aminmax(input, dims, keepdim))
 
 
@@ -391,12 +391,12 @@ def _arg_extreme(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
         if input.dtype.name == "bool":
             raise RuntimeError(f"{name}(): does not support bool input")
-        found = None if dim is None else one_dim(name, dim, input.ndim)
-        need_elements(f"{name}()", input, None if found is None else (found,), IndexError)
-        out: Tensor = record(input, found if input.ndim else None, keepdim)
+        axis = None if dim is None else one_dim(name, dim, input.ndim)
+        need_elements(f"{name}()", input, None if axis is None else (axis,), IndexError)
+        out: Tensor = record(input, axis if input.ndim else None, keepdim)
         return out
 
-    function.__doc__ = f"The index of the first extreme, int64; nan counts as the extreme (torch.{name})."
+    function.__doc__ = f"Index of the first extreme, int64; nan counts as the extreme (torch.{name})."
     torch_function(name)(function)
 
 
@@ -408,7 +408,7 @@ def _cumulative(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any) -> Any:
         return values_and_indices(name, record(input, one_dim(name, dim, input.ndim)))
 
-    function.__doc__ = f"(values, indices) of the running extreme along `dim`, the latest of ties (torch.{name})."
+    function.__doc__ = f"Cumulative extreme along `dim`: (values, indices), with the last index on ties (torch.{name})."
     torch_function(name)(function)
 
 

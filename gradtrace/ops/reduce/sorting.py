@@ -1,4 +1,4 @@
-"""Comparing whole tensors, and ordering: allclose, equal, sort, topk."""
+"""Comparison of whole tensors, and sorting: allclose, equal, sort, topk."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import check_dim, public
-from gradtrace.ops.index.records import taken
+from gradtrace.ops.index.records import take_entries
 from gradtrace.ops.results import Result, values_and_indices
 
 
-def like(a: Array, values: Array) -> Array:
-    """The values in an array of their own, laid out in memory as `a` is."""
+def copy_like(a: Array, values: Array) -> Array:
+    """Copy the values into a new array with the memory layout of `a`."""
     out = np.empty_like(a, values.dtype)
     out[...] = values
     return out
 
 
 def in_order(a: Array, dim: int, order: Array) -> Array:
-    return like(a, taken(a, order, dim))
+    return copy_like(a, take_entries(a, order, dim))
 
 
 sort_by = op(
@@ -41,7 +41,7 @@ sort_stable = op(
 )
 topk_by = op(
     "topk(self; dim, order)",
-    lambda a, dim, order: taken(a, order, dim),
+    lambda a, dim, order: take_entries(a, order, dim),
     kind="gather",
     zero="choice",
     node="TopkBackward0",
@@ -59,7 +59,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
 @public("isclose")
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Element by element, whether |input - other| <= atol + rtol * |other| (torch.isclose)."""
+    """Test elementwise whether |input - other| <= atol + rtol * |other| (torch.isclose)."""
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.scalar_type} did not match {other.dtype.scalar_type}")
     return Tensor._wrap(np.isclose(input.shared(), other.shared(), rtol, atol, equal_nan))
@@ -67,42 +67,42 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 @public("equal")
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether shapes and all elements agree (torch.equal)."""
+    """Whether the shapes and all elements are equal (torch.equal)."""
     return input.shape == other.shape and bool((input.shared() == other.shared()).all())
 
 
 @public("is_tensor", forms="f")
 def is_tensor(obj: object) -> bool:
-    """Whether obj is a Tensor."""
+    """Whether obj is a Tensor (torch.is_tensor)."""
     return isinstance(obj, Tensor)
 
 
 @public("is_floating_point", forms="f")
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a floating-point one."""
+    """Whether the dtype is floating point (torch.is_floating_point)."""
     return input.is_floating_point()
 
 
 @public("is_nonzero")
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the only element is not zero; RuntimeError for any other count (torch.is_nonzero)."""
+    """Whether the only element is not zero; raise RuntimeError for any other count (torch.is_nonzero)."""
     return bool(input)
 
 
 @public("numel", forms="f")
 def numel(input: Tensor) -> int:
-    """How many elements there are."""
+    """Return the number of elements (torch.numel)."""
     return input.numel()
 
 
 def order_of(a: Array, dim: int, descending: bool) -> Array:
-    """Stable positions in order; nan counts as the largest."""
+    """Return a stable sorting order; nan counts as the largest."""
     if not a.ndim:
         return np.zeros((), np.int64)
     if not descending:
         return np.argsort(a, axis=dim, kind="stable")
-    reversed_ = np.flip(a, dim)
-    return np.flip(a.shape[dim] - 1 - np.argsort(reversed_, axis=dim, kind="stable"), dim)
+    backward = np.flip(a, dim)
+    return np.flip(a.shape[dim] - 1 - np.argsort(backward, axis=dim, kind="stable"), dim)
 
 
 def named_only(args: tuple[Any, ...], options: dict[str, Any]) -> None:
@@ -112,32 +112,32 @@ def named_only(args: tuple[Any, ...], options: dict[str, Any]) -> None:
 
 @public("argsort")
 def argsort(input: Tensor, *args: Any, **options: Any) -> Tensor:
-    """The positions that sort a dim; arguments as those of sort (torch.argsort)."""
+    """Indices that sort a dim; same arguments as sort (torch.argsort)."""
     named_only(args, options)
     return positions(input, *args, **options)
 
 
 def positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
-    return Tensor._wrap(like(input.laid_out(), order_of(input.shared(), check_dim(dim, input.ndim), descending)))
+    return Tensor._wrap(copy_like(input.laid_out(), order_of(input.shared(), check_dim(dim, input.ndim), descending)))
 
 
 @public("sort")
 def sort(input: Tensor, *args: Any, **options: Any) -> Result:
-    """A dim in order: (values, indices); arguments dim=-1, descending=False, or by name with stable= (torch.sort)."""
+    """Sort a dim: (values, indices); arguments dim=-1, descending=False, or by name with stable= (torch.sort)."""
     named_only(args, options)
     return values_and_positions(input, *args, **options)
 
 
 def values_and_positions(input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Result:
     dim = check_dim(dim, input.ndim)
-    order = like(input.laid_out(), order_of(input.shared(), dim, descending))
+    order = copy_like(input.laid_out(), order_of(input.shared(), dim, descending))
     values = (sort_stable if stable else sort_by)(input, dim, order)
     return values_and_indices("sort", (values, Tensor._wrap(order)))
 
 
 @public("topk")
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Result:
-    """The k largest (or smallest) of a dim: (values, indices) (torch.topk)."""
+    """The k largest (or smallest) values along a dim: (values, indices) (torch.topk)."""
     if input.dtype.name == "bool":
         raise RuntimeError("topk does not support bool dtypes on CPU")
     dim = check_dim(dim, input.ndim)

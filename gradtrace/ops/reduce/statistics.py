@@ -1,4 +1,4 @@
-"""cov, corrcoef, quantile and nanquantile, composed of other operators as PyTorch composes them."""
+"""cov, corrcoef, quantile and nanquantile, composed of the same operators as in PyTorch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradtrace.ops.reduce.extremes import pick
 def covariance(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    """The covariance matrix of variables in rows, observations in columns (torch.cov)."""
+    """Covariance matrix, with variables in rows and observations in columns (torch.cov)."""
     if input.dtype.name == "bool":
         raise RuntimeError("cov(): bool dtype is not supported for input")
     if input.ndim > 2:
@@ -41,7 +41,7 @@ def covariance(
 
 @torch_function("corrcoef")
 def correlation(input: Tensor) -> Tensor:
-    """The matrix of correlation coefficients of variables in rows (torch.corrcoef)."""
+    """Correlation coefficients of variables in rows (torch.corrcoef)."""
     if input.ndim > 2:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
@@ -78,7 +78,7 @@ def check_quantile(input: Tensor, q: Tensor | float, interpolation: str) -> None
 
 
 def sorted_rows(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    """The elements that each quantile is taken of, sorted, as the last dim."""
+    """Return the elements of each quantile, sorted, as the last dim."""
     if dim is None or not input.ndim:
         rows, _ = input.reshape(-1).sort(-1)
         out: Tensor = rows.view([1] * (input.ndim if keepdim else 0) + [-1])
@@ -90,7 +90,7 @@ def sorted_rows(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 
 
 def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
-    """Where in each row the quantiles lie. A nan takes the whole row unless nans are ignored."""
+    """Return the positions of the quantiles in each row; a nan determines the whole row unless ignored."""
     raw = rows.array
     nans = np.count_nonzero(np.isnan(raw), axis=-1, keepdims=True)
     last = raw.shape[-1] - 1
@@ -106,7 +106,7 @@ def ranks_of(rows: Tensor, q: Tensor, ignore_nan: bool) -> Tensor:
 def quantiles(
     input: Tensor, q: Tensor | float, dim: int | None, keepdim: bool, interpolation: str, ignore_nan: bool
 ) -> Tensor:
-    """Sorts, takes the neighbours of each rank, and goes between them; the gradient follows the same way."""
+    """Sort, gather the neighbours of each rank and interpolate; the gradient follows the same steps."""
     check_quantile(input, q, interpolation)
     rows = sorted_rows(input, None if dim is None else one_dim("quantile", dim, input.ndim), keepdim)
     several = isinstance(q, Tensor) and q.ndim > 0
@@ -138,7 +138,7 @@ def _quantile(name: str, ignore_nan: bool) -> None:
     ) -> Tensor:
         return quantiles(input, q, dim, keepdim, interpolation, ignore_nan)
 
-    function.__doc__ = f"The q-th quantiles over all elements or along `dim`; q a number or 1-d (torch.{name})."
+    function.__doc__ = f"The q-th quantiles of all elements or along `dim`; q is a number or 1-d (torch.{name})."
     torch_function(name)(function)
 
 

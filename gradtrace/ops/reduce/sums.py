@@ -1,7 +1,7 @@
-"""Reductions by adding and multiplying: sum, mean, prod, var, std and their like; any, all and count_nonzero; trace.
+"""Reductions by adding and multiplying: sum, mean, prod, var, std and related; any, all, count_nonzero; trace.
 
-In a record `dims` is a tuple of dims counted from the front, () for a 0-d tensor. A form without `dim` is a separate
-record if PyTorch gives its grad_fn another name.
+In a record `dims` is a tuple of non-negative dims, () for a 0-d tensor. A form without `dim` is a separate record if
+PyTorch gives its grad_fn another name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Dims, Kernel, NumpyDtype, Operand, Shape
 from gradtrace.ops.api import NOT_GIVEN
-from gradtrace.ops.arguments import count, float_input, kept_shape, one_dim, some_dims, torch_function
+from gradtrace.ops.arguments import count, kept_shape, one_dim, require_float, some_dims, torch_function
 
 DEGREES_WARNING = (
     "{}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
@@ -31,7 +31,7 @@ FEW = 256  # elements
 
 
 def fold(ufunc: str, a: Array, dims: tuple[int, ...] | None, keepdim: bool = False, dtype: Any = None) -> Array:
-    """np.UFUNC.reduce over dims."""
+    """Apply np.UFUNC.reduce over dims."""
     out: Array = getattr(np, ufunc).reduce(a, axis=dims, dtype=dtype, keepdims=keepdim)
     return out
 
@@ -48,7 +48,7 @@ def add_up(
 
 
 def accumulator(a: Array, dims: tuple[int, ...] | None, wanted: NumpyDtype) -> Any:
-    """The dtype to add in. numpy adds pairwise only along the last axis: other long float32 sums need more digits."""
+    """Return the dtype to add in: numpy sums pairwise only along the last axis; other long float32 sums use float64."""
     if wanted.itemsize == 2 and wanted.kind == "f":
         return np.float32
     if wanted.itemsize == 4 and dims is not None and a.ndim - 1 not in dims and count(a.shape, dims) > 1024:
@@ -56,11 +56,11 @@ def accumulator(a: Array, dims: tuple[int, ...] | None, wanted: NumpyDtype) -> A
     return wanted
 
 
-def alone(a: object, dtype: object = None) -> float:
-    """The sum, or the mean, of one float. ValueError for what arrays must do."""
+def reduce_float(a: object, dtype: object = None) -> float:
+    """Sum or mean of a single float; raise ValueError for cases that need an array."""
     if type(a) is not float or dtype is not None:
         raise ValueError
-    return a + 0.0  # -0.0 comes out as 0.0, as if added to nothing
+    return a + 0.0  # a sum of -0.0 is 0.0, as if it were added to 0
 
 
 def average(
@@ -107,10 +107,10 @@ def logical(ufunc: str) -> Kernel:
 # ---- rules
 
 
-def spread(xp: XP, g: Any, shape: Shape, dims: tuple[int, ...] | None = None, keepdim: bool = False) -> Operand:
-    """What belongs to a reduction's result, stretched over the elements it was made from.
+def broadcast_back(xp: XP, g: Any, shape: Shape, dims: tuple[int, ...] | None = None, keepdim: bool = False) -> Operand:
+    """Broadcast the gradient of a reduction to the shape of its input.
 
-    Nothing is allocated, unless they are few: numpy takes longer to stretch one number than to write some.
+    The result is a view, except for few elements, where writing one number is faster than numpy's broadcasting.
     """
     if dims is not None and not keepdim:
         g = with_dims(xp, g, shape, dims)
@@ -123,7 +123,7 @@ def spread(xp: XP, g: Any, shape: Shape, dims: tuple[int, ...] | None = None, ke
 
 
 def with_dims(xp: XP, g: Operand, shape: Shape, dims: tuple[int, ...]) -> Operand:
-    """The reduced dims put back with size 1; in a graph one by one, as in PyTorch."""
+    """Restore the reduced dims with size 1; in a graph one by one, as in PyTorch."""
     if not isinstance(g, Tensor):
         return xp.reshape(g, kept_shape(shape, dims))
     for dim in sorted(dims):
@@ -131,19 +131,19 @@ def with_dims(xp: XP, g: Operand, shape: Shape, dims: tuple[int, ...]) -> Operan
     return g
 
 
-def shared(
+def broadcast_mean(
     xp: XP, g: Operand, n: int, shape: Shape, dims: tuple[int, ...] | None = None, keepdim: bool = False
 ) -> Operand:
-    """`spread` in n equal parts. Arrays are divided while small; in a graph the division comes last, as in PyTorch."""
+    """`spread` divided by the element count. Arrays are divided before broadcasting, in a graph last, as in PyTorch."""
     if isinstance(g, Tensor):
-        return spread(xp, g, shape, dims, keepdim) / n
-    return spread(xp, xp.div(g, n), shape, dims, keepdim)
+        return broadcast_back(xp, g, shape, dims, keepdim) / n
+    return broadcast_back(xp, xp.div(g, n), shape, dims, keepdim)
 
 
 def prod_grad(
     xp: XP, g: Operand, self: Operand, out: Operand, dims: tuple[int, ...] | None = None, keepdim: bool = False
 ) -> Operand:
-    """Each factor's share is the product of the others: by division, or without it where a zero is, or may be."""
+    """Gradient of prod, the product of the other factors: by division, or without it if a factor may be zero."""
     if not self.ndim:
         return g
     if state.planner is None and not bool((self == 0).any()):
@@ -153,11 +153,11 @@ def prod_grad(
     if dims is None:
         flat = xp.reshape(self, (count(self.shape),))
         return g * xp.reshape(product_of_others(xp, flat, 0), tuple(self.shape))
-    return spread(xp, g, self.shape, dims, keepdim) * product_of_others(xp, self, dims[0])
+    return broadcast_back(xp, g, self.shape, dims, keepdim) * product_of_others(xp, self, dims[0])
 
 
 def product_of_others(xp: XP, x: Operand, dim: int) -> Operand:
-    """For each element the product along `dim` of those before it times the product of those after it."""
+    """Return, for each element, the product of all other elements along `dim`, without division."""
     before = xp.cumprod(xp.shift(x, dim, 1, 1), dim)
     after = xp.flip(xp.cumprod(xp.flip(xp.shift(x, dim, -1, 1), (dim,)), dim), (dim,))
     return before * after
@@ -180,7 +180,7 @@ def var_grad(
 def std_grad(
     xp: XP, g: Operand, self: Operand, out: Operand, dims: tuple[int, ...] | None, correction: float, keepdim: bool
 ) -> Operand:
-    # A select, for a constant row has g / 0 here; its gradient is 0.
+    # A select, because a constant row gives g / 0; its gradient is 0.
     of_variance = xp.zeroed(g / (out * 2), out == 0)
     return var_grad(xp, of_variance, self, dims, correction, keepdim)
 
@@ -193,10 +193,10 @@ def pair_grad(
     keepdim: bool,
     of_first: Callable[[Operand], Operand],
 ) -> Operand:
-    """The gradient of (var, mean) or (std, mean); either may have got none."""
+    """Gradient of (var, mean) or (std, mean); either gradient may be None."""
     parts = [] if g[0] is None else [of_first(g[0])]
     if g[1] is not None:
-        parts.append(shared(xp, g[1], count(self.shape, dims), self.shape, dims, keepdim))
+        parts.append(broadcast_mean(xp, g[1], count(self.shape, dims), self.shape, dims, keepdim))
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
@@ -205,9 +205,9 @@ sum_all = op(
     lambda a, dtype=None: add_up(a, None, False, dtype),
     kind="reduction",
     symbolic=lambda s, a, *_: a,
-    scalar=alone,
+    scalar=reduce_float,
     node="SumBackward0",
-    self=d("~self", lambda xp, g, out, self, dtype=None: spread(xp, g, self.shape)),
+    self=d("~self", lambda xp, g, out, self, dtype=None: broadcast_back(xp, g, self.shape)),
 )
 sum_dim = op(
     "sum_dim(self; dim, keepdim, dtype)",
@@ -215,16 +215,19 @@ sum_dim = op(
     kind="reduction",
     dims="dim",
     node="SumBackward1",
-    self=d("~self", lambda xp, g, out, self, dim, keepdim=False, dtype=None: spread(xp, g, self.shape, dim, keepdim)),
+    self=d(
+        "~self",
+        lambda xp, g, out, self, dim, keepdim=False, dtype=None: broadcast_back(xp, g, self.shape, dim, keepdim),
+    ),
 )
 mean_all = op(
     "mean(self; dtype)",
     lambda a, dtype=None: average(a, None, False, dtype),
     kind="reduction",
     symbolic=lambda s, a, *_: a,
-    scalar=alone,
+    scalar=reduce_float,
     node="MeanBackward0",
-    self=d("~self", lambda xp, g, out, self, dtype=None: shared(xp, g, count(self.shape), self.shape)),
+    self=d("~self", lambda xp, g, out, self, dtype=None: broadcast_mean(xp, g, count(self.shape), self.shape)),
 )
 mean_dim = op(
     "mean_dim(self; dim, keepdim, dtype)",
@@ -234,7 +237,7 @@ mean_dim = op(
     node="MeanBackward1",
     self=d(
         "~self",
-        lambda xp, g, out, self, dim, keepdim=False, dtype=None: shared(
+        lambda xp, g, out, self, dim, keepdim=False, dtype=None: broadcast_mean(
             xp, g, count(self.shape, dim), self.shape, dim, keepdim
         ),
     ),
@@ -316,7 +319,7 @@ nansum = op(
     self=d(
         "self",
         lambda xp, g, out, self, dim=None, keepdim=False, dtype=None: (
-            spread(xp, g, self.shape, dim, keepdim) * (self == self)
+            broadcast_back(xp, g, self.shape, dim, keepdim) * (self == self)
         ),
     ),
 )
@@ -346,7 +349,7 @@ on_diagonal = op(
 
 
 def numpy_dtype(input: Tensor, dtype: dtypes.dtype | None) -> NumpyDtype | None:
-    """The numpy dtype of a result; RuntimeError for an integer result of what requires grad."""
+    """Return the numpy dtype of a result; raise RuntimeError for an integer result if the input requires grad."""
     if dtype is None:
         return None
     if not isinstance(dtype, dtypes.dtype):
@@ -359,7 +362,7 @@ def numpy_dtype(input: Tensor, dtype: dtypes.dtype | None) -> NumpyDtype | None:
 
 @torch_function("sum")
 def summed(input: Tensor, dim: Dims = NOT_GIVEN, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The sum of all elements, or over `dim` (torch.sum). Integers and bools give int64."""
+    """Sum all elements, or over `dim`; integers and bools give int64 (torch.sum)."""
     kind = numpy_dtype(input, dtype)
     if dim is NOT_GIVEN:
         return sum_all(input, kind)
@@ -370,7 +373,7 @@ def summed(input: Tensor, dim: Dims = NOT_GIVEN, keepdim: bool = False, *, dtype
 def averaged(
     input: Tensor, dim: Dims = NOT_GIVEN, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The mean of all elements, or over `dim` (torch.mean). RuntimeError for integers without a floating `dtype`."""
+    """Mean of all elements, or over `dim`; RuntimeError for integers without a floating `dtype` (torch.mean)."""
     given, got = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
     if not got.is_floating_point:
         raise RuntimeError(
@@ -387,12 +390,12 @@ def averaged(
 def product(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The product of all elements, or over one `dim` (torch.prod). The gradient is right for zero factors too."""
+    """Product of all elements, or over one `dim`, with a correct gradient for zero factors (torch.prod)."""
     kind = numpy_dtype(input, dtype)
     if dim is None:
         return prod_all(input, kind)
-    found = one_dim("prod", dim, input.ndim)
-    return prod_dim(input, (found,) if input.ndim else (), keepdim, kind)
+    axis = one_dim("prod", dim, input.ndim)
+    return prod_dim(input, (axis,) if input.ndim else (), keepdim, kind)
 
 
 def _spread_measure(name: str, record: Op) -> None:
@@ -407,7 +410,7 @@ def _spread_measure(name: str, record: Op) -> None:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         kind = "std and var only" if name in ("std", "var") else f"{name} only"
-        float_input(input, kind + " support floating point and complex dtypes")
+        require_float(input, kind + " support floating point and complex dtypes")
         if correction is None:
             correction = 1 if unbiased is None or unbiased else 0
         dims = None if dim is None else some_dims(name, dim, input.ndim)
@@ -416,7 +419,7 @@ def _spread_measure(name: str, record: Op) -> None:
         out: Tensor | tuple[Tensor, ...] = record(input, dims, correction, keepdim)
         return out
 
-    function.__doc__ = f"torch.{name}: divides by n - correction (1 unless given); over all elements, or over `dim`."
+    function.__doc__ = f"torch.{name} of all elements, or over `dim`; the divisor is n - correction (1 by default)."
     torch_function(name, forms="fm" if name in ("std", "var") else "f")(function)
 
 
@@ -428,7 +431,7 @@ for _name, _record in (("var", var), ("std", std), ("var_mean", var_mean), ("std
 def sum_without_nan(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The sum, nan counting as 0 (torch.nansum)."""
+    """Sum with nan counted as 0 (torch.nansum)."""
     dims = None if dim is None else some_dims("nansum", dim, input.ndim)
     kind = numpy_dtype(input, dtype)
     if not input.is_floating_point():
@@ -440,8 +443,8 @@ def sum_without_nan(
 def mean_without_nan(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """Return the mean of the elements that are not nan (torch.nanmean)."""
-    float_input(input, "nanmean(): expected input to have floating point or complex dtype but got {}")
+    """Mean of the elements that are not nan (torch.nanmean)."""
+    require_float(input, "nanmean(): expected input to have floating point or complex dtype but got {}")
     valid = input.detach().isnan().logical_not().sum(dim, keepdim=keepdim)  # type: ignore[arg-type]
     out: Tensor = sum_without_nan(input, dim, keepdim, dtype=dtype) / valid
     return out
@@ -461,14 +464,14 @@ _logical("all", all_record)
 
 
 @torch_function("count_nonzero")
-def how_many_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
-    """The number of elements that are not 0, int64 (torch.count_nonzero)."""
+def torch_count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """Number of elements that are not 0, int64 (torch.count_nonzero)."""
     return count_nonzero(input, some_dims("count_nonzero", dim, input.ndim))
 
 
 @torch_function("trace")
-def traced(input: Tensor) -> Tensor:
-    """The sum of a matrix's diagonal (torch.trace)."""
+def torch_trace(input: Tensor) -> Tensor:
+    """Sum of the diagonal of a matrix (torch.trace)."""
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     if input.dtype is dtypes.bool_:
@@ -478,7 +481,7 @@ def traced(input: Tensor) -> Tensor:
 
 @torch_function("sum_to_size", forms="m")
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
-    """The sum over the dims in which `size`, broadcast, is stretched to this tensor's shape."""
+    """Sum over the dims in which `size` broadcasts to this tensor's shape (Tensor.sum_to_size)."""
     wanted = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     lead = input.ndim - len(wanted)
     if lead < 0 or any(n not in (1, input.shape[lead + i]) for i, n in enumerate(wanted)):

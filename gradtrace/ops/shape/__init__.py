@@ -1,1 +1,1 @@
-"""Views, and tensors joined, split and rearranged."""
+"""Views, joining, splitting and rearranging."""

@@ -1,4 +1,4 @@
-"""Tensors taken apart and put together in composed ways: products of sets, columns, splits by sections, windows."""
+"""Composed shape functions: cartesian products, combinations, stacking columns, splits by sections, windows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def windows_back(g: Array, shape: Shape, dim: int, size: int, step: int) -> Arra
     if not shape:
         return g.reshape(-1)[0] if g.size else out
     for k in range(size):
-        # The k-th elements of all windows lie `step` apart: they never meet.
+        # The k-th elements of all windows are `step` apart and never overlap.
         where = slice(k, k + step * (g.shape[dim] - 1) + 1, step)
         out[(slice(None),) * dim + (where,)] += g[..., k]
     return out
@@ -55,7 +55,7 @@ unfold_place = op(
 
 @public("unfold", forms="m")
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of `size` along a dim, `step` apart, as a view with a new last dim (torch.Tensor.unfold)."""
+    """Windows of `size` along a dim, `step` apart, as a view with a new last dim (Tensor.unfold)."""
     dim, size, step = check_dim(dimension, self.ndim), index(size), index(step)
     n = self.shape[dim] if self.ndim else 1
     if size < 0:
@@ -69,7 +69,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 @public("cartesian_prod", forms="f")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All tuples of one element from each vector, as rows (torch.cartesian_prod)."""
+    """Cartesian product of vectors, one tuple per row (torch.cartesian_prod)."""
     for t in tensors:
         if t.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
@@ -80,7 +80,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @public("combinations", forms="f")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All combinations of r elements of a vector, as rows (torch.combinations)."""
+    """Combinations of r elements of a vector, one per row (torch.combinations)."""
     if input.ndim != 1:
         raise RuntimeError("Expect a 1D vector, but got shape " + str(list(input.shape)))
     if r < 0:
@@ -89,8 +89,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return input.new_empty((0,))
     pick = combinations_with_replacement if with_replacement else choose
     n = input.shape[0] + (r - 1 if with_replacement and input.shape[0] else 0)
-    size = r * comb(n, r)  # known, so that numpy refuses what is too much before a list of it is made
-    if size >= 1 << 48:  # nor can it be asked for more than an index holds
+    size = r * comb(n, r)  # known in advance, so that numpy raises for a huge size before a list of it is built
+    if size >= 1 << 48:  # larger than an index can be
         raise MemoryError
     rows = np.fromiter(chain.from_iterable(pick(range(input.shape[0]), r)), np.int64, size).reshape(-1, r)
     return stack(tuple(input.index_select(0, Tensor._wrap(np.ascontiguousarray(column))) for column in rows.T), 1)
@@ -98,13 +98,13 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 @public("column_stack", forms="f")
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Vectors as columns, matrices as they are, side by side (torch.column_stack)."""
+    """Stack vectors as columns, and matrices side by side (torch.column_stack)."""
     return concatenated([t.reshape(t.numel(), 1) if t.ndim <= 1 else t for t in tensors], 1)
 
 
 @public("atleast_3d", forms="f")
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
-    """Views with at least three dims (torch.atleast_3d)."""
+    """Add dims until there are at least three, as views (torch.atleast_3d)."""
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         t = tensors[0]
         if t.ndim == 0:
@@ -118,7 +118,7 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
 
 @public("tensor_split")
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts along a dim: a number of nearly equal ones, or cut at indices (torch.tensor_split)."""
+    """Split along a dim into nearly equal parts, or at indices (torch.tensor_split)."""
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim]
     cuts = indices_or_sections.tolist() if isinstance(indices_or_sections, Tensor) else indices_or_sections
@@ -162,7 +162,7 @@ for _name, _least, _dim in (("hsplit", 1, 1), ("vsplit", 2, 0), ("dsplit", 3, 2)
 
 @public("positive")
 def positive(input: Tensor) -> Tensor:
-    """The input itself (torch.positive)."""
+    """Return the input itself (torch.positive)."""
     if input.dtype.name == "bool":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
@@ -170,12 +170,12 @@ def positive(input: Tensor) -> Tensor:
 
 @public("msort")
 def msort(input: Tensor) -> Tensor:
-    """Sorted along the first dim (torch.msort)."""
-    found: Tensor = input.sort(0)[0]
-    return found
+    """Sort along the first dim (torch.msort)."""
+    result: Tensor = input.sort(0)[0]
+    return result
 
 
 @public("zero_", forms="f")
 def zero_(input: Tensor) -> Tensor:
-    """The input, zeroed in place (torch.zero_)."""
+    """Set the input to zero in place (torch.zero_)."""
     return input.zero_()

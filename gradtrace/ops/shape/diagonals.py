@@ -1,4 +1,4 @@
-"""Diagonals taken out, put in, and written over; and the scatters that write a part of a tensor out of place."""
+"""Extract, embed and overwrite diagonals; write a part of a tensor out of place (the *_scatter functions)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def embed_kernel(a: Array, offset: int, dim1: int, dim2: int) -> Array:
 
 
 def overwritten(a: Array, part: Callable[[Array], Array], src: Array) -> Array:
-    """A copy of a in which `part`, a function that gives a view, is src."""
+    """Return a copy of a in which `part(a)`, a view, is overwritten by src."""
     out = np.array(a)
     part(out)[...] = src
     return out
@@ -102,17 +102,17 @@ def blocks(arrays: Sequence[Array]) -> Array:
 
 
 def block_grads(xp: XP, wanted: Sequence[bool], g: Operand, tensors: Sequence[Operand]) -> list[Operand | None]:
-    found, i, j = [], 0, 0
+    results, i, j = [], 0, 0
     for t, want in zip(tensors, wanted, strict=True):
         m, n = t.shape
-        found.append(xp.slice(xp.slice(g, 0, i, i + m, 1), 1, j, j + n, 1) if want else None)
+        results.append(xp.slice(xp.slice(g, 0, i, i + m, 1), 1, j, j + n, 1) if want else None)
         i, j = i + m, j + n
-    return found
+    return results
 
 
 @public("diag")
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The matrix with a vector on its diagonal, or a matrix's diagonal (torch.diag)."""
+    """Matrix with a vector on its diagonal, or the diagonal of a matrix (torch.diag)."""
     if input.ndim == 1:
         return diag_embed_record(input, diagonal, 0, 1)
     if input.ndim != 2:
@@ -132,14 +132,14 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @public("diagflat")
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """The matrix with all elements of the input on its diagonal (torch.diagflat)."""
+    """Matrix with the flattened input on its diagonal (torch.diagflat)."""
     flat = input if input.ndim == 1 else input.contiguous().view(-1)
     return diag_embed_record(flat, offset, 0, 1)
 
 
 @public("diagonal_scatter")
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The input with src on a diagonal (torch.diagonal_scatter)."""
+    """Return a copy of the input with src on a diagonal (torch.diagonal_scatter)."""
     rest = (offset, check_dim(dim1, input.ndim), check_dim(dim2, input.ndim))
     check_part("src", src, np.diagonal(input.array, *rest).shape)
     return diagonal_scatter_record(input, src, *rest)
@@ -147,7 +147,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 
 @public("select_scatter")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """The input with src at one index of a dim (torch.select_scatter)."""
+    """Return a copy of the input with src at one index of a dim (torch.select_scatter)."""
     dim = check_dim(dim, input.ndim)
     n = input.shape[dim]
     if not -n <= index < n:
@@ -162,7 +162,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """The input with src at a slice of a dim (torch.slice_scatter)."""
+    """Return a copy of the input with src at a slice of a dim (torch.slice_scatter)."""
     dim = check_dim(dim, input.ndim)
     bounds = slice(start, end, step).indices(input.shape[dim])
     shape = tuple(len(range(*bounds)) if i == dim else n for i, n in enumerate(input.shape))
@@ -180,7 +180,7 @@ def check_part(name: str, src: Tensor, shape: tuple[int, ...]) -> None:
 
 @public("block_diag", forms="f")
 def block_diag(*tensors: Tensor) -> Tensor:
-    """The matrix with the given matrices along its diagonal (torch.block_diag)."""
+    """Block diagonal matrix of the given matrices (torch.block_diag)."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
     for i, t in enumerate(tensors):

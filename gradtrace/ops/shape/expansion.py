@@ -13,7 +13,7 @@ from gradtrace.ops.shape.views import expand, unsqueeze, view
 
 @public("expand", forms="m")
 def expanded(self: Tensor, *size: int | Sequence[int], **named: object) -> Tensor:
-    """A view with dims of size 1 repeated, -1 keeping a size (Tensor.expand)."""
+    """Expand dims of size 1 as a view; -1 keeps a size (Tensor.expand)."""
     shape = sizes(given(size, {k: v for k, v in named.items() if k != "implicit"}, "size"))
     lead = len(shape) - self.ndim
     if lead < 0:
@@ -40,30 +40,30 @@ def expanded(self: Tensor, *size: int | Sequence[int], **named: object) -> Tenso
 
 @public("broadcast_to")
 def broadcast_to(input: Tensor, *size: int | Sequence[int], **named: object) -> Tensor:
-    """As expand (torch.broadcast_to)."""
+    """Expand to a shape (torch.broadcast_to)."""
     return expanded(input, *given(size, named, "size"))
 
 
 @public("expand_as", forms="m")
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """expand to the shape of `other`."""
+    """Expand to the shape of `other` (Tensor.expand_as)."""
     return expanded(self, tuple(other.shape))
 
 
 @public("broadcast_shapes", forms="f")
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
-    """The common shape of several under broadcasting; RuntimeError if there is none."""
-    found: tuple[int, ...] = ()
+    """Return the shape that several shapes broadcast to; RuntimeError if there is none (torch.broadcast_shapes)."""
+    result: tuple[int, ...] = ()
     for k, shape in enumerate(shapes):
         one = (shape,) if isinstance(shape, int) else tuple(shape)
-        for i in range(1, min(len(one), len(found)) + 1):
-            if one[-i] != found[-i] and 1 not in (one[-i], found[-i]):
+        for i in range(1, min(len(one), len(result)) + 1):
+            if one[-i] != result[-i] and 1 not in (one[-i], result[-i]):
                 raise RuntimeError(
                     f"Attempting to broadcast a dimension of length {one[-i]} at -{i}! Mismatching argument at index "
-                    f"{k} had {one}; but expected shape should be broadcastable to {list(found)}"
+                    f"{k} had {one}; but expected shape should be broadcastable to {list(result)}"
                 )
-        found = broadcast(found, one)
-    return Size(found)
+        result = broadcast(result, one)
+    return Size(result)
 
 
 def only_tensors(values: Sequence[object]) -> None:
@@ -74,7 +74,7 @@ def only_tensors(values: Sequence[object]) -> None:
 
 @public("broadcast_tensors", forms="f")
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Each tensor expanded to the common shape (torch.broadcast_tensors)."""
+    """Expand each tensor to the common shape (torch.broadcast_tensors)."""
     only_tensors(tensors)
     shape: tuple[int, ...] = ()
     for t in tensors:
@@ -84,12 +84,12 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 @public("atleast_1d", forms="f")
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
-    """0-d tensors made (1,)."""
-    return each(lambda t: view(t, (1,)) if t.ndim == 0 else t, tensors)
+    """Reshape 0-d tensors to (1,) (torch.atleast_1d)."""
+    return map_tensors(lambda t: view(t, (1,)) if t.ndim == 0 else t, tensors)
 
 
-def each(change: Callable[[Tensor], Tensor], tensors: tuple[Any, ...]) -> Any:
-    """One tensor changed, or a tuple of all given, one by one or as a sequence."""
+def map_tensors(change: Callable[[Tensor], Tensor], tensors: tuple[Any, ...]) -> Any:
+    """Apply a function to a single tensor, or return a tuple for several, given separately or as a sequence."""
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return change(tensors[0])
     return tuple(change(t) for t in (tensors[0] if len(tensors) == 1 else tensors))
@@ -97,5 +97,5 @@ def each(change: Callable[[Tensor], Tensor], tensors: tuple[Any, ...]) -> Any:
 
 @public("atleast_2d", forms="f")
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
-    """Fewer than two dims made (1, n)."""
-    return each(lambda t: view(t, (1, 1)) if t.ndim == 0 else unsqueeze(t, 0) if t.ndim == 1 else t, tensors)
+    """Reshape tensors of fewer than two dims to (1, n) (torch.atleast_2d)."""
+    return map_tensors(lambda t: view(t, (1, 1)) if t.ndim == 0 else unsqueeze(t, 0) if t.ndim == 1 else t, tensors)

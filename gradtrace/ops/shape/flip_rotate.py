@@ -1,4 +1,4 @@
-"""Entries in another order along their dims: flip, roll, rot90."""
+"""Reorder entries along dims: flip, roll, rot90."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from gradtrace.ops.shape.join import flip, roll, rot90
 
 @public("flip")
 def flipped(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
-    """The order along some dims reversed (torch.flip)."""
+    """Reverse the order along some dims (torch.flip)."""
     return flip(input, check_dims(sizes(given(dims, named, "dims")), input.ndim) if input.ndim else ())
 
 
 @public("fliplr")
 def fliplr(input: Tensor) -> Tensor:
-    """Columns reversed."""
+    """Reverse the columns (torch.fliplr)."""
     return flip(input, (1,))
 
 
 @public("flipud")
 def flipud(input: Tensor) -> Tensor:
-    """Rows reversed."""
+    """Reverse the rows (torch.flipud)."""
     return flip(input, (0,))
 
 
 @public("roll")
 def rolled(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
-    """Entries moved around along dims, those pushed out coming in again (torch.roll)."""
+    """Roll entries along dims; those shifted beyond the end re-enter at the start (torch.roll)."""
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
     if not dims and len(shifts) == 1:
@@ -42,13 +42,13 @@ def rolled(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int]
 
 @public("rot90")
 def rotated(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turned by 90 degrees k times (torch.rot90)."""
+    """Rotate by 90 degrees k times (torch.rot90)."""
     if input.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
-    return rot90(input, k, checked_turn(input, tuple(dims)))
+    return rot90(input, k, check_rotation_dims(input, tuple(dims)))
 
 
-def checked_turn(input: Tensor, dims: tuple[int, ...]) -> tuple[int, ...]:
+def check_rotation_dims(input: Tensor, dims: tuple[int, ...]) -> tuple[int, ...]:
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:

@@ -1,4 +1,4 @@
-"""Taking apart and putting together: cat, stack, split, unbind, repeat, flip, roll, the triangles."""
+"""Joining, splitting and repeating: cat, stack, split, unbind, repeat, flip, roll, the triangles."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def cat_back(
 
 
 def joined(arrays: Sequence[Array], dim: int) -> Array:
-    """Joined; empty (0,) arrays count for nothing, as of old."""
+    """Concatenate; empty (0,) arrays are ignored, as in PyTorch."""
     return np.concatenate([a for a in arrays if a.shape != (0,)] or list(arrays), axis=dim)
 
 
-def turned(a: Array, k: int, dims: tuple[int, int]) -> Array:
-    """Turned k times, laid out in memory as PyTorch does it: a copy flipped, then transposed."""
+def rotate_kernel(a: Array, k: int, dims: tuple[int, int]) -> Array:
+    """Rotate k times, with PyTorch's memory layout: a flipped copy, then transposed."""
     k %= 4
     if k == 0:
         return np.array(a, order="C")
@@ -130,7 +130,7 @@ triu = op(
 )
 rot90 = op(
     "rot90(self; k, dims)",
-    turned,
+    rotate_kernel,
     kind="structural",
     node="Rot90Backward0",
     self=d("", lambda xp, g, out, self, k, dims: xp.rot90(g, -k, dims)),
@@ -170,15 +170,15 @@ def on_diagonal(g: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Ar
 
 
 def pieces(a: Array, dim: int, parts: Sequence[int]) -> tuple[Any, ...]:
-    found, start = [], 0
+    results, start = [], 0
     for n in parts:
-        found.append(a[(slice(None),) * dim + (slice(start, start + n),)])
+        results.append(a[(slice(None),) * dim + (slice(start, start + n),)])
         start += n
-    return tuple(found)
+    return tuple(results)
 
 
 def repeat_back(xp: XP, g: Operand, shape: Shape, repeats: Shape) -> Operand:
-    """The dims that repeating added summed one by one; each other read as (repeats, size), the repeats summed."""
+    """Sum the dims that repeating added one by one; read the others as (repeats, size) and sum the repeats."""
     lead = len(repeats) - len(shape)
     for _ in range(lead):
         g = xp.sum_dim(g, (0,), False)
@@ -195,12 +195,12 @@ def repeat_back(xp: XP, g: Operand, shape: Shape, repeats: Shape) -> Operand:
 
 
 def common_dtype(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The tensors cast to the dtype that promotion gives them."""
+    """Cast the tensors to their promoted dtype."""
     kinds = {t.dtype for t in tensors}
     if len(kinds) == 1:
         return tuple(tensors)
     wanted = dtypes.result_type(*((t._data, True) for t in tensors))
-    # The kernel itself brings floats together, as PyTorch's does: no cast shows in the graph.
+    # The kernel itself promotes floats, as in PyTorch: no cast shows in the graph.
     done = [t.dtype is wanted or (t.is_floating_point() and wanted.category == dtypes.FLOAT) for t in tensors]
     return tuple(t if fine else cast(t, wanted.np) for t, fine in zip(tensors, done, strict=True))
 
@@ -209,7 +209,7 @@ def common_dtype(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
 def concatenated(
     tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """Tensors joined along an existing dim (torch.cat)."""
+    """Concatenate tensors along an existing dim (torch.cat)."""
     if isinstance(tensors, Tensor):
         raise TypeError("cat(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
     tensors = tuple(tensors)
@@ -240,7 +240,7 @@ def check_joinable(tensors: Sequence[Tensor], dim: int) -> None:
 
 @public("stack", forms="f")
 def stacked(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors of one shape joined along a new dim (torch.stack)."""
+    """Stack tensors of one shape along a new dim (torch.stack)."""
     tensors = tuple(tensors)
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -255,20 +255,20 @@ def stacked(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = Non
 
 @public("hstack", forms="f")
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Side by side (torch.hstack)."""
+    """Stack horizontally: along dim 1, or dim 0 for vectors (torch.hstack)."""
     tensors = [t if t.ndim else view(t, (1,)) for t in tensors]
     return concatenated(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
 @public("vstack", "row_stack", forms="f")
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One below the other (torch.vstack)."""
+    """Stack vertically, along dim 0 (torch.vstack)."""
     return concatenated([atleast_2d(t) for t in tensors], 0)
 
 
 @public("dstack", forms="f")
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Along the third dim (torch.dstack)."""
+    """Stack along the third dim (torch.dstack)."""
     from gradtrace.ops.shape.combine import atleast_3d
 
     return concatenated([atleast_3d(t) for t in tensors], 2)
@@ -276,21 +276,21 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @public("unbind")
 def unbound(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices along a dim, as views that share one node (torch.unbind)."""
+    """Slices along a dim, as views that share one node (torch.unbind)."""
     if input.ndim == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return unbind(input, check_dim(dim, input.ndim))
 
 
 @public("split")
-def splitted(
+def split_tensor(
     tensor: Tensor,
     split_size_or_sections: int | Sequence[int] | None = None,
     dim: int = 0,
     *,
     split_size: int | Sequence[int] | None = None,
 ) -> tuple[Tensor, ...]:
-    """Pieces of one size, or of the sizes listed, as views (torch.split)."""
+    """Split into pieces of one size, or of the given sizes, as views (torch.split)."""
     if split_size_or_sections is None:
         if split_size is None:
             raise TypeError("split() missing 1 required positional argument: 'split_size_or_sections'")
@@ -324,26 +324,26 @@ def splitted(
 
 @public("split_with_sizes")
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of the sizes listed (torch.split_with_sizes)."""
-    return splitted(input, list(split_sizes), dim)
+    """Split into pieces of the given sizes (torch.split_with_sizes)."""
+    return split_tensor(input, list(split_sizes), dim)
 
 
 @public("chunk")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` pieces of equal size (torch.chunk)."""
+    """Split into at most `chunks` pieces of equal size (torch.chunk)."""
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     if not input.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     n = input.shape[check_dim(dim, input.ndim)]
     if not n:
-        return splitted(input, (0,) * chunks, dim)
-    return splitted(input, -(-n // chunks), dim)
+        return split_tensor(input, (0,) * chunks, dim)
+    return split_tensor(input, -(-n // chunks), dim)
 
 
 @public("select")
 def selected(input: Tensor, dim: int, index: int) -> Tensor:
-    """The slice at `index` of a dim, as a view (torch.select)."""
+    """Select the slice at `index` of a dim, as a view (torch.select)."""
     if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = check_dim(dim, input.ndim)
@@ -357,7 +357,7 @@ def selected(input: Tensor, dim: int, index: int) -> Tensor:
 
 @public("narrow")
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """`length` entries of a dim from `start`, as a view (torch.narrow)."""
+    """Select `length` entries of a dim from `start`, as a view (torch.narrow)."""
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = check_dim(dim, input.ndim)
@@ -374,7 +374,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 @public("repeat", forms="m")
 def repeated(self: Tensor, *repeats: int | Sequence[int], **named: object) -> Tensor:
-    """Copies laid side by side, so many along each dim (Tensor.repeat)."""
+    """Repeat the tensor the given number of times along each dim (Tensor.repeat)."""
     times = sizes(given(repeats, named, "repeats"))
     if len(times) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -385,14 +385,14 @@ def repeated(self: Tensor, *repeats: int | Sequence[int], **named: object) -> Te
 
 @public("tile")
 def tile(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
-    """As repeat, missing dims counting 1 (torch.tile)."""
+    """repeat with missing dims counted as 1 (torch.tile)."""
     times = sizes(given(dims, named, "dims"))
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
 
 
 def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
     if not input.ndim and dim is not None:
-        check_dim(1, 0)  # as PyTorch, which looks at the dim after the one that is repeated
+        check_dim(1, 0)  # as in PyTorch, which looks at the dim after the repeated one
     counts = repeats.shared() if isinstance(repeats, Tensor) else np.asarray(repeats)
     if counts.size and int(counts.min()) < 0:
         raise RuntimeError("Repeats must be non-negative" if counts.ndim == 0 else "repeats can not be negative")
@@ -408,7 +408,7 @@ def check_repeats(input: Tensor, repeats: Any, dim: int | None) -> None:
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each entry repeated in place; of the repeats alone, the positions (torch.repeat_interleave)."""
+    """Repeat each entry in place; given only the repeats, return the positions (torch.repeat_interleave)."""
     if repeats is None:
         return Tensor._wrap(np.repeat(np.arange(input.numel()), input.shared()))
     check_repeats(input, repeats, dim)
@@ -431,27 +431,27 @@ def check_triangle(name: str, record: OneResult, input: Tensor) -> OneResult:
 
 @public("tril")
 def lower(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangle, zeros above (torch.tril)."""
+    """Lower triangle, zeros above (torch.tril)."""
     return check_triangle("tril", tril, input)(input, diagonal)
 
 
 @public("triu")
 def upper(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangle, zeros below (torch.triu)."""
+    """Upper triangle, zeros below (torch.triu)."""
     return check_triangle("triu", triu, input)(input, diagonal)
 
 
 @public("diagonal")
 def diagonals(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A diagonal of two dims, as a view (torch.diagonal)."""
+    """Diagonal of two dims, as a view (torch.diagonal)."""
     first, second = check_dim(dim1, input.ndim), check_dim(dim2, input.ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return diagonal(input, offset, first, second)
 
 
-def listing(t: Tensor) -> str:
-    """A tensor as PyTorch's C++ side writes it: its numbers, then its kind and sizes."""
+def format_tensor(t: Tensor) -> str:
+    """Format a tensor as PyTorch's C++ code does: its numbers, then its type and sizes."""
     kind = f"torch.{t.dtype.scalar_type}Tensor"
     shown_sizes = ",".join(map(str, t.shape))
     return f"{t.detach().numpy()}\n[ {kind}{{{shown_sizes}}} ]"
@@ -459,7 +459,7 @@ def listing(t: Tensor) -> str:
 
 @public("meshgrid", forms="f")
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Each 1-d tensor expanded over the grid of all (torch.meshgrid)."""
+    """Expand 1-d tensors over the grid of all of them (torch.meshgrid)."""
     parts: tuple[Any, ...] = (
         tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
     )
@@ -480,11 +480,11 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple
 
 @public("tril_", forms="m")
 def _tril_inplace(self: Tensor, diagonal: int = 0) -> Tensor:
-    """tril in place."""
+    """In-place form of tril (Tensor.tril_)."""
     return inplace(check_triangle("tril", tril, self), self, diagonal)
 
 
 @public("triu_", forms="m")
 def _triu_inplace(self: Tensor, diagonal: int = 0) -> Tensor:
-    """triu in place."""
+    """In-place form of triu (Tensor.triu_)."""
     return inplace(check_triangle("triu", triu, self), self, diagonal)

@@ -1,6 +1,6 @@
-"""What a tensor tells of its memory, and views and changes stated in terms of it: as_strided, resize_, set_.
+"""Storage, strides and memory: as_strided, resize_, set_, data_ptr.
 
-The storage of a tensor is the array that owns its memory. Offsets and strides count elements, as in PyTorch.
+A tensor's storage is the array that owns its memory. Offsets and strides count elements, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ RESIZE_MESSAGE = (
 
 
 def owner(raw: Array) -> Array:
-    """The array that owns the memory of `raw`."""
+    """Return the array that owns the memory of `raw`."""
     while raw.base is not None:
-        # numpy's as_strided puts another object between the view and the array.
+        # numpy's as_strided inserts another object between the view and the array.
         below: Any = raw.base if is_array(raw.base) else getattr(raw.base, "base", None)
         if not is_array(below):
             break
@@ -44,7 +44,7 @@ def start_of(whole: Array) -> int:
 
 
 def storage_of(raw: Array) -> Array:
-    """The whole storage as a 1-d array of the tensor's dtype, on the same memory."""
+    """Return the whole storage as a 1-d array of the tensor's dtype that shares its memory."""
     whole = owner(raw)
     if whole.dtype == raw.dtype and whole.flags.c_contiguous:
         return whole.reshape(-1)
@@ -62,18 +62,18 @@ def steps_of(raw: Array) -> tuple[int, ...]:
 
 
 def strided_kernel(a: Array, size: Sequence[int], stride: Sequence[int], offset: int, layout: object) -> Array:
-    found: Array = window(storage_of(a), size, stride, offset)
-    return found
+    result: Array = window(storage_of(a), size, stride, offset)
+    return result
 
 
 def positions(size: Sequence[int], stride: Sequence[int], offset: int, layout: tuple[Any, ...]) -> Array:
-    """For each element of the view its flat position in the input; one past the end where the input has none."""
+    """Return the flat input position of each element of the view, or one past the end if the input lacks it."""
     n = int(np.prod(layout[0], dtype=np.int64))
     cells = np.full(layout[3], n, np.int64)
     if n:
         window(cells, *layout[:3])[...] = np.arange(n).reshape(layout[0])
-    found: Array = window(cells, size, stride, offset).copy()
-    return found
+    result: Array = window(cells, size, stride, offset).copy()
+    return result
 
 
 def put_back(g: Array, where: Array, shape: Shape) -> Array:
@@ -83,7 +83,7 @@ def put_back(g: Array, where: Array, shape: Shape) -> Array:
     return out[:n].reshape(shape)
 
 
-def taken(a: Array, where: Array) -> Array:
+def take_or_zero(a: Array, where: Array) -> Array:
     return np.append(a.reshape(-1), np.zeros(1, a.dtype))[where]
 
 
@@ -104,7 +104,7 @@ as_strided_place = op(
 )
 as_strided_take = op(
     "as_strided_take(self; where)",
-    taken,
+    take_or_zero,
     kind="structural",
     node="AsStridedBackward0",
     self=d("~self", lambda xp, g, out, self, where: xp.as_strided_place(g, where, tuple(self.shape))),
@@ -113,9 +113,9 @@ as_strided_take = op(
 
 @public("as_strided")
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """A view of the storage by sizes and strides in elements; RuntimeError outside of it (torch.as_strided).
+    """View the storage with sizes and strides in elements; RuntimeError out of bounds (torch.as_strided).
 
-    `storage_offset` is the input's own where it is not given.
+    `storage_offset` defaults to the input's.
     """
     size, stride = tuple(map(index, size)), tuple(map(index, stride))
     offset = None if storage_offset is None else index(storage_offset)
@@ -138,7 +138,7 @@ def check_window(raw: Array, size: Sequence[int], stride: Sequence[int], offset:
 
 @public("as_strided_")
 def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """as_strided in place: the tensor itself takes the new sizes and strides."""
+    """In-place form of as_strided: the tensor itself takes the new sizes and strides."""
     if input.requires_grad and state.grad_enabled:
         refuse_untrackable(input)
     out = as_strided(input, size, stride, storage_offset)
@@ -153,29 +153,29 @@ def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], stora
 def as_strided_copy(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """as_strided, copied into new memory (torch.as_strided_copy)."""
+    """Copy of as_strided in new memory (torch.as_strided_copy)."""
     return as_strided(input, size, stride, storage_offset).clone()
 
 
-# ---- what it tells
+# ---- queries
 
 
 @public("data_ptr", forms="m")
 def data_ptr(self: Tensor) -> int:
-    """The address of the first element, 0 where there is none (Tensor.data_ptr)."""
+    """Address of the first element, 0 for an empty tensor (Tensor.data_ptr)."""
     raw = self.shared()
     return address(raw) if raw.size else 0
 
 
 @public("storage_offset", forms="m")
 def storage_offset(self: Tensor) -> int:
-    """Where in the storage the first element lies, in elements (Tensor.storage_offset)."""
+    """Offset of the first element in the storage, in elements (Tensor.storage_offset)."""
     raw = self.shared()
     return offset_of(raw) if raw.size else 0
 
 
 class Storage:
-    """The memory under a tensor, as far as scripts look at it: its address, its size, its elements."""
+    """The memory of a tensor, as far as scripts inspect it: address, size and elements."""
 
     __slots__ = ("_cells",)
 
@@ -192,8 +192,8 @@ class Storage:
         return int(self._cells.size)
 
     def tolist(self) -> list[Any]:
-        found: list[Any] = self._cells.tolist()
-        return found
+        result: list[Any] = self._cells.tolist()
+        return result
 
     def __len__(self) -> int:
         return int(self._cells.size)
@@ -207,35 +207,35 @@ class Storage:
 
 @public("untyped_storage", forms="m")
 def untyped_storage(self: Tensor) -> Storage:
-    """The storage as bytes (Tensor.untyped_storage)."""
+    """Return the storage as bytes (Tensor.untyped_storage)."""
     return Storage(storage_of(self.shared()).view(np.uint8))
 
 
 @public("storage", forms="m")
 def storage(self: Tensor) -> Storage:
-    """The storage as elements of the tensor's dtype (Tensor.storage)."""
+    """Return the storage as elements of the tensor's dtype (Tensor.storage)."""
     return Storage(storage_of(self.shared()))
 
 
 @public("is_set_to", forms="m")
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both show the same memory in the same way (Tensor.is_set_to)."""
+    """Whether both tensors have the same memory, sizes and strides (Tensor.is_set_to)."""
     a, b = self.shared(), tensor.shared()
     return (address(a), a.shape, a.strides, a.dtype) == (address(b), b.shape, b.strides, b.dtype)
 
 
 @public("is_same_size", forms="fm")
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether the shapes agree."""
+    """Whether the shapes are equal (torch.is_same_size)."""
     return input.shape == other.shape
 
 
-# ---- other sizes, other memory
+# ---- change of size or memory
 
 
 @public("resize_", forms="fm")
 def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = None) -> Tensor:
-    """Other sizes over the same storage, contiguous; a larger one when it does not suffice (Tensor.resize_)."""
+    """Resize over the same storage, contiguous; allocate a larger one if necessary (Tensor.resize_)."""
     if input.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     shape = sizes(size)
@@ -252,13 +252,13 @@ def resize_(input: Tensor, *size: int | Sequence[int], memory_format: object = N
 
 @public("resize_as_", forms="fm")
 def resize_as_(input: Tensor, the_template: Tensor, memory_format: object = None) -> Tensor:
-    """resize_ to the shape of another tensor (Tensor.resize_as_)."""
+    """Resize to the shape of another tensor (Tensor.resize_as_)."""
     return resize_(input, *the_template.shape)
 
 
 @public("resize", forms="m")
 def resize(self: Tensor, *size: int | Sequence[int]) -> Tensor:
-    """A view of as many elements under other sizes (Tensor.resize)."""
+    """Return a view of the same elements with other sizes (Tensor.resize)."""
     shape = sizes(size)
     n = int(np.prod(shape, dtype=np.int64))
     if n != self.numel():
@@ -275,7 +275,7 @@ def set_(
     size: Sequence[int] | None = None,
     stride: Sequence[int] | None = None,
 ) -> Tensor:
-    """Takes the memory of `source`, or empty memory (Tensor.set_)."""
+    """Use the memory of `source`, or empty memory (Tensor.set_)."""
     if state.grad_enabled and self.requires_grad:
         refuse_untrackable(self)
     if source is None:
@@ -295,7 +295,7 @@ def set_(
 
 
 def placed(cells: Array, size: tuple[int, ...], stride: Sequence[int] | None, offset: int) -> Array:
-    """A view of the cells, or of as many more as it needs: where PyTorch makes it larger, it is another here."""
+    """Return a view of the cells, or of a larger copy if they do not suffice (PyTorch would grow the storage)."""
     steps = contiguous_steps(size) if stride is None else tuple(map(index, stride))
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
@@ -306,8 +306,8 @@ def placed(cells: Array, size: tuple[int, ...], stride: Sequence[int] | None, of
     missing = extent(size, steps, offset) - cells.size
     if missing > 0:
         cells = np.append(cells, np.zeros(missing, cells.dtype))
-    found: Array = window(cells, size, steps, offset)
-    return found
+    result: Array = window(cells, size, steps, offset)
+    return result
 
 
 def contiguous_steps(size: tuple[int, ...]) -> tuple[int, ...]:
@@ -320,7 +320,7 @@ def contiguous_steps(size: tuple[int, ...]) -> tuple[int, ...]:
 
 @public("fill_diagonal_", forms="m")
 def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """The main diagonal filled with one value, in a tall matrix again and again with `wrap` (Tensor.fill_diagonal_)."""
+    """Fill the main diagonal with one value; with `wrap` it repeats in a tall matrix (Tensor.fill_diagonal_)."""
     if not isinstance(fill_value, (int, float, Tensor)):
         raise TypeError(
             f"fill_diagonal_(): argument 'fill_value' (position 1) must be Number, not {type(fill_value).__name__}"

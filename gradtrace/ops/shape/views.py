@@ -49,8 +49,8 @@ def swapped(a: Array, dim0: int, dim1: int) -> Array:
 def sum_to_kernel(a: Array, shape: Shape) -> Array:
     lead = a.ndim - len(shape)
     dims = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and a.shape[i + lead] != 1)
-    found: Array = a.sum(axis=dims, keepdims=True).reshape(shape)
-    return found
+    result: Array = a.sum(axis=dims, keepdims=True).reshape(shape)
+    return result
 
 
 def reshape_back(xp: XP, g: Any, out: Operand, self: Operand, *_: object) -> Operand:
@@ -60,7 +60,7 @@ def reshape_back(xp: XP, g: Any, out: Operand, self: Operand, *_: object) -> Ope
 
 
 def dims_back(xp: XP, g: Operand, self: Operand, dims: Iterable[int]) -> Operand:
-    """The dims that squeezing took from `self` put back one by one."""
+    """Restore the dims that squeezing removed from `self`, one by one."""
     for dim in dims:
         if self.ndim and self.shape[dim] == 1:
             g = xp.unsqueeze(g, dim)
@@ -79,7 +79,7 @@ reshape = op(
     node="ViewBackward0",
     self=RESHAPED,
 )
-# What reshape gives where the tensor is not contiguous and yet can be viewed.
+# What reshape returns if the tensor is not contiguous but can still be viewed.
 reshape_alias = op(
     "reshape_alias(self; shape)", view_kernel, kind="view", node="ReshapeAliasBackward0", view=True, self=RESHAPED
 )
@@ -177,7 +177,7 @@ expand = op(
 )
 sum_to = op(
     "sum_to(self; shape)", sum_to_kernel, kind="reduction", identity="self"
-)  # for plain numbers alone: a recorded pass shows its steps
+)  # for single numbers only: a recorded pass shows its steps
 
 
 def squeeze_dims_kernel(a: Array, dims: Sequence[int]) -> Array:
@@ -185,7 +185,7 @@ def squeeze_dims_kernel(a: Array, dims: Sequence[int]) -> Array:
 
 
 def infer_size(shape: tuple[int, ...], numel: int) -> tuple[int, ...]:
-    """The shape with its one -1 filled in; RuntimeError where it does not fit `numel`."""
+    """Replace a -1 in the shape; raise RuntimeError if it does not match `numel`."""
     unknown = [i for i, n in enumerate(shape) if n == -1]
     if len(unknown) > 1:
         raise RuntimeError("only one dimension can be inferred")
@@ -219,16 +219,16 @@ def can_view(a: Array, shape: tuple[int, ...]) -> bool:
 
 @public("view", forms="m")
 def as_view(self: Tensor, *shape: Any, **named: object) -> Tensor:
-    """The same storage under another shape; RuntimeError where the strides do not allow it (Tensor.view)."""
+    """View the storage with another shape; RuntimeError if the strides do not allow it (Tensor.view)."""
     if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list, Tensor)):
-        return seen_as(self, shape[0])
+        return view_as_dtype(self, shape[0])
     if "dtype" in named:
-        return seen_as(self, named["dtype"])
+        return view_as_dtype(self, named["dtype"])
     return view(self, infer_size(sizes(given(shape, named, "size")), self.numel()))
 
 
-def seen_as(self: Tensor, dtype: Any) -> Tensor:
-    """The same bytes as elements of another dtype."""
+def view_as_dtype(self: Tensor, dtype: Any) -> Tensor:
+    """View the bytes as elements of another dtype (Tensor.view)."""
     if dtype is self.dtype:
         return self.alias()
     raw, new = self.shared(), dtype.np
@@ -244,7 +244,7 @@ def seen_as(self: Tensor, dtype: Any) -> Tensor:
 
 @public("reshape")
 def reshaped(input: Tensor, *shape: int | Sequence[int], **named: object) -> Tensor:
-    """Another shape: a view where the strides allow one, else a copy (torch.reshape)."""
+    """Reshape: a view if the strides allow it, else a copy (torch.reshape)."""
     wanted = infer_size(sizes(given(shape, named, "shape")), input.numel())
     if input.is_contiguous():
         return view(input, wanted)
@@ -259,19 +259,19 @@ def contiguous_clone(input: Tensor) -> Tensor:
 
 @public("view_as", forms="m")
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """view with the shape of `other`."""
+    """View with the shape of `other` (Tensor.view_as)."""
     return view(self, infer_size(tuple(other.shape), self.numel()))
 
 
 @public("reshape_as", forms="m")
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """reshape with the shape of `other`."""
+    """Reshape to the shape of `other` (Tensor.reshape_as)."""
     return reshaped(self, tuple(other.shape))
 
 
 @public("flatten")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Dims start_dim to end_dim made one (torch.flatten)."""
+    """Flatten dims start_dim to end_dim into one (torch.flatten)."""
     start, end = check_dim(start_dim, input.ndim), check_dim(end_dim, input.ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -285,13 +285,13 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @public("ravel")
 def ravel(input: Tensor) -> Tensor:
-    """All dims made one (torch.ravel)."""
+    """Flatten all dims into one (torch.ravel)."""
     return view(contiguous(input), (input.numel(),))
 
 
 @public("unflatten")
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """One dim split into several (torch.unflatten)."""
+    """Split one dim into several (torch.unflatten)."""
     dim = check_dim(dim, input.ndim)
     shape = tuple(input.shape)
     parts = split_size(tuple(sizes), dim, shape[dim])
@@ -299,7 +299,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 
 def split_size(parts: tuple[int, ...], dim: int, n: int) -> tuple[int, ...]:
-    """The sizes that one dim is split into, a -1 filled in."""
+    """Return the sizes that one dim is split into, with a -1 resolved."""
     if not parts:
         raise RuntimeError("unflatten: sizes must be non-empty")
     if parts.count(-1) > 1:
@@ -315,13 +315,13 @@ def split_size(parts: tuple[int, ...], dim: int, n: int) -> tuple[int, ...]:
 
 @public("unsqueeze")
 def unsqueezed(input: Tensor, dim: int) -> Tensor:
-    """A dim of size 1 inserted at `dim` (torch.unsqueeze)."""
+    """Insert a dim of size 1 at `dim` (torch.unsqueeze)."""
     return unsqueeze(input, check_dim(dim, input.ndim + 1))
 
 
 @public("squeeze")
 def squeezed(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Without its dims of size 1, all or those named (torch.squeeze)."""
+    """Remove dims of size 1, all or the given ones (torch.squeeze)."""
     if dim is None:
         return squeeze_all(input)
     if isinstance(dim, int):
@@ -331,17 +331,17 @@ def squeezed(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
 @public("permute")
 def permuted(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
-    """The dims in another order (torch.permute)."""
+    """Permute the dims (torch.permute)."""
     order = sizes(given(dims, named, "dims"))
     if len(order) != input.ndim:
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(order)}"
         )
-    found = tuple(check_dim(dim, input.ndim) for dim in order)
-    if len(set(found)) != len(found):
+    axes = tuple(check_dim(dim, input.ndim) for dim in order)
+    if len(set(axes)) != len(axes):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return permute(input, found)
+    return permute(input, axes)
 
 
 @public("transpose", "swapdims", "swapaxes")
@@ -353,7 +353,7 @@ def transposed(
     axis0: int | None = None,
     axis1: int | None = None,
 ) -> Tensor:
-    """Two dims exchanged (torch.transpose; of swapaxes the arguments are called axis0 and axis1)."""
+    """Swap two dims (torch.transpose; swapaxes calls its arguments axis0 and axis1)."""
     dim0, dim1 = axis0 if dim0 is None else dim0, axis1 if dim1 is None else dim1
     if dim0 is None or dim1 is None:
         raise TypeError('transpose() missing 2 required positional argument: "dim0", "dim1"')
@@ -362,7 +362,7 @@ def transposed(
 
 @public("t")
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix; fewer dims stay as they are (torch.t)."""
+    """Transpose a matrix; tensors of fewer dims are unchanged (torch.t)."""
     need_matrix_or_less("t", input)
     return t_record(input)
 
@@ -374,7 +374,7 @@ def need_matrix_or_less(name: str, input: Tensor) -> None:
 
 @public("movedim", "moveaxis")
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """Dims moved to other places, the rest keeping their order (torch.movedim)."""
+    """Move dims to other positions; the others keep their order (torch.movedim)."""
     one = isinstance(source, int)
     sources: Any = (source,) if one else source
     destinations: Any = (destination,) if one else destination
@@ -398,19 +398,19 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
 
 @public("contiguous", forms="m")
 def contiguous(self: Tensor, memory_format: object = None) -> Tensor:
-    """Itself where it lies in C order, else a copy that does."""
+    """Return the tensor itself if it is C-contiguous, else a contiguous copy (Tensor.contiguous)."""
     return self if self.is_contiguous() else in_c_order(self)
 
 
 @public("clone")
 def cloned(input: Tensor, *, memory_format: object = None) -> Tensor:
-    """A differentiable copy with a new storage (torch.clone)."""
+    """Differentiable copy with a new storage (torch.clone)."""
     return in_c_order(input) if memory_format == "torch.contiguous_format" else clone(input)
 
 
 @public("detach")
 def detach(input: Tensor) -> Tensor:
-    """The same storage outside the graph, under the same version counter (Tensor.detach)."""
+    """Share the storage and the version counter outside the graph (Tensor.detach)."""
     out = input.alias()
     if state.recorder is not None:
         state.recorder("detach", (input,), out, state.origin)
@@ -418,7 +418,7 @@ def detach(input: Tensor) -> Tensor:
 
 
 def detach_(self: Tensor) -> Tensor:
-    """Cuts this tensor from its history: it becomes a leaf (Tensor.detach_)."""
+    """Detach this tensor from its history; it becomes a leaf (Tensor.detach_)."""
     if self._is_view():
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
@@ -442,7 +442,7 @@ def reversed_dims(self: Tensor) -> Tensor:
 
 
 def matrix_transpose(name: str) -> property:
-    """The properties mT, mH and H; a 0-d tensor is its own transpose."""
+    """Return the property mT, mH or H; a 0-d tensor is its own transpose."""
 
     def get(self: Tensor) -> Tensor:
         n = self.ndim
@@ -457,14 +457,14 @@ def matrix_transpose(name: str) -> property:
 
 
 def t_inplace(self: Tensor) -> Tensor:
-    """t in place."""
+    """In-place form of t (Tensor.t_)."""
     refuse_unless_tracked(self)
     need_matrix_or_less("t_", self)
     return t_in_place(self)
 
 
 def _inplace_view(function: Callable[..., Tensor], node: str) -> Callable[..., Tensor]:
-    """In-place forms of views: the tensor itself takes the new shape."""
+    """Return the in-place form of a view function: the tensor itself takes the new shape."""
 
     def method(self: Tensor, *args: Any) -> Tensor:
         if state.levels:
@@ -483,7 +483,7 @@ def _inplace_view(function: Callable[..., Tensor], node: str) -> Callable[..., T
         if out._fn is not None:
             repoint(self, renamed(out._fn, node))
             if self._x is not None and self._x.view is not None:
-                self._x.view.version = self._version  # the data did not change: its own history still holds
+                self._x.view.version = self._version  # the data did not change, so its history remains valid
         return self
 
     return method

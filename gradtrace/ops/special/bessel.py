@@ -1,7 +1,7 @@
-"""Bessel functions of orders 0 and 1: torch.i0 and torch.special's names. Kernels are in `bessel_kernels`.
+"""Bessel functions of orders 0 and 1: torch.i0 and functions of torch.special. Kernels are in `bessel_kernels`.
 
-PyTorch has derivatives for i0, i0e, i1 and i1e only. Its own J and Y are good to seven digits between 2 and 10; these
-are good to all of them.
+PyTorch has derivatives only for i0, i0e, i1 and i1e. PyTorch's J and Y have seven correct digits between 2 and 10;
+these have full double precision.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10}
 
 
 def on_arrays(kernel: Kernel, *rest: float) -> Kernel:
-    """The kernel of a flat float64 array, on any; the result has the input's dtype."""
+    """Extend a kernel of flat float64 arrays to any array; the result has the input's dtype."""
 
-    def run(x: Array) -> Array:
+    def call_kernel(x: Array) -> Array:
         x = np.asarray(x)
         out: Array = kernel(np.ascontiguousarray(x, np.float64).reshape(-1), *rest).reshape(x.shape).astype(x.dtype)
         return out
 
-    return run
+    return call_kernel
 
 
 def quotient(xp: XP, x: Operand, slope: Callable[[Any], Any]) -> Operand:
-    """A slope with x in a denominator, and its limit 1/2 where x is below the dtype's last digit, or nan (PyTorch's
+    """Return a slope with x in a denominator; its limit 1/2 where x is below the machine epsilon, or nan (PyTorch's
     i1_backward)."""
     plain = xp.abs(x) > EPSILON.get(str(getattr(x, "dtype", "")).rpartition(".")[2], EPSILON["float64"])
     return xp.where(plain, slope(xp.where(plain, x, xp.ones_like(x))), xp.ones_like(x) * 0.5)

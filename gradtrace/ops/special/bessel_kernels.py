@@ -1,11 +1,11 @@
-"""Bessel functions of orders 0 and 1 on float64 arrays, without tables of coefficients.
+"""Bessel functions of orders 0 and 1 on float64 arrays, without coefficient tables.
 
-- I: the power series, whose terms are all positive, up to NEAR; beyond, the asymptotic series (Abramowitz and Stegun,
+- I: the power series, whose terms are all positive, up to NEAR; above it the asymptotic series (Abramowitz and Stegun,
   9.6.10 and 9.7.1).
-- K: the power series up to 1 (9.6.13, 9.6.11); beyond, the trapezoidal rule on the integral of exp(-x cosh t) cosh(nt)
+- K: the power series up to 1 (9.6.13, 9.6.11); above it the trapezoidal rule on the integral of exp(-x cosh t) cosh(nt)
   (9.6.24), which converges exponentially.
 - J and Y: power series up to 2 (9.1.10 to 9.1.13); Miller's backward recurrence and Neumann's series up to FAR (9.1.46,
-  9.1.87, 9.1.89); beyond, Hankel's asymptotic series (9.2.5 to 9.2.10).
+  9.1.87, 9.1.89); above it Hankel's asymptotic series (9.2.5 to 9.2.10).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.types import Array
 
 EULER = 0.5772156649015329
-NEAR, POWERS, TERMS = 22.0, 48, 30  # of I
-FAR, START = 25.0, 90  # of J and Y: where the asymptotic series takes over, and where the recurrence starts
+NEAR, POWERS, TERMS = 22.0, 48, 30  # of I: limit and terms of the power series, terms of the other
+FAR, START = 25.0, 90  # of J and Y: start of the asymptotic series, and start of the recurrence
 NODES = 64  # of the trapezoidal rule
 
 
-def by_size(x: Array, *pieces: tuple[float, Any]) -> Array:
-    """Each piece (limit, function) on the numbers up to its limit and above the one before; nan stays."""
+def piecewise(x: Array, *pieces: tuple[float, Any]) -> Array:
+    """Apply each piece (limit, function) to the elements between the previous limit and its own; nan stays."""
     out = np.array(x)
     left = x == x
     for limit, function in pieces:
@@ -42,7 +42,7 @@ def harmonic(k: int) -> float:
 
 
 def i_series(x: Array, n: int) -> Array:
-    """(x/2)^n sum of (x^2/4)^k / (k! (k + n)!), by Horner's rule."""
+    """Return (x/2)^n sum of (x^2/4)^k / (k! (k + n)!), by Horner's rule."""
     t, total = x * x / 4, np.ones_like(x)
     for k in range(POWERS, 0, -1):
         total *= t / (k * (k + n))
@@ -51,7 +51,7 @@ def i_series(x: Array, n: int) -> Array:
 
 
 def i_asymptotic(x: Array, n: int) -> Array:
-    """exp(-x) I_n(x): 1 / sqrt(2 pi x) times a series in 1/x."""
+    """Return exp(-x) I_n(x) as 1 / sqrt(2 pi x) times a series in 1/x."""
     total = np.ones_like(x)
     for k in range(TERMS, 0, -1):
         total *= ((2 * k - 1) ** 2 - 4 * n * n) / (8 * k * x)
@@ -63,16 +63,16 @@ def i_plain(x: Array, n: int) -> Array:
     """I_n of a flat array; nan at infinity, as in PyTorch."""
 
     def far(a: Array) -> Array:
-        rise = np.exp(a / 2)  # in two halves: the product may be finite where exp(a) is not
+        rise = np.exp(a / 2)  # split in two: the product may be finite where exp(a) overflows
         return i_asymptotic(a, n) * rise * rise
 
-    out = by_size(np.abs(x), (NEAR, lambda a: i_series(a, n)), (np.inf, far))
+    out = piecewise(np.abs(x), (NEAR, lambda a: i_series(a, n)), (np.inf, far))
     return np.where(x < 0, -out, out) if n else out
 
 
 def i_scaled(x: Array, n: int) -> Array:
     """exp(-abs(x)) I_n(x) of a flat array."""
-    out = by_size(np.abs(x), (NEAR, lambda a: i_series(a, n) * np.exp(-a)), (np.inf, lambda a: i_asymptotic(a, n)))
+    out = piecewise(np.abs(x), (NEAR, lambda a: i_series(a, n) * np.exp(-a)), (np.inf, lambda a: i_asymptotic(a, n)))
     return np.where(x < 0, -out, out) if n else out
 
 
@@ -90,7 +90,7 @@ def k_series(x: Array, n: int) -> Array:
 
 
 def k_integral(x: Array, n: int) -> Array:
-    """exp(x) K_n(x) for x >= 1: the integrand is below a double's last digit from `end` on."""
+    """Return exp(x) K_n(x) for x >= 1; beyond `end` the integrand is below double precision."""
     end = np.arccosh(1 + 42 / x)
     step = end / NODES
     total = np.full_like(x, 0.5)
@@ -102,8 +102,8 @@ def k_integral(x: Array, n: int) -> Array:
 
 
 def k_any(x: Array, n: int, scaled: bool) -> Array:
-    """K_n of a flat array, or exp(x) K_n(x): inf at 0, nan below."""
-    out = by_size(
+    """K_n of a flat array, or exp(x) K_n(x): inf at 0, nan for negative x."""
+    out = piecewise(
         x,
         (0, lambda a: np.where(a == 0, np.inf, np.nan)),
         (1, lambda a: k_series(a, n) * (np.exp(a) if scaled else 1)),
@@ -135,7 +135,7 @@ def y_series(x: Array, n: int) -> Array:
 
 
 def recurrence(x: Array) -> list[Array]:
-    """J_0, J_1, ..., by Miller's method: J_(k-1) = 2 k / x J_k - J_(k+1) downwards, then scaled to a sum of 1."""
+    """Return J_0, J_1, ... by Miller's method: J_(k-1) = 2 k / x J_k - J_(k+1) downwards, then scaled to a sum of 1."""
     values = [np.zeros_like(x), np.full_like(x, 1e-250)]
     for k in range(START, 0, -1):
         values.append(2 * k / x * values[-1] - values[-2])
@@ -162,7 +162,7 @@ def y_middle(x: Array, n: int) -> Array:
 
 
 def hankel(x: Array, n: int) -> tuple[Array, Array, Array, Array]:
-    """The series P and Q, and cosine and sine of the phase x - (n/2 + 1/4) pi."""
+    """Return the series P and Q, and cosine and sine of the phase x - (n/2 + 1/4) pi."""
     p, q, term = np.ones_like(x), np.zeros_like(x), np.ones_like(x)
     for k in range(1, 40):
         term = term * (4 * n * n - (2 * k - 1) ** 2) / (8 * k * x)
@@ -191,13 +191,13 @@ def y_far(x: Array, n: int) -> Array:
 def j(x: Array, n: int) -> Array:
     """J_n of a flat array; nan at infinity, as in PyTorch."""
     pieces = ((2, j_series), (FAR, j_middle), (np.inf, j_far))
-    out = by_size(np.abs(x), *((limit, lambda a, f=f: f(a, n)) for limit, f in pieces))
+    out = piecewise(np.abs(x), *((limit, lambda a, f=f: f(a, n)) for limit, f in pieces))
     return np.where(x < 0, -out, out) if n else out
 
 
 def y(x: Array, n: int) -> Array:
-    """Y_n of a flat array: -inf at 0, nan below."""
-    return by_size(
+    """Y_n of a flat array: -inf at 0, nan for negative x."""
+    return piecewise(
         x,
         (0, lambda a: np.where(a == 0, -np.inf, np.nan)),
         (2, lambda a: y_series(a, n)),
@@ -207,5 +207,5 @@ def y(x: Array, n: int) -> Array:
 
 
 def spherical_j0(x: Array) -> Array:
-    """sin(x) / x, which is 1 at 0."""
+    """Return sin(x) / x, which is 1 at 0."""
     return np.where(np.isinf(x), 0.0, np.where(x == 0, 1.0, np.sin(x) / np.where(x == 0, 1.0, x)))

@@ -1,12 +1,12 @@
 """erf and erfc on arrays, in double precision.
 
-erf is read from a table of its values 1/4096 apart, and what is missing from the nearest of them, x0, is integrated:
-with h = x - x0 it is 2/sqrt(pi) exp(-x^2) times the integral of exp(2 x s - s^2) over [0, h], of which three terms are
-enough; the next is below 1e-16. There are no branches in it, so that numpy's loops run it at full speed; within 2 ulp.
-The derivative of erf needs the exp(-x^2) in it, so `erf` can also return that.
+erf is looked up in a table with steps of 1/4096, and the difference from the nearest table point x0 is integrated:
+with h = x - x0 it is 2/sqrt(pi) exp(-x^2) times the integral of exp(2 x s - s^2) over [0, h]. Three terms suffice; the
+next is below 1e-16. There are no branches, so numpy's loops run at full speed; the error is within 2 ulp. The
+derivative of erf needs the same exp(-x^2), so `erf` can also return it.
 
-erfc has the rational approximations of Sun's fdlibm, s_erf.c (W. J. Cody's method, "Rational Chebyshev approximations
-for the error function", 1969): four ranges of |x|, each with its quotient of polynomials; good as far as exp is.
+erfc uses the rational approximations of Sun's fdlibm, s_erf.c (W. J. Cody's method, "Rational Chebyshev approximations
+for the error function", 1969): four ranges of |x|, each with a quotient of polynomials; as accurate as exp.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ SMALL, MIDDLE, LARGE, LAST = 0.84375, 1.25, 1 / 0.35, 28.0
 
 
 def polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
-    """By Horner's rule, lowest coefficient first."""
+    """Evaluate by Horner's rule, lowest coefficient first."""
     total = np.full_like(x, coefficients[-1])
     for c in coefficients[-2::-1]:
         total *= x
@@ -107,7 +107,7 @@ def polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
 
 
 def tail(x: Array, top: tuple[float, ...], bottom: tuple[float, ...]) -> Array:
-    """erfc of x > 1.25. The square is split so that exp gets its leading part exactly."""
+    """erfc for x > 1.25. The square is split so that exp gets its leading part exactly."""
     s = 1 / (x * x)
     ratio = polynomial(top, s) / polynomial(bottom, s)
     z = (x.view(np.uint64) & np.uint64(0xFFFFFFFF00000000)).view(np.float64)
@@ -124,13 +124,13 @@ def erfc(x: Array) -> Array:
 def by_range(x: Array) -> Array:
     """erfc of a float64 array."""
     a = np.abs(x)
-    out = np.where(np.isnan(x), x, 1.0 - np.sign(x))  # beyond all ranges
+    out = np.where(np.isnan(x), x, 1.0 - np.sign(x))  # outside all ranges
     i = a < SMALL
     if i.any():
         z = x[i] * x[i]
         small = x[i]
         y = small * (polynomial(PP, z) / polynomial(QQ, z))
-        # Near 1/2 the difference 1 - erf is formed so that no digit is lost.
+        # Near 1/2 the difference 1 - erf is computed without loss of digits.
         out[i] = np.where(small < 0.25, 1 - (small + y), 0.5 - (small - 0.5 + y))
     i = (a >= SMALL) & (a < MIDDLE)
     if i.any():
@@ -147,22 +147,22 @@ def by_range(x: Array) -> Array:
 
 # ---- erf
 
-STEPS, END = 4096, 6  # of the table: points per unit; from here on erf is 1 in double precision
-SMALLEST = 256  # elements up to which no arrays are kept
-CHUNK = 16384  # elements at a time: what is computed on the way stays in the cache
-# Adding this to x rounds it to a point of the table, whose position is then in the low bits.
+STEPS, END = 4096, 6  # table points per unit; from END on erf is 1 in double precision
+SMALLEST = 256  # up to this many elements no scratch arrays are kept
+CHUNK = 16384  # elements per pass, so that intermediate results stay in the cache
+# Adding this to x rounds it to a table point, whose position is then in the low bits.
 MAGIC = 1.5 * 2.0**52 / STEPS
 MAGIC_BITS = 0x4278000000000000 - END * STEPS
-FAR = 1e12  # where the square is beyond it x is clipped before
+FAR = 1e12  # arrays with larger squares are clipped first
 C = 2 / math.sqrt(math.pi)
 _table: list[Array] = []
 _scratch = threading.local()
 
 
 def erf(x: Array, out: Array | None = None, bell: Array | None = None) -> Array:
-    """erf of an array, in its dtype; into `out` if given: contiguous, of x's shape and dtype, and not x itself.
+    """erf of an array, in its dtype; written to `out` if given: contiguous, of x's shape and dtype, and not x itself.
 
-    With `out` of float64, exp(-(x * x)) is put into `bell` if that is given too, an array like `out`.
+    With a float64 `out`, exp(-(x * x)) is written to `bell`, an array like `out`, if given.
     """
     x = np.asarray(x)
     wide = np.ascontiguousarray(x, np.float64).reshape(-1)
@@ -180,7 +180,7 @@ def erf(x: Array, out: Array | None = None, bell: Array | None = None) -> Array:
 
 
 def table() -> Array:
-    """erf at the points from -END to END. That of 0 is -0, which leaves the sign of a zero that is added to it."""
+    """erf at the points from -END to END. The value at 0 is -0.0, so that adding it keeps the sign of a zero."""
     if not _table:
         right = np.array([math.erf(k / STEPS) for k in range(END * STEPS + 1)])
         right[0] = -0.0
@@ -189,7 +189,7 @@ def table() -> Array:
 
 
 def scratch(n: int) -> list[Array]:
-    """This thread's arrays of n elements: four of floats, one of positions. For few elements, new ones."""
+    """Return scratch arrays of n elements, four of floats and one of positions; large ones are cached per thread."""
     if n <= SMALLEST:
         return [*np.empty((4, n)), np.empty(n, np.int64)]
     if not hasattr(_scratch, "arrays"):
@@ -198,19 +198,19 @@ def scratch(n: int) -> list[Array]:
 
 
 def from_table(x: Array, out: Array, bell: Array | None = None) -> None:
-    """erf of at most CHUNK elements, at least one; exp(-(x * x)) into `bell`."""
+    """erf of at most CHUNK elements, at least one; exp(-(x * x)) is written to `bell`."""
     h, m, t, own, place = scratch(len(x))
     bell = own if bell is None else bell
     np.multiply(x, x, m)
     np.negative(m, t)
     np.exp(t, bell)
-    if not np.maximum.reduce(m) <= FAR:  # also where there is a NaN
+    if not np.maximum.reduce(m) <= FAR:  # also true for nan
         x = np.clip(x, -END, END)
         np.multiply(x, x, m)
     np.multiply(m, C * 2 / 3, t)
     np.subtract(t, C / 3, t)
     np.add(x, MAGIC, m)
-    np.subtract(m.view(np.int64), MAGIC_BITS, place)  # beyond the table, or of a NaN anything: take clips it
+    np.subtract(m.view(np.int64), MAGIC_BITS, place)  # may be out of range for large x or nan: take clips it
     np.subtract(m, MAGIC, m)
     np.subtract(x, m, h)
     np.multiply(t, h, t)

@@ -1,4 +1,4 @@
-"""Special functions: records and public names; kernels that numpy lacks are in `erf_kernels`."""
+"""Error functions, xlogy and related: records and public names; kernels that numpy lacks are in `erf_kernels`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ hypot = op(
 
 
 def x_log(logarithm: str) -> Kernel:
-    """a * log(b) with 0 * log = 0; nan where b is; either may be a number, in the other's dtype."""
+    """Return a kernel a * log(b) with 0 * log = 0, nan where b is nan; a number takes the other's dtype."""
 
     def kernel(a: Array, b: Array) -> Array:
         kind = (b if isinstance(a, (int, float)) else a).dtype
@@ -132,7 +132,7 @@ for _record in (logaddexp, hypot):
 
 @public("xlogy", forms="fms")
 def xlogy_public(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """input * log(other), 0 where input is 0; one of them may be a number (torch.xlogy)."""
+    """Return input * log(other), 0 where input is 0; one of them may be a number (torch.xlogy)."""
     if not isinstance(input, Tensor):
         return xlogy_of_number(other, input)
     return xlogy(input, other) if isinstance(other, Tensor) else xlogy_number(input, other)
@@ -140,13 +140,13 @@ def xlogy_public(input: Tensor | float, other: Tensor | float) -> Tensor:
 
 @public("xlogy_", forms="m")
 def xlogy_inplace(self: Tensor, other: Tensor | float) -> Tensor:
-    """xlogy in place."""
+    """In-place form of xlogy (Tensor.xlogy_)."""
     return inplace(xlogy, self, other) if isinstance(other, Tensor) else inplace(xlogy_number, self, other)
 
 
 @public("float_power")
 def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
-    """input ** exponent in float64 (torch.float_power)."""
+    """Return input ** exponent in float64 (torch.float_power)."""
     base = input.double() if isinstance(input, Tensor) else float(input)
     power = exponent.double() if isinstance(exponent, Tensor) else float(exponent)
     out: Tensor = base**power
@@ -155,7 +155,7 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
 
 @public("float_power_", forms="m")
 def float_power_(self: Tensor, exponent: Tensor | float) -> Tensor:
-    """In-place form of float_power; RuntimeError unless this tensor is float64."""
+    """In-place form of float_power; raise RuntimeError unless this tensor is float64."""
     if self.dtype.name != "float64":
         raise RuntimeError(
             f"the base given to float_power_ has dtype {self.dtype.scalar_type} but the operation's result requires "
@@ -166,7 +166,7 @@ def float_power_(self: Tensor, exponent: Tensor | float) -> Tensor:
 
 
 def _from_elsewhere(name: str, own: str) -> None:
-    """torch.special.NAME: a function that PyTorch also has under its own name."""
+    """Expose torch.special.NAME, an alias of a function of torch."""
 
     def function(input: Tensor, *args: Any, **options: Any) -> Tensor:
         out: Tensor = ops.find(ops.api.functions, own)(input, *args, **options)
@@ -182,5 +182,5 @@ _from_elsewhere("expit", "sigmoid")
 
 @public("round", forms="s")
 def special_round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """As torch.round, though always the form with decimals (torch.special.round)."""
+    """torch.round, always in the form with decimals (torch.special.round)."""
     return round_to(input, decimals)

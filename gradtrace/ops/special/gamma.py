@@ -1,7 +1,7 @@
 """The gamma function's logarithm and its derivatives: lgamma, digamma, polygamma, mvlgamma.
 
-Kernels for arrays: recurrences up to arguments where the asymptotic (Stirling) series has full precision, and the
-reflection formula below 1/2 (Abramowitz and Stegun, 6.1 and 6.3 to 6.4). numpy has none of these.
+The array kernels shift arguments by recurrence to where the asymptotic (Stirling) series has full precision, and use
+the reflection formula below 1/2 (Abramowitz and Stegun, 6.1 and 6.3 to 6.4). numpy has none of these functions.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from gradtrace.ops.api import expose, public, unary
 
 # Bernoulli numbers B2, B4, ... of the asymptotic series.
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
-FAR = 16.0  # from here on ten terms of the series are exact to double precision
+FAR = 16.0  # from here on ten terms of the series are exact in double precision
 
 
-def wide(kernel: Kernel) -> Kernel:
-    """The kernel in float64, the result in the input's dtype."""
+def via_float64(kernel: Kernel) -> Kernel:
+    """Run a kernel in float64; the result has the input's dtype."""
     return lambda x, *rest: np.asarray(kernel(np.asarray(x, np.float64), *rest)).astype(x.dtype)
 
 
 def shifted(x: Array) -> tuple[Array, Array]:
-    """x + n >= FAR, and the integers n."""
+    """Return x + n >= FAR, and the integers n."""
     n = np.maximum(np.ceil(FAR - x), 0)
     return x + n, n
 
@@ -61,7 +61,7 @@ def digamma_kernel(x: Array) -> Array:
 
 
 def zeta_kernel(s: Raw, x: Array) -> Array:
-    """The Hurwitz zeta function sum 1/(x + i)^s for x > 0, s > 1, by Euler's and Maclaurin's sum."""
+    """Hurwitz zeta function sum 1/(x + i)^s for x > 0, s > 1, by the Euler-Maclaurin formula."""
     s = s * 1.0
     z, n = shifted(x)
     total = z ** (1 - s) / (s - 1) + 0.5 * z**-s
@@ -90,7 +90,7 @@ def cotangent_slope(n: int, c: Array) -> Array:
 
 
 def polygamma_kernel(x: Array, n: int) -> Array:
-    """(-1)^(n+1) n! zeta(n+1, x), by reflection below 0; at poles and infinities what PyTorch gives."""
+    """Return (-1)^(n+1) n! zeta(n+1, x), by reflection below 0; at poles and infinities PyTorch's values."""
     if n == 0:
         return digamma_kernel(x)
     turned = x < 0
@@ -122,7 +122,7 @@ def mvlgamma_grad(xp: XP, g: Operand, x: Operand, p: int) -> Operand:
 
 digamma = op(
     "digamma(self)",
-    wide(digamma_kernel),
+    via_float64(digamma_kernel),
     kind="elementwise",
     node="DigammaBackward0",
     promote="float",
@@ -130,7 +130,7 @@ digamma = op(
 )
 lgamma = op(
     "lgamma(self)",
-    wide(lgamma_kernel),
+    via_float64(lgamma_kernel),
     kind="elementwise",
     node="LgammaBackward0",
     promote="float",
@@ -138,7 +138,7 @@ lgamma = op(
 )
 polygamma_record = op(
     "polygamma(self; n)",
-    wide(polygamma_kernel),
+    via_float64(polygamma_kernel),
     kind="elementwise",
     node="PolygammaBackward0",
     promote="float",
@@ -147,7 +147,7 @@ polygamma_record = op(
 )
 mvlgamma_record = op(
     "mvlgamma(self; p)",
-    wide(mvlgamma_kernel),
+    via_float64(mvlgamma_kernel),
     kind="elementwise",
     node="MvlgammaBackward0",
     promote="float",
@@ -168,7 +168,7 @@ def check_order(n: object) -> None:
 
 
 def polygamma_of(n: int, input: Tensor) -> Tensor:
-    """The n-th derivative of digamma (torch.polygamma)."""
+    """n-th derivative of digamma (torch.polygamma)."""
     check_order(n)
     return polygamma_record(input, n)
 
@@ -179,7 +179,7 @@ public("polygamma", forms="m")(lambda self, n: polygamma_of(n, self))
 
 @public("polygamma_", forms="m")
 def polygamma_inplace(self: Tensor, n: int) -> Tensor:
-    """In-place form of polygamma."""
+    """In-place form of polygamma (Tensor.polygamma_)."""
     check_order(n)
     return inplace(polygamma_record, self, n)
 
@@ -191,14 +191,14 @@ def check_dimension(p: int) -> None:
 
 @public("mvlgamma", forms="fm")
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """log of the multivariate gamma function of dimension p (torch.mvlgamma)."""
+    """Logarithm of the multivariate gamma function of dimension p (torch.mvlgamma)."""
     check_dimension(p)
     return mvlgamma_record(input, p)
 
 
 @public("mvlgamma_", forms="m")
 def mvlgamma_inplace(self: Tensor, p: int) -> Tensor:
-    """In-place form of mvlgamma."""
+    """In-place form of mvlgamma (Tensor.mvlgamma_)."""
     check_dimension(p)
     return inplace(mvlgamma_record, self, p)
 

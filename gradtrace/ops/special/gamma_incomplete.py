@@ -1,8 +1,8 @@
-"""The regularised incomplete gamma functions igamma and igammac, and Hurwitz' zeta function.
+"""Regularised incomplete gamma functions igamma and igammac, and the Hurwitz zeta function.
 
 P(a, x) by its power series, Q(a, x) by Legendre's continued fraction (Abramowitz and Stegun, 6.5.29 and 6.5.31), each
 where it converges; where both are near 1, the other is subtracted from 1. The common factor x^a exp(-x) / Gamma(a + 1)
-is formed of the distance of x from a, so that large a keep their digits.
+is computed from the distance of x to a, so that large a lose no digits.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from gradtrace.ops.api import expose, expose_inplace, not_a_tensor, public
 from gradtrace.ops.special.gamma import BERNOULLI, lgamma_kernel, polygamma_kernel, zeta_kernel
 
 EULER = 0.5772156649015329
-LARGE = 16.0  # from here on Stirling's series is exact to double precision
-MOST = 200_000  # terms; x near a needs some 9 sqrt(a)
+LARGE = 16.0  # from here on Stirling's series is exact in double precision
+MOST = 200_000  # terms; for x near a about 9 sqrt(a) are needed
 EPS = 1e-17
 
 
@@ -33,7 +33,7 @@ def stirling_rest(a: Array) -> Array:
 
 
 def fall(x: Array, a: Array) -> Array:
-    """m - log(1 + m) for m = x / a - 1, also next to 0."""
+    """Return m - log(1 + m) for m = x / a - 1, accurate near 0."""
     m = (x - a) / a
     series = np.zeros_like(m)
     for k in range(24, 1, -1):
@@ -61,7 +61,7 @@ def lower_series(a: Array, x: Array) -> Array:
 
 
 def upper_fraction(a: Array, x: Array) -> Array:
-    """Q(a, x), best for x > a + 1: by Lentz' method."""
+    """Q(a, x), best for x > a + 1, by Lentz's method."""
     b = x + 1 - a
     c, d_ = np.full_like(x, 1e300), 1 / b
     total = d_
@@ -79,7 +79,7 @@ def upper_fraction(a: Array, x: Array) -> Array:
 
 
 def log_gamma_of_one_more(a: Array) -> Array:
-    """log Gamma(1 + a) for a in [0, 1], also next to 0."""
+    """log Gamma(1 + a) for a in [0, 1], accurate near 0."""
     z = np.where(a > 0.5, a - 1, a)  # Gamma(1 + a) = a Gamma(a) on the upper half
     total = np.zeros_like(a)
     for k in range(30, 1, -1):
@@ -102,7 +102,7 @@ def upper_series(a: Array, x: Array) -> Array:
 def regularised(a: Array, x: Array, upper: bool) -> Array:
     """P or Q for finite positive a and x."""
     out = np.empty_like(x)
-    # Where 1 - P would lose Q's digits.
+    # 1 - P would lose Q's digits here.
     tiny = upper & (x <= 1.1) & (a <= np.where(x <= 0.5, -0.4 / np.log(np.minimum(x, 0.5)), x * 1.1))
     fraction = ~tiny & (x > a + 1)
     series = ~tiny & ~fraction
@@ -112,13 +112,13 @@ def regularised(a: Array, x: Array, upper: bool) -> Array:
         (series, lower_series, False),
     ):
         if chosen.any():
-            found = function(a[chosen], x[chosen])
-            out[chosen] = found if gives_upper == upper else 1 - found
+            result = function(a[chosen], x[chosen])
+            out[chosen] = result if gives_upper == upper else 1 - result
     return out
 
 
 def incomplete(upper: bool) -> Kernel:
-    """The kernel, with PyTorch's values at 0 and infinity and nan for what is negative."""
+    """Return the kernel, with PyTorch's values at 0 and infinity and nan for negative arguments."""
     at_zero, at_infinity = (1.0, 0.0) if upper else (0.0, 1.0)
 
     def kernel(a: Array, x: Array) -> Array:
@@ -181,7 +181,7 @@ def _of_two(record: Op, alias: str) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        f"The regularised {'upper' if name[-1] == 'c' else 'lower'} incomplete gamma function of input "
+        f"Regularised {'upper' if name[-1] == 'c' else 'lower'} incomplete gamma function of input "
         f"(a) at other (x) (torch.{name})."
     )
     expose(function, name, forms="fm", record=record)
@@ -197,7 +197,7 @@ _of_two(igammac, "gammaincc")
 
 
 def hurwitz(s: Array, q: Array) -> Array:
-    """sum over k >= 0 of (q + k)^-s for s > 1; inf at s = 1 and at q = 0, -1, ..., nan where it is not real."""
+    """Sum over k >= 0 of (q + k)^-s for s > 1; inf at s = 1 and at q = 0, -1, ..., nan where it is not real."""
     dtype = np.result_type(s, q)
     s, q = (np.array(v, np.float64) for v in np.broadcast_arrays(s, q))
     out = np.full(s.shape, np.nan)
@@ -230,7 +230,7 @@ zeta_record = op(
 
 @public("zeta", forms="s")
 def zeta(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """Hurwitz' zeta function: the sum of (other + k)^-input over k = 0, 1, ... (torch.special.zeta)."""
+    """Hurwitz zeta function: the sum of (other + k)^-input over k = 0, 1, ... (torch.special.zeta)."""
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         raise not_a_tensor("special_zeta", "input", 1, input)
     return zeta_record(input, other)

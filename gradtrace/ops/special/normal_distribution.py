@@ -1,4 +1,4 @@
-"""The normal distribution's functions: ndtr, log_ndtr, ndtri, and erfcx, on which the tails stand."""
+"""Functions of the normal distribution: ndtr, log_ndtr, ndtri, and erfcx, which computes the tails."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ FLOAT = {"promote": "float"}
 ROOT_HALF, ROOT_TWO_PI, ROOT_PI = math.sqrt(0.5), math.sqrt(2 * math.pi), math.sqrt(math.pi)
 
 
-def wide(kernel: Kernel) -> Kernel:
-    """The kernel of a flat float64 array, on any; the result has the input's dtype."""
+def on_flat_float64(kernel: Kernel) -> Kernel:
+    """Extend a kernel of flat float64 arrays to any array; the result has the input's dtype."""
 
-    def run(x: Array) -> Array:
+    def call_kernel(x: Array) -> Array:
         x = np.asarray(x)
         out: Array = kernel(np.ascontiguousarray(x, np.float64).reshape(-1)).reshape(x.shape).astype(x.dtype)
         return out
 
-    return run
+    return call_kernel
 
 
 def erfcx_kernel(x: Array) -> Array:
-    """exp(x^2) erfc(x): erfc's quotients without their exponential; beyond LAST the asymptotic series."""
+    """Return exp(x^2) erfc(x): erfc's quotients without their exponential; above LAST the asymptotic series."""
     a = np.abs(x)
     out = np.array(x)
     near = a < MIDDLE
@@ -53,14 +53,14 @@ def log_ndtr_kernel(x: Array) -> Array:
 
 
 def ndtri_kernel(p: Array) -> Array:
-    """The inverse of ndtr: a guess (Abramowitz and Stegun, 26.2.23), then Newton's steps of third order."""
+    """Inverse of ndtr: an initial guess (Abramowitz and Stegun, 26.2.23), then third-order Newton steps."""
     inside = (p > 0) & (p < 1)
     half = np.where(inside, np.minimum(p, 1 - p), 0.25)
     log = np.log(half)
     t = np.sqrt(-2 * log)
     z = (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t
     for _ in range(3):
-        # (ndtr(z) - half) / density(z), of which both parts may be beyond a double's range.
+        # (ndtr(z) - half) / density(z), of which both parts may overflow.
         step = ROOT_TWO_PI / 2 * erfcx_kernel(-z * ROOT_HALF) - ROOT_TWO_PI * np.exp(log + z * z / 2)
         z = z - step / (1 + z * step / 2)
     z = np.where(p == 0.5, 0.0, z)
@@ -70,7 +70,7 @@ def ndtri_kernel(p: Array) -> Array:
 
 erfcx = op(
     "erfcx(self)",
-    wide(erfcx_kernel),
+    on_flat_float64(erfcx_kernel),
     kind="elementwise",
     node="SpecialErfcxBackward0",
     **FLOAT,
@@ -78,7 +78,7 @@ erfcx = op(
 )
 log_ndtr = op(
     "log_ndtr(self)",
-    wide(log_ndtr_kernel),
+    on_flat_float64(log_ndtr_kernel),
     kind="elementwise",
     node="SpecialLogNdtrBackward0",
     **FLOAT,
@@ -86,7 +86,7 @@ log_ndtr = op(
 )
 ndtri = op(
     "ndtri(self)",
-    wide(ndtri_kernel),
+    on_flat_float64(ndtri_kernel),
     kind="elementwise",
     node="SpecialNdtriBackward0",
     **FLOAT,
@@ -99,6 +99,6 @@ for _record in (erfcx, log_ndtr, ndtri):
 
 @public("ndtr", forms="s")
 def ndtr(input: Tensor) -> Tensor:
-    """The area under the normal density up to input: (1 + erf(input / sqrt 2)) / 2 (torch.special.ndtr)."""
+    """Area under the normal density up to input: (1 + erf(input / sqrt 2)) / 2 (torch.special.ndtr)."""
     out: Tensor = mul_number(add_number(mul_number(input, ROOT_HALF).erf(), 1), 0.5)
     return out

@@ -1,7 +1,7 @@
-"""Orthogonal polynomials: torch.special.chebyshev_polynomial_t and its kin. Without derivatives, as in PyTorch.
+"""Orthogonal polynomials: torch.special.chebyshev_polynomial_t and similar; without derivatives, as in PyTorch.
 
-Each family is a recurrence p[k+1] = a(k, x) p[k] - b(k) p[k-1] (Abramowitz and Stegun, 22.7), run up to the largest
-degree asked for. A negative degree gives 0.
+Each family is a recurrence p[k+1] = a(k, x) p[k] - b(k) p[k-1] (Abramowitz and Stegun, 22.7), evaluated up to the
+largest degree needed. A negative degree gives 0.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array
 from gradtrace.ops.api import not_a_tensor, public
 
-MOST = 100_000  # degrees: a recurrence that long takes seconds already
+MOST = 100_000  # degrees: a recurrence of this length already takes seconds
 Step = Callable[[int, Any, Any, Any], Any]  # k, x, p[k], p[k-1]
 
 
@@ -22,7 +22,7 @@ def chebyshev_step(k: int, x: Array, q: Array, p: Array) -> Array:
     return (x + x) * q - p
 
 
-# Name: the first polynomial of degree 1, and the step.
+# Name: the polynomial of degree 1, and the step.
 FAMILIES: dict[str, tuple[Callable[[Any], Any], Step]] = record_table(
     "ops.polynomials.FAMILIES",
     {
@@ -68,7 +68,7 @@ def _expose(name: str, first: Callable[[Any], Any], step: Step, shifted: bool) -
         return record(input, n)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The polynomial of degree n at input, element by element (torch.special.{name})."
+    function.__doc__ = f"Evaluate the polynomial of degree n elementwise at input (torch.special.{name})."
     public(name, forms="s")(function)
 
 

@@ -1,4 +1,4 @@
-"""Special functions of probability and information: logit, erfinv, entropies; sinc."""
+"""Special functions of probability and information: logit, erfinv, entropies; also sinc."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FLOAT = {"promote": "float"}
 
 
 def erfinv_kernel(x: Array) -> Array:
-    """An initial guess (Winitzki's), then Newton's steps of third order on erf; inf at the ends, nan beyond."""
+    """Inverse erf: Winitzki's initial guess, then third-order Newton steps on erf; inf at the ends, nan beyond."""
     y = np.asarray(x, np.float64)
     inner = np.where(np.abs(y) < 1, y, 0.0)
     a = 0.147
@@ -25,7 +25,7 @@ def erfinv_kernel(x: Array) -> Array:
     b = 2 / (math.pi * a) + log / 2
     z = np.copysign(np.sqrt(np.sqrt(b * b - log / a) - b), inner)
     for _ in range(4):
-        # Near 1 the difference is formed of the complements, which keep their digits.
+        # Near 1 the difference of the complements keeps its digits.
         above = np.where(
             np.abs(inner) < 0.5,
             erf_kernels.erf(z) - inner,
@@ -159,7 +159,7 @@ unary(entr, forms="s")
 
 @public("xlog1py", forms="s")
 def xlog1py_public(input: Tensor | float, other: Tensor | float) -> Tensor:
-    """input * log1p(other), 0 where input is 0; one of them may be a number (torch.special.xlog1py)."""
+    """Return input * log1p(other), 0 where input is 0; one of them may be a number (torch.special.xlog1py)."""
     if not isinstance(input, Tensor):
         return xlog1py_of_number(other, input)
     return xlog1py(input, other) if isinstance(other, Tensor) else xlog1py_number(input, other)
@@ -167,11 +167,11 @@ def xlog1py_public(input: Tensor | float, other: Tensor | float) -> Tensor:
 
 @public("logit", forms="fms")
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """log(x / (1 - x)), x kept within eps of 0 and 1 if given (torch.logit)."""
+    """Return log(x / (1 - x)), with x clamped to [eps, 1 - eps] if eps is given (torch.logit)."""
     return logit_record(input, eps)
 
 
 @public("logit_", forms="m")
 def logit_inplace(self: Tensor, eps: float | None = None) -> Tensor:
-    """In-place form of logit."""
+    """In-place form of logit (Tensor.logit_)."""
     return inplace(logit_record, self, eps)

@@ -1,4 +1,4 @@
-"""torch.hann_window and similar: windows of a given length, periodic by default. See also `signal.windows`."""
+"""torch.hann_window and similar: window functions of a given length, periodic by default. See also `signal.windows`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _expose(name: str, shape: Callable[..., Any]) -> None:
         return Tensor._wrap(points.astype(dtype.np)).requires_grad_(requires_grad)
 
     window.__name__ = window.__qualname__ = name
-    window.__doc__ = f"torch.{name}: `window_length` points, of a period or, if not `periodic`, symmetric."
+    window.__doc__ = f"Window function of `window_length` points, periodic or else symmetric (torch.{name})."
     expose(window, name, forms="f")
 
 

@@ -37,13 +37,13 @@ def warn(message: str) -> None:
 
 
 def group_values(optimizer: Optimizer, key: str) -> list[Any]:
-    """The values of one option in all groups; tensors are copied."""
+    """Return the values of an option in all groups; tensors are copied."""
     values = (group[key] for group in optimizer.param_groups)
     return [value.clone() if isinstance(value, Tensor) else value for value in values]
 
 
 def set_value(group: dict[str, Any], key: str, value: Any) -> None:
-    """Sets an option; one that is a tensor keeps being that tensor."""
+    """Set an option; a tensor option is updated in place."""
     if isinstance(group[key], Tensor):
         group[key].fill_(value.item() if isinstance(value, Tensor) else value)
     else:
@@ -51,7 +51,7 @@ def set_value(group: dict[str, Any], key: str, value: Any) -> None:
 
 
 def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """`value` for each group: a list of the right length, or one value for all."""
+    """Return `value` for each group: a list of the right length, or one value for all."""
     count = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         return [value] * count
@@ -70,7 +70,7 @@ def require_optimizer(optimizer: Any) -> Optimizer:
 
 
 class LRScheduler(metaclass=Homed):
-    """Base of the schedules: subclasses give `get_lr`, the rates of the epoch `last_epoch`."""
+    """Base class of schedules; subclasses implement `get_lr`, the rates of the epoch `last_epoch`."""
 
     _get_lr_called_within_step = False
     _is_initial = False
@@ -106,15 +106,15 @@ class LRScheduler(metaclass=Homed):
             self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """The rates of epoch `last_epoch`, one per group."""
+        """Return the rates of epoch `last_epoch`, one per group."""
         raise NotImplementedError
 
     def get_last_lr(self) -> list[Any]:
-        """The rates that the last step set."""
+        """Return the rates set by the last step."""
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Goes to the next epoch (or to `epoch`) and sets its rates."""
+        """Advance to the next epoch (or to `epoch`) and set its rates."""
         if self._step_count == 1 and not self.optimizer.stepped:
             warn(ORDER_WARNING)
         self._step_count += 1
@@ -143,15 +143,15 @@ class LRScheduler(metaclass=Homed):
             warn(GET_LR_WARNING)
 
     def _current(self) -> list[Any]:
-        """The rates as they are."""
+        """Return the current rates."""
         return group_values(self.optimizer, "lr")
 
     def _scaled(self, factor: float) -> list[Any]:
-        """The rates as they are, times `factor`."""
+        """Return the current rates times `factor`."""
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimiser."""
+        """Return the state without the optimiser."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

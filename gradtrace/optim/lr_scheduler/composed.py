@@ -1,4 +1,4 @@
-"""Schedules made of other schedules: SequentialLR one after another, ChainedScheduler all at once."""
+"""Schedules composed of other schedules: SequentialLR in sequence, ChainedScheduler simultaneously."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Composed(LRScheduler):
 
 
 class SequentialLR(_Composed):
-    """The first schedule up to the first milestone, the second up to the second, and so on."""
+    """Use the first schedule until the first milestone, the second until the second, and so on."""
 
     def __init__(self, optimizer: Any, schedulers: Sequence[Any], milestones: list[int], last_epoch: int = -1) -> None:
         if len(schedulers) < 1:
@@ -66,7 +66,7 @@ class SequentialLR(_Composed):
         self._last_lr = first.get_last_lr()
 
     def _undo(self, scheduler: Any) -> None:
-        """Takes back the first step that every schedule made when it was created."""
+        """Undo the initial step that every schedule takes when it is created."""
         if isinstance(scheduler, _Composed):
             for inner in scheduler._schedulers:
                 self._undo(inner)
@@ -74,7 +74,7 @@ class SequentialLR(_Composed):
             scheduler.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
-        """Goes to the next epoch in the schedule whose turn it is."""
+        """Advance the schedule of the current interval to the next epoch."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[i]
@@ -86,7 +86,7 @@ class SequentialLR(_Composed):
 
 
 class ChainedScheduler(_Composed):
-    """All schedules at once: their factors multiply."""
+    """Apply all schedules together: their factors multiply."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Any = None) -> None:
         if len(schedulers) < 1:
@@ -100,7 +100,7 @@ class ChainedScheduler(_Composed):
         self._last_lr = group_values(optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
-        """Steps every schedule."""
+        """Step every schedule."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = group_values(self.optimizer, "lr")

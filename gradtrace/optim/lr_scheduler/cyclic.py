@@ -1,4 +1,4 @@
-"""Periodic schedules: CyclicLR, CosineAnnealingWarmRestarts, OneCycleLR; two of them move the momentum as well."""
+"""Periodic schedules: CyclicLR, CosineAnnealingWarmRestarts, OneCycleLR; two of them also vary the momentum."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradtrace.optim.lr_scheduler.schedules import callable_is_function
 
 
 class _WithMomentum(LRScheduler):
-    """A schedule that also moves `momentum`, or the first of `betas`."""
+    """A schedule that also varies `momentum`, or the first of `betas`."""
 
     cycle_momentum = False
     use_beta1 = False
@@ -37,7 +37,7 @@ class _WithMomentum(LRScheduler):
 
 
 class CyclicLR(_WithMomentum):
-    """Between base_lr and max_lr along triangles, whose height `mode` or `scale_fn` lowers from cycle to cycle."""
+    """Triangular cycles between base_lr and max_lr, whose height `mode` or `scale_fn` varies from cycle to cycle."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class CyclicLR(_WithMomentum):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """The height of the triangle in cycle (or iteration) x."""
+        """Return the height of the triangle in cycle (or iteration) x."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -112,7 +112,7 @@ class CyclicLR(_WithMomentum):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Along a cosine from the initial rate to eta_min, anew every T_0, T_0 * T_mult, T_0 * T_mult^2, ... epochs."""
+    """Cosine from the initial rate to eta_min, restarted after T_0, T_0 * T_mult, T_0 * T_mult^2, ... epochs."""
 
     def __init__(self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
@@ -134,7 +134,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Goes to the next epoch, or to a (fractional) one."""
+        """Advance to the next epoch, or to a (fractional) one."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -170,7 +170,7 @@ def _linear(start: float, end: float, fraction: float) -> float:
 
 
 class OneCycleLR(_WithMomentum):
-    """Up from max_lr / div_factor to max_lr and down to a very small rate, once over all steps."""
+    """One cycle: from max_lr / div_factor up to max_lr, then down to a very small rate."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ def _total_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: i
 
 
 def _phases(pct_start: float, total: int, three_phase: bool) -> list[dict[str, Any]]:
-    """The phases as PyTorch's state_dict shows them: where each ends, and the group keys it runs between."""
+    """Return the phases as in PyTorch's state_dict: the end of each, and the group keys it interpolates between."""
 
     def phase(end: float, lrs: tuple[str, str], momenta: tuple[str, str]) -> dict[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""ReduceLROnPlateau: lowers the rate when a metric has stopped improving."""
+"""ReduceLROnPlateau: reduce the rate when a metric stops improving."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradtrace.optim.lr_scheduler.base import (
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The rate times `factor` after more than `patience` epochs without improvement of the metric."""
+    """Multiply the rate by `factor` after more than `patience` epochs without improvement of the metric."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class ReduceLROnPlateau(LRScheduler):
         return value > (best * (self.threshold + 1.0) if self.threshold_mode == "rel" else best + self.threshold)
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Takes the epoch's metric and lowers the rate when it is time."""
+        """Record the epoch's metric, and reduce the rate if it has stopped improving."""
         current = float(metrics)
         if epoch is not None:
             warn(EPOCH_WARNING)

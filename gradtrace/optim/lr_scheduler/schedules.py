@@ -1,4 +1,4 @@
-"""Schedules that depend on the epoch alone. Most are chainable: they scale the rate as it is, as PyTorch's do."""
+"""Schedules that depend only on the epoch. Most are chainable: they scale the current rate, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradtrace.optim.lr_scheduler.base import LRScheduler
 
 
 class _ByFunction(LRScheduler):
-    """A schedule given by a function of the epoch, one for all groups or a list."""
+    """A schedule defined by a function of the epoch, one for all groups or a list."""
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
         self.optimizer = optimizer
@@ -24,7 +24,7 @@ class _ByFunction(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimiser; functions are not saved, the attributes of callable objects are."""
+        """Return the state without the optimiser; functions are not saved, attributes of callable objects are."""
         state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
         state["lr_lambdas"] = [None if callable_is_function(f) else f.__dict__.copy() for f in self.lr_lambdas]
         return state
@@ -37,12 +37,12 @@ class _ByFunction(LRScheduler):
 
 
 def callable_is_function(value: Any) -> bool:
-    """Whether a callable is a function (Python's, or like it), with nothing in it to save."""
+    """Whether a callable is a function (or builtin), without state to save."""
     return hasattr(value, "__qualname__") or not hasattr(value, "__dict__")
 
 
 class LambdaLR(_ByFunction):
-    """initial rate * lr_lambda(epoch)."""
+    """The initial rate times lr_lambda(epoch)."""
 
     def get_lr(self) -> list[Any]:
         self._check_called_within_step()
@@ -50,7 +50,7 @@ class LambdaLR(_ByFunction):
 
 
 class MultiplicativeLR(_ByFunction):
-    """The rate times lr_lambda(epoch), each epoch."""
+    """Multiply the rate by lr_lambda(epoch) at each epoch."""
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
         for function in lr_lambda if isinstance(lr_lambda, (list, tuple)) else [lr_lambda]:
@@ -67,7 +67,7 @@ class MultiplicativeLR(_ByFunction):
 
 
 class StepLR(LRScheduler):
-    """The rate times gamma every step_size epochs."""
+    """Multiply the rate by gamma every step_size epochs."""
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
@@ -85,7 +85,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The rate times gamma at each milestone."""
+    """Multiply the rate by gamma at each milestone."""
 
     def __init__(self, optimizer: Any, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones = Counter(milestones)
@@ -104,7 +104,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times `factor` for the first total_iters epochs."""
+    """Multiply the rate by `factor` for the first total_iters epochs."""
 
     def __init__(self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if factor > 1.0 or factor < 0:
@@ -127,7 +127,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """From start_factor to end_factor in equal steps over total_iters epochs."""
+    """Scale the rate from start_factor to end_factor in equal steps over total_iters epochs."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The rate times gamma each epoch."""
+    """Multiply the rate by gamma at each epoch."""
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -177,7 +177,7 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Down to 0 over total_iters epochs as (1 - epoch / total_iters) ** power."""
+    """Decay the rate to 0 over total_iters epochs as (1 - epoch / total_iters) ** power."""
 
     def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
@@ -197,7 +197,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Along half a cosine from the initial rate to eta_min over T_max epochs, and back."""
+    """Anneal the rate along half a cosine from the initial rate to eta_min over T_max epochs, and back."""
 
     def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max

@@ -111,6 +111,7 @@ ONE_BY_ONE = {
     "static.graph -> static.session": CYCLE,
     "static.kernels -> ops.special.erf_kernels": RARE,
     "trace.capture -> trace.chronicle": RARE,
+    "trace.capture -> trace.training": RARE,
     "views.dot_groups -> views.dot_autograd": CYCLE,
     "views.dot_groups -> views.dot_data": CYCLE,
     "views.fold -> views.chains": CYCLE,

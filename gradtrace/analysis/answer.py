@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.analysis import flow, places
 from gradtrace.analysis.arrivals import Arrivals
 from gradtrace.annotations import NamedTuple
-from gradtrace.trace.record import BackwardStep, Change, PassRecord, Span, TensorRecord, Trace, Value
+from gradtrace.trace.record import BackwardStep, Change, Operation, PassRecord, Span, TensorRecord, Trace, Value
 
 
 class Evidence(NamedTuple):
@@ -102,6 +102,18 @@ class Facts:
     def line(self, span: Span | None) -> str:
         """ " on line 3", or "" without a place."""
         return f" on line {span.line}" if span is not None else ""
+
+    def step(self, operation: Operation) -> str:
+        """ " in step 7", or "" outside of a training loop."""
+        number = self.step_number(operation)
+        return "" if number is None else f" in step {number}"
+
+    def step_number(self, operation: Operation) -> int | None:
+        """The step of a training loop that an operation ran in."""
+        for step in self.trace.training:
+            if step.operations[0] <= operation.id < step.operations[1]:
+                return step.number
+        return None
 
     @property
     def roots(self) -> tuple[int, ...]:

@@ -141,10 +141,10 @@ def steps(trace: Trace) -> Iterator[RunStep]:
             inside = waiting.after if waiting is not None and waiting.number == one.number else one.until
             for operation in trace.operations[done:inside]:
                 number += 1
-                yield forward(trace, operation, number, one.number + 1)
+                yield forward(trace, operation, number, trace.earlier_passes + one.number + 1)
             done = max(done, inside)
         number += 1
-        yield Ended(number, one.number + 1, one.error)
+        yield Ended(number, trace.earlier_passes + one.number + 1, one.error)
     for operation in trace.operations[done:]:
         number += 1
         yield forward(trace, operation, number)
@@ -217,7 +217,9 @@ def size_of(value: Value | None) -> int:
 def started(trace: Trace, one: PassRecord, number: int) -> Started:
     roots = tuple((trace.tensors[i].label, vector) for i, vector in zip(one.roots, one.vectors, strict=False))
     inputs = None if one.inputs is None else tuple(trace.tensors[i].label for i in one.inputs)
-    return Started(number, one.number + 1, roots, one.keep, one.create_graph, inputs, one.stores, one.span)
+    return Started(
+        number, trace.earlier_passes + one.number + 1, roots, one.keep, one.create_graph, inputs, one.stores, one.span
+    )
 
 
 Received = dict[tuple[int, int], list[Contribution]]
@@ -243,7 +245,7 @@ def backward(graph: EdgeTable, one: PassRecord, step: BackwardStep, received: Re
         sent.append(passed(graph, function.id, index, step.local[index] if step.local else None, value))
     return Backward(
         number,
-        step.number + 1,
+        graph.trace.earlier_passes + step.number + 1,
         function.id,
         function.name,
         of,

@@ -4,6 +4,7 @@ Each function gives fresh options for a command's `params`; the NamedTuple besid
 
     inputs()    -> Inputs       what the variables are
     backward()  -> Backward     how backward is called, as PyTorch's parameters are named
+    part()       -> parts.Part  which step of a loop, or which backward pass
     output()                    --format and --get
     limits()    -> Budget       what a program may use
     common()                    --color, --errors, --debug
@@ -12,7 +13,7 @@ Each function gives fresh options for a command's `params`; the NamedTuple besid
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterable, NamedTuple, TypeVar
-from gradtrace.cli import colour
+from gradtrace.cli import colour, parts
 from gradtrace.cli.argv import normal
 from gradtrace.cli.command import ToolOption
 from gradtrace.limits import BY_FIELD, DEEPEST, LIMITS, Budget
@@ -142,6 +143,23 @@ def format(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
             section="Output",
             help=f"One of: {', '.join(formats)}. Default: table.",
         )
+    ]
+
+
+def part() -> list[ToolOption]:
+    place = "Training loop"
+    return [
+        ToolOption(
+            ["--step"], metavar="N|all", check=parts.step_of, section=place, help="Show one step of the training loop."
+        ),
+        ToolOption(
+            ["--pass", "pass_number"],
+            type=int,
+            min=1,
+            metavar="N",
+            section=place,
+            help="Show one backward pass, with what led to it.",
+        ),
     ]
 
 

@@ -8,6 +8,7 @@ import sys
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import backward, hints, values
 from gradtrace.cli.options import Backward, Inputs, names
+from gradtrace.cli.parts import Part
 from gradtrace.errors import BudgetError, GradtraceError, ProgramError, UsageError
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def record(
     detailed: int | None = None,
     derived: bool = False,
     out: Any = None,
+    part: Part = Part(),
+    picture: bool = False,
 ) -> Trace:
     """Runs the program, calls backward as the flags say, and returns what happened; `watched`, with backward's steps.
 
@@ -41,7 +44,8 @@ def record(
     passes (None: all) are noted node by node.
     What it prints goes to `out`, or to stderr.
     With `derived` a backward under --create-graph is part of the trace: its own operations, and "w.grad".
-    UsageError if the program is empty, or makes no tensor.
+    `part` is the step or the pass to return; of a training loop a `picture` is of the last step.
+    UsageError if the program is empty, makes no tensor, or has no such step.
     """
     from gradtrace.lang import wall
     from gradtrace.trace.capture import capture
@@ -51,7 +55,9 @@ def record(
         raise UsageError(what, "give an expression, a file, or - for stdin")
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype, budget)
-    watch = watcher(jacobians, slopes, detailed) if watched else None
+    if part.chosen:
+        everything, detailed = True, None
+    watch = watcher(jacobians, slopes, detailed) if watched or part.pass_number is not None else None
     begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
 
@@ -93,7 +99,7 @@ def record(
         )
     if not trace.tensors:
         raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to show")
-    return trace
+    return part.of(trace, picture)
 
 
 class uncollected:

@@ -35,6 +35,7 @@ from gradtrace.trace.record import (
     Span,
     TensorRecord,
     Trace,
+    TrainingStep,
     Value,
 )
 
@@ -61,6 +62,7 @@ __all__ = [
     "Span",
     "TensorRecord",
     "Trace",
+    "TrainingStep",
     "Value",
 ]
 

@@ -79,7 +79,8 @@ def capture(
     wanted = [history.entry(tensor) for tensor in starts]
     shown = [history.entry(tensor) for tensor in outputs] or wanted
     contents = Contents(keeper, final)
-    return freeze(run, history, kept, wanted, shown, backward_runs, contents, watch)._replace(failure=failure)
+    trace = freeze(run, history, kept, wanted, shown, backward_runs, contents, watch)
+    return trace._replace(failure=failure)
 
 
 def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tensor]]:
@@ -118,7 +119,7 @@ def freeze(
     scopes = builder.scopes = Scopes(source, run.env)
     tensors = tuple(builder.tensor(entry, text) for entry, text in zip(kept, texts, strict=True))
     records = builder.functions(kept)
-    return Trace(
+    trace = Trace(
         source.name,
         source.text,
         tensors,
@@ -132,6 +133,12 @@ def freeze(
         tuple(scopes.records),
         *(() if watch is None else watched_records(watch, kept, calls, found, records, source, contents)),
     )
+    if contents.keeper is None or len(contents.keeper.passes) < 2:
+        return trace
+    from gradtrace.trace.training import training_steps
+
+    called_in = getattr(run, "scopes", ())
+    return trace._replace(training=training_steps(contents.keeper, called_in, calls, found, records, source))
 
 
 def gradient_names(kept: list[Entry], keeper: Keeper | None) -> dict[int, str]:

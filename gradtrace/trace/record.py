@@ -11,7 +11,8 @@
     ├── escapes      Escape, values that left the graph without an operator: .data, item(), tolist(), numpy(), detach_()
     ├── changes      Change, what was written to a tensor or a gradient in place, seen by autograd or not
     ├── begun        Begun, where tensors began to require grad
-    └── failure      Failure, what ended the program, if it did not come to its end
+    ├── failure      Failure, what ended the program, if it did not come to its end
+    └── training     TrainingStep, the steps of a training loop, if there is one
 
 `tensors[i].id == i`, and likewise for operations and functions, so an id is an index. Nothing here refers to a live
 tensor, to the terminal or to an address: the same program and inputs give an equal Trace, and so the same bytes in
@@ -196,6 +197,16 @@ class PassRecord(NamedTuple):
     until: int = 0  # how many operations had run when it was over
 
 
+class TrainingStep(NamedTuple):
+    """One step of a training loop: what lies between two updates, or between two passes from one line."""
+
+    number: int  # from 1
+    operations: tuple[int, int]  # from the first to before the last
+    passes: tuple[int, int]  # likewise; numbers of backward passes, whether or not the run was watched
+    roots: tuple[int, ...]  # the tensors that its passes began at
+    span: Span | None  # of the update or the pass that ends it
+
+
 class Escape(NamedTuple):
     """A value that left the graph: `how` is "data", "item", "tolist", "numpy" or "detach_"."""
 
@@ -260,6 +271,8 @@ class Trace(NamedTuple):
     changes: tuple[Change, ...] = ()
     begun: tuple[Begun, ...] = ()
     failure: Failure | None = None
+    training: tuple[TrainingStep, ...] = ()
+    earlier_passes: int = 0  # of a part: how many passes of the run came before `passes`
 
     def tensor(self, name: str) -> TensorRecord:
         """The tensor bound to the variable `name`; KeyError if there is none."""

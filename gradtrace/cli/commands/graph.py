@@ -71,13 +71,25 @@ def graph(
     **flags: Any,
 ) -> None:
     from gradtrace.cli import session
+    from gradtrace.cli.parts import Part
     from gradtrace.views import dot, model, render
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
     suffix = "" if output_file is None else render.suffix_of(output_file)
     watched = derivatives or color_by == "grad-norm" or suffix in render.WATCHED or tensorboard is not None
     with progress.shown("graph", "running the program") as heard:
-        trace = session.record(program, inputs, how, options.budget(flags), watched=watched, derived=True, out=heard)
+        trace = session.record(
+            program,
+            inputs,
+            how,
+            options.budget(flags),
+            watched=watched,
+            derived=True,
+            out=heard,
+            part=options.take(Part, flags),
+            picture=True,
+        )
+    tell_step(trace, flags["step"], flags["pass_number"])
     look = dot.DotOptions(
         style,
         theme,
@@ -130,6 +142,12 @@ def folded(trace: Trace, depth: str | None, expand: tuple[str, ...]) -> Fold:
     from gradtrace.views.fold import EVERYTHING, fold
 
     return fold(trace, EVERYTHING if depth == "all" else None if depth is None else int(depth), options.names(expand))
+
+
+def tell_step(trace: Trace, step: str | None, pass_number: int | None) -> None:
+    """Says on stderr that a picture shows one step of a loop, unless that was asked for."""
+    if step is None and pass_number is None and len(trace.training) == 1:
+        report.write(f"gradtrace graph: the last step of the loop, step {trace.training[0].number}; --step N or all")
 
 
 def tell_folding(found: Fold, operations: int) -> None:
@@ -227,7 +245,15 @@ def picture() -> list[ToolOption]:
 command = SourceCommand(
     "graph",
     graph,
-    [*options.source(), *picture(), *options.inputs(), *options.backward(), *options.limits(), *options.common()],
+    [
+        *options.source(),
+        *picture(),
+        *options.inputs(),
+        *options.backward(),
+        *options.part(),
+        *options.limits(),
+        *options.common(),
+    ],
     HELP,
     EXAMPLES,
 )

@@ -28,11 +28,20 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 def stats(program: Program, format: str, color: str | None, all: bool, anomaly: bool, **flags: Any) -> int:
     from gradtrace.analysis import stats as analysis
     from gradtrace.cli import session
+    from gradtrace.cli.parts import Part
     from gradtrace.views import stats as view
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
     trace = session.record(
-        program, inputs, how, options.budget(flags), watched=True, everything=True, slopes=False, detailed=8
+        program,
+        inputs,
+        how,
+        options.budget(flags),
+        watched=True,
+        everything=True,
+        slopes=False,
+        detailed=8,
+        part=options.take(Part, flags),
     )
     with session.uncollected():
         found = analysis.stats(trace)
@@ -52,6 +61,7 @@ command = SourceCommand(
         ToolOption(["--all"], is_flag=True, section="Output", help="Leave no node out of a long table."),
         *options.inputs(),
         *options.backward(),
+        *options.part(),
         *options.format(FORMATS),
         *options.limits(),
         *options.common(),

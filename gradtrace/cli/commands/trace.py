@@ -26,11 +26,13 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 def trace(program: Program, format: str, follow: tuple[str, ...], color: str | None, **flags: Any) -> None:
     from gradtrace.analysis import steps
     from gradtrace.cli import session
+    from gradtrace.cli.parts import Part
     from gradtrace.views import pick
     from gradtrace.views import steps as view
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    run = session.record(program, inputs, how, options.budget(flags), watched=True, everything=True)
+    part = options.take(Part, flags)
+    run = session.record(program, inputs, how, options.budget(flags), watched=True, everything=True, part=part)
     found = steps.steps(run)
     if follow:
         found = steps.follow(run, found, {pick.tensor(run, name, "--follow").id for name in options.names(follow)})
@@ -46,6 +48,7 @@ command = SourceCommand(
         *options.source(),
         *options.inputs(),
         *options.backward(),
+        *options.part(),
         *options.format(FORMATS),
         ToolOption(
             ["--follow"],

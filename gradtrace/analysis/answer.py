@@ -41,6 +41,7 @@ class Facts:
         storing = [one for one in trace.passes if one.stores]
         self.storing = [one for one in storing if not one.error] or storing  # one that failed left nothing
         self._arrivals: Arrivals | None = None
+        self._held: dict[int, frozenset[int]] = {}
         self.visits: dict[int, list[BackwardStep]] = {}
         for step in trace.steps:
             self.visits.setdefault(step.function, []).append(step)
@@ -50,6 +51,13 @@ class Facts:
         if self._arrivals is None:
             self._arrivals = Arrivals(self.trace)
         return self._arrivals
+
+    def held(self, change: Change) -> frozenset[int]:
+        """The tensors that a change is of. Changes of one tensor share one tuple, of thousands of ids in a long loop."""
+        known = self._held.get(id(change.tensors))
+        if known is None:
+            known = self._held[id(change.tensors)] = frozenset(change.tensors)
+        return known
 
     # ---- evidence
 
@@ -130,7 +138,7 @@ class Facts:
 
 def last_change(facts: Facts, record: TensorRecord, *hows: str) -> Change | None:
     """The last change of a tensor's gradient."""
-    changes = [c for c in facts.trace.changes if c.of_grad and record.id in c.tensors]
+    changes = [c for c in facts.trace.changes if c.of_grad and record.id in facts.held(c)]
     return changes[-1] if changes and (not hows or changes[-1].how in hows) else None
 
 

@@ -141,7 +141,7 @@ def unseen_changes(facts: Facts) -> list[Change]:
     through = {e.span.line for e in trace.escapes if e.how == "data" and e.span is not None}
     for change in trace.changes:
         unseen = (
-            not taken.isdisjoint(change.tensors)
+            not facts.held(change).isdisjoint(taken)
             or change.how == "data"
             or (change.span is not None and change.span.line in through)
         )
@@ -150,7 +150,7 @@ def unseen_changes(facts: Facts) -> list[Change]:
         for step in trace.steps[change.after_steps :]:
             function = trace.functions[step.function]
             saved = {s.tensor for s in function.saved}
-            if not saved.isdisjoint(change.tensors) and was_before(trace.operations, function.id, change.after):
+            if not facts.held(change).isdisjoint(saved) and was_before(trace.operations, function.id, change.after):
                 found.append(change)
                 break
     return found

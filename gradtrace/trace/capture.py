@@ -226,6 +226,7 @@ class RecordBuilder:
             entry.first.id if entry.first.id >= 0 else entry.id,
             last,
             last and (held is None or held.is_current),
+            self.update(entry),
         )
 
     def read_values(self, kept: list[Entry]) -> None:
@@ -241,6 +242,14 @@ class RecordBuilder:
         if now is not None:
             return self.contents.of_tensor(now, whole=bool(entry.names))
         return None if entry.last or entry.held is None else self.contents.of(entry.held.grad)
+
+    def update(self, entry: Entry) -> float | None:
+        """Return how far an update moved a leaf, where the keeper noted it because it could not keep both versions."""
+        if not entry.version or self.contents.keeper is None or entry.fn is not None:
+            return None
+        if entry.last:
+            return self.contents.keeper.update_of(entry.tensor)
+        return None if entry.held is None else entry.held.update
 
     def function_of(self, entry: Entry) -> int | None:
         if entry.fn is not None:

@@ -72,6 +72,7 @@ class TensorRecord(NamedTuple):
     first: int = -1  # the first version of this tensor (itself, unless it was changed in place)
     is_last: bool = True  # no later version was made
     is_current: bool = True  # the tensor held this when the run ended: False also for a view of what has changed since
+    update: float | None = None  # the norm of its difference from the version before, by that one's norm, if noted
 
 
 class Operand(NamedTuple):

@@ -53,7 +53,7 @@ class Facts:
         return self._arrivals
 
     def held(self, change: Change) -> frozenset[int]:
-        """The tensors that a change is of. Changes of one tensor share one tuple, of thousands of ids in a long loop."""
+        """The tensors that a change is of. Changes of one tensor share one tuple, maybe of thousands of ids."""
         known = self._held.get(id(change.tensors))
         if known is None:
             known = self._held[id(change.tensors)] = frozenset(change.tensors)

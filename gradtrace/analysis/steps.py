@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Iterator, NamedTuple
 from gradtrace.trace.record import (
+    FAILED,
     BackwardStep,
     FunctionRecord,
     HookRun,
@@ -117,7 +118,18 @@ class Ended(NamedTuple):
     error: str
 
 
-RunStep = Forward | Started | Backward | Ended
+class Failed(NamedTuple):
+    """What ended the program: the expression that failed, the tensors in it, and the exception."""
+
+    number: int
+    text: str
+    inputs: tuple[str, ...]
+    kind: str
+    message: str
+    span: Span | None
+
+
+RunStep = Forward | Started | Backward | Ended | Failed
 
 
 def steps(trace: Trace) -> Iterator[RunStep]:
@@ -146,8 +158,24 @@ def steps(trace: Trace) -> Iterator[RunStep]:
         number += 1
         yield Ended(number, trace.earlier_passes + one.number + 1, one.error)
     for operation in trace.operations[done:]:
-        number += 1
-        yield forward(trace, operation, number)
+        if trace.failure is None or operation.name != FAILED:
+            number += 1
+            yield forward(trace, operation, number)
+    if trace.failure is not None:
+        yield failed(trace, number + 1)
+
+
+def failed(trace: Trace, number: int) -> Failed:
+    """The end of a program that failed."""
+    assert trace.failure is not None
+    failure = trace.failure
+    operation = None if failure.operation is None else trace.operations[failure.operation]
+    inputs = () if operation is None else operation.inputs
+    labels = tuple(trace.tensors[o.tensor].label for o in inputs if o.tensor is not None)
+    text = "" if operation is None else operation.text
+    if failure.forward is not None:
+        text = f"the backward of {text}, line {failure.forward.line}"
+    return Failed(number, text, labels, failure.kind, failure.message, failure.span)
 
 
 class EdgeTable:
@@ -293,6 +321,8 @@ def follow(trace: Trace, found: Iterator[RunStep], tensors: set[int]) -> Iterato
         elif isinstance(step, Ended):
             if begun is None or step.error:
                 yield step
+        elif isinstance(step, Failed):
+            yield step
         elif step.tensor in tensors or any(item.tensor in tensors for item in step.sent):
             if begun is not None:
                 yield begun

@@ -24,6 +24,8 @@ class Part(NamedTuple):
 
     def of(self, trace: Trace, picture: bool = False) -> Trace:
         """The part of a trace; for a picture of a training loop, the last step unless --step all is given."""
+        if trace.failure is not None and picture and trace.training and not self.chosen and self.step is None:
+            return failed_step(trace)
         last = picture and self.step is None and bool(trace.training) and ends_the_run(trace)
         if not self.chosen and not last:
             return trace
@@ -41,6 +43,15 @@ def ends_the_run(trace: Trace) -> bool:
     last = trace.training[-1]
     made = range(*last.operations)
     return all(trace.tensors[i].operation in made for i in trace.roots)
+
+
+def failed_step(trace: Trace) -> Trace:
+    """The step of a loop in which the program failed."""
+    from gradtrace.trace.part import cut
+
+    first, last = trace.training[-1].operations
+    start = last if last + 1 < len(trace.operations) else first
+    return cut(trace, range(start, len(trace.operations)), range(0), trace.operations[-1].outputs, True, None)
 
 
 def step_of(text: str) -> str:

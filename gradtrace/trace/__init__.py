@@ -15,6 +15,7 @@ from gradtrace.annotations import Any
 from gradtrace.trace.record import (
     CONSTANT,
     DATA,
+    FAILED,
     KINDS,
     LEAF,
     NONLEAF,
@@ -42,6 +43,7 @@ from gradtrace.trace.record import (
 __all__ = [
     "CONSTANT",
     "DATA",
+    "FAILED",
     "KINDS",
     "LEAF",
     "NONLEAF",

@@ -62,13 +62,22 @@ class SourceText:
         return known
 
     def _cut(self, span: Span | None) -> str:
-        if span is None or not 0 < span.line <= span.end_line <= len(self._lines):
-            return ""
-        # columns count bytes, as ast's do
-        lines = self._lines[span.line - 1 : span.end_line]
-        lines[-1] = lines[-1][: span.end_column]
-        lines[0] = lines[0][span.column :]
-        return " ".join(b" ".join(lines).decode("utf-8", "replace").split())
+        return cut_lines(self._lines, span)
+
+
+def cut_text(text: str, span: Span | None) -> str:
+    """A stretch of a source text on one line."""
+    return cut_lines(text.encode("utf-8", "replace").splitlines(), span)
+
+
+def cut_lines(source: list[bytes], span: Span | None) -> str:
+    if span is None or not 0 < span.line <= span.end_line <= len(source):
+        return ""
+    # columns count bytes, as ast's do
+    lines = source[span.line - 1 : span.end_line]
+    lines[-1] = lines[-1][: span.end_column]
+    lines[0] = lines[0][span.column :]
+    return " ".join(b" ".join(lines).decode("utf-8", "replace").split())
 
 
 def label_all(

@@ -33,7 +33,8 @@ DATA: Final = "data"  # a leaf without grad
 CONSTANT: Final = "constant"  # made by the program from no tensor and never named, e.g. torch.ones(3) within a line
 NONLEAF: Final = "nonleaf"  # computed, has a grad_fn
 RESULT: Final = "result"  # computed, but with no grad history
-KINDS: Final = (LEAF, DATA, CONSTANT, NONLEAF, RESULT)
+FAILED: Final = "failed"  # what an operation that raised did not give
+KINDS: Final = (LEAF, DATA, CONSTANT, NONLEAF, RESULT, FAILED)
 
 
 class Span(NamedTuple):
@@ -250,6 +251,8 @@ class Failure(NamedTuple):
     kind: str
     message: str
     span: Span | None
+    forward: Span | None = None  # of an error in backward: the operation that was differentiated
+    operation: int | None = None  # the Operation that failed (see trace/failed.py)
 
 
 class Trace(NamedTuple):

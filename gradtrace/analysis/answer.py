@@ -36,7 +36,7 @@ class Facts:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.text = places.Text(trace.source_text)
+        self.text = places.Text(trace.source_text, trace.files)
         self.flow = flow.Flow(trace)
         storing = [one for one in trace.passes if one.stores]
         self.storing = [one for one in storing if not one.error] or storing  # one that failed left nothing
@@ -109,7 +109,7 @@ class Facts:
 
     def line(self, span: Span | None) -> str:
         """ " on line 3", or "" without a place."""
-        return f" on line {span.line}" if span is not None else ""
+        return f" on line {span.where}" if span is not None else ""
 
     def step(self, operation: Operation) -> str:
         """ " in step 7", or "" outside of a training loop."""

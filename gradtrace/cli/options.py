@@ -201,13 +201,19 @@ def limits() -> list[ToolOption]:
             metavar="DIR",
             section="Limits",
             help="A folder that the program may write in (np.save, TensorBoard). Default: none.",
-        )
+        ),
+        ToolOption(
+            ["--allow-import"],
+            metavar="DIR",
+            section="Limits",
+            help="A folder whose .py files the program may import, in the same language. Default: none.",
+        ),
     ]
 
 
 def budget(flags: dict[str, Any]) -> Budget:
     """The limits that the flags and the environment give; takes them out of `flags`."""
-    given = {field: flags.pop(field) for field in (*BY_FIELD, "allow_write")}
+    given = {field: flags.pop(field) for field in (*BY_FIELD, "allow_write", "allow_import")}
     return Budget()._replace(**{field: value for field, value in given.items() if value is not None})
 
 

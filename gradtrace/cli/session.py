@@ -159,10 +159,18 @@ def failed(error: ProgramError, begun: list[Any], tensors: dict[str, Tensor], wa
     from gradtrace.trace.capture import capture
 
     run, roots = begun[0] if begun else (error.run, [])
-    return capture(run, roots, inputs=tensors, everything=True, watch=watch, failure=failure_of(error), final=True)
+    return capture(
+        run,
+        roots,
+        inputs=tensors,
+        everything=True,
+        watch=watch,
+        failure=failure_of(error, run.program.source.name),
+        final=True,
+    )
 
 
-def failure_of(error: ProgramError) -> Any:
+def failure_of(error: ProgramError, program: str) -> Any:
     """What a program raised, as a trace has it."""
     from gradtrace.trace import Failure
 
@@ -170,17 +178,17 @@ def failure_of(error: ProgramError) -> Any:
     cause = error.__cause__
     kind = type(cause).__name__ if cause is not None else error.message.partition(":")[0]
     message = str(cause) if cause is not None else error.message.partition(": ")[2]
-    spans = [None if one is None else span_at(one) for one in (place, error.forward)]
+    spans = [None if one is None else span_at(one, program) for one in (place, error.forward)]
     return Failure(kind, message, *spans)
 
 
-def span_at(place: Any) -> Any:
+def span_at(place: Any, program: str) -> Any:
     """The span of a place in a message, its columns turned back into bytes."""
     from gradtrace.trace import Span
 
     start = len(place.text[: place.column - 1].encode())
     end = start + len(place.text[place.column - 1 : place.column - 1 + place.width].encode())
-    return Span(place.line, start, place.line, end)
+    return Span(place.line, start, place.line, end, "" if place.name == program else place.name)
 
 
 def watcher(jacobians: bool, slopes: bool, detailed: int | None) -> Any:

@@ -133,6 +133,7 @@ def freeze(
         tuple(scopes.records),
         *(() if watch is None else watched_records(watch, kept, calls, found, records, source, contents)),
     )
+    trace = trace._replace(files=tuple(source.files))
     if contents.keeper is None or len(contents.keeper.passes) < 2:
         return trace
     from gradtrace.trace.training import training_steps

@@ -23,7 +23,7 @@ def with_failure(trace: Trace) -> Trace:
     known = next((o for o in trace.operations if failure.forward is not None and starts(o.span, failure.forward)), None)
     if known is not None:
         return trace._replace(failure=failure._replace(operation=known.id))
-    text = cut_text(trace.source_text, failure.span) or failure.kind
+    text = cut_text(trace.text_of(failure.span), failure.span) or failure.kind
     used = operands(trace, text)
     number, made = len(trace.operations), len(trace.tensors)
     inputs = tuple(Operand(i, "", place) for place, i in enumerate(used))
@@ -40,7 +40,7 @@ def with_failure(trace: Trace) -> Trace:
 
 
 def starts(span: Any, at: Any) -> bool:
-    return span is not None and (span.line, span.column) == (at.line, at.column)
+    return span is not None and (span.file, span.line, span.column) == (at.file, at.line, at.column)
 
 
 def operands(trace: Trace, text: str) -> list[int]:

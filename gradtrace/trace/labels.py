@@ -26,7 +26,9 @@ class SourceText:
         self.name: str = str(getattr(source, "name", "") or getattr(run.program, "name", ""))
         self.root: Any = run.root
         self.spans: Sequence[Any] = run.spans
-        self._lines: list[bytes] = self.text.encode("utf-8", "replace").splitlines()
+        self.files = [(one.name, one.text) for one in getattr(run, "sources", ())[1:]]
+        self._lines = {"": self.text.encode("utf-8", "replace").splitlines()}
+        self._lines.update({name: text.encode("utf-8", "replace").splitlines() for name, text in self.files})
         self._known: dict[int, str] = {}
         self._spans: dict[int, Span | None] = {}
 
@@ -52,7 +54,11 @@ class SourceText:
         if not 0 < origin < len(self.spans):
             return None
         span = self.spans[origin]
-        return None if span is None else Span(span.line, span.column, span.end_line, span.end_column)
+        if span is None:
+            return None
+        number = getattr(span, "file", 0)
+        file = self.files[number - 1][0] if number else ""
+        return Span(span.line, span.column, span.end_line, span.end_column, file)
 
     def excerpt(self, origin: int) -> str:
         """The text of that stretch on one line; "" for 0."""
@@ -62,7 +68,7 @@ class SourceText:
         return known
 
     def _cut(self, span: Span | None) -> str:
-        return cut_lines(self._lines, span)
+        return "" if span is None else cut_lines(self._lines[span.file], span)
 
 
 def cut_text(text: str, span: Span | None) -> str:

@@ -164,6 +164,7 @@ class Renumbered:
             tuple(b._replace(tensor=i) for b in whole.begun if (i := self.tensor_id(b.tensor)) is not None),
             whole.failure,
             self.training(roots),
+            whole.files,
             whole.earlier_passes + part.passes.start,
         )
 

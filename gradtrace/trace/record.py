@@ -38,12 +38,26 @@ KINDS: Final = (LEAF, DATA, CONSTANT, NONLEAF, RESULT, FAILED)
 
 
 class Span(NamedTuple):
-    """A stretch of source text: lines from 1, columns from 0 (as `ast` counts, in UTF-8 bytes)."""
+    """A stretch of source text: lines from 1, columns from 0 (as `ast` counts, in UTF-8 bytes).
+
+    `file` is "" for the program, or the name of a module of its own, whose text is in `Trace.files`.
+    """
 
     line: int
     column: int
     end_line: int
     end_column: int
+    file: str = ""
+
+    @property
+    def where(self) -> str:
+        """ "7", or "7 of layers.py"."""
+        return f"{self.line} of {self.file}" if self.file else str(self.line)
+
+    @property
+    def short(self) -> str:
+        """ "7", or "layers.py:7"."""
+        return f"{self.file}:{self.line}" if self.file else str(self.line)
 
 
 class TensorRecord(NamedTuple):
@@ -276,7 +290,12 @@ class Trace(NamedTuple):
     begun: tuple[Begun, ...] = ()
     failure: Failure | None = None
     training: tuple[TrainingStep, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()  # of each module of the program's own its name and its text
     earlier_passes: int = 0  # of a part: how many passes of the run came before `passes`
+
+    def text_of(self, span: Span | None) -> str:
+        """The text of the file that a span is in."""
+        return dict(self.files).get(span.file, "") if span is not None and span.file else self.source_text
 
     def tensor(self, name: str) -> TensorRecord:
         """The tensor bound to the variable `name`; KeyError if there is none."""

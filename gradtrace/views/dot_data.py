@@ -104,7 +104,7 @@ def first_bad(trace: Trace) -> tuple[int | None, str]:
     """
     for tensor in trace.tensors:
         if _is_bad(tensor.value):
-            return tensor.id, "first NaN or Inf" + (f", line {tensor.span.line}" if tensor.span else "")
+            return tensor.id, "first NaN or Inf" + (f", line {tensor.span.where}" if tensor.span else "")
     for tensor in reversed(trace.tensors):
         if _is_bad(tensor.grad):
             return tensor.id, "first NaN or Inf in a gradient"
@@ -138,7 +138,7 @@ def tensor_lines(tensor: TensorRecord, options: DotOptions, theme: Theme, flowed
 
 def failed_lines(tensor: TensorRecord, theme: Theme) -> list[str]:
     """What stands in the node of an operation that failed: its text, its line and its message."""
-    where = "" if tensor.span is None else f"line {tensor.span.line}"
+    where = "" if tensor.span is None else f"line {tensor.span.where}"
     said = wrap(visible(clip(tensor.grad_note, LONGEST_MESSAGE)), 44)
     return [
         wide(font(text(clip(tensor.label)), size=NAME_SIZE, bold=True)),
@@ -239,7 +239,7 @@ def extent(value: Value) -> str:
 
 def facts(tensor: TensorRecord) -> list[str]:
     """All there is to say of a tensor, for its tooltip."""
-    lines = [tensor.label if tensor.span is None else f"{tensor.label}  (line {tensor.span.line})"]
+    lines = [tensor.label if tensor.span is None else f"{tensor.label}  (line {tensor.span.where})"]
     others = [name for name in tensor.names if name != tensor.label]
     lines += [f"also named {', '.join(others)}"] if others else []
     if tensor.value is not None:
@@ -277,7 +277,7 @@ def operation_node(graph: Digraph, operation: Operation, theme: Theme) -> None:
     node = f"o{operation.id}"
     lines = [operation.text or operation.label, f"{operation.label}, {operation.grad_fn or 'no grad_fn'}"]
     if operation.span is not None:
-        lines.append(f"line {operation.span.line}")
+        lines.append(f"line {operation.span.where}")
     name = f"<{font(text(clip(caption(operation), 20)), size=TEXT_SIZE)}>"
     graph.node(node, name, id=node, tooltip=escape_attribute(lines), **theme.operation.attributes())
 

@@ -226,7 +226,7 @@ def anomalies(found: Stats) -> list[tuple[str, str]]:
 
 
 def bad_text(bad: Bad) -> str:
-    where = f" on line {bad.span.line}" if bad.span else ""
+    where = f" on line {bad.span.where}" if bad.span else ""
     shown = "; ".join(f"{label} is {numbers.short(value)}" for label, value in bad.inputs)
     made = (
         f"{bad.op}{where} makes {bad.label} not finite"
@@ -310,7 +310,7 @@ def row(node: TensorStats) -> list[str]:
         node.module,
         str(node.level),
         "" if node.depth is None else str(node.depth),
-        str(node.span.line) if node.span else "",
+        node.span.short if node.span else "",
         *map(str, node.value or blank),
         *map(str, node.grad or blank),
     ]

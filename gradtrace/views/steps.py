@@ -82,7 +82,7 @@ def sections(found: Iterable[RunStep]) -> Iterator[tuple[str, list[Any]]]:
 
 def failed_lines(step: Failed, options: LayoutOptions) -> Iterator[str]:
     """ "failed, line 7: y = a @ b", its operands, and the message, in red."""
-    where = f", line {step.span.line}" if step.span else ""
+    where = f", line {step.span.where}" if step.span else ""
     of = f" (of {', '.join(step.inputs)})" if step.inputs else ""
     said = f"{step.kind}: {step.message}" if step.message else step.kind
     for text in (f"failed{where}: {step.text}{of}", said):
@@ -101,7 +101,7 @@ def head(step: Started) -> str:
     """ "backward 1, line 4: from y with 1, saved values freed"."""
     roots = ", ".join(f"{label} with {numbers.short(vector)}" for label, vector in step.roots) or "an unnamed result"
     what = "backward" if step.stores else "autograd.grad"
-    where = f", line {step.span.line}" if step.span else ""
+    where = f", line {step.span.where}" if step.span else ""
     only = "" if step.inputs is None else f", for {', '.join(step.inputs)} alone"
     saved = (
         "the gradients' own graph is made"
@@ -127,7 +127,7 @@ def forward_table(part: list[Forward], options: LayoutOptions) -> Iterator[str]:
 def forward_columns(part: list[Forward]) -> list[Column]:
     return [
         grid.column("step", [Cell(str(s.number), "dim", True) for s in part]),
-        grid.column("line", [Cell(str(s.span.line) if s.span else "", "dim", True) for s in part]),
+        grid.column("line", [Cell(s.span.short if s.span else "", "dim", True) for s in part]),
         grid.column("expression", [Cell(visible(s.text or s.label)) for s in part]),
         grid.column("operation", [s.label for s in part]),
         grid.column("inputs", [visible(", ".join(s.inputs)) for s in part]),
@@ -378,7 +378,8 @@ def kept_fields(item: Kept) -> dict[str, Any]:
 
 
 def place(span: Span | None) -> dict[str, Any]:
-    return {"line": span.line if span else None, "column": span.column + 1 if span else None}
+    file = {"file": span.file} if span is not None and span.file else {}
+    return {"line": span.line if span else None, "column": span.column + 1 if span else None, **file}
 
 
 def text_rows(found: Iterable[RunStep]) -> Iterator[list[str]]:
@@ -420,7 +421,7 @@ def full(value: Value | None) -> str:
 
 
 def line_of(span: Span | None) -> str:
-    return str(span.line) if span else ""
+    return span.short if span else ""
 
 
 def render(trace: Trace, found: Iterable[RunStep], format: str) -> Iterator[str]:

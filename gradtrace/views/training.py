@@ -77,7 +77,7 @@ def bad_text(bad: BadValue | None) -> str:
     """ "Inf in loss: mse_loss, line 9"."""
     if bad is None:
         return ""
-    where = f": {bad.op}, line {bad.span.line}" if bad.span is not None else ""
+    where = f": {bad.op}, line {bad.span.where}" if bad.span is not None else ""
     before = " before the step" if bad.where == "parameter" else ""
     return f"{bad.what} in {bad.label}{before}{where}"
 
@@ -158,7 +158,7 @@ def bad_fields(bad: BadValue) -> dict[str, Any]:
 def csv_row(r: StepRow, names: Sequence[str]) -> list[str]:
     own = {p.name: p for p in r.parameters}
     of = [getattr(own[n], field) if n in own else None for n in names for field in ("grad_norm", "update")]
-    line = str(r.bad.span.line) if r.bad is not None and r.bad.span is not None else ""
+    line = r.bad.span.short if r.bad is not None and r.bad.span is not None else ""
     return [str(r.number), *map(plain, (r.loss, r.grad_norm, r.update)), bad_text(r.bad), line, *map(plain, of)]
 
 

@@ -287,7 +287,11 @@ def tried(command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
     known = options(command)
-    limits = set() if command in ("ops", "completion") else {"--allow-write", *(limit.flag for limit in LIMITS)}
+    limits = (
+        set()
+        if command in ("ops", "completion")
+        else {"--allow-write", "--allow-import", *(limit.flag for limit in LIMITS)}
+    )
     assert command in BY_INPUT or set(known) == {*tried(command), *limits}
     said = answer(command, "--help")
     for name, option in known.items():

@@ -84,7 +84,7 @@ def test_place_and_message(text: str, line: int, under: str, message: str) -> No
         ("import os\n", "import os", "the module 'os' is not offered", "available"),
         ("import toch\n", "import toch", "the module 'toch' is not offered", "did you mean 'torch'?"),
         ("from torch import relux\n", "from torch import relux", "'torch' does not offer 'relux'", "nearest: relu"),
-        ("from . import x\n", "from . import x", "a program is one file", "put it all in one"),
+        ("from . import x\n", "from . import x", "a program is one file", "put it all in one; or --allow-import DIR"),
         ("import torch\ntorch.reluu\n", "torch.reluu", "torch.reluu is not offered", "nearest: relu"),
         ("import math\nmath.sine\n", "math.sine", "math.sine is not offered", "nearest: sin"),
         ("import torch\ntorch.save(1, 'f')\n", "torch.save", "torch.save is not offered", "programs have no files"),

@@ -9,7 +9,7 @@ from gradtrace.annotations import NamedTuple
 
 
 class Budget(NamedTuple):
-    """The limits of one run, and the folder that the program may write in ("": none)."""
+    """The limits of one run, and the folders that the program may write in and import from ("": none)."""
 
     source_bytes: int = 1_000_000
     steps: int = 1_000_000_000
@@ -21,6 +21,7 @@ class Budget(NamedTuple):
     record_bytes: int = 64_000_000
     seconds: float = 600.0
     allow_write: str = ""
+    allow_import: str = ""
 
 
 class Limit(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.analysis import flow, places
 from gradtrace.analysis.arrivals import Arrivals
 from gradtrace.annotations import NamedTuple
-from gradtrace.trace.record import BackwardStep, Change, PassRecord, Span, TensorRecord, Trace, Value
+from gradtrace.trace.record import BackwardStep, Change, Operation, PassRecord, Span, TensorRecord, Trace, Value
 
 
 class Evidence(NamedTuple):
@@ -36,11 +36,12 @@ class Facts:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.text = places.Text(trace.source_text)
+        self.text = places.Text(trace.source_text, trace.files)
         self.flow = flow.Flow(trace)
         storing = [one for one in trace.passes if one.stores]
         self.storing = [one for one in storing if not one.error] or storing  # one that failed left nothing
         self._arrivals: Arrivals | None = None
+        self._held: dict[int, frozenset[int]] = {}
         self.visits: dict[int, list[BackwardStep]] = {}
         for step in trace.steps:
             self.visits.setdefault(step.function, []).append(step)
@@ -50,6 +51,13 @@ class Facts:
         if self._arrivals is None:
             self._arrivals = Arrivals(self.trace)
         return self._arrivals
+
+    def held(self, change: Change) -> frozenset[int]:
+        """The tensors that a change is of. Changes of one tensor share one tuple, maybe of thousands of ids."""
+        known = self._held.get(id(change.tensors))
+        if known is None:
+            known = self._held[id(change.tensors)] = frozenset(change.tensors)
+        return known
 
     # ---- evidence
 
@@ -101,7 +109,19 @@ class Facts:
 
     def line(self, span: Span | None) -> str:
         """ " on line 3", or "" without a place."""
-        return f" on line {span.line}" if span is not None else ""
+        return f" on line {span.where}" if span is not None else ""
+
+    def step(self, operation: Operation) -> str:
+        """ " in step 7", or "" outside of a training loop."""
+        number = self.step_number(operation)
+        return "" if number is None else f" in step {number}"
+
+    def step_number(self, operation: Operation) -> int | None:
+        """The step of a training loop that an operation ran in."""
+        for step in self.trace.training:
+            if step.operations[0] <= operation.id < step.operations[1]:
+                return step.number
+        return None
 
     @property
     def roots(self) -> tuple[int, ...]:
@@ -118,7 +138,7 @@ class Facts:
 
 def last_change(facts: Facts, record: TensorRecord, *hows: str) -> Change | None:
     """The last change of a tensor's gradient."""
-    changes = [c for c in facts.trace.changes if c.of_grad and record.id in c.tensors]
+    changes = [c for c in facts.trace.changes if c.of_grad and record.id in facts.held(c)]
     return changes[-1] if changes and (not hows or changes[-1].how in hows) else None
 
 

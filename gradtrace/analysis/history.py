@@ -129,7 +129,7 @@ def no_history(facts: Facts, record: TensorRecord) -> Reason:
 
 
 def frozen(facts: Facts, record: TensorRecord) -> Reason | None:
-    change = next((c for c in reversed(facts.trace.changes) if c.how == "frozen" and record.id in c.tensors), None)
+    change = next((c for c in reversed(facts.trace.changes) if c.how == "frozen" and record.id in facts.held(c)), None)
     if change is None:
         return None
     return Reason(

@@ -141,7 +141,7 @@ def unseen_changes(facts: Facts) -> list[Change]:
     through = {e.span.line for e in trace.escapes if e.how == "data" and e.span is not None}
     for change in trace.changes:
         unseen = (
-            not taken.isdisjoint(change.tensors)
+            not facts.held(change).isdisjoint(taken)
             or change.how == "data"
             or (change.span is not None and change.span.line in through)
         )
@@ -150,7 +150,7 @@ def unseen_changes(facts: Facts) -> list[Change]:
         for step in trace.steps[change.after_steps :]:
             function = trace.functions[step.function]
             saved = {s.tensor for s in function.saved}
-            if not saved.isdisjoint(change.tensors) and was_before(trace.operations, function.id, change.after):
+            if not facts.held(change).isdisjoint(saved) and was_before(trace.operations, function.id, change.after):
                 found.append(change)
                 break
     return found
@@ -186,18 +186,19 @@ def not_finite(facts: Facts, record: TensorRecord) -> Answer:
             where = facts.line(function.span)
             shown = "" if operation is None else operands_of(facts, operation)
             evidence.append(facts.at(f"the derivative of {called} is not finite here{shown}", function.span))
-            because = f"the derivative of {called}{where} is not finite{shown}"
+            when = "" if operation is None else facts.step(operation)
+            because = f"the derivative of {called}{where} is not finite{when}{shown}"
             advice = (
                 "keep the argument away from that point (clamp_min, + eps)",
                 "torch.where does not help by itself: mask the argument, not the result",
             )
             if operation is not None and turns_bad(facts, operation):
                 bad = operation
-            if bad is not None and leads_to(facts, bad, operation):
+            if bad is not None and (leads_to(facts, bad, operation) or in_a_step_before(facts, bad, operation)):
                 if bad.function != function.id:
                     evidence.insert(1, facts.at(f"{bad.name} gives {brief_of(facts, bad)} here", bad.span))
                 because = (
-                    f"{bad.name}{facts.line(bad.span)} already gave {brief_of(facts, bad)} in forward"
+                    f"{bad.name}{facts.line(bad.span)} already gave {brief_of(facts, bad)} in forward{facts.step(bad)}"
                     f"{operands_of(facts, bad)}"
                 )
                 advice = ("keep the numbers of forward finite there: clamp, + eps, smaller steps, float64", advice[1])
@@ -211,16 +212,23 @@ def not_finite(facts: Facts, record: TensorRecord) -> Answer:
                 record.grad,
             )
     if bad is not None:
-        evidence.append(facts.at(f"{bad.name} gives {brief_of(facts, bad)}", bad.span))
+        evidence.append(facts.at(f"{bad.name} gives {brief_of(facts, bad)}{facts.step(bad)}", bad.span))
     return Answer(
         name,
         "nan",
         "not finite",
-        f"{name}.grad is {brief(record.grad)}: it was not finite where backward began.",
+        f"{name}.grad is {brief(record.grad)}: {began_bad(facts, bad)}.",
         tuple(evidence),
         ("look at the values of forward: gradtrace trace",),
         record.grad,
     )
+
+
+def began_bad(facts: Facts, bad: Operation | None) -> str:
+    """Where the numbers were not finite before backward began."""
+    if bad is None or not facts.trace.training:
+        return "it was not finite where backward began"
+    return f"{bad.name}{facts.line(bad.span)} gave {brief_of(facts, bad)} in forward{facts.step(bad)}"
 
 
 def turns_bad(facts: Facts, operation: Operation) -> bool:
@@ -247,6 +255,13 @@ def leads_to(facts: Facts, bad: Operation, operation: Operation | None) -> bool:
         return False
     ends = {*operation.outputs, *(o.tensor for o in operation.inputs if o.tensor is not None)}
     return bool(facts.flow.after(bad.outputs) & ends)
+
+
+def in_a_step_before(facts: Facts, bad: Operation, operation: Operation | None) -> bool:
+    """Whether an operation ran in the same step of a training loop as another or before it."""
+    step = None if operation is None else facts.step_number(operation)
+    first = facts.step_number(bad)
+    return step is not None and first is not None and first <= step
 
 
 def brief_of(facts: Facts, operation: Operation) -> str:

@@ -5,7 +5,7 @@ Only the text of a trace is needed; it is parsed once for each `Text`.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Iterator
+from gradtrace.annotations import Any, Iterable, Iterator
 from gradtrace.lang import syntax as ast
 from gradtrace.trace.record import Span
 
@@ -15,8 +15,9 @@ MODES = ("no_grad", "inference_mode", "set_grad_enabled")
 class Text:
     """A program's text, to be asked about."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, files: Iterable[tuple[str, str]] = ()) -> None:
         self.lines = text.split("\n")
+        self.files = {name: other.split("\n") for name, other in files}
         self.bytes = [line.encode("utf-8", "replace") for line in self.lines]
         try:
             self.tree: ast.Module = ast.parse(text)
@@ -32,7 +33,8 @@ class Text:
 
     def line(self, span: Span | None) -> str:
         """The source line at a span, without its indentation."""
-        return self.lines[span.line - 1].strip() if span is not None and 0 < span.line <= len(self.lines) else ""
+        lines = self.lines if span is None or not span.file else self.files.get(span.file, [])
+        return lines[span.line - 1].strip() if span is not None and 0 < span.line <= len(lines) else ""
 
     def cut(self, node: Any) -> str:
         """The text of a node, on one line."""
@@ -45,7 +47,7 @@ class Text:
 
     def statement(self, span: Span | None) -> Any:
         """The innermost statement that a span lies in, or None."""
-        if span is None:
+        if span is None or span.file:
             return None
         around = [
             node
@@ -63,7 +65,7 @@ class Text:
 
     def mode_around(self, span: Span | None) -> Any:
         """The innermost `with torch.no_grad():` or the like around a place, or None."""
-        if span is None:
+        if span is None or span.file:
             return None
         around = [
             node

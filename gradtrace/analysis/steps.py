@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Iterator, NamedTuple
 from gradtrace.trace.record import (
+    FAILED,
     BackwardStep,
     FunctionRecord,
     HookRun,
@@ -117,7 +118,18 @@ class Ended(NamedTuple):
     error: str
 
 
-RunStep = Forward | Started | Backward | Ended
+class Failed(NamedTuple):
+    """What ended the program: the expression that failed, the tensors in it, and the exception."""
+
+    number: int
+    text: str
+    inputs: tuple[str, ...]
+    kind: str
+    message: str
+    span: Span | None
+
+
+RunStep = Forward | Started | Backward | Ended | Failed
 
 
 def steps(trace: Trace) -> Iterator[RunStep]:
@@ -141,13 +153,29 @@ def steps(trace: Trace) -> Iterator[RunStep]:
             inside = waiting.after if waiting is not None and waiting.number == one.number else one.until
             for operation in trace.operations[done:inside]:
                 number += 1
-                yield forward(trace, operation, number, one.number + 1)
+                yield forward(trace, operation, number, trace.earlier_passes + one.number + 1)
             done = max(done, inside)
         number += 1
-        yield Ended(number, one.number + 1, one.error)
+        yield Ended(number, trace.earlier_passes + one.number + 1, one.error)
     for operation in trace.operations[done:]:
-        number += 1
-        yield forward(trace, operation, number)
+        if trace.failure is None or operation.name != FAILED:
+            number += 1
+            yield forward(trace, operation, number)
+    if trace.failure is not None:
+        yield failed(trace, number + 1)
+
+
+def failed(trace: Trace, number: int) -> Failed:
+    """The end of a program that failed."""
+    assert trace.failure is not None
+    failure = trace.failure
+    operation = None if failure.operation is None else trace.operations[failure.operation]
+    inputs = () if operation is None else operation.inputs
+    labels = tuple(trace.tensors[o.tensor].label for o in inputs if o.tensor is not None)
+    text = "" if operation is None else operation.text
+    if failure.forward is not None:
+        text = f"the backward of {text}, line {failure.forward.line}"
+    return Failed(number, text, labels, failure.kind, failure.message, failure.span)
 
 
 class EdgeTable:
@@ -217,7 +245,9 @@ def size_of(value: Value | None) -> int:
 def started(trace: Trace, one: PassRecord, number: int) -> Started:
     roots = tuple((trace.tensors[i].label, vector) for i, vector in zip(one.roots, one.vectors, strict=False))
     inputs = None if one.inputs is None else tuple(trace.tensors[i].label for i in one.inputs)
-    return Started(number, one.number + 1, roots, one.keep, one.create_graph, inputs, one.stores, one.span)
+    return Started(
+        number, trace.earlier_passes + one.number + 1, roots, one.keep, one.create_graph, inputs, one.stores, one.span
+    )
 
 
 Received = dict[tuple[int, int], list[Contribution]]
@@ -243,7 +273,7 @@ def backward(graph: EdgeTable, one: PassRecord, step: BackwardStep, received: Re
         sent.append(passed(graph, function.id, index, step.local[index] if step.local else None, value))
     return Backward(
         number,
-        step.number + 1,
+        graph.trace.earlier_passes + step.number + 1,
         function.id,
         function.name,
         of,
@@ -291,6 +321,8 @@ def follow(trace: Trace, found: Iterator[RunStep], tensors: set[int]) -> Iterato
         elif isinstance(step, Ended):
             if begun is None or step.error:
                 yield step
+        elif isinstance(step, Failed):
+            yield step
         elif step.tensor in tensors or any(item.tensor in tensors for item in step.sent):
             if begun is not None:
                 yield begun

@@ -42,7 +42,7 @@ def answer(record: TensorRecord, cause: str, because: str, evidence: list[Eviden
 
 def cleared(facts: Facts, record: TensorRecord) -> Answer | None:
     """It had a gradient, which was set to None since."""
-    last = next((c for c in reversed(facts.trace.changes) if c.of_grad and record.id in c.tensors), None)
+    last = next((c for c in reversed(facts.trace.changes) if c.of_grad and record.id in facts.held(c)), None)
     if last is None or last.how != "cleared":
         return None
     before, after = facts.trace.steps[: last.after_steps], facts.trace.steps[last.after_steps :]

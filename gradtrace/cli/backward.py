@@ -140,11 +140,16 @@ def clear(made: list[Tensor]) -> None:
 def refused(run: Any, error: Exception) -> ProgramError:
     """An error of a backward that the tool called, placed at the expression that it started from."""
     span = root_span(run)
-    place = None if span is None else run.program.source.place(span)
+    place = None if span is None else place_of(run, span)
     told = ProgramError(str(error), hints.of_backward(str(error)), place)
     if origin := vars(error).get("_forward", 0):
-        told.forward = run.program.source.place(run.spans[origin])
+        told.forward = place_of(run, run.spans[origin])
     return told
+
+
+def place_of(run: Any, span: Any) -> Any:
+    """The place of a span in the file that it is in."""
+    return (run.sources[span.file] if span.file else run.program.source).place(span)
 
 
 def root_span(run: Any) -> Any:

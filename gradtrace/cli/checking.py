@@ -230,7 +230,7 @@ def place(runner: Runner, origin: int) -> tuple[Any, str]:
     span = runner.spans[origin] if 0 < origin < len(runner.spans) else None
     if span is None:
         return None, ""
-    return Span(*span), runner.program.source.line(span.line).strip()
+    return Span(*span[:4]), runner.program.source.line(span.line).strip()
 
 
 def twice(runner: Runner) -> list[analysis.Wrong]:

@@ -4,6 +4,7 @@ Each function gives fresh options for a command's `params`; the NamedTuple besid
 
     inputs()    -> Inputs       what the variables are
     backward()  -> Backward     how backward is called, as PyTorch's parameters are named
+    part()       -> parts.Part  which step of a loop, or which backward pass
     output()                    --format and --get
     limits()    -> Budget       what a program may use
     common()                    --color, --errors, --debug
@@ -12,7 +13,7 @@ Each function gives fresh options for a command's `params`; the NamedTuple besid
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterable, NamedTuple, TypeVar
-from gradtrace.cli import colour
+from gradtrace.cli import colour, parts
 from gradtrace.cli.argv import normal
 from gradtrace.cli.command import ToolOption
 from gradtrace.limits import BY_FIELD, DEEPEST, LIMITS, Budget
@@ -145,6 +146,23 @@ def format(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
     ]
 
 
+def part() -> list[ToolOption]:
+    place = "Training loop"
+    return [
+        ToolOption(
+            ["--step"], metavar="N|all", check=parts.step_of, section=place, help="Show one step of the training loop."
+        ),
+        ToolOption(
+            ["--pass", "pass_number"],
+            type=int,
+            min=1,
+            metavar="N",
+            section=place,
+            help="Show one backward pass, with what led to it.",
+        ),
+    ]
+
+
 def output(formats: tuple[str, ...] = FORMATS) -> list[ToolOption]:
     place = "Output"
     return [
@@ -183,13 +201,19 @@ def limits() -> list[ToolOption]:
             metavar="DIR",
             section="Limits",
             help="A folder that the program may write in (np.save, TensorBoard). Default: none.",
-        )
+        ),
+        ToolOption(
+            ["--allow-import"],
+            metavar="DIR",
+            section="Limits",
+            help="A folder whose .py files the program may import, in the same language. Default: none.",
+        ),
     ]
 
 
 def budget(flags: dict[str, Any]) -> Budget:
     """The limits that the flags and the environment give; takes them out of `flags`."""
-    given = {field: flags.pop(field) for field in (*BY_FIELD, "allow_write")}
+    given = {field: flags.pop(field) for field in (*BY_FIELD, "allow_write", "allow_import")}
     return Budget()._replace(**{field: value for field, value in given.items() if value is not None})
 
 

@@ -52,7 +52,7 @@ class Repl:
                 self.interrupted()
             except (GradtraceError, MemoryError) as error:
                 self.failed = True
-                self.failure = session.failure_of(error) if isinstance(error, ProgramError) else None
+                self.failure = session.failure_of(error, NAME) if isinstance(error, ProgramError) else None
                 sys.stdout.flush()
                 report.show(error, self.settings)
         return 0

@@ -8,6 +8,7 @@ import sys
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import backward, hints, values
 from gradtrace.cli.options import Backward, Inputs, names
+from gradtrace.cli.parts import Part
 from gradtrace.errors import BudgetError, GradtraceError, ProgramError, UsageError
 
 if TYPE_CHECKING:
@@ -27,21 +28,26 @@ def record(
     watched: bool = False,
     everything: bool = False,
     failing: bool = False,
+    failures: list[ProgramError] | None = None,
     jacobians: bool = False,
     slopes: bool = True,
     detailed: int | None = None,
     derived: bool = False,
     out: Any = None,
+    part: Part = Part(),
+    picture: bool = False,
 ) -> Trace:
     """Runs the program, calls backward as the flags say, and returns what happened; `watched`, with backward's steps.
 
     `everything` keeps also what neither the result nor a variable depends on. With `failing` a program that raised has
-    a trace too, with what it raised in `failure`. `jacobians` notes the matrix of a step without a plain derivative;
-    without `slopes` local derivatives are not noted at all, which a long run's time shows. Of a loop only `detailed`
-    passes (None: all) are noted node by node.
+    a trace too, with what it raised in `failure`. With `failures`, a list that gets the error, the operation that
+    failed is part of that trace. `jacobians` notes the matrix of a step without a plain derivative; without `slopes`
+    local derivatives are not noted at all, which a long run's time shows. Of a loop only `detailed` passes (None: all)
+    are noted node by node.
     What it prints goes to `out`, or to stderr.
     With `derived` a backward under --create-graph is part of the trace: its own operations, and "w.grad".
-    UsageError if the program is empty, or makes no tensor.
+    `part` is the step or the pass to return; of a training loop a `picture` is of the last step.
+    UsageError if the program is empty, makes no tensor, or has no such step.
     """
     from gradtrace.lang import wall
     from gradtrace.trace.capture import capture
@@ -51,7 +57,9 @@ def record(
         raise UsageError(what, "give an expression, a file, or - for stdin")
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype, budget)
-    watch = watcher(jacobians, slopes, detailed) if watched else None
+    if part.chosen:
+        everything, detailed = True, None
+    watch = watcher(jacobians, slopes, detailed) if watched or part.pass_number is not None else None
     begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
 
@@ -72,7 +80,7 @@ def record(
             program,
             tensors,
             dtype,
-            out or sys.stderr,
+            out or Printed(),
             record=True,
             outputs=names(how.output),
             budget=budget,
@@ -81,9 +89,15 @@ def record(
         )
     except ProgramError as error:
         error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items())
-        if failing and (error.run is not None or begun):
+        known = error.run is not None or bool(begun)
+        if failing and known:
             return failed(error, begun, tensors, watch)
-        raise
+        if failures is None or not known or not (trace := failed(error, begun, tensors, watch)).tensors:
+            raise
+        from gradtrace.trace.failed import with_failure
+
+        failures.append(error)
+        return part.of(with_failure(trace), picture)
     if not done:
         raise ProgramError("the program ended itself while backward ran", "leave out exit()")
     run, roots, count = done[0]
@@ -93,7 +107,25 @@ def record(
         )
     if not trace.tensors:
         raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to show")
-    return trace
+    return part.of(trace, picture)
+
+
+class Printed:
+    """What a program prints while a command records it: stderr, below a heading where a person sees both streams."""
+
+    def __init__(self) -> None:
+        from gradtrace.cli import colour
+
+        self.heading = colour.is_terminal(sys.stderr) and colour.is_terminal(sys.stdout)
+
+    def write(self, text: str) -> int:
+        if self.heading and text:
+            sys.stderr.write("printed by the program:\n")
+            self.heading = False
+        return sys.stderr.write(text)
+
+    def __getattr__(self, name: str) -> Any:  # isatty, encoding, flush
+        return getattr(sys.stderr, name)
 
 
 class uncollected:
@@ -127,10 +159,18 @@ def failed(error: ProgramError, begun: list[Any], tensors: dict[str, Tensor], wa
     from gradtrace.trace.capture import capture
 
     run, roots = begun[0] if begun else (error.run, [])
-    return capture(run, roots, inputs=tensors, everything=True, watch=watch, failure=failure_of(error), final=True)
+    return capture(
+        run,
+        roots,
+        inputs=tensors,
+        everything=True,
+        watch=watch,
+        failure=failure_of(error, run.program.source.name),
+        final=True,
+    )
 
 
-def failure_of(error: ProgramError) -> Any:
+def failure_of(error: ProgramError, program: str) -> Any:
     """What a program raised, as a trace has it."""
     from gradtrace.trace import Failure
 
@@ -138,16 +178,17 @@ def failure_of(error: ProgramError) -> Any:
     cause = error.__cause__
     kind = type(cause).__name__ if cause is not None else error.message.partition(":")[0]
     message = str(cause) if cause is not None else error.message.partition(": ")[2]
-    return Failure(kind, message, None if place is None else span_at(place))
+    spans = [None if one is None else span_at(one, program) for one in (place, error.forward)]
+    return Failure(kind, message, *spans)
 
 
-def span_at(place: Any) -> Any:
+def span_at(place: Any, program: str) -> Any:
     """The span of a place in a message, its columns turned back into bytes."""
     from gradtrace.trace import Span
 
     start = len(place.text[: place.column - 1].encode())
     end = start + len(place.text[place.column - 1 : place.column - 1 + place.width].encode())
-    return Span(place.line, start, place.line, end)
+    return Span(place.line, start, place.line, end, "" if place.name == program else place.name)
 
 
 def watcher(jacobians: bool, slopes: bool, detailed: int | None) -> Any:

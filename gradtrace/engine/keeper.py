@@ -43,7 +43,7 @@ class Kept:
 class Version(Kept):
     """One version of a tensor, with what else was known of the tensor when it was overwritten."""
 
-    __slots__ = ("fn", "grad", "number", "requires_grad", "tensor")
+    __slots__ = ("fn", "grad", "number", "requires_grad", "tensor", "update")
 
     def __init__(self, tensor: Tensor) -> None:
         super().__init__(tensor._data)
@@ -54,6 +54,7 @@ class Version(Kept):
             self.number, self.array = tensor._data, None
         self.requires_grad: bool | None = None  # known once it was overwritten
         self.grad: Any = None
+        self.update: float | None = None  # see Keeper.update_of
 
     @property
     def is_current(self) -> bool:
@@ -94,6 +95,7 @@ class Keeper:
         self._noted: dict[int, Kept] = {}  # by array: what `note` returned for it
         self._paid: set[int] = set()  # the storages whose bytes are taken from the budget
         self._summaries: list[tuple[Array, Summary]] = []  # of the latest arrays beyond the budget
+        self._replaced: dict[int, Array] = {}  # by leaf: what it held before, where that was too large to keep
         self._scanned = 0
 
     @property
@@ -110,6 +112,8 @@ class Keeper:
         if now is None or not now.is_current:
             now = self._add(tensor, self._read, len(self.records))
         now.requires_grad = tensor._req
+        now.update = self.update_of(tensor)
+        self._replaced.pop(ident(tensor), None)
         grad = None if tensor._x is None else tensor._x.grad
         if grad is not None:
             now.grad = self.noted(grad._data)
@@ -218,6 +222,8 @@ class Keeper:
                 kept.array = array.copy()
             else:
                 kept.summary, kept.array = summarize(array), None
+                if isinstance(kept, Version) and kept.tensor._req and kept.fn is None:
+                    self._replaced[ident(kept.tensor)] = array.copy()
             kept.shared = False
 
     def reserve(self, size: int) -> bool:
@@ -259,6 +265,15 @@ class Keeper:
         if version.array is not None:
             self._share(version)
         return version
+
+    def update_of(self, tensor: Tensor) -> float | None:
+        """Return the norm of a leaf's last change by that of what it held before, where that was not kept whole."""
+        before = self._replaced.get(ident(tensor))
+        if before is None or before.shape != getattr(tensor._data, "shape", None):
+            return None
+        size = float(np.linalg.norm(before))
+        moved = float(np.linalg.norm(tensor._data - before))
+        return moved / size if size else float("inf") if moved else 0.0
 
     def version_read(self, tensor: Tensor, call: int) -> Version | None:
         """The version of a tensor that a call was the first to read; None if it read an earlier one."""

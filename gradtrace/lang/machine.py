@@ -43,7 +43,7 @@ def make_machine(program: Program, meter: Meter, env: Frame, stdout: Any, stderr
         return Modules(Python(gate, meter, streams, operators_by_name(meter, strings), where, host_module))
 
     def find_name(name: str, machine: Machine) -> Any:
-        if program.imports_torch:
+        if machine.imports_torch:
             return builtin_names[name]
         from gradtrace.lang.mathematics import find_mathematics
 

@@ -58,6 +58,7 @@ ONLY = {
 }
 MODULE = type(real_import("sys"))
 MISSING = object()
+OWN = "--allow-import DIR names the folder that it may be in"
 
 
 class Namespace(Frozen):
@@ -202,13 +203,14 @@ def module_not_found(name: str) -> ImportError:
 
     if name.startswith("."):
         error: ImportError = ImportError("attempted relative import with no known parent package")
-        error._gradtrace = UnknownNameError("a script cannot import other files", "put all code in one file")  # type: ignore[attr-defined]
+        refusal = UnknownNameError("a script cannot import other files", f"put all code in one file; or {OWN}")
+        error._gradtrace = refusal  # type: ignore[attr-defined]
         return error
     error = ModuleNotFoundError(f"No module named '{name}'", name=name)
     known = [*LIBRARY, *python_modules.NAMES, *torch_modules.MODULES]
     close = difflib.get_close_matches(name, known, 1, 0.8)
     top = sorted({n.partition(".")[0] for n in known if not n.startswith("_")})
-    hint = f"did you mean '{close[0]}'?" if close else f"available: {', '.join(top)}"
+    hint = f"did you mean '{close[0]}'?" if close else f"available: {', '.join(top)}; a file beside the program: {OWN}"
     if "tensorboard" in name:
         hint = torch_modules.TENSORBOARD
     error._gradtrace = not_available(f"the module '{name}'", hint)  # type: ignore[attr-defined]

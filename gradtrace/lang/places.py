@@ -46,5 +46,5 @@ def header(node: ast.For | ast.While, unit: Unit) -> int:
     """Return the origin of a loop's first line: `for i in range(3)`, `while x < 2`."""
     end = node.iter if isinstance(node, ast.For) else node.test
     span = Span(node.lineno, node.col_offset, end.end_lineno or node.lineno, end.end_col_offset or 0)
-    unit.machine.spans.append(span)
+    unit.machine.spans.append(span._replace(file=unit.machine.file))
     return len(unit.machine.spans) - 1

@@ -19,7 +19,7 @@ from gradtrace.lang.depth import deep
 from gradtrace.lang.machine import make_machine
 from gradtrace.lang.parse import Program, too_deep
 from gradtrace.lang.restore import restored
-from gradtrace.lang.source import Span
+from gradtrace.lang.source import Source, Span
 from gradtrace.lang.statements import compile_statement, has_no_effect
 from gradtrace.lang.unit import Code, Machine, Unit
 from gradtrace.lang.watchdog import watched
@@ -38,6 +38,7 @@ class Run(NamedTuple):
     inputs: dict[str, Tensor]
     scopes: list[Any] = []  # for each record: the innermost engine Scope of the call, or None
     keeper: Keeper | None = None  # what its tensors held before they were overwritten
+    sources: list[Source] = []  # by Span.file: the program, and the modules of its own that it imported
 
 
 class EarlierRecords(NamedTuple):
@@ -92,6 +93,10 @@ def run(
     meter = Meter(budget or Budget())
     keeper = None if not record else past.keeper if past is not None else Keeper(records, meter.budget.record_bytes)
     machine = make_machine(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host)
+    if meter.budget.allow_import:
+        from gradtrace.lang.own_modules import OwnModules, find_modules
+
+        machine.own_modules = OwnModules(find_modules(program, meter.budget))
     if within is not None:
         machine.gate.own = within.classes
     if past is not None:
@@ -116,14 +121,16 @@ def run(
             last = execute(machine, program.tree, show)
         except GradtraceError as error:
             if record:
-                error.run = Run(program, env, None, (), records, machine.spans, dict(inputs or {}), scopes, keeper)
+                known = (records, machine.spans, dict(inputs or {}), scopes, keeper, machine.sources)
+                error.run = Run(program, env, None, (), *known)
             raise
         finally:
             if within is not None and within.leave is not None:
                 within.leave()
         chosen = tuple((name, chosen_output(env, name)) for name in outputs)
         root = last if last is not None else assigned_root(program.tree, env)
-        done = Run(program, env, root, chosen, records, machine.spans, dict(inputs or {}), scopes, keeper)
+        known = (records, machine.spans, dict(inputs or {}), scopes, keeper, machine.sources)
+        done = Run(program, env, root, chosen, *known)
         if then is not None:
             state.set(recorder=planner, origin=0)
             with explained(machine):

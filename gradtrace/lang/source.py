@@ -12,6 +12,7 @@ class Span(NamedTuple):
     column: int
     end_line: int
     end_column: int
+    file: int = 0  # among the sources of a run: 0 is the program, others are modules that it imports
 
 
 class Place(NamedTuple):
@@ -48,5 +49,6 @@ class Source(NamedTuple):
         return Place(self.name, span.line, column + 1, text, max(end - column, 1))
 
 
-def span_of(node: Any) -> Span:
-    return Span(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+def span_of(node: Any, file: int = 0) -> Span:
+    end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+    return Span(node.lineno, node.col_offset, end_line, end_column, file)

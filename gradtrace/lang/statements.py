@@ -342,6 +342,10 @@ def compile_import(node: ast.Import, unit: Unit) -> Code:
     def execute(f: Frame) -> None:
         state.origin = origin
         for name, renamed, store in names:
+            own = machine.own_module(name)
+            if own is not None:
+                store(f, own if renamed else machine.own_module(name.partition(".")[0]) or own)
+                continue
             whole = namespaces.import_module(name, machine.modules)
             store(f, whole if renamed else namespaces.import_module(name.partition(".")[0], machine.modules))
 
@@ -360,6 +364,11 @@ def import_from(node: ast.ImportFrom, unit: Unit) -> Code:
 
     def execute(f: Frame) -> None:
         state.origin = origin
+        own = machine.own_module(node.module or "", node.level)
+        if own is not None and machine.own_modules is not None:
+            for name, store in stores:
+                store(f, machine.own_modules.take(own, name, machine))
+            return
         if not stores:
             namespaces.import_module(module, machine.modules)
         for name, store in stores:

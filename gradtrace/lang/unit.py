@@ -6,7 +6,7 @@ also uses is kept in a cell, a list of one element, which the frames of both fun
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
 from gradtrace.errors import UnknownNameError
 from gradtrace.lang import operators
 from gradtrace.lang import syntax as ast
@@ -17,8 +17,11 @@ from gradtrace.lang.names import CONSTANTS, MATHEMATICS
 from gradtrace.lang.operators import Guarded
 from gradtrace.lang.parse import Program
 from gradtrace.lang.scope import NameScope
-from gradtrace.lang.source import Span, span_of
+from gradtrace.lang.source import Source, Span, span_of
 from gradtrace.lang.strings import Strings
+
+if TYPE_CHECKING:
+    from gradtrace.lang.own_modules import OwnModule, OwnModules
 
 Frame = dict[str, Any]
 Code = Callable[[Frame], Any]
@@ -54,6 +57,11 @@ class Machine:
         make_modules: Callable[[list[Span]], Any],
     ) -> None:
         self.source = program.source
+        self.imports_torch = program.imports_torch
+        self.sources: list[Source] = [program.source]  # by Span.file; an own module adds its own
+        self.file = 0
+        self.package = ""  # around an own module
+        self.own_modules: OwnModules | None = None
         self.scopes = program.scopes
         self.module = program.scopes[program.tree]
         self.meter = meter
@@ -75,17 +83,37 @@ class Machine:
             self._modules = self.make_modules(self.spans)
         return self._modules
 
+    def for_module(self, program: Program, frame: Frame, package: str) -> Machine:
+        """The machine of an own module, which shares with this one everything but its text and its variables."""
+        inner = Machine(program, self.meter, self.gate, self.strings, frame, self.find, lambda spans: self.modules)
+        inner.spans, inner.first, inner.recording = self.spans, self.first, self.recording
+        inner.operators, inner.own_modules, inner.sources = self.operators, self.own_modules, self.sources
+        inner.file, inner.package = len(self.sources), package
+        self.sources.append(program.source)
+        return inner
+
+    def own_module(self, name: str, level: int = 0) -> OwnModule | None:
+        """The module of the program's own that an import names, if there is one."""
+        if self.own_modules is None:
+            return None
+        from gradtrace.lang.own_modules import absolute
+
+        return self.own_modules.get(absolute(name, level, self.package), self)
+
     def unbound_value(self, name: str) -> Any:
         """Return the value of a name that the program does not bind; raise KeyError if it has none."""
         return self.find(name, self)
 
     def origin(self, node: Any) -> int:
         """Register the node's span and return its number for `state.origin`."""
-        self.spans.append(span_of(node))
+        self.spans.append(span_of(node, self.file))
         return len(self.spans) - 1
 
     def place(self, origin: int) -> Any:
-        return self.source.place(self.spans[origin]) if origin and origin >= self.first else None
+        if not origin or origin < self.first:
+            return None
+        span = self.spans[origin]
+        return (self.sources[span.file] if span.file else self.source).place(span)
 
     def is_bound(self, name: str) -> bool:
         """Whether the name is a variable of the module or an input."""

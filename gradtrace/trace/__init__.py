@@ -15,6 +15,7 @@ from gradtrace.annotations import Any
 from gradtrace.trace.record import (
     CONSTANT,
     DATA,
+    FAILED,
     KINDS,
     LEAF,
     NONLEAF,
@@ -35,12 +36,14 @@ from gradtrace.trace.record import (
     Span,
     TensorRecord,
     Trace,
+    TrainingStep,
     Value,
 )
 
 __all__ = [
     "CONSTANT",
     "DATA",
+    "FAILED",
     "KINDS",
     "LEAF",
     "NONLEAF",
@@ -61,6 +64,7 @@ __all__ = [
     "Span",
     "TensorRecord",
     "Trace",
+    "TrainingStep",
     "Value",
 ]
 

@@ -79,7 +79,8 @@ def capture(
     wanted = [history.entry(tensor) for tensor in starts]
     shown = [history.entry(tensor) for tensor in outputs] or wanted
     contents = Contents(keeper, final)
-    return freeze(run, history, kept, wanted, shown, backward_runs, contents, watch)._replace(failure=failure)
+    trace = freeze(run, history, kept, wanted, shown, backward_runs, contents, watch)
+    return trace._replace(failure=failure)
 
 
 def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tensor]]:
@@ -118,7 +119,7 @@ def freeze(
     scopes = builder.scopes = Scopes(source, run.env)
     tensors = tuple(builder.tensor(entry, text) for entry, text in zip(kept, texts, strict=True))
     records = builder.functions(kept)
-    return Trace(
+    trace = Trace(
         source.name,
         source.text,
         tensors,
@@ -132,6 +133,13 @@ def freeze(
         tuple(scopes.records),
         *(() if watch is None else watched_records(watch, kept, calls, found, records, source, contents)),
     )
+    trace = trace._replace(files=tuple(source.files))
+    if contents.keeper is None or len(contents.keeper.passes) < 2:
+        return trace
+    from gradtrace.trace.training import training_steps
+
+    called_in = getattr(run, "scopes", ())
+    return trace._replace(training=training_steps(contents.keeper, called_in, calls, found, records, source))
 
 
 def gradient_names(kept: list[Entry], keeper: Keeper | None) -> dict[int, str]:
@@ -219,6 +227,7 @@ class RecordBuilder:
             entry.first.id if entry.first.id >= 0 else entry.id,
             last,
             last and (held is None or held.is_current),
+            self.update(entry),
         )
 
     def read_values(self, kept: list[Entry]) -> None:
@@ -234,6 +243,14 @@ class RecordBuilder:
         if now is not None:
             return self.contents.of_tensor(now, whole=bool(entry.names))
         return None if entry.last or entry.held is None else self.contents.of(entry.held.grad)
+
+    def update(self, entry: Entry) -> float | None:
+        """Return how far an update moved a leaf, where the keeper noted it because it could not keep both versions."""
+        if not entry.version or self.contents.keeper is None or entry.fn is not None:
+            return None
+        if entry.last:
+            return self.contents.keeper.update_of(entry.tensor)
+        return None if entry.held is None else entry.held.update
 
     def function_of(self, entry: Entry) -> int | None:
         if entry.fn is not None:

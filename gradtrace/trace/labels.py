@@ -26,7 +26,9 @@ class SourceText:
         self.name: str = str(getattr(source, "name", "") or getattr(run.program, "name", ""))
         self.root: Any = run.root
         self.spans: Sequence[Any] = run.spans
-        self._lines: list[bytes] = self.text.encode("utf-8", "replace").splitlines()
+        self.files = [(one.name, one.text) for one in getattr(run, "sources", ())[1:]]
+        self._lines = {"": self.text.encode("utf-8", "replace").splitlines()}
+        self._lines.update({name: text.encode("utf-8", "replace").splitlines() for name, text in self.files})
         self._known: dict[int, str] = {}
         self._spans: dict[int, Span | None] = {}
 
@@ -52,7 +54,11 @@ class SourceText:
         if not 0 < origin < len(self.spans):
             return None
         span = self.spans[origin]
-        return None if span is None else Span(span.line, span.column, span.end_line, span.end_column)
+        if span is None:
+            return None
+        number = getattr(span, "file", 0)
+        file = self.files[number - 1][0] if number else ""
+        return Span(span.line, span.column, span.end_line, span.end_column, file)
 
     def excerpt(self, origin: int) -> str:
         """The text of that stretch on one line; "" for 0."""
@@ -62,13 +68,22 @@ class SourceText:
         return known
 
     def _cut(self, span: Span | None) -> str:
-        if span is None or not 0 < span.line <= span.end_line <= len(self._lines):
-            return ""
-        # columns count bytes, as ast's do
-        lines = self._lines[span.line - 1 : span.end_line]
-        lines[-1] = lines[-1][: span.end_column]
-        lines[0] = lines[0][span.column :]
-        return " ".join(b" ".join(lines).decode("utf-8", "replace").split())
+        return "" if span is None else cut_lines(self._lines[span.file], span)
+
+
+def cut_text(text: str, span: Span | None) -> str:
+    """A stretch of a source text on one line."""
+    return cut_lines(text.encode("utf-8", "replace").splitlines(), span)
+
+
+def cut_lines(source: list[bytes], span: Span | None) -> str:
+    if span is None or not 0 < span.line <= span.end_line <= len(source):
+        return ""
+    # columns count bytes, as ast's do
+    lines = source[span.line - 1 : span.end_line]
+    lines[-1] = lines[-1][: span.end_column]
+    lines[0] = lines[0][span.column :]
+    return " ".join(b" ".join(lines).decode("utf-8", "replace").split())
 
 
 def label_all(

@@ -11,7 +11,8 @@
     ├── escapes      Escape, values that left the graph without an operator: .data, item(), tolist(), numpy(), detach_()
     ├── changes      Change, what was written to a tensor or a gradient in place, seen by autograd or not
     ├── begun        Begun, where tensors began to require grad
-    └── failure      Failure, what ended the program, if it did not come to its end
+    ├── failure      Failure, what ended the program, if it did not come to its end
+    └── training     TrainingStep, the steps of a training loop, if there is one
 
 `tensors[i].id == i`, and likewise for operations and functions, so an id is an index. Nothing here refers to a live
 tensor, to the terminal or to an address: the same program and inputs give an equal Trace, and so the same bytes in
@@ -32,16 +33,31 @@ DATA: Final = "data"  # a leaf without grad
 CONSTANT: Final = "constant"  # made by the program from no tensor and never named, e.g. torch.ones(3) within a line
 NONLEAF: Final = "nonleaf"  # computed, has a grad_fn
 RESULT: Final = "result"  # computed, but with no grad history
-KINDS: Final = (LEAF, DATA, CONSTANT, NONLEAF, RESULT)
+FAILED: Final = "failed"  # what an operation that raised did not give
+KINDS: Final = (LEAF, DATA, CONSTANT, NONLEAF, RESULT, FAILED)
 
 
 class Span(NamedTuple):
-    """A stretch of source text: lines from 1, columns from 0 (as `ast` counts, in UTF-8 bytes)."""
+    """A stretch of source text: lines from 1, columns from 0 (as `ast` counts, in UTF-8 bytes).
+
+    `file` is "" for the program, or the name of a module of its own, whose text is in `Trace.files`.
+    """
 
     line: int
     column: int
     end_line: int
     end_column: int
+    file: str = ""
+
+    @property
+    def where(self) -> str:
+        """ "7", or "7 of layers.py"."""
+        return f"{self.line} of {self.file}" if self.file else str(self.line)
+
+    @property
+    def short(self) -> str:
+        """ "7", or "layers.py:7"."""
+        return f"{self.file}:{self.line}" if self.file else str(self.line)
 
 
 class TensorRecord(NamedTuple):
@@ -71,6 +87,7 @@ class TensorRecord(NamedTuple):
     first: int = -1  # the first version of this tensor (itself, unless it was changed in place)
     is_last: bool = True  # no later version was made
     is_current: bool = True  # the tensor held this when the run ended: False also for a view of what has changed since
+    update: float | None = None  # the norm of its difference from the version before, by that one's norm, if noted
 
 
 class Operand(NamedTuple):
@@ -196,6 +213,16 @@ class PassRecord(NamedTuple):
     until: int = 0  # how many operations had run when it was over
 
 
+class TrainingStep(NamedTuple):
+    """One step of a training loop: what lies between two updates, or between two passes from one line."""
+
+    number: int  # from 1
+    operations: tuple[int, int]  # from the first to before the last
+    passes: tuple[int, int]  # likewise; numbers of backward passes, whether or not the run was watched
+    roots: tuple[int, ...]  # the tensors that its passes began at
+    span: Span | None  # of the update or the pass that ends it
+
+
 class Escape(NamedTuple):
     """A value that left the graph: `how` is "data", "item", "tolist", "numpy" or "detach_"."""
 
@@ -238,6 +265,8 @@ class Failure(NamedTuple):
     kind: str
     message: str
     span: Span | None
+    forward: Span | None = None  # of an error in backward: the operation that was differentiated
+    operation: int | None = None  # the Operation that failed (see trace/failed.py)
 
 
 class Trace(NamedTuple):
@@ -260,6 +289,13 @@ class Trace(NamedTuple):
     changes: tuple[Change, ...] = ()
     begun: tuple[Begun, ...] = ()
     failure: Failure | None = None
+    training: tuple[TrainingStep, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()  # of each module of the program's own its name and its text
+    earlier_passes: int = 0  # of a part: how many passes of the run came before `passes`
+
+    def text_of(self, span: Span | None) -> str:
+        """The text of the file that a span is in."""
+        return dict(self.files).get(span.file, "") if span is not None and span.file else self.source_text
 
     def tensor(self, name: str) -> TensorRecord:
         """The tensor bound to the variable `name`; KeyError if there is none."""

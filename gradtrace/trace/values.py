@@ -55,6 +55,13 @@ class Value(NamedTuple):
         return self.dtype.startswith("float")
 
     @property
+    def norm(self) -> float:
+        """The Euclidean length of the elements; NaN or infinity if they hold such."""
+        if self.kept is not None:
+            return float("nan") if self.kept.nan else INFINITY if self.kept.inf else self.kept.norm
+        return norm_of(self.elements)
+
+    @property
     def all_finite(self) -> bool:
         data = self.elements
         if self.kept is not None:
@@ -134,6 +141,21 @@ def taken(array: Any) -> Value:
         array = array.view()
         array.flags.writeable = False
     return Value(tuple(array.shape), name_of(array.dtype), array, None)
+
+
+def norm_of(raw: Any) -> float:
+    """The Euclidean length of raw data; the squares of large numbers do not overflow."""
+    if not getattr(raw, "shape", ()):
+        return abs(float(raw))
+    data = raw.astype("float64", copy=False).reshape(-1)
+    squares = float(data @ data)
+    if 1e-300 < squares < INFINITY:
+        return float(squares**0.5)
+    largest = float(abs(data).max()) if data.size else 0.0
+    if not largest or not largest < INFINITY:
+        return largest
+    scaled = data / largest
+    return largest * float((scaled @ scaled) ** 0.5)
 
 
 class Contents:

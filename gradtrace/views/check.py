@@ -108,7 +108,7 @@ def conclusions(found: Check, left_out: int) -> Iterator[tuple[str, str]]:
 
 
 def blame(wrong: Wrong) -> str:
-    where = f" on line {wrong.span.line}" if wrong.span else ""
+    where = f" on line {wrong.span.where}" if wrong.span else ""
     if wrong.operand < 0:
         return f"the second derivative of {wrong.name}{where} is wrong"
     return (

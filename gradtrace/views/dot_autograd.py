@@ -107,7 +107,7 @@ def function_lines(
             shown.append(wide(font(f"and {len(saved) - LISTED} more", size=SMALL_SIZE, color=theme.faint)))
     lines = [function.name, f"of {made}"] if made else [function.name]
     if function.span is not None:
-        lines.append(f"line {function.span.line}")
+        lines.append(f"line {function.span.where}")
     lines += ["saved values freed"] if function.freed else [f"saved {name}: {kept}" for name, kept in saved]
     return shown, lines
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.operands import record_of
-from gradtrace.trace.record import Operation, TensorRecord, Trace, Value
+from gradtrace.trace.record import FAILED, Operation, TensorRecord, Trace, Value
 from gradtrace.views import dot_extras, dot_groups, flow, numbers
+from gradtrace.views.cells import visible, wrap
 from gradtrace.views.labels import clip, escape_attribute, font, label, pair, text, wide
 from gradtrace.views.model import GROUP, TENSOR, DrawnEdge, Model
 from gradtrace.views.style import NAME_SIZE, SMALL_SIZE, TEXT_SIZE, Look, Theme
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from gradtrace.views.dot import Canvas, DotOptions
 
+LONGEST_MESSAGE = 200  # characters of a failure's message that a node shows
 # How a picture shows the Python operators that records name; the others are shown by their names.
 SIGNS = {
     "+": "+",
@@ -47,7 +49,7 @@ def is_ordered(name: str) -> bool:
 def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Value]) -> list[Look]:
     """Adds the whole data graph; returns the looks in use, in the legend's order."""
     trace, theme = drawn.trace, board.theme
-    bad, where = first_bad(trace)
+    bad, where = failed_in_backward(trace) or first_bad(trace)
     fills = dot_extras.fills(drawn, theme, flowed) if options.color_by == "grad-norm" else {}
     roles: dict[str, Look] = {}
     for node in drawn.nodes:
@@ -76,11 +78,23 @@ def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Val
 
 def role_of(tensor: TensorRecord) -> str:
     """Which look a tensor gets: an output before a retained one before its kind."""
+    if tensor.kind == FAILED:
+        return FAILED
     if tensor.is_output and not tensor.is_leaf:
         return "output"
     if tensor.retains_grad and not tensor.is_leaf:
         return "retained"
     return tensor.kind
+
+
+def failed_in_backward(trace: Trace) -> tuple[int, str] | None:
+    """The tensor whose derivative failed, and what to say of it; None if the program did not fail so."""
+    failure = trace.failure
+    if failure is None or failure.operation is None or failure.forward is None:
+        return None
+    made = trace.operations[failure.operation].outputs
+    said = clip(visible(f"its backward failed: {failure.kind}: {failure.message}"), 60)
+    return (made[0], said) if made else None
 
 
 def first_bad(trace: Trace) -> tuple[int | None, str]:
@@ -90,7 +104,7 @@ def first_bad(trace: Trace) -> tuple[int | None, str]:
     """
     for tensor in trace.tensors:
         if _is_bad(tensor.value):
-            return tensor.id, "first NaN or Inf" + (f", line {tensor.span.line}" if tensor.span else "")
+            return tensor.id, "first NaN or Inf" + (f", line {tensor.span.where}" if tensor.span else "")
     for tensor in reversed(trace.tensors):
         if _is_bad(tensor.grad):
             return tensor.id, "first NaN or Inf in a gradient"
@@ -107,6 +121,8 @@ def _finite(value: Value) -> bool:
 
 def tensor_lines(tensor: TensorRecord, options: DotOptions, theme: Theme, flowed: Value | None) -> list[str]:
     """What stands in a tensor's node."""
+    if tensor.kind == FAILED:
+        return failed_lines(tensor, theme)
     lines = heading(tensor, theme, short=options.style == "function")
     if options.values and not says_itself(tensor):
         lines += quantity("value", tensor.value, "overwritten", theme.ink, theme.spark, theme)
@@ -118,6 +134,17 @@ def tensor_lines(tensor: TensorRecord, options: DotOptions, theme: Theme, flowed
         else:
             lines += quantity("grad", tensor.grad, "None", theme.gradient, theme.gradient_spark, theme)
     return lines
+
+
+def failed_lines(tensor: TensorRecord, theme: Theme) -> list[str]:
+    """What stands in the node of an operation that failed: its text, its line and its message."""
+    where = "" if tensor.span is None else f"line {tensor.span.where}"
+    said = wrap(visible(clip(tensor.grad_note, LONGEST_MESSAGE)), 44)
+    return [
+        wide(font(text(clip(tensor.label)), size=NAME_SIZE, bold=True)),
+        wide(font(text(where), size=SMALL_SIZE, color=theme.faint)),
+        *(wide(font(text(line), size=TEXT_SIZE, color=theme.bad)) for line in said),
+    ]
 
 
 def add_node(
@@ -212,7 +239,7 @@ def extent(value: Value) -> str:
 
 def facts(tensor: TensorRecord) -> list[str]:
     """All there is to say of a tensor, for its tooltip."""
-    lines = [tensor.label if tensor.span is None else f"{tensor.label}  (line {tensor.span.line})"]
+    lines = [tensor.label if tensor.span is None else f"{tensor.label}  (line {tensor.span.where})"]
     others = [name for name in tensor.names if name != tensor.label]
     lines += [f"also named {', '.join(others)}"] if others else []
     if tensor.value is not None:
@@ -250,7 +277,7 @@ def operation_node(graph: Digraph, operation: Operation, theme: Theme) -> None:
     node = f"o{operation.id}"
     lines = [operation.text or operation.label, f"{operation.label}, {operation.grad_fn or 'no grad_fn'}"]
     if operation.span is not None:
-        lines.append(f"line {operation.span.line}")
+        lines.append(f"line {operation.span.where}")
     name = f"<{font(text(clip(caption(operation), 20)), size=TEXT_SIZE)}>"
     graph.node(node, name, id=node, tooltip=escape_attribute(lines), **theme.operation.attributes())
 

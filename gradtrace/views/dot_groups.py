@@ -135,7 +135,7 @@ def function_node(
         lines.append(wide(font("saved values freed", size=SMALL_SIZE, color=theme.faint)))
     tooltip = [operation.text or operation.label, operation.grad_fn or "no grad_fn"]
     if operation.span is not None:
-        tooltip.append(f"line {operation.span.line}")
+        tooltip.append(f"line {operation.span.where}")
     attributes = look.attributes() | ({"fillcolor": fill} if fill is not None else {})
     key = f"o{operation.id}"
     graph.node(key, label(lines), id=key, tooltip=escape_attribute(tooltip), **attributes)

@@ -105,6 +105,7 @@ SHAPES = {
     "result": ("[", "]"),
     "retained": ("[[", "]]"),
     "output": ("{{", "}}"),
+    "failed": ("[[", "]]"),
     "function": ("[", "]"),
     "freed": ("[", "]"),
     "accumulate": ("([", "])"),
@@ -175,6 +176,8 @@ def mermaid_label(row: dict[str, Any]) -> str:
     if row["kind"] == "tensor" and "grad_fn" in row:
         parts.append(row["grad_fn"])
     parts += [f"{name} {clip(row[name + '_text'], 32)}" for name in ("value", "grad") if name in row]
+    if row.get("role") == "failed":
+        parts.append(clip(row["grad_note"], 80))
     if row["kind"] == "group":
         parts.append(row["text"])
     return "<br>".join(escaped(part) for part in parts)

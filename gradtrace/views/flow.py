@@ -7,8 +7,6 @@ norm(value)                              the Euclidean length of a gradient
 
 from __future__ import annotations
 
-import math
-
 from gradtrace.trace.record import BackwardStep, Operation, Trace, Value
 
 
@@ -54,14 +52,4 @@ def factor(trace: Trace, operation: Operation, position: int) -> str:
 
 def norm(value: Value) -> float:
     """The Euclidean length of a gradient; NaN or infinity if it holds such."""
-    if not value.shape:
-        return abs(float(value.data))
-    if not value.is_whole:
-        facts = value.summary
-        return math.nan if facts.nan else math.inf if facts.inf else facts.norm
-    data = value.data.astype("float64", copy=False).reshape(-1)
-    largest = float(abs(data).max()) if data.size else 0.0
-    if not largest or not math.isfinite(largest):
-        return largest
-    scaled = data / largest  # the squares of large numbers would overflow
-    return largest * math.sqrt(float(scaled @ scaled))
+    return value.norm

@@ -3,8 +3,8 @@
 A node's facts, those that it has:
 
     id, kind        "t0"; "tensor", "operation", "function" or "group"
-    role            of a tensor "leaf", "data", "constant", "nonleaf", "retained", "result", "output"; of a function
-                    "function", "freed", "accumulate", "root"
+    role            of a tensor "leaf", "data", "constant", "nonleaf", "retained", "result", "output", "failed"; of a
+                    function "function", "freed", "accumulate", "root"
     label           the variable, the source text, the operator with its constants, or the group's name
     op, grad_fn, value, shape, dtype, grad, grad_note, requires_grad, is_leaf    as `eval` gives them
     flowed          the gradient that passed here, if it was not kept and the run was watched

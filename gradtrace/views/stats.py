@@ -42,6 +42,7 @@ COLUMNS = (
     "grad_nan",
     "grad_inf",
 )
+BRIEF = ("node", "op", "norm", "max", "grad norm", "grad max", "bad")
 SHRINK = {"node": 10, "op": 6, "module": 8}
 SPARE = ("zeros", "mean", "module", "op")
 
@@ -63,6 +64,20 @@ def text(found: Stats, options: LayoutOptions, anomaly: bool = False) -> str:
         if shown:
             blocks.append("".join(line + "\n" for line in shown))
     return "\n".join(blocks)
+
+
+def brief(found: Stats, options: LayoutOptions, nodes: int) -> str:
+    """A few nodes, and what is wrong: the details of one step of a loop."""
+    shown = list(found.nodes) if options.all or len(found.nodes) <= nodes else outstanding(found.nodes, nodes)
+    columns = [c for c in node_columns(shown) if c.title in BRIEF]
+    lines = grid.lines(columns, options, {"node": 10, "op": 6, "bad": 10})
+    left = len(found.nodes) - len(shown)
+    if left:
+        lines.append(paint(f"{left} more nodes are not shown (--all)", "dim", options))
+    said = [(found.verdict, "red"), *((bad_text(bad), "red") for bad in found.bad)]
+    for what, style in said:
+        lines += [paint(line, style, options) for line in wrap(visible(what), min(options.width or 100, 100)) if what]
+    return "".join(line + "\n" for line in lines)
 
 
 def tables(found: Stats, options: LayoutOptions) -> Iterator[list[Any]]:
@@ -102,12 +117,12 @@ def depth_rows(found: Stats) -> Sequence[Any]:
     return depths if len(depths) <= 12 else [depths[(len(depths) - 1) * i // 11] for i in range(12)]
 
 
-def outstanding(nodes: Sequence[TensorStats]) -> list[TensorStats]:
+def outstanding(nodes: Sequence[TensorStats], most: int = MANY) -> list[TensorStats]:
     """Those with something not finite, then those with the largest and smallest gradients, in their order."""
-    bad = [n for n in nodes if any(x is not None and (x.nan or x.inf) for x in (n.value, n.grad))][: MANY // 2]
+    bad = [n for n in nodes if any(x is not None and (x.nan or x.inf) for x in (n.value, n.grad))][: most // 2]
     sized = sorted((n for n in nodes if n.grad is not None), key=lambda n: n.grad.largest)  # type: ignore[union-attr]
-    room = max(2, (MANY - len(bad)) // 2)
-    chosen = {n.tensor for n in [*bad, *sized[:room], *sized[-room:]]} or {n.tensor for n in nodes[:MANY]}
+    room = max(1 if most < MANY else 2, (most - len(bad)) // 2)
+    chosen = {n.tensor for n in [*bad, *sized[:room], *sized[-room:]]} or {n.tensor for n in nodes[:most]}
     return [n for n in nodes if n.tensor in chosen]
 
 
@@ -211,7 +226,7 @@ def anomalies(found: Stats) -> list[tuple[str, str]]:
 
 
 def bad_text(bad: Bad) -> str:
-    where = f" on line {bad.span.line}" if bad.span else ""
+    where = f" on line {bad.span.where}" if bad.span else ""
     shown = "; ".join(f"{label} is {numbers.short(value)}" for label, value in bad.inputs)
     made = (
         f"{bad.op}{where} makes {bad.label} not finite"
@@ -295,7 +310,7 @@ def row(node: TensorStats) -> list[str]:
         node.module,
         str(node.level),
         "" if node.depth is None else str(node.depth),
-        str(node.span.line) if node.span else "",
+        node.span.short if node.span else "",
         *map(str, node.value or blank),
         *map(str, node.grad or blank),
     ]

@@ -18,13 +18,14 @@ in `steps`. A step's `kind` is one of
               [{to, tensor, local, downstream}], hooks [{kind, name, before, after, changed}], freed [{name, label,
               bytes}], grad_dropped, grad_before, grad_after (of an AccumulateGrad)
     end       pass, error
+    failed    text, inputs, exception, message: what ended the program
 
 and each has `step` (from 1), `line` and `column` (from 1, or null).
 """
 
 from __future__ import annotations
 
-from gradtrace.analysis.steps import Backward, Ended, Forward, Kept, RunStep, Started
+from gradtrace.analysis.steps import Backward, Ended, Failed, Forward, Kept, RunStep, Started
 from gradtrace.annotations import Any, Iterable, Iterator
 from gradtrace.trace.record import HookRun, Span, Trace, Value
 from gradtrace.views import grid, numbers, rows
@@ -39,6 +40,9 @@ COLUMNS = ("step", "kind", "line", "name", "tensor", "operands", "value", "upstr
 def table(found: Iterable[RunStep], options: LayoutOptions) -> Iterator[str]:
     """The tables, piece by piece."""
     for title, part in sections(found):
+        if isinstance(part[0], Failed):
+            yield from failed_lines(part[0], options)
+            continue
         yield paint(title, "bold", options) + "\n"
         yield from forward_table(part, options) if isinstance(part[0], Forward) else backward_table(part, options)
         yield "\n"
@@ -50,6 +54,12 @@ def sections(found: Iterable[RunStep]) -> Iterator[tuple[str, list[Any]]]:
     kind: type | None = None
     part: list[Any] = []
     for step in found:
+        if isinstance(step, Failed):
+            if part:
+                yield title, part
+            part = []
+            yield "", [step]
+            continue
         if isinstance(step, Started | Ended):
             if part:
                 yield title, part
@@ -70,6 +80,16 @@ def sections(found: Iterable[RunStep]) -> Iterator[tuple[str, list[Any]]]:
         yield title, part
 
 
+def failed_lines(step: Failed, options: LayoutOptions) -> Iterator[str]:
+    """ "failed, line 7: y = a @ b", its operands, and the message, in red."""
+    where = f", line {step.span.where}" if step.span else ""
+    of = f" (of {', '.join(step.inputs)})" if step.inputs else ""
+    said = f"{step.kind}: {step.message}" if step.message else step.kind
+    for text in (f"failed{where}: {step.text}{of}", said):
+        for line in wrap(visible(text), options.width or 100):
+            yield paint(line, "red", options) + "\n"
+
+
 def titled(step: Forward | Backward) -> str:
     """The title of a section that no pass begins."""
     if isinstance(step, Forward):
@@ -81,7 +101,7 @@ def head(step: Started) -> str:
     """ "backward 1, line 4: from y with 1, saved values freed"."""
     roots = ", ".join(f"{label} with {numbers.short(vector)}" for label, vector in step.roots) or "an unnamed result"
     what = "backward" if step.stores else "autograd.grad"
-    where = f", line {step.span.line}" if step.span else ""
+    where = f", line {step.span.where}" if step.span else ""
     only = "" if step.inputs is None else f", for {', '.join(step.inputs)} alone"
     saved = (
         "the gradients' own graph is made"
@@ -107,7 +127,7 @@ def forward_table(part: list[Forward], options: LayoutOptions) -> Iterator[str]:
 def forward_columns(part: list[Forward]) -> list[Column]:
     return [
         grid.column("step", [Cell(str(s.number), "dim", True) for s in part]),
-        grid.column("line", [Cell(str(s.span.line) if s.span else "", "dim", True) for s in part]),
+        grid.column("line", [Cell(s.span.short if s.span else "", "dim", True) for s in part]),
         grid.column("expression", [Cell(visible(s.text or s.label)) for s in part]),
         grid.column("operation", [s.label for s in part]),
         grid.column("inputs", [visible(", ".join(s.inputs)) for s in part]),
@@ -305,6 +325,16 @@ def json_fields(step: RunStep) -> dict[str, Any]:
             "inputs": None if step.inputs is None else list(step.inputs),
             "stores": step.stores,
         }
+    if isinstance(step, Failed):
+        return {
+            "kind": "failed",
+            "step": step.number,
+            **place(step.span),
+            "text": step.text,
+            "inputs": list(step.inputs),
+            "exception": step.kind,
+            "message": step.message,
+        }
     if isinstance(step, Ended):
         return {"kind": "end", "step": step.number, **place(None), "pass": step.number_of_pass, "error": step.error}
     return {
@@ -348,7 +378,8 @@ def kept_fields(item: Kept) -> dict[str, Any]:
 
 
 def place(span: Span | None) -> dict[str, Any]:
-    return {"line": span.line if span else None, "column": span.column + 1 if span else None}
+    file = {"file": span.file} if span is not None and span.file else {}
+    return {"line": span.line if span else None, "column": span.column + 1 if span else None, **file}
 
 
 def text_rows(found: Iterable[RunStep]) -> Iterator[list[str]]:
@@ -378,6 +409,9 @@ def text_rows(found: Iterable[RunStep]) -> Iterator[list[str]]:
         elif isinstance(step, Started):
             name = "backward" if step.stores else "autograd.grad"
             yield [str(step.number), "start", line_of(step.span), name, "", "", "", "", "", "", head(step)]
+        elif isinstance(step, Failed):
+            start = [str(step.number), "failed", line_of(step.span), step.text, "", ", ".join(step.inputs)]
+            yield [*start, "", "", "", "", f"{step.kind}: {step.message}"]
         else:
             yield [str(step.number), "end", "", "", "", "", "", "", "", "", step.error]
 
@@ -387,7 +421,7 @@ def full(value: Value | None) -> str:
 
 
 def line_of(span: Span | None) -> str:
-    return str(span.line) if span else ""
+    return span.short if span else ""
 
 
 def render(trace: Trace, found: Iterable[RunStep], format: str) -> Iterator[str]:

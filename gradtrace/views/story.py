@@ -83,7 +83,7 @@ def statement(trace: Trace, operations: tuple[Operation, ...], single: bool) -> 
     span = operations[-1].span
     if single and operations[-1].text:
         return operations[-1].text
-    lines = trace.source_text.split("\n")
+    lines = trace.text_of(span).split("\n")
     if span is None or not 0 < span.line <= len(lines):
         return ", ".join(operation.label for operation in operations)
     return lines[span.line - 1].strip()

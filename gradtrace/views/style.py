@@ -86,6 +86,7 @@ LIGHT = Theme(
         "result": Look("computed, no grad", "box", "#f7f7f7", "#8c8c8c", 1.0, "filled,dashed"),
         "retained": Look("computed, grad retained", "box", "#dff3e4", "#00664a", 1.0, "filled", 2),
         "output": Look("output", "cds", "#fde3b8", "#9c4a00", 2.2, margin="0.2,0.15"),
+        "failed": Look("failed", "box", "#fbe3e6", "#b00020", 3.0, "filled,diagonals", margin="0.16,0.11"),
     },
     functions={
         "accumulate": Look("AccumulateGrad of a leaf", "box", "#d3e6f8", "#005a9c", 2.2, "rounded,filled"),
@@ -118,6 +119,7 @@ DARK = Theme(
         "result": Look("computed, no grad", "box", "#1d2127", "#8f959d", 1.0, "filled,dashed"),
         "retained": Look("computed, grad retained", "box", "#0f3a2c", "#5fd3a6", 1.0, "filled", 2),
         "output": Look("output", "cds", "#553008", "#f5a748", 2.2, margin="0.2,0.15"),
+        "failed": Look("failed", "box", "#471a20", "#ff7a85", 3.0, "filled,diagonals", margin="0.16,0.11"),
     },
     functions={
         "accumulate": Look("AccumulateGrad of a leaf", "box", "#12395c", "#6db6f2", 2.2, "rounded,filled"),

@@ -27,6 +27,7 @@ WORDS = {
     "retained": "grad retained",
     "accumulate": "AccumulateGrad",
     "freed": "freed",
+    "failed": "failed",
 }
 
 
@@ -132,6 +133,8 @@ def rest(row: dict[str, Any]) -> list[tuple[str, str]]:
         parts.append((f"of {row['of']}", "dim"))
     if row.get("role") in WORDS and WORDS[row["role"]] != row.get("grad_fn"):
         parts.append((WORDS[row["role"]], "dim"))
+    if row.get("role") == "failed":
+        return [(row["grad_note"], "red")]
     if "grad" in row:
         parts.append((f"grad {row['grad_text']}", "yellow"))
     elif "flowed" in row:

@@ -60,7 +60,7 @@ def evidence(item: Evidence, margin: int, width: int, options: LayoutOptions) ->
 
 
 def where(item: Evidence) -> str:
-    return f"line {item.span.line}" if item.span is not None and item.source else ""
+    return f"line {item.span.where}" if item.span is not None and item.source else ""
 
 
 # ---- the overview

@@ -12,6 +12,14 @@ NOTES = ("(x+w)*(w+1)", "--x", "2", "--w", "1")
 LOOP = "y = x\nfor i in range(60):\n    y = y + x * i\n"
 
 # option: (the command without it, what is added); the two differ in what they say or in their exit code
+TRAIN = """import torch
+w = torch.ones(2, requires_grad=True)
+for i in range(3):
+    (w * w).sum().backward()
+    with torch.no_grad():
+        w -= w.grad
+    w.grad = None
+"""
 SHARED = {
     "-e": (("--x", "1"), ("-e", "x*2")),
     "--set": (("x*2", "--x", "1"), ("--set", "x=3", "--x", "3")),
@@ -34,6 +42,10 @@ BACKWARD = {
     "--retain-grad": (NOTES, ("--retain-grad", "all")),
     "--zero-grad": ((*NOTES, "--backward", "2", "--retain-graph"), ("--zero-grad",)),
 }
+LOOP_PART = {
+    "--step": (("train.py",), ("--step", "1")),
+    "--pass": (("train.py",), ("--pass", "1")),
+}
 MATRICES = {
     "--wrt": (NOTES, ("--wrt", "x")),
     "--output": (("y = x*x\nz = y*x\nz", "--x", "1"), ("--output", "y")),
@@ -51,6 +63,7 @@ STATIC = {
 OWN = {
     "eval": {
         **BACKWARD,
+        **LOOP_PART,
         "--format": (NOTES, ("--format", "csv")),
         "--get": (NOTES, ("--get", "w.grad")),
         "--all": (("loop.txt", "--x", "1"), ("--all",)),
@@ -60,6 +73,7 @@ OWN = {
     },
     "graph": {
         **BACKWARD,
+        **LOOP_PART,
         "-o": (NOTES, ("-o", "g.svg")),
         "--style": (NOTES, ("--style", "autograd")),
         "--theme": (NOTES, ("--theme", "dark")),
@@ -109,11 +123,13 @@ OWN = {
     "run": {},
     "trace": {
         **BACKWARD,
+        **LOOP_PART,
         "--format": (NOTES, ("--format", "csv")),
         "--follow": (NOTES, ("--follow", "x")),
     },
     "stats": {
         **BACKWARD,
+        **LOOP_PART,
         "--format": (NOTES, ("--format", "csv")),
         "--all": (("loop.txt", "--x", "1"), ("--all",)),
         "--anomaly": (NOTES, ("--anomaly",)),
@@ -122,6 +138,7 @@ OWN = {
     },
     "why": {
         **BACKWARD,
+        **LOOP_PART,
         "--format": (NOTES, ("--format", "csv")),
         "--set": (("x*x", "--x", "1"), ("--set", "x=3", "--x", "3")),
         "--dtype": (("x/3", "--x", "1", "--format", "json"), ("--dtype", "float32")),
@@ -232,6 +249,7 @@ SCRIPTS = {
 def compare(gt, here):
     """compare(args, added): the two command lines differ, and neither shows a fault of ours."""
     (here / "loop.txt").write_text(LOOP)
+    (here / "train.py").write_text(TRAIN)
     (here / "p.json").write_text('{"w": 3}')
     (here / "t.csv").write_text("x\n0.1\n2\n")
     (here / "bad.csv").write_text("x\n1\nnone\n")
@@ -269,7 +287,11 @@ def tried(command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
     known = options(command)
-    limits = set() if command in ("ops", "completion") else {"--allow-write", *(limit.flag for limit in LIMITS)}
+    limits = (
+        set()
+        if command in ("ops", "completion")
+        else {"--allow-write", "--allow-import", *(limit.flag for limit in LIMITS)}
+    )
     assert command in BY_INPUT or set(known) == {*tried(command), *limits}
     said = answer(command, "--help")
     for name, option in known.items():

@@ -111,3 +111,77 @@ def test_gradients_of_which_nothing_is_finite_are_no_zeros(gt, here):
     said = gt("stats", "p.py").stdout
     (row,) = [line for line in said.splitlines() if line.startswith("m ")]
     assert row.split() == ["m", "3", "nan", "nan", "0", "3", "NaN"]
+
+
+DIVERGING = """import torch
+from torch import nn
+torch.manual_seed(0)
+X = torch.randn(32, 8)
+y = torch.randn(32, 1)
+m = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+opt = torch.optim.SGD(m.parameters(), lr=50)
+for step in range(30):
+    opt.zero_grad()
+    loss = nn.functional.mse_loss(m(X), y)
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_a_loop_that_diverges(answer, here):
+    (here / "steep.py").write_text(DIVERGING)
+    said = answer("stats", "steep.py")
+    lines = said.splitlines()
+    assert len(lines) <= 60 and max(map(len, lines)) <= 80
+    rows = [line.split() for line in lines[2:32]]
+    assert [int(row[0]) for row in rows] == list(range(1, 31))
+    assert [row[1] for row in rows[3:6]] == ["inf", "nan", "nan"]
+    assert "Inf in the loss: mse_loss, line 10" in lines[5] and "NaN in m.0.weight before the step" in lines[6]
+    assert "diverging: the loss is inf first in step 4 and NaN first in step 5" in said
+    assert "step 4, the first with a value that is not finite" in said
+    assert "first bad node in forward: mse_loss on line 10" in said
+
+
+def test_a_loop_as_data(answer, here):
+    (here / "steep.py").write_text(DIVERGING)
+    found = json.loads(answer("stats", "steep.py", "--format", "json"))["training"]
+    assert (found["first_inf"], found["first_nan"], found["diverges"], found["step"]) == (4, 5, True, 4)
+    first = found["steps"][0]
+    assert [p["name"] for p in first["parameters"]] == ["m.0.weight", "m.0.bias", "m.2.weight", "m.2.bias"]
+    assert first["grad_norm"] == pytest.approx(sum(p["grad_norm"] ** 2 for p in first["parameters"]) ** 0.5)
+    assert found["steps"][3]["bad"] == {
+        "where": "forward", "label": "the loss", "op": "mse_loss", "what": "Inf", "line": 10
+    }  # fmt: skip
+    lines = [json.loads(line) for line in answer("stats", "steep.py", "--format", "jsonl").splitlines()]
+    assert [line["step"] for line in lines] == list(range(1, 31)) and lines[4]["loss"] == "NaN"
+    table = answer("stats", "steep.py", "--format", "csv").splitlines()
+    assert len(table) == 31 and table[0].endswith("m.2.bias.grad_norm,m.2.bias.update")
+
+
+def test_the_numbers_of_a_loop(answer, here):
+    (here / "loop.py").write_text(
+        "import torch\nw = torch.tensor([3., 4.], requires_grad=True)\nfor i in range(40):\n"
+        "    loss = (w * w).sum() / 2\n    loss.backward()\n    with torch.no_grad():\n        w -= 0.5 * w.grad\n"
+        "    w.grad = None\n"
+    )
+    steps = json.loads(answer("stats", "loop.py", "--format", "json"))["training"]["steps"]
+    assert [s["loss"] for s in steps[:3]] == [12.5, 3.125, 0.78125]
+    assert [s["grad_norm"] for s in steps[:3]] == [5, 2.5, 1.25]
+    assert all(s["parameters"] == [{"name": "w", "grad_norm": s["grad_norm"], "update": 0.5}] for s in steps)
+    small = answer("stats", "loop.py", "--max-record", 0)
+    assert small == answer("stats", "loop.py")
+    assert "the loss falls from 12.5" in small and "more steps are not shown (--all)" in small
+    assert len(answer("stats", "loop.py", "--all").splitlines()) > len(small.splitlines()) + 5
+    whole = answer("stats", "loop.py", "--step", "all")
+    assert "200 operations" in whole
+    assert answer("stats", "loop.py", "--step", 2).startswith("node")
+
+
+def test_updates_beyond_the_budget_are_still_known(answer, here):
+    (here / "loop.py").write_text(
+        "import torch\nw = torch.full((30, 30), 2., requires_grad=True)\nopt = torch.optim.SGD([w], lr=0.25)\n"
+        "for i in range(4):\n    opt.zero_grad()\n    loss = (w * w).sum() / 2\n    loss.backward()\n    opt.step()\n"
+    )
+    steps = json.loads(answer("stats", "loop.py", "--format", "json", "--max-record", 0))["training"]["steps"]
+    assert [s["update"] for s in steps] == [0.25] * 4
+    assert [s["grad_norm"] for s in steps] == [pytest.approx(60 * 0.75**i) for i in range(4)]

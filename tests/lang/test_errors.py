@@ -84,7 +84,12 @@ def test_place_and_message(text: str, line: int, under: str, message: str) -> No
         ("import os\n", "import os", "the module 'os' is not available", "available"),
         ("import toch\n", "import toch", "the module 'toch' is not available", "did you mean 'torch'?"),
         ("from torch import relux\n", "from torch import relux", "torch.relux is not available", "nearest: relu"),
-        ("from . import x\n", "from . import x", "a script cannot import other files", "put all code in one file"),
+        (
+            "from . import x\n",
+            "from . import x",
+            "a script cannot import other files",
+            "put all code in one file; or --allow-import DIR",
+        ),
         ("import torch\ntorch.reluu\n", "torch.reluu", "torch.reluu is not available", "nearest: relu"),
         ("import math\nmath.sine\n", "math.sine", "math.sine is not available", "nearest: sin"),
         (

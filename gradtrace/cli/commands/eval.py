@@ -38,6 +38,7 @@ def evaluate(
     **flags: Any,
 ) -> None:
     from gradtrace.cli import session
+    from gradtrace.cli.parts import Part
 
     chosen = None
     if columns or sort or only:
@@ -48,7 +49,7 @@ def evaluate(
     if get and format not in ("table", "value", "json"):
         raise UsageError(f"--get prints bare values, not {format}", "leave out --format, or take json")
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    trace = session.record(program, inputs, how, options.budget(flags))
+    trace = session.record(program, inputs, how, options.budget(flags), part=options.take(Part, flags))
     if format == "value" and not get and not trace.outputs:
         raise UsageError("the program's value is not a tensor", "choose one with --output NAME or --get NAME")
     if get:
@@ -91,6 +92,7 @@ command = SourceCommand(
         *options.source(),
         *options.inputs(),
         *options.backward(),
+        *options.part(),
         *options.output(),
         ToolOption(
             ["--columns"],

@@ -7,7 +7,7 @@ import sys
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import options, output, progress, report
 from gradtrace.cli.command import SourceCommand, ToolOption
-from gradtrace.errors import UsageError
+from gradtrace.errors import ProgramError, UsageError
 
 if TYPE_CHECKING:
     from gradtrace.lang import Program
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 HELP = """Draw the graph of SOURCE: tensors, the operations between them, leaf status, values and gradients.
 
-Without -o, a terminal gets a tree and a pipe DOT. Graphviz comes with gradtrace; no system package is needed."""
+Without -o, a terminal gets a tree and a pipe DOT. Graphviz comes with gradtrace; no system package is needed.
+
+Of a training loop the last step is drawn, unless --step says otherwise. A program that fails is drawn up to its
+failure, with the operation that failed in red and its message; the exit code is 1."""
 
 MANY = 500  # nodes: more than a picture shows well
 
@@ -71,13 +74,27 @@ def graph(
     **flags: Any,
 ) -> None:
     from gradtrace.cli import session
-    from gradtrace.views import dot, model, render
+    from gradtrace.cli.parts import Part
+    from gradtrace.views import dot, render
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
     suffix = "" if output_file is None else render.suffix_of(output_file)
     watched = derivatives or color_by == "grad-norm" or suffix in render.WATCHED or tensorboard is not None
+    failures: list[ProgramError] = []
     with progress.shown("graph", "running the program") as heard:
-        trace = session.record(program, inputs, how, options.budget(flags), watched=watched, derived=True, out=heard)
+        trace = session.record(
+            program,
+            inputs,
+            how,
+            options.budget(flags),
+            watched=watched,
+            derived=True,
+            out=heard,
+            part=options.take(Part, flags),
+            picture=True,
+            failures=failures,
+        )
+    tell_step(trace, flags["step"], flags["pass_number"])
     look = dot.DotOptions(
         style,
         theme,
@@ -94,13 +111,30 @@ def graph(
         from gradtrace.views import tensorboard as events
 
         events.write(trace, tensorboard)
-        if output_file is None:
-            return
+    if tensorboard is None or output_file is not None:
+        draw(trace, look, depth, expand, output_file, dpi, flags["color"])
+    if failures:
+        raise failures[0]
+
+
+def draw(
+    trace: Trace,
+    look: DotOptions,
+    depth: str | None,
+    expand: tuple[str, ...],
+    output_file: str | None,
+    dpi: int | None,
+    color: str | None,
+) -> None:
+    """Writes the picture, to stdout if there is no file for it."""
+    from gradtrace.views import model, render
+
+    suffix = "" if output_file is None else render.suffix_of(output_file)
     with progress.shown("graph", f"folding {len(trace.operations):,} operations"):
-        drawn = model.model(trace, style, folded(trace, depth, expand))
+        drawn = model.model(trace, look.style, folded(trace, depth, expand))
     tell_folding(drawn.fold, len(trace.operations))
     if output_file is None:
-        output.write(shown(drawn, look, flags["color"]))
+        output.write(shown(drawn, look, color))
         return
     from gradtrace.views import files
 
@@ -130,6 +164,12 @@ def folded(trace: Trace, depth: str | None, expand: tuple[str, ...]) -> Fold:
     from gradtrace.views.fold import EVERYTHING, fold
 
     return fold(trace, EVERYTHING if depth == "all" else None if depth is None else int(depth), options.names(expand))
+
+
+def tell_step(trace: Trace, step: str | None, pass_number: int | None) -> None:
+    """Says on stderr that a picture shows one step of a loop, unless that was asked for."""
+    if step is None and pass_number is None and len(trace.training) == 1:
+        report.write(f"gradtrace graph: the last step of the loop, step {trace.training[0].number}; --step N or all")
 
 
 def tell_folding(found: Fold, operations: int) -> None:
@@ -227,7 +267,15 @@ def picture() -> list[ToolOption]:
 command = SourceCommand(
     "graph",
     graph,
-    [*options.source(), *picture(), *options.inputs(), *options.backward(), *options.limits(), *options.common()],
+    [
+        *options.source(),
+        *picture(),
+        *options.inputs(),
+        *options.backward(),
+        *options.part(),
+        *options.limits(),
+        *options.common(),
+    ],
     HELP,
     EXAMPLES,
 )

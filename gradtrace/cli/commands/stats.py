@@ -10,10 +10,16 @@ from gradtrace.cli.exits import Exit
 
 if TYPE_CHECKING:
     from gradtrace.lang import Program
+    from gradtrace.trace import Trace
+    from gradtrace.views.layout import LayoutOptions
 
 HELP = """Show of every tensor of SOURCE the norm, mean, largest element and share of zeros, of its value and of the
 gradient that reached it; then gradients by module, and where they vanish or explode; what could run at once, what is
 computed twice or for nothing; what is saved for backward, and what keeping every gradient would cost.
+
+Of a training loop, a row for each step: loss, norm of the gradients, largest update of a parameter relative to it,
+first value that is not finite; then the parameters, and details of the first bad step, or else of the last.
+--step N shows one step in full, --step all the whole run as one graph.
 
 --anomaly tells only the first node that is not finite, forward and backward; the exit code is 1 if there is one."""
 
@@ -28,12 +34,24 @@ FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 def stats(program: Program, format: str, color: str | None, all: bool, anomaly: bool, **flags: Any) -> int:
     from gradtrace.analysis import stats as analysis
     from gradtrace.cli import session
+    from gradtrace.cli.parts import Part
     from gradtrace.views import stats as view
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
+    part = options.take(Part, flags)
     trace = session.record(
-        program, inputs, how, options.budget(flags), watched=True, everything=True, slopes=False, detailed=8
+        program,
+        inputs,
+        how,
+        options.budget(flags),
+        watched=True,
+        everything=True,
+        slopes=False,
+        detailed=8,
+        part=part,
     )
+    if trace.training and part.step is None and part.pass_number is None and not anomaly:
+        return loop(trace, format, screen.options(color, all))
     with session.uncollected():
         found = analysis.stats(trace)
     if format == "table":
@@ -41,6 +59,18 @@ def stats(program: Program, format: str, color: str | None, all: bool, anomaly: 
     else:
         output.write(view.render(found, format))
     return Exit.FAILED if anomaly and found.bad else Exit.OK
+
+
+def loop(trace: Trace, format: str, look: LayoutOptions) -> int:
+    """The steps of a training loop, and the details of one."""
+    from gradtrace.analysis import training as analysis
+    from gradtrace.cli import session
+    from gradtrace.views import training as view
+
+    with session.uncollected():
+        found = analysis.training(trace)
+    output.write(view.text(found, look) if format == "table" else view.render(found, format))
+    return Exit.OK
 
 
 command = SourceCommand(
@@ -52,6 +82,7 @@ command = SourceCommand(
         ToolOption(["--all"], is_flag=True, section="Output", help="Leave no node out of a long table."),
         *options.inputs(),
         *options.backward(),
+        *options.part(),
         *options.format(FORMATS),
         *options.limits(),
         *options.common(),

@@ -30,6 +30,7 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
     from gradtrace.analysis.failures import explain_failure
     from gradtrace.analysis.why import explain
     from gradtrace.cli import session
+    from gradtrace.cli.parts import Part
     from gradtrace.views import pick
     from gradtrace.views import why as view
 
@@ -46,6 +47,7 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
         slopes=False,
         detailed=8,
         failing=True,
+        part=options.take(Part, flags),
     )
     wanted = [pick.tensor(trace, name.removesuffix(".grad"), "NAME") for name in words] or list(trace.named)
     facts = Facts(trace)
@@ -68,6 +70,7 @@ command = SourceCommand(
         *options.source(),
         *options.inputs(),
         *options.backward(),
+        *options.part(),
         *options.format(FORMATS),
         *options.limits(),
         *options.common(),

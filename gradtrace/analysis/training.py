@@ -1,0 +1,189 @@
+"""A training loop in numbers: its loss, its gradients and its updates, step by step, and where it went wrong."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from gradtrace.analysis.stats import Stats, stats
+from gradtrace.trace.part import SUFFIX, step_of_trace
+from gradtrace.trace.record import Span, TensorRecord, Trace, TrainingStep, Value
+from gradtrace.trace.values import norm_of
+
+
+class ParameterStep(NamedTuple):
+    """A parameter in one step: the norm of its gradient, and that of its update by that of the parameter before."""
+
+    name: str
+    grad_norm: float | None
+    update: float | None
+
+
+class BadValue(NamedTuple):
+    """The first value of a step that is not finite: of an operation in forward, else of a gradient, else given."""
+
+    where: str  # "forward", "backward", "parameter"
+    label: str
+    op: str
+    what: str  # "NaN" or "Inf"
+    span: Span | None
+
+
+class StepRow(NamedTuple):
+    number: int
+    loss: float | None  # None: the passes began at no single number
+    grad_norm: float | None  # of all parameters together
+    update: float | None  # the largest of the parameters'
+    parameters: tuple[ParameterStep, ...]
+    bad: BadValue | None
+
+
+class Training(NamedTuple):
+    """`first_inf` and `first_nan` are the first steps with such a loss; `step` is the one that `details` are about."""
+
+    rows: tuple[StepRow, ...]
+    verdict: str
+    diverges: bool
+    first_inf: int | None
+    first_nan: int | None
+    step: int
+    details: Stats
+
+
+def training(trace: Trace) -> Training:
+    """The loop of a trace that has one. The details are those of its first step with a bad value, else of the last."""
+    versions: dict[int, list[TensorRecord]] = {}
+    for t in trace.tensors:
+        versions.setdefault(t.first, []).append(t)
+    grads = gradients(trace)
+    rows = tuple(row(trace, step, versions, grads) for step in trace.training)
+    first_inf = next((r.number for r in rows if r.loss is not None and math.isinf(r.loss)), None)
+    first_nan = next((r.number for r in rows if r.loss is not None and math.isnan(r.loss)), None)
+    verdict, diverges = judged(rows, first_inf, first_nan)
+    chosen = next((r.number for r in rows if r.bad is not None), rows[-1].number)
+    details = stats(step_of_trace(trace, chosen))
+    return Training(rows, verdict, diverges, first_inf, first_nan, chosen, details)
+
+
+def gradients(trace: Trace) -> dict[tuple[int, int], Value]:
+    """By pass and leaf (its first version): the gradient as the pass left it."""
+    found = {}
+    for step in trace.steps:
+        leaf = trace.functions[step.function].variable
+        if leaf is not None and step.grad_after is not None:
+            found[step.number, trace.tensors[leaf].first] = step.grad_after
+    return found
+
+
+def row(
+    trace: Trace,
+    step: TrainingStep,
+    versions: dict[int, list[TensorRecord]],
+    grads: dict[tuple[int, int], Value],
+) -> StepRow:
+    parameters = []
+    norms: list[float] = []
+    for t in leaves_read(trace, step):
+        left = [grads[n, t.first] for n in range(*step.passes) if (n, t.first) in grads]
+        grad = left[-1] if left else t.grad
+        norm = None if grad is None else grad.norm
+        norms += [] if norm is None else [norm]
+        parameters.append(ParameterStep(named(t, versions), norm, update_of(t, versions[t.first])))
+    updates = [p.update for p in parameters if p.update is not None]
+    total = math.hypot(*norms) if norms else None
+    return StepRow(
+        step.number,
+        loss_of(trace, step),
+        total,
+        max(updates, key=lambda x: (math.isnan(x), x)) if updates else None,
+        tuple(parameters),
+        first_bad(trace, step, parameters, versions),
+    )
+
+
+def leaves_read(trace: Trace, step: TrainingStep) -> list[TensorRecord]:
+    """The leaves that the step's operations read first, each in the version that they read."""
+    found: dict[int, TensorRecord] = {}
+    for operation in trace.operations[slice(*step.operations)]:
+        for operand in operation.inputs:
+            t = None if operand.tensor is None else trace.tensors[operand.tensor]
+            if t is not None and t.is_leaf and t.requires_grad:
+                found.setdefault(t.first, t)
+    return list(found.values())
+
+
+def named(t: TensorRecord, versions: dict[int, list[TensorRecord]]) -> str:
+    last = versions[t.first][-1]
+    return last.name or last.label
+
+
+def loss_of(trace: Trace, step: TrainingStep) -> float | None:
+    """What the step's last pass began at."""
+    values = [trace.tensors[i].value for i in step.roots]
+    last: Any = next((v for v in reversed(values) if v is not None and v.numel == 1), None)
+    return None if last is None else float(last.summary.mean if last.shape else last.data)
+
+
+def update_of(t: TensorRecord, versions: list[TensorRecord]) -> float | None:
+    """How far the next version is from this one, by the norm of this one."""
+    later = next((one for one in versions if one.version > t.version), None)
+    if later is None or later.value is None or t.value is None:
+        return None
+    if later.update is not None:
+        return later.update
+    if not later.value.is_whole or not t.value.is_whole:
+        return None
+    return ratio(t.value.data, later.value.data)
+
+
+def ratio(before: Any, after: Any) -> float:
+    """The norm of a difference by that of what was before."""
+    moved, size = norm_of(after - before), norm_of(before)
+    return moved / size if size else math.inf if moved else 0.0
+
+
+def first_bad(
+    trace: Trace,
+    step: TrainingStep,
+    parameters: list[ParameterStep],
+    versions: dict[int, list[TensorRecord]],
+) -> BadValue | None:
+    """The first value of a step that is not finite: parameters that were so before, forward, then gradients."""
+    for t in leaves_read(trace, step):
+        if t.value is not None and not t.value.all_finite:
+            return BadValue("parameter", named(t, versions), "", kind(t.value), None)
+    for operation in trace.operations[slice(*step.operations)]:
+        for out in operation.outputs:
+            value = trace.tensors[out].value
+            if value is not None and not value.all_finite:
+                label = "the loss" if out in step.roots else SUFFIX.sub("", trace.tensors[out].label)
+                return BadValue("forward", label, operation.name, kind(value), operation.span)
+    for p in parameters:
+        if p.grad_norm is not None and not math.isfinite(p.grad_norm):
+            return BadValue("backward", f"{p.name}.grad", "", "NaN" if math.isnan(p.grad_norm) else "Inf", None)
+    return None
+
+
+def kind(value: Value) -> str:
+    return "NaN" if value.has_nan else "Inf"
+
+
+def judged(rows: tuple[StepRow, ...], first_inf: int | None, first_nan: int | None) -> tuple[str, bool]:
+    """Whether the loss diverges, falls or rises, as a sentence."""
+    losses = [(r.number, r.loss) for r in rows if r.loss is not None]
+    finite = [(n, x) for n, x in losses if math.isfinite(x)]
+    parts = [f"{what} first in step {n}" for what, n in (("inf", first_inf), ("NaN", first_nan)) if n is not None]
+    if parts:
+        grown = ""
+        if len(finite) > 1 and abs(finite[-1][1]) > 10 * abs(finite[0][1]):
+            grown = f", after it grew from {finite[0][1]:.3g} to {finite[-1][1]:.3g}"
+        return f"diverging: the loss is {' and '.join(parts)}{grown}", True
+    if len(finite) < 2:
+        return "", False
+    first, last = finite[0][1], finite[-1][1]
+    best_step, best = min(finite, key=lambda one: one[1])
+    if last > 10 * abs(first) or (last > first and last > 10 * abs(best)):
+        return f"diverging: the loss grows from {best:.3g} in step {best_step} to {last:.3g}", True
+    if last < first:
+        return f"the loss falls from {first:.4g} to {last:.4g}", False
+    return f"the loss does not fall: {first:.4g} in step {finite[0][0]}, {last:.4g} in step {finite[-1][0]}", False

@@ -1,0 +1,176 @@
+"""A program's own modules: files in the folder of `--allow-import DIR`, in the same language as the program.
+
+They are found and parsed before the program runs, from the import statements in its text, so a running program reads no
+file. A module runs once, at its first import, in a frame of its own. The modules that every program has (torch, math)
+come first: a file of such a name is not read. Of `a.b` the file is `a/b.py` or `a/b/__init__.py`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gradtrace.annotations import Any, Iterator
+from gradtrace.engine.state import state
+from gradtrace.errors import ParseError, UnknownNameError, UnsupportedError, UsageError
+from gradtrace.lang import syntax as ast
+from gradtrace.lang.namespaces import is_offered
+from gradtrace.lang.parse import Program, parse
+from gradtrace.lang.source import span_of
+from gradtrace.lang.unit import Machine, Unit
+from gradtrace.lang.values import Frozen
+from gradtrace.limits import Budget, advice
+
+
+class OwnModule(Frozen):
+    """A module of a program's own, as the program sees it: its variables, which only the module itself can set."""
+
+    __slots__ = ("_frame", "_name")
+
+    def __init__(self, name: str, frame: dict[str, Any]) -> None:
+        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_frame", frame)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._frame[name]
+        except KeyError:
+            raise AttributeError(f"module '{self._name}' has no attribute '{name}'") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"module '{self._name}' is read-only")
+
+    def __repr__(self) -> str:
+        return f"<module '{self._name}'>"
+
+
+OwnModule.__name__ = OwnModule.__qualname__ = "module"
+
+
+# ---- before the run
+
+
+def find_modules(program: Program, budget: Budget) -> dict[str, Program]:
+    """Parse the files that a program and its modules import. UsageError if there is no such folder."""
+    folder = os.path.realpath(budget.allow_import)
+    if not os.path.isdir(folder):
+        raise UsageError(f"--allow-import: {budget.allow_import} is not a folder", "name the folder of the modules")
+    found: dict[str, Program] = {}
+    waiting = list(imported_names(program, ""))
+    left = budget.source_bytes - len(program.source.text)
+    while waiting:
+        name = waiting.pop()
+        if name in found or is_offered(name) or is_offered(name.partition(".")[0]):
+            continue
+        path = path_of(name, folder)
+        if path is None:
+            continue  # it is no module, or a name in one; the import statement says so
+        text = read(path)
+        left -= len(text)
+        if left < 0:
+            raise ParseError(f"the program is larger than {budget.source_bytes} bytes", advice("source_bytes"))
+        shown = os.path.relpath(path, folder)
+        module = found[name] = parse(text, shown, budget)
+        refuse_star_imports(module)
+        waiting += imported_names(module, name if shown.endswith("__init__.py") else name.rpartition(".")[0])
+    return found
+
+
+def path_of(name: str, folder: str) -> str | None:
+    """The file of a module, if it is in the folder (links resolved)."""
+    base = os.path.join(folder, *name.split("."))
+    for path in (base + ".py", os.path.join(base, "__init__.py")):
+        real = os.path.realpath(path)
+        if os.path.isfile(real) and os.path.commonpath([real, folder]) == folder:
+            return real
+    return None
+
+
+def read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}", "modules are text in UTF-8") from None
+
+
+def imported_names(program: Program, package: str) -> Iterator[str]:
+    """The modules that import statements may mean, with the packages around them."""
+    for node in ast.walk(program.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from with_packages(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            module = absolute(node.module or "", node.level, package)
+            yield from with_packages(module)
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def with_packages(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    yield from (".".join(parts[:i]) for i in range(1, len(parts) + 1) if all(parts))
+
+
+def absolute(module: str, level: int, package: str) -> str:
+    """The name that `from ..module import` means within a package."""
+    if not level:
+        return module
+    parts = package.split(".") if package else []
+    parts = parts[: len(parts) - (level - 1)]
+    return ".".join([*parts, module] if module else parts)
+
+
+def refuse_star_imports(program: Program) -> None:
+    for node in ast.walk(program.tree):
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*" and node.level:
+            raise UnsupportedError(
+                "import * of an own module", "name what is needed", program.source.place(span_of(node))
+            )
+
+
+# ---- in the run
+
+
+class OwnModules:
+    """The own modules of one run: what was found, and what has been imported."""
+
+    def __init__(self, programs: dict[str, Program]) -> None:
+        self.programs = programs
+        self.made: dict[str, OwnModule] = {}
+
+    def get(self, name: str, machine: Machine) -> OwnModule | None:
+        """The module of this name, run if this is its first import; None if there is no such file."""
+        program = self.programs.get(name)
+        if program is None:
+            return None
+        known = self.made.get(name)
+        if known is not None:
+            return known
+        outer, _, own = name.rpartition(".")
+        around = self.get(outer, machine) if outer else None
+        frame: dict[str, Any] = {"__name__": name}
+        module = self.made[name] = OwnModule(name, frame)
+        if around is not None:
+            around._frame[own] = module
+        inner = machine.for_module(program, frame, name if self.is_package(program) else outer)
+        from gradtrace.lang.run import compile_statements
+
+        origin = state.origin
+        for code, _ in compile_statements(program.tree, Unit(inner, inner.module)):
+            code(frame)
+        state.origin = origin
+        return module
+
+    def is_package(self, program: Program) -> bool:
+        return program.source.name.endswith("__init__.py")
+
+    def take(self, module: OwnModule, name: str, machine: Machine) -> Any:
+        """A name of a module, or a module in the package that it is. ImportError if it has neither."""
+        if name in module._frame:
+            return module._frame[name]
+        inner = self.get(f"{module._name}.{name}", machine)
+        if inner is None:
+            error = ImportError(f"cannot import name '{name}' from '{module._name}'", name=name)
+            what = f"'{module._name}' does not offer '{name}'"
+            error._gradtrace = UnknownNameError(what, "assign it in that module")  # type: ignore[attr-defined]
+            raise error
+        return inner

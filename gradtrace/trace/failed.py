@@ -1,0 +1,63 @@
+"""A failed operation in a trace: what the program was about to compute, from which tensors, and what it raised.
+
+    trace = with_failure(trace)       # of a trace whose `failure` is set
+
+The recorder sees no call that raises. So the operation is made of the source text at the place of the failure: its
+operands are the variables that stand there, its result a record of the kind FAILED. Where backward failed in the
+derivative of a recorded operation, that operation is the one, and nothing is added.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any
+from gradtrace.lang import syntax as ast
+from gradtrace.trace.labels import cut_text
+from gradtrace.trace.record import FAILED, Operand, Operation, TensorRecord, Trace
+
+
+def with_failure(trace: Trace) -> Trace:
+    """The trace with the operation that failed, in `failure.operation`."""
+    failure = trace.failure
+    if failure is None:
+        return trace
+    known = next((o for o in trace.operations if failure.forward is not None and starts(o.span, failure.forward)), None)
+    if known is not None:
+        return trace._replace(failure=failure._replace(operation=known.id))
+    text = cut_text(trace.text_of(failure.span), failure.span) or failure.kind
+    used = operands(trace, text)
+    number, made = len(trace.operations), len(trace.tensors)
+    inputs = tuple(Operand(i, "", place) for place, i in enumerate(used))
+    operation = Operation(number, "failed", failure.kind, inputs, (made,), None, None, failure.span, text)
+    said = f"{failure.kind}: {failure.message}" if failure.message else failure.kind
+    plain = (False, False, False, True, False, None, None, None)
+    result = TensorRecord(made, None, text, FAILED, "failed", None, None, *plain, said, failure.span)
+    result = result._replace(operation=number, first=made)
+    return trace._replace(
+        tensors=(*trace.tensors, result),
+        operations=(*trace.operations, operation),
+        failure=failure._replace(operation=number),
+    )
+
+
+def starts(span: Any, at: Any) -> bool:
+    return span is not None and (span.file, span.line, span.column) == (at.file, at.line, at.column)
+
+
+def operands(trace: Trace, text: str) -> list[int]:
+    """The tensors of the variables in a text, in its order."""
+    try:
+        tree = ast.parse(text.strip())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    known = dict(trace.names)
+    names = [dotted(node) for node in ast.walk(tree)]
+    return list(dict.fromkeys(known[name] for name in names if name in known))
+
+
+def dotted(node: Any) -> str:
+    """ "w" or "m.weight"; "" for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""

@@ -1,0 +1,326 @@
+"""One step of a training loop, or one backward pass, as a Trace of its own.
+
+    step_of_trace(trace, 3)      what ran in the third step, with values and gradients as they were then
+    pass_of_trace(trace, 7)      what the seventh backward pass went through
+
+A tensor that was made before is there without the operation that made it. Names and labels are those that the whole
+trace gives the same places in the last step: the loss of every step is "loss".
+"""
+
+from __future__ import annotations
+
+import re
+
+from gradtrace.annotations import Any, Iterable, NamedTuple
+from gradtrace.errors import UsageError
+from gradtrace.trace.record import (
+    FunctionRecord,
+    Operation,
+    SavedRecord,
+    ScopeRecord,
+    TensorRecord,
+    Trace,
+    TrainingStep,
+)
+
+SUFFIX = re.compile(r" (#\d+|\(version \d+\))")  # of a label that stands for one of several tensors
+
+
+def step_of_trace(trace: Trace, number: int, everything: bool = True) -> Trace:
+    """The step with this number, from 1; without `everything`, only what its passes' roots were computed from."""
+    if not trace.training:
+        raise UsageError("the program has no training loop: no two updates or passes from one line", "leave out --step")
+    if not 1 <= number <= len(trace.training):
+        raise UsageError(f"there is no step {number}", f"the loop has the steps 1 to {len(trace.training)}")
+    step = trace.training[number - 1]
+    return cut(trace, range(*step.operations), range(*step.passes), step.roots, everything, step)
+
+
+def pass_of_trace(trace: Trace, number: int) -> Trace:
+    """The backward pass with this number, from 1, and what its roots were computed from."""
+    if not 1 <= number <= len(trace.passes):
+        known = f"the program has the passes 1 to {len(trace.passes)}" if trace.passes else "the program has none"
+        raise UsageError(f"there is no backward pass {number}", known)
+    one = trace.passes[number - 1]
+    step = next((step for step in trace.training if step.passes[0] < number <= step.passes[1]), None)
+    first = 0 if step is None else step.operations[0]
+    return cut(trace, range(first, one.until), range(number - 1, number), one.roots, False, step)
+
+
+def cut(
+    trace: Trace,
+    operations: range,
+    passes: range,
+    roots: tuple[int, ...],
+    everything: bool,
+    step: TrainingStep | None,
+) -> Trace:
+    """The part of a trace that these operations and passes are."""
+    kept = [trace.operations[i] for i in operations]
+    if not everything and roots:
+        needed = before(trace, roots, operations)
+        kept = [o for o in kept if not needed.isdisjoint(o.outputs)]
+    tensors = {i for o in kept for i in o.outputs}
+    tensors |= {o.tensor for operation in kept for o in operation.inputs if o.tensor is not None}
+    tensors |= set(roots)
+    return Part(trace, sorted(tensors), kept, passes, roots, step).trace()
+
+
+def before(trace: Trace, roots: Iterable[int], operations: range) -> set[int]:
+    """The tensors that the roots were computed from by these operations."""
+    waiting = list(roots)
+    seen = set(waiting)
+    while waiting:
+        operation = trace.tensors[waiting.pop()].operation
+        if operation is None or operation not in operations:
+            continue
+        for operand in trace.operations[operation].inputs:
+            if operand.tensor is not None and operand.tensor not in seen:
+                seen.add(operand.tensor)
+                waiting.append(operand.tensor)
+    return seen
+
+
+class Part(NamedTuple):
+    """What is kept of a trace, in the trace's own ids."""
+
+    whole: Trace
+    tensors: list[int]
+    operations: list[Operation]
+    passes: range
+    roots: tuple[int, ...]
+    step: TrainingStep | None
+
+    def trace(self) -> Trace:
+        return Renumbered(self).trace()
+
+
+class Renumbered:
+    """Writes the records of a part with ids of their own, so that an id is an index again."""
+
+    def __init__(self, part: Part) -> None:
+        whole = part.whole
+        self.part = part
+        self.whole = whole
+        self.steps = [step for step in whole.steps if step.number in part.passes]
+        self.tensors = {old: new for new, old in enumerate(part.tensors)}
+        # a leaf's gradient is of the version that forward read, the first one here
+        self.variables: dict[int, int] = {}
+        for old, new in self.tensors.items():
+            self.variables.setdefault(whole.tensors[old].first, new)
+        self.operations = {o.id: new for new, o in enumerate(part.operations)}
+        own = {f for i in part.tensors if (f := whole.tensors[i].function) is not None}
+        self.functions = {old: new for new, old in enumerate(sorted(own | {s.function for s in self.steps}))}
+        self.outer = common_scopes(whole.scopes, part.operations)
+        used = {scope for o in part.operations for scope in chain(whole.scopes, o.scope)} - self.outer
+        self.scopes = {old: new for new, old in enumerate(sorted(used))}
+        self.labels = labels_of(part)
+
+    def known(self, ids: Iterable[int]) -> tuple[int, ...]:
+        """Tensors that the part has, in its ids; of a leaf the version that it has."""
+        found = [self.tensor_id(i) for i in ids]
+        return tuple(dict.fromkeys(i for i in found if i is not None))
+
+    def tensor_id(self, old: int | None) -> int | None:
+        if old is None:
+            return None
+        record = self.whole.tensors[old]
+        return self.tensors.get(old, self.variables.get(record.first) if record.is_leaf else None)
+
+    def trace(self) -> Trace:
+        whole, part = self.whole, self.part
+        first = part.operations[0].id if part.operations else 0
+        last = part.operations[-1].id + 1 if part.operations else 0
+        start, end = self.window(first, last)
+        tensors = tuple(self.tensor(whole.tensors[old], new) for old, new in self.tensors.items())
+        roots = self.known(part.roots)
+        return Trace(
+            whole.source_name,
+            whole.source_text,
+            tensors,
+            tuple(self.operation(o) for o in part.operations),
+            tuple(self.function(whole.functions[old], new) for old, new in self.functions.items()),
+            tuple(
+                e._replace(source=self.functions[e.source], target=self.functions[e.target])
+                for e in whole.function_edges
+                if e.source in self.functions and e.target in self.functions
+            ),
+            roots,
+            roots,
+            whole.backward_runs,
+            tuple((name, t.id) for t in tensors for name in t.names),
+            tuple(self.scope(whole.scopes[old], new) for old, new in self.scopes.items()),
+            tuple(
+                s._replace(
+                    number=s.number - part.passes.start,
+                    function=self.functions[s.function],
+                    after=self.count(s.after),
+                )
+                for s in self.steps
+            ),
+            tuple(self.one_pass(p) for p in whole.passes[part.passes.start : part.passes.stop]),
+            tuple(self.at(e) for e in whole.escapes if start <= e.after <= end),
+            tuple(self.change(c) for c in whole.changes if start <= c.after <= end),
+            tuple(b._replace(tensor=i) for b in whole.begun if (i := self.tensor_id(b.tensor)) is not None),
+            whole.failure,
+            self.training(roots),
+            whole.files,
+            whole.earlier_passes + part.passes.start,
+        )
+
+    def training(self, roots: tuple[int, ...]) -> tuple[TrainingStep, ...]:
+        """The step that the part is, or is in, under its own number."""
+        if self.part.step is None:
+            return ()
+        operations, passes = (0, len(self.part.operations)), (0, len(self.part.passes))
+        return (self.part.step._replace(operations=operations, passes=passes, roots=roots),)
+
+    def window(self, first: int, last: int) -> tuple[int, int]:
+        """From and to which operation changes and escapes belong to this part."""
+        if self.part.step is None:
+            return first, last
+        return self.part.step.operations
+
+    def count(self, operation: int) -> int:
+        """How many of the part's operations come before one of the whole trace."""
+        return sum(o.id < operation for o in self.part.operations)
+
+    def tensor(self, t: TensorRecord, new: int) -> TensorRecord:
+        label, names = self.labels[t.id]
+        read = self.variables[t.first]
+        grad = self.whole.tensors[self.part.tensors[read]].grad if t.is_leaf else t.grad
+        return t._replace(
+            grad=grad,
+            grad_note="" if grad is not None else t.grad_note,
+            id=new,
+            name=names[0] if names else None,
+            label=label,
+            names=names,
+            function=None if t.function is None else self.functions.get(t.function),
+            operation=None if t.operation is None else self.operations.get(t.operation),
+            is_root=t.id in self.part.roots,
+            is_output=t.id in self.part.roots,
+            first=self.tensors.get(t.first, new),
+        )
+
+    def operation(self, o: Operation) -> Operation:
+        return o._replace(
+            id=self.operations[o.id],
+            inputs=tuple(i if i.tensor is None else i._replace(tensor=self.tensors[i.tensor]) for i in o.inputs),
+            outputs=tuple(self.tensors[i] for i in o.outputs),
+            function=None if o.function is None else self.functions.get(o.function),
+            scope=self.scope_id(o.scope),
+        )
+
+    def function(self, f: FunctionRecord, new: int) -> FunctionRecord:
+        return f._replace(
+            id=new,
+            sequence=new,
+            outputs=tuple(self.tensors[i] for i in f.outputs if i in self.tensors),
+            variable=self.tensor_id(f.variable),
+            saved=tuple(self.saved(s) for s in f.saved),
+        )
+
+    def saved(self, s: SavedRecord) -> SavedRecord:
+        known = self.tensor_id(s.tensor)
+        gone = s.tensor is not None and known is None
+        return s._replace(tensor=known, text=self.whole.tensors[s.tensor or 0].label if gone else s.text)
+
+    def scope_id(self, old: int | None) -> int | None:
+        while old is not None and old not in self.scopes:
+            old = self.whole.scopes[old].parent
+        return None if old is None else self.scopes[old]
+
+    def scope(self, s: ScopeRecord, new: int) -> ScopeRecord:
+        return s._replace(id=new, parent=self.scope_id(s.parent))
+
+    def one_pass(self, one: Any) -> Any:
+        return one._replace(
+            number=one.number - self.part.passes.start,
+            roots=self.known(one.roots),
+            after=self.count(one.after),
+            until=self.count(one.until),
+            inputs=None if one.inputs is None else self.known(one.inputs),
+        )
+
+    def at(self, escape: Any) -> Any:
+        return escape._replace(
+            tensor=self.tensor_id(escape.tensor), out=self.tensor_id(escape.out), after=self.count(escape.after)
+        )
+
+    def change(self, change: Any) -> Any:
+        before = sum(s.number < self.part.passes.start for s in self.whole.steps)
+        return change._replace(
+            tensors=self.known(change.tensors),
+            after=self.count(change.after),
+            after_steps=min(max(change.after_steps - before, 0), len(self.steps)),
+            operation=None if change.operation is None else self.operations.get(change.operation),
+        )
+
+
+# ---- scopes
+
+
+def chain(scopes: tuple[ScopeRecord, ...], scope: int | None) -> list[int]:
+    """A scope and those around it."""
+    found = []
+    while scope is not None:
+        found.append(scope)
+        scope = scopes[scope].parent
+    return found
+
+
+def common_scopes(scopes: tuple[ScopeRecord, ...], operations: list[Operation]) -> set[int]:
+    """The loops, iterations and functions that all of a part runs in: they say nothing about it."""
+    chains = [set(chain(scopes, o.scope)) for o in operations]
+    return set.intersection(*chains) if chains else set()
+
+
+# ---- labels
+
+
+def labels_of(part: Part) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """By tensor its label and its names in this part."""
+    trace = part.whole
+    places: dict[Any, tuple[str, ...]] = {}
+    for t in trace.tensors:
+        if t.names and t.operation is not None:
+            places[place(trace, t)] = t.names
+    leaves = {t.first: t.names for t in trace.tensors if t.names and t.is_last}
+    names: dict[int, tuple[str, ...]] = {}
+    taken: set[str] = set()
+    for i in reversed(part.tensors):  # of several versions the last one has the name
+        t = trace.tensors[i]
+        own = t.names or leaves.get(t.first, ()) or (places.get(place(trace, t), ()) if t.operation is not None else ())
+        names[i] = tuple(name for name in own if name not in taken)
+        taken.update(own)
+    plain = {i: names[i][0] if names[i] else SUFFIX.sub("", trace.tensors[i].label) for i in part.tensors}
+    return {i: (label, names[i]) for i, label in numbered(part, plain, names).items()}
+
+
+def place(trace: Trace, t: TensorRecord) -> Any:
+    """Where in the text a tensor was made, and which of the results there it is."""
+    operation = trace.operations[t.operation or 0]
+    return t.span, operation.name, operation.text, operation.outputs.index(t.id)
+
+
+def numbered(part: Part, plain: dict[int, str], names: dict[int, tuple[str, ...]]) -> dict[int, str]:
+    """Labels of which each stands for one tensor: earlier versions and repeated expressions get a number."""
+    counts: dict[str, int] = {}
+    for i in part.tensors:
+        if not names[i]:
+            counts[plain[i]] = counts.get(plain[i], 0) + 1
+    numbers: dict[str, int] = {}
+    found = {}
+    for i in part.tensors:
+        text, t = plain[i], part.whole.tensors[i]
+        if names[i]:
+            found[i] = text
+        elif text in (label for label, own in ((plain[j], names[j]) for j in part.tensors) if own):
+            found[i] = f"{text} (version {t.version})"
+        elif counts[text] > 1:
+            numbers[text] = numbers.get(text, 0) + 1
+            found[i] = f"{text} #{numbers[text]}"
+        else:
+            found[i] = text
+    return found

@@ -1,0 +1,126 @@
+"""The steps of a training loop in a run.
+
+A step lies between two updates by one optimiser, or, where no optimiser is used, between two backward passes that one
+source line calls on different graphs. Where each of them ran in its own iteration of a loop, the step is the iteration.
+A run with a single update or pass has no steps.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from gradtrace.annotations import Any, NamedTuple, Sequence
+from gradtrace.engine.keeper import Keeper, Mark
+from gradtrace.engine.watch import Scope
+from gradtrace.trace.functions import FunctionGraph
+from gradtrace.trace.history import Call
+from gradtrace.trace.ident import ident
+from gradtrace.trace.labels import SourceText
+from gradtrace.trace.record import FunctionRecord, TrainingStep
+
+
+class StepCalls(NamedTuple):
+    """A step in the numbers of recorded calls and passes, each from the first to before the last."""
+
+    calls: tuple[int, int]
+    passes: tuple[int, int]
+    origin: int  # of the update or the pass that ends it
+
+
+def training_steps(
+    keeper: Keeper,
+    scopes: Sequence[Scope | None],
+    calls: Sequence[Call],
+    found: FunctionGraph,
+    records: Sequence[FunctionRecord],
+    source: SourceText,
+) -> tuple[TrainingStep, ...]:
+    """The steps of a training loop, in ids of the trace."""
+    indices = [call.index for call in calls]
+    steps = []
+    for number, one in enumerate(steps_of(keeper, scopes), 1):
+        nodes = [node for mark in keeper.passes[slice(*one.passes)] for node in mark.roots or ()]
+        known = [records[found.ids[ident(node)]].outputs for node in nodes if ident(node) in found.ids]
+        first, last = (bisect_left(indices, call) for call in one.calls)
+        roots = tuple(outputs[0] for outputs in known if outputs)
+        steps.append(TrainingStep(number, (first, last), one.passes, roots, source.span(one.origin)))
+    return tuple(steps)
+
+
+def steps_of(keeper: Keeper, scopes: Sequence[Scope | None]) -> list[StepCalls]:
+    """The steps of a run; `scopes` has for each recorded call where it was called."""
+    updates = repeated(keeper.updates)
+    ends = updates or separate(repeated([one for one in keeper.passes if one.stores]))
+    if len(ends) < 2:
+        return []
+    iterations = [iteration(mark.scope) for mark in ends]
+    spans = by_iteration(iterations, scopes) or between(ends)
+    found, done = [], 0
+    for i, (mark, calls) in enumerate(zip(ends, spans, strict=True)):
+        last = i + 1 == len(ends)
+        until = len(keeper.passes) if last else mark.passes + (not updates)
+        found.append(StepCalls(calls, (done, until), mark.origin))
+        done = until
+    return found
+
+
+def repeated(marks: list[Mark]) -> list[Mark]:
+    """The marks of the place that ends a step: of several optimisers, the last one before the first one repeats."""
+    seen: list[int] = []
+    for mark in marks:
+        if mark.origin in seen:
+            return [one for one in marks if one.origin == seen[-1]]
+        seen.append(mark.origin)
+    return []
+
+
+def separate(passes: list[Mark]) -> list[Mark]:
+    """The passes, unless two of them began at one node: then they are about one graph, and no steps of a training."""
+    roots = [ident(node) for one in passes for node in one.roots or ()]
+    return passes if len(set(roots)) == len(roots) else []
+
+
+def iteration(scope: Any) -> Scope | None:
+    """The innermost iteration of a loop that something ran in."""
+    while scope is not None and scope.kind != "pass":
+        scope = scope.parent
+    found: Scope | None = scope
+    return found
+
+
+def between(ends: list[Mark]) -> list[tuple[int, int]]:
+    """The calls up to each end."""
+    return [(start, mark.calls) for start, mark in zip([0, *(mark.calls for mark in ends)], ends, strict=False)]
+
+
+def by_iteration(iterations: list[Scope | None], scopes: Sequence[Scope | None]) -> list[tuple[int, int]]:
+    """The calls in each of these iterations of loops; [] if they are not one iteration for each step."""
+    if None in iterations or len({ident(one) for one in iterations}) < len(iterations):
+        return []
+    number = {ident(one): i for i, one in enumerate(iterations)}
+    known: dict[int, int | None] = {}  # by scope: which step it is part of
+    found: list[list[int]] = [[] for _ in iterations]
+    for call, scope in enumerate(scopes):
+        step = step_of(scope, number, known)
+        if step is not None:
+            found[step].append(call)
+    spans, done = [], 0
+    for calls in found:
+        spans.append((calls[0], calls[-1] + 1) if calls else (done, done))
+        done = spans[-1][1]
+    return spans
+
+
+def step_of(scope: Any, number: dict[int, int], known: dict[int, int | None]) -> int | None:
+    """The step that a call in this scope is part of."""
+    chain = []
+    while scope is not None and ident(scope) not in known:
+        if ident(scope) in number:
+            known[ident(scope)] = number[ident(scope)]
+            break
+        chain.append(scope)
+        scope = scope.parent
+    found = None if scope is None else known[ident(scope)]
+    for one in chain:
+        known[ident(one)] = found
+    return found

@@ -1,0 +1,166 @@
+"""Statistics of a training loop as text or data: a row for each step, then the details of one.
+
+The JSON document is that of `views/stats.py` for the step that the details are about, with `training` beside it: {step,
+verdict, diverges, first_inf, first_nan, steps [{step, loss, grad_norm, update, parameters [{name, grad_norm, update}],
+bad {where, label, op, what, line}}]}. JSON Lines have a step each, and so have the rows of CSV and its like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradtrace.analysis.training import BadValue, StepRow, Training
+from gradtrace.views import grid, numbers, rows
+from gradtrace.views import stats as details
+from gradtrace.views.cells import visible, wrap
+from gradtrace.views.layout import Cell, Column, LayoutOptions, paint
+
+SCHEMA, VERSION = "gradtrace/stats/step", 1
+WIDTH = 80  # a page's, where nothing else is known
+STEPS = 30  # rows of a table
+PARAMETERS = 6  # that have a line each
+NODES = 5  # of the details
+COLUMNS = ("step", "loss", "grad_norm", "update", "bad", "bad_line")
+
+
+def text(found: Training, options: LayoutOptions) -> str:
+    options = options._replace(width=options.width or WIDTH)
+    shown = list(found.rows) if options.all else chosen(found)
+    lines = grid.lines(step_columns(shown, len(found.rows)), options, {"first bad value": 16})
+    left = len(found.rows) - len(shown)
+    if left:
+        lines.append(paint(f"{left} more steps are not shown (--all)", "dim", options))
+    lines += ["", *parameter_lines(found, options)]
+    if found.verdict:
+        lines += wrapped(found.verdict, "red" if found.diverges else "", options)
+    bad = found.rows[found.step - 1].bad
+    which = "the first with a value that is not finite" if bad else "the last one"
+    head = f"step {found.step}, {which} (--step N shows another, --step all the whole run):"
+    lines += ["", *wrapped(head, "bold", options)]
+    return "".join(line + "\n" for line in lines) + details.brief(found.details, options, NODES)
+
+
+def wrapped(said: str, style: str, options: LayoutOptions) -> list[str]:
+    return [paint(line, style, options) for line in wrap(visible(said), options.width or WIDTH)]
+
+
+def chosen(found: Training) -> list[StepRow]:
+    """At most STEPS rows: the first and last ones, those around the first bad value, and some between."""
+    steps = found.rows
+    if len(steps) <= STEPS:
+        return list(steps)
+    ends = {*range(4), *range(len(steps) - 4, len(steps))}
+    around = {i for i in range(found.step - 4, found.step + 2) if 0 <= i < len(steps)}
+    room = STEPS - len(ends | around)
+    spread = {(len(steps) - 1) * i // (room + 1) for i in range(1, room + 1)}
+    return [steps[i] for i in sorted(ends | around | spread)]
+
+
+def step_columns(shown: Sequence[StepRow], count: int) -> list[Column]:
+    return [
+        Column("step", [Cell(str(r.number), "", True) for r in shown]),
+        Column("loss", [cell(r.loss) for r in shown]),
+        Column("grad norm", [cell(r.grad_norm) for r in shown]),
+        Column("update", [cell(r.update) for r in shown]),
+        grid.column("first bad value", [Cell(visible(bad_text(r.bad)), "red") for r in shown]),
+    ]
+
+
+def cell(x: float | None, digits: int = 4) -> Cell:
+    if x is None:
+        return Cell("", "", True)
+    return Cell(numbers.number(x, digits), "" if abs(x) < float("inf") else "red", True)
+
+
+def bad_text(bad: BadValue | None) -> str:
+    """ "Inf in loss: mse_loss, line 9"."""
+    if bad is None:
+        return ""
+    where = f": {bad.op}, line {bad.span.where}" if bad.span is not None else ""
+    before = " before the step" if bad.where == "parameter" else ""
+    return f"{bad.what} in {bad.label}{before}{where}"
+
+
+def parameter_lines(found: Training, options: LayoutOptions) -> list[str]:
+    """For each parameter the norm of its gradient and its update: the first, the largest, the last."""
+    names = list(dict.fromkeys(p.name for r in found.rows for p in r.parameters))
+    if not names:
+        return []
+    shown = names if options.all or len(names) <= PARAMETERS else names[:PARAMETERS]
+    of = {name: [p for r in found.rows for p in r.parameters if p.name == name] for name in shown}
+    columns = [grid.column("parameter", [Cell(visible(name)) for name in shown])]
+    for title, field in (("grad", "grad_norm"), ("update", "update")):
+        series = [[getattr(p, field) for p in of[name]] for name in shown]
+        columns += [
+            Column(f"{title}: first", [cell(ends(one)[0], 3) for one in series]),
+            Column("largest", [cell(largest(one), 3) for one in series]),
+            Column("last", [cell(ends(one)[1], 3) for one in series]),
+        ]
+    lines = grid.lines(columns, options, {"parameter": 9})
+    left = len(names) - len(shown)
+    return [*lines, *([paint(f"{left} more parameters are not shown (--all)", "dim", options)] if left else [])]
+
+
+def ends(series: Sequence[float | None]) -> tuple[float | None, float | None]:
+    known = [x for x in series if x is not None]
+    return (known[0], known[-1]) if known else (None, None)
+
+
+def largest(series: Sequence[float | None]) -> float | None:
+    return max((x for x in series if x is not None and abs(x) < float("inf")), default=None)
+
+
+# ---- data
+
+
+def render(found: Training, format: str) -> str:
+    if format == "json":
+        return rows.dumps(numbers.json_safe(document(found))) + "\n"
+    if format == "jsonl":
+        head = {"schema": SCHEMA, "version": VERSION}
+        return "".join(rows.dumps(numbers.json_safe({**head, **step_fields(r)})) + "\n" for r in found.rows)
+    names = list(dict.fromkeys(p.name for r in found.rows for p in r.parameters))
+    columns = (*COLUMNS, *(f"{name}.{field}" for name in names for field in ("grad_norm", "update")))
+    return rows.render(columns, [csv_row(r, names) for r in found.rows], format)
+
+
+def document(found: Training) -> dict[str, Any]:
+    return {
+        **details.document(found.details),
+        "training": {
+            "step": found.step,
+            "verdict": found.verdict,
+            "diverges": found.diverges,
+            "first_inf": found.first_inf,
+            "first_nan": found.first_nan,
+            "steps": [step_fields(r) for r in found.rows],
+        },
+    }
+
+
+def step_fields(r: StepRow) -> dict[str, Any]:
+    return {
+        "step": r.number,
+        "loss": r.loss,
+        "grad_norm": r.grad_norm,
+        "update": r.update,
+        "parameters": [p._asdict() for p in r.parameters],
+        "bad": None if r.bad is None else bad_fields(r.bad),
+    }
+
+
+def bad_fields(bad: BadValue) -> dict[str, Any]:
+    known = {key: value for key, value in bad._asdict().items() if key != "span"}
+    return {**known, "line": bad.span.line if bad.span else None}
+
+
+def csv_row(r: StepRow, names: Sequence[str]) -> list[str]:
+    own = {p.name: p for p in r.parameters}
+    of = [getattr(own[n], field) if n in own else None for n in names for field in ("grad_norm", "update")]
+    line = r.bad.span.short if r.bad is not None and r.bad.span is not None else ""
+    return [str(r.number), *map(plain, (r.loss, r.grad_norm, r.update)), bad_text(r.bad), line, *map(plain, of)]
+
+
+def plain(x: float | None) -> str:
+    return "" if x is None else repr(x)

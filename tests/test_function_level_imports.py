@@ -27,6 +27,7 @@ ANYWHERE = {
     "concurrent": SLOW,
     "csv": SLOW,
     "difflib": SLOW,
+    "inspect": SLOW,
     "json": SLOW,
     "secrets": SLOW,
     "shutil": SLOW,

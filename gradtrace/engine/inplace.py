@@ -105,6 +105,8 @@ class CopySlices(Node):
         results = derive(self.inner, part)
         through = results[0]
         if through is None:
+            if self.inner.op is None:  # a custom Function gave None: PyTorch then drops the whole base's gradient
+                return results
             through = xp.zeros_like(part)
         through = unbroadcast_and_cast(through, self.inner, 0, self.inner, 0)
         return (replace_kernel(gradient, through, index), *results[1:])  # type: ignore[arg-type]
@@ -116,6 +118,8 @@ class CopySlices(Node):
         whole = inplace(records["assign"], empty, gradient)
         part = unbroadcast_and_cast(TRACED.clone(take_flat(whole, index)), self.inner, 0, self, 0)
         results = derive(self.inner, part)
+        if results[0] is None and self.inner.op is None:
+            return tuple(results)
         through = TRACED.zeros_like(part) if results[0] is None else results[0]
         through = unbroadcast_and_cast(through, self.inner, 0, self.inner, 0)
         out = Tensor._wrap(replace_kernel(whole.own_array(), through.own_array(), index))
@@ -224,11 +228,11 @@ def write(target: Tensor, raw: Any) -> None:
     data[...] = raw
 
 
-def rebase_history(target: Tensor, node: Node) -> None:
-    """Make `node` the grad_fn of a tensor that was changed in place."""
+def rebase_history(target: Tensor, node: Node, number: int = 0) -> None:
+    """Make output `number` of `node` the history of a tensor that was changed in place."""
     view = None if target._x is None else target._x.view
     if view is None:
-        repoint(target, node)
+        repoint(target, node, number)
         return
     base = view.base
     slices = CopySlices(base, flat_index(base, target), node)
@@ -236,17 +240,17 @@ def rebase_history(target: Tensor, node: Node) -> None:
     hooks_into_ops["regenerate_view"](target, view)
 
 
-def repoint(tensor: Tensor, node: Node) -> None:
+def repoint(tensor: Tensor, node: Node, number: int = 0) -> None:
+    """Replace the grad_fn of a tensor; `retain_grad` moves to the new one, hooks stay with the old one."""
     if tensor.retains_grad and tensor._fn is not None and tensor._fn.hooks is not None:
         tensor._fn.hooks.retains.pop(tensor._nr, None)
-        node.ensure_hooks().retains[0] = weakref.ref(tensor)
-    tensor._fn, tensor._nr, tensor._req = node, 0, True
+        node.ensure_hooks().retains[number] = weakref.ref(tensor)
+    tensor._fn, tensor._nr, tensor._req = node, number, True
 
 
 def regenerate_view(tensor: Tensor, view: View) -> None:
     base = view.base
-    tensor._fn = record_call(take_flat, (base, flat_index(base, tensor)), 1, tensor._data)
-    tensor._nr, tensor._req = 0, True
+    repoint(tensor, record_call(take_flat, (base, flat_index(base, tensor)), 1, tensor._data))
     view.version = tensor._version
 
 

@@ -459,13 +459,17 @@ class Tensor(Methods, metaclass=TensorType):
             text = state.printer(self)
             if text is not None:
                 return text
-        fn = self.grad_fn
+        try:
+            fn = self.grad_fn
+            fn_text = None if fn is None else grad_fn_text(fn)
+        except RuntimeError:  # a view made under no_grad whose data were changed
+            fn_text = "Invalid"
         return tensor_text(
             self._data,
             dtype_name=self.dtype.name,
             default_dtype_name=dtypes.get_default_dtype().name,
-            requires_grad=fn is None and self.requires_grad,
-            grad_fn_name=None if fn is None else grad_fn_text(fn),
+            requires_grad=fn_text is None and self.requires_grad,
+            grad_fn_name=fn_text,
             tangent=None if state.forward is None else state.forward.text(self),
         )
 

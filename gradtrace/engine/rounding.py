@@ -22,12 +22,18 @@ def multiply_add(a: Array, x: float | Array, y: float | Array) -> Array:
     kind = a.dtype
     if kind.itemsize < 4 or a.size > LARGE:
         return a + x * y
-    wide = np.float64 if kind.itemsize == 4 else np.longdouble
     if isinstance(x, float):
         x = kind.type(x)
     if isinstance(y, float):
         y = kind.type(y)
-    return (np.multiply(x, y, dtype=wide) + a).astype(kind)
+    return fused_multiply_add(a, x, y)
+
+
+def fused_multiply_add(a: Any, x: Any, y: Any) -> Array:
+    """Return a + x * y for arrays and numpy scalars of one dtype, float32 or float64, of any size."""
+    wide = np.float64 if a.dtype.itemsize == 4 else np.longdouble
+    product: Array = (np.multiply(x, y, dtype=wide) + a).astype(a.dtype)
+    return product
 
 
 def blend(start: Array, end: Array, weight: Any) -> Array:

@@ -170,6 +170,7 @@ def norm_of_vector(
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + input.dtype.scalar_type
         )
+    dtype = dtypes.as_dtype(dtype)
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError(
             f"linalg.vector_norm: dtype should be floating point or complex, but got {dtype.scalar_type}"

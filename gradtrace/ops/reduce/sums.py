@@ -347,13 +347,12 @@ on_diagonal = op(
 
 def numpy_dtype(input: Tensor, dtype: dtypes.dtype | None) -> NumpyDtype | None:
     """The numpy dtype of a result; RuntimeError for an integer result of what requires grad."""
-    if dtype is None:
+    wanted = dtypes.as_dtype(dtype)
+    if wanted is None:
         return None
-    if not isinstance(dtype, dtypes.dtype):
-        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    if input.requires_grad and not dtype.is_floating_point:
-        raise RuntimeError(f"Autograd not support dtype: {dtype.scalar_type}")
-    out: NumpyDtype | None = dtype.np
+    if input.requires_grad and not wanted.is_floating_point:
+        raise RuntimeError(f"Autograd not support dtype: {wanted.scalar_type}")
+    out: NumpyDtype | None = wanted.np
     return out
 
 
@@ -371,7 +370,8 @@ def averaged(
     input: Tensor, dim: Dims = NOT_GIVEN, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
     """The mean of all elements, or over `dim` (torch.mean). RuntimeError for integers without a floating `dtype`."""
-    given, got = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
+    wanted = dtypes.as_dtype(dtype)
+    given, got = ("Input", input.dtype) if wanted is None else ("Optional", wanted)
     if not got.is_floating_point:
         raise RuntimeError(
             f"mean(): could not infer output dtype. {given} dtype must be either a floating point or complex dtype. "
@@ -449,6 +449,8 @@ def mean_without_nan(
 
 def _logical(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+        if dim is not None and not isinstance(dim, int) and not len(dim):  # unlike for sums, this is no dim
+            return input.bool()
         out: Tensor = record(input, None if dim is None else some_dims(name, dim, input.ndim), keepdim)
         return out
 

@@ -11,18 +11,24 @@ from gradtrace.ops.shape.join import flip, roll, rot90
 @public("flip")
 def flipped(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
     """The order along some dims reversed (torch.flip)."""
-    return flip(input, check_dims(sizes(given(dims, named, "dims")), input.ndim) if input.ndim else ())
+    over = sizes(given(dims, named, "dims"))
+    found = check_dims(over, input.ndim) if over else ()
+    return flip(input, found if input.ndim else ())
 
 
 @public("fliplr")
 def fliplr(input: Tensor) -> Tensor:
     """Columns reversed."""
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
     return flip(input, (1,))
 
 
 @public("flipud")
 def flipud(input: Tensor) -> Tensor:
     """Rows reversed."""
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
     return flip(input, (0,))
 
 
@@ -31,6 +37,8 @@ def rolled(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int]
     """Entries moved around along dims, those pushed out coming in again (torch.roll)."""
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
+    if not shifts:
+        raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:
         return roll(input, shifts, None)
     if len(dims) != len(shifts):
@@ -53,9 +61,7 @@ def checked_turn(input: Tensor, dims: tuple[int, ...]) -> tuple[int, ...]:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
-    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == input.ndim:
+    first, second = (check_dim(dim, input.ndim) for dim in dims)
+    if first == second:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    for i, dim in enumerate(dims):
-        if not -input.ndim <= dim < input.ndim:
-            raise RuntimeError(f"Rotation dim{i} out of range, dim{i} = {dim}")
-    return dims
+    return first, second

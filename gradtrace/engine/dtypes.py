@@ -136,6 +136,13 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     return a if a.rank > b.rank else b
 
 
+def python_number(value: Any) -> Any:
+    """Return the Python number for one of numpy's scalars, which operators take as such; any other value as it is."""
+    if type(value) in (float, int, bool) or not isinstance(value, np.generic):
+        return value
+    return float(value) if isinstance(value, np.bool_) else value.item()  # PyTorch reads its bool as a float
+
+
 def of_number(value: Number) -> dtype:
     """Return the dtype of a Python number in type promotion."""
     if isinstance(value, bool):

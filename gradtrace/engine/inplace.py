@@ -13,7 +13,7 @@ from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.backward import derive
 from gradtrace.engine.broadcast import unbroadcast_and_cast
 from gradtrace.engine.call import record_call, unwrap
-from gradtrace.engine.dtypes import of_raw, spec_of
+from gradtrace.engine.dtypes import of_raw, python_number, spec_of
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
@@ -145,6 +145,8 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
             changed: Tensor = batched
             return changed
     raws, mask = unwrap(record, args)
+    if mask < 0:
+        return inplace(record, target, *map(python_number, rest))
     tracked = bool(mask) and state.grad_enabled and record.has_gradient and target.is_floating_point()
     if mask and state.grad_enabled:
         refuse_untrackable(target)

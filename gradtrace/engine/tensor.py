@@ -441,8 +441,16 @@ class Tensor(Methods, metaclass=TensorType):
     def __hash__(self) -> int:
         return id(self)
 
+    __array_priority__ = 1000  # numpy's scalars and arrays leave operators with tensors to Tensor
+
+    def __array_wrap__(self, array: Array, context: object = None, return_scalar: bool = False) -> Tensor:
+        """Return the result of a numpy function of this tensor as a tensor; bools become uint8, as in PyTorch."""
+        array = array.astype(np.uint8) if array.dtype == np.bool_ else np.asarray(array)
+        dtypes.from_np(array.dtype)
+        return Tensor._wrap(array)
+
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
-        if self.requires_grad:
+        if state.grad_enabled and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self.shared() if dtype is None else self.shared().astype(dtype)
 

@@ -81,8 +81,9 @@ def check_range(start: float, end: float, step: float) -> None:
 def steps_up(start: float, step: float, count: int, kind: NumpyDtype) -> Array:
     """start + i * step for i < count, as PyTorch's kernel adds them up.
 
-    It counts in a wider type: float64 for float32, float32 for float16, int64 for integers. Pairs of vectors of 32 bytes
-    take their first number that way and the others from that one, once it was rounded to the dtype.
+    It counts in a wider type: float64 for float32, float32 for float16, int64 for integers. It goes by pairs of vectors
+    of 32 bytes while there are enough numbers: their first numbers are computed so and rounded to the dtype, and the
+    others are added to these.
     """
     number = np.arange(count)
     if kind.kind != "f":

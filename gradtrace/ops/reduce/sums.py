@@ -16,7 +16,7 @@ from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Dims, Kernel, NumpyDtype, Operand, Shape
-from gradtrace.ops.api import NOT_GIVEN
+from gradtrace.ops.api import NOT_GIVEN, is_int
 from gradtrace.ops.arguments import count, float_input, kept_shape, one_dim, some_dims, torch_function
 
 DEGREES_WARNING = (
@@ -449,7 +449,7 @@ def mean_without_nan(
 
 def _logical(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-        if dim is not None and not isinstance(dim, int) and not len(dim):  # unlike for sums, this is no dim
+        if dim is not None and not is_int(dim) and not len(dim):  # unlike for sums, this is no dim
             return input.bool()
         out: Tensor = record(input, None if dim is None else some_dims(name, dim, input.ndim), keepdim)
         return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import Sequence
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.api import check_dim, check_dims, given, public, sizes
+from gradtrace.ops.api import check_dim, check_dims, given, is_int, public, sizes
 from gradtrace.ops.shape.join import flip, roll, rot90
 
 
@@ -35,8 +35,8 @@ def flipud(input: Tensor) -> Tensor:
 @public("roll")
 def rolled(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
     """Entries moved around along dims, those pushed out coming in again (torch.roll)."""
-    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    dims = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
+    shifts = (shifts,) if is_int(shifts) else tuple(shifts)
+    dims = () if dims is None else (dims,) if is_int(dims) else tuple(dims)
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:

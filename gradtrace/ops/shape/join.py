@@ -9,7 +9,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Shape
-from gradtrace.ops.api import check_dim, given, public, sizes
+from gradtrace.ops.api import check_dim, given, is_int, public, sizes
 from gradtrace.ops.create.factories import cast, checked_sizes, in_c_order
 from gradtrace.ops.index.records import index_select, select, slice_record
 from gradtrace.ops.shape.expansion import atleast_2d, only_tensors
@@ -338,7 +338,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     n = input.shape[check_dim(dim, input.ndim)]
     if not n:
         return splitted(input, (0,) * chunks, dim)
-    return splitted(input, -(-n // chunks), dim)
+    return splitted(input, int(-(-n // chunks)), dim)
 
 
 @public("select")
@@ -415,7 +415,7 @@ def repeat_interleave(
     if dim is None:
         input, dim = reshaped(input, -1), 0
     dim = check_dim(dim, input.ndim)
-    if isinstance(repeats, int):
+    if is_int(repeats):
         wide = unsqueeze(input, check_dim(dim + 1, input.ndim + 1 if input.ndim else 0))
         shape = tuple(input.shape)
         grown = expand(wide, (*shape[: dim + 1], repeats, *shape[dim + 1 :]))

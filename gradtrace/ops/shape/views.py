@@ -13,7 +13,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Shape
-from gradtrace.ops.api import check_dim, check_dims, given, public, sizes
+from gradtrace.ops.api import check_dim, check_dims, given, is_int, public, sizes
 from gradtrace.ops.create.factories import clone, in_c_order
 
 INCOMPATIBLE = (
@@ -324,7 +324,7 @@ def squeezed(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Without its dims of size 1, all or those named (torch.squeeze)."""
     if dim is None:
         return squeeze_all(input)
-    if isinstance(dim, int):
+    if is_int(dim):
         return squeeze_dim(input, check_dim(dim, input.ndim))
     return squeeze_dims(input, check_dims(dim, input.ndim) if dim else ())
 
@@ -509,7 +509,7 @@ for _name, _method in _METHODS.items():
 def _squeeze_inplace(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     if dim is None:
         return _inplace_view(squeezed, "SqueezeBackward3")(self)
-    return _inplace_view(squeezed, "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5")(self, dim)
+    return _inplace_view(squeezed, "SqueezeBackward4" if is_int(dim) else "SqueezeBackward5")(self, dim)
 
 
 Tensor.squeeze_ = _squeeze_inplace  # type: ignore[assignment, method-assign]

@@ -167,7 +167,7 @@ def not_a_tensor(name: str, argument: str, position: int, value: object) -> Type
 
 def is_int(value: object) -> bool:
     """Whether an argument is one integer, also numpy's, and not a sequence of them."""
-    return isinstance(value, int) or isinstance(value, np.integer)
+    return isinstance(value, int) or isinstance(value, np.integer)  # noqa: SIM101 - an int must not load numpy
 
 
 def check_dim(dim: int, ndim: int) -> int:

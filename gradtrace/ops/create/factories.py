@@ -372,7 +372,7 @@ def _filled(name: str, value: float) -> None:
         requires_grad: bool = False,
         memory_format: object = None,
     ) -> Tensor:
-        return finish(np.full_like(input.laid_out(), value, np_of(dtype, input.dtype)), requires_grad, device)
+        return finish(filled_like(input, value, np_of(dtype, input.dtype)), requires_grad, device)
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"As {name}, with the shape and dtype of `input`."
     public(name + "_like", forms="f")(make_like)
@@ -398,6 +398,14 @@ def checked_sizes(shape: tuple[int, ...], name: str = "") -> tuple[int, ...]:
 _filled("zeros", 0)
 _filled("ones", 1)
 _filled("empty", 0)
+
+
+def filled_like(input: Tensor, values: Any, kind: NumpyDtype) -> Array:
+    """Values in an array laid out as the input: with its order of dims, or in C order if elements share memory."""
+    like = input.laid_out()
+    out = np.empty_like(like, kind, order="C" if 0 in like.strides else "K")
+    out[...] = values
+    return out
 
 
 def of_fill(value: Any) -> dtypes.dtype:
@@ -437,7 +445,8 @@ def full_like(
     memory_format: object = None,
 ) -> Tensor:
     """As `full`, with the shape and dtype of `input`."""
-    return full(tuple(input.shape), fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+    kind = np_of(dtype, input.dtype)
+    return finish(filled_like(input, full_of((), plain_number(fill_value), kind), kind), requires_grad, device)
 
 
 @public("new_full", forms="m")

@@ -12,7 +12,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Shape
 from gradtrace.ops.api import NOT_GIVEN, public, sizes
-from gradtrace.ops.create.factories import finish, np_of, plain_number
+from gradtrace.ops.create.factories import filled_like, finish, np_of, plain_number
 from gradtrace.ops.random.generator import Generator, draw
 
 if TYPE_CHECKING:
@@ -64,13 +64,15 @@ def randn(
 @public("rand_like", forms="f")
 def rand_like(input: Tensor, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
     """rand with the shape and dtype of `input`."""
-    return rand(input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+    values = draw(None).random(input.shape)
+    return finish(filled_like(input, values, np_of(dtype, input.dtype)), requires_grad)
 
 
 @public("randn_like", forms="f")
 def randn_like(input: Tensor, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
     """randn with the shape and dtype of `input`."""
-    return randn(input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+    values = draw(None).standard_normal(input.shape)
+    return finish(filled_like(input, values, np_of(dtype, input.dtype)), requires_grad)
 
 
 @public("randint", forms="f")
@@ -102,8 +104,8 @@ def randint_like(
 ) -> Tensor:
     """randint with the shape and dtype of `input` (torch.randint_like)."""
     start, stop, shape = integer_bounds(low, high, input.shape)
-    values = np.asarray(draw(None).integers(start, stop, tuple(shape)))
-    return finish(values.astype(np_of(dtype, input.dtype)), requires_grad, device)
+    values = draw(None).integers(start, stop, tuple(shape))
+    return finish(filled_like(input, values, np_of(dtype, input.dtype)), requires_grad, device)
 
 
 def integer_bounds(low: Any, high: Any, size: Any) -> tuple[int, int, Any]:

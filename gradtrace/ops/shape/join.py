@@ -471,11 +471,14 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple
     for t in parts:
         if t.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t!r}")
+    is_swapped = indexing == "xy" and len(parts) > 1
+    if is_swapped:
+        parts = (parts[1], parts[0], *parts[2:])
     shape = tuple(t.numel() for t in parts)
     grids = tuple(
         expand(view(t, (1,) * i + (t.numel(),) + (1,) * (len(parts) - i - 1)), shape) for i, t in enumerate(parts)
     )
-    return grids if indexing == "ij" else tuple(g.transpose(0, 1) for g in grids)
+    return (grids[1], grids[0], *grids[2:]) if is_swapped else grids
 
 
 @public("tril_", forms="m")

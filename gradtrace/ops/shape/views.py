@@ -39,6 +39,27 @@ def expand_kernel(a: Array, shape: Shape) -> Array:
     out = np.broadcast_to(a, shape, subok=False)
     if a.flags.writeable:
         out.flags.writeable = True
+    if 1 not in shape:
+        return out
+    return np.lib.stride_tricks.as_strided(out, shape, expanded_strides(a, shape), writeable=a.flags.writeable)
+
+
+def expanded_strides(a: Array, shape: Shape) -> Shape:
+    """PyTorch's strides of an expanded array, which differ from numpy's for dims of size 1."""
+    strides: list[int] = []
+    step = a.itemsize if a.ndim else 0  # the stride of a new dim of size 1, from the next dim
+    for i in range(-1, -len(shape) - 1, -1):
+        is_own = -i <= a.ndim
+        stride = a.strides[i] if is_own else step
+        strides.insert(0, 0 if shape[i] != (a.shape[i] if is_own else 1) else stride)
+        step = shape[i] * strides[0]
+    return tuple(strides)
+
+
+def unsqueeze_kernel(a: Array, dim: int) -> Array:
+    if dim < a.ndim or not a.ndim:
+        return np.expand_dims(a, dim)
+    out: Array = np.lib.stride_tricks.as_strided(a, (*a.shape, 1), (*a.strides, a.itemsize))
     return out
 
 
@@ -102,7 +123,7 @@ alias = op(
 )
 unsqueeze = op(
     "unsqueeze(self; dim)",
-    lambda a, dim: np.expand_dims(a, dim),
+    unsqueeze_kernel,
     kind="view",
     dims="dim",
     node="UnsqueezeBackward0",

@@ -17,7 +17,7 @@ from gradtrace.engine.dtypes import of_raw, python_number, spec_of
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
-from gradtrace.engine.node import SAVE, SAVES_ITS_OWN, TUPLES, Node
+from gradtrace.engine.node import FREED, FREED_MESSAGE, SAVE, SAVES_ITS_OWN, TUPLES, Node
 from gradtrace.engine.op import Op, d, op, records
 from gradtrace.engine.overlap import refuse_overlap, repeats
 from gradtrace.engine.saved import layout, source_node
@@ -75,12 +75,14 @@ place_flat = op(
 class CopySlices(Node):
     """The base's grad_fn after an in-place operation on a view; `inner` is the node of the operation."""
 
-    __slots__ = ("inner",)
+    __slots__ = ("inner", "is_inner_shared", "shown")
 
     def __init__(self, base: Tensor, index: Array, inner: Node) -> None:
         edges = (gradient_edge(base), *inner.next[1:])
         self.fill((index,), None, edges, None, SAVES_ITS_OWN, spec_of(base._data))
         self.inner = inner
+        self.shown = None if inner.op is None else inner.op.edges
+        self.is_inner_shared = inner.op is None  # a recorded pass may leave edges to it, or the user has its ctx
         if inner.output_nrs is not None or base._nr:
             self.output_nrs = (base._nr, *(inner.output_nrs or (0,) * len(inner.next))[1:])
 
@@ -91,13 +93,16 @@ class CopySlices(Node):
     def next_functions(self) -> tuple[Any, ...]:
         """The base's edge, and the edges that the operation's node shows."""
         edges = super().next_functions
-        shown = None if self.inner.op is None else self.inner.op.edges
+        shown = self.shown
         return edges if shown is None else tuple(edge for i, edge in enumerate(edges) if i == 0 or i in shown)
 
     def derive(self, gradient: NodeGradient) -> tuple[Any, ...]:
+        if self.freed:
+            raise RuntimeError(FREED_MESSAGE)
         if gradient is None:
             return (None,) * len(self.next)
         if isinstance(gradient, Tensor):
+            self.is_inner_shared = True
             return self.apply_traced(gradient)
         xp = ARRAY
         (index,) = self.args
@@ -130,8 +135,10 @@ class CopySlices(Node):
         return (out, *results[1:])
 
     def release(self) -> None:
-        """Drop the saved values of the operation. The index is not a saved value."""
-        self.inner.release()
+        """Refuse a second pass, as PyTorch does whatever the operation saved; drop its saved values if they are."""
+        self.saved_a = FREED
+        if not self.is_inner_shared:
+            self.inner.release()
 
 
 def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:

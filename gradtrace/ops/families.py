@@ -160,7 +160,7 @@ FAMILIES = {
         alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout gumbel_softmax
     """,
     "nn.embedding": """
-        embedding embedding_bag scatter_rows
+        embedding embedding_bag embedding_bag_max embedding_bag_sum scatter_rows
     """,
     "nn.attention": """
         _scaled_dot_product_flash_attention_for_cpu_backward safe_softmax scaled_dot_product_attention

@@ -86,7 +86,8 @@ def set_default_dtype(d: dtype) -> None:
     """Make `d` the dtype of new floating-point tensors."""
     global _default
     if not isinstance(d, dtype) or d.category != FLOAT:
-        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+        start = "" if isinstance(d, dtype) else "invalid dtype object: "
+        raise TypeError(start + "only floating-point types are supported as the default type")
     _default = d
 
 

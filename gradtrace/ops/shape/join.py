@@ -338,7 +338,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     n = input.shape[check_dim(dim, input.ndim)]
     if not n:
         return splitted(input, (0,) * chunks, dim)
-    return splitted(input, int(-(-n // chunks)), dim)
+    return splitted(input, -(-n // (int(chunks) if is_int(chunks) else chunks)), dim)
 
 
 @public("select")

@@ -470,7 +470,7 @@ def refuse_saved_alias(ctx: BackwardCFunction, given: list[Any], outputs: list[A
             raise RuntimeError(SAVED_ALIAS_MESSAGE)
 
 
-def position(saved: object, ctx: BackwardCFunction, outputs: list[Any]) -> int | None:
+def position(saved: Any, ctx: BackwardCFunction, outputs: list[Any]) -> int | None:
     """Return the output number of a saved tensor; -1 for an output without gradient, None for anything else."""
     for i, o in enumerate(outputs):
         if saved is not None and saved is o:

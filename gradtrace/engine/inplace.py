@@ -111,7 +111,7 @@ class CopySlices(Node):
         through = results[0]
         if through is None:
             if self.inner.op is None:  # a custom Function gave None: PyTorch then drops the whole base's gradient
-                return results
+                return tuple(results)
             through = xp.zeros_like(part)
         through = unbroadcast_and_cast(through, self.inner, 0, self.inner, 0)
         return (replace_kernel(gradient, through, index), *results[1:])  # type: ignore[arg-type]

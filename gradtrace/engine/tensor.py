@@ -219,9 +219,9 @@ class Tensor(Methods, metaclass=TensorType):
         if not isinstance(requires_grad, (bool, int)):
             kind = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
-        if not self.is_leaf:
-            if requires_grad:
-                return self
+        if requires_grad and self._fn is not None:
+            return self
+        if not requires_grad and not self.is_leaf:
             raise RuntimeError(NOT_LEAF_FLAG_MESSAGE + DETACH_HINT)
         if requires_grad and not self.is_floating_point():
             raise RuntimeError("only Tensors of floating point dtype can require gradients")

@@ -47,7 +47,7 @@ class Parameters:
         import inspect
 
         only = [inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD]
-        kinds = [(name, only[name not in self.only_positional]) for name in self.positional]
+        kinds: list[tuple[str, Any]] = [(name, only[name not in self.only_positional]) for name in self.positional]
         kinds += [(self.rest, inspect.Parameter.VAR_POSITIONAL)] if self.rest else []
         kinds += [(name, inspect.Parameter.KEYWORD_ONLY) for name in self.keyword_only]
         kinds += [(self.extra, inspect.Parameter.VAR_KEYWORD)] if self.extra else []

@@ -6,7 +6,7 @@ names; as a method its first argument is the tensor itself.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, Iterable, TypeVar
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable, TypeVar
 from gradtrace.engine import call
 from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.inplace import inplace
@@ -14,6 +14,9 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op
 from gradtrace.engine.tensor import Later, Tensor
 from gradtrace.ops.sample_wise import SAMPLE_WISE, sample_wise
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 # The type of a function that a decorator returns unchanged.
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -165,7 +168,7 @@ def not_a_tensor(name: str, argument: str, position: int, value: object) -> Type
     )
 
 
-def is_int(value: object) -> bool:
+def is_int(value: object) -> TypeIs[int]:
     """Whether an argument is one integer, also numpy's, and not a sequence of them."""
     return isinstance(value, int) or isinstance(value, np.integer)  # noqa: SIM101 - an int must not load numpy
 
@@ -183,7 +186,7 @@ def check_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
     if dims is None:
         return tuple(range(ndim))
     if is_int(dims):
-        return (check_dim(int(dims), ndim),)  # type: ignore[call-overload]
+        return (check_dim(int(dims), ndim),)
     found = tuple(check_dim(int(dim), ndim) for dim in dims)
     for i, dim in enumerate(found):
         if dim in found[:i]:

@@ -27,7 +27,7 @@ def to(
     check_device(device)
     for argument in args:
         if isinstance(argument, (dtypes.dtype, type)):
-            dtype = argument
+            dtype = dtypes.as_dtype(argument)
         elif isinstance(argument, Tensor):
             dtype = argument.dtype
         elif isinstance(argument, str) or type(argument).__name__ == "device":

@@ -229,7 +229,7 @@ def number_for(value: Any, wanted: dtypes.dtype) -> float:
             raise TypeError(f"must be real number, not {kind.__name__}")
         number = float(value)
     elif isinstance(value, float) or (wanted is dtypes.bool_ and is_numpy_scalar(value) and value.dtype.kind == "b"):
-        number = value.item()  # type: ignore[attr-defined]  # numpy's float64 or bool
+        number = value.item()  # numpy's float64 or bool
     elif not hasattr(kind, "__index__"):
         name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
         raise TypeError(f"'{name}' object cannot be interpreted as an integer")

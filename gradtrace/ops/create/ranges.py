@@ -176,6 +176,7 @@ def from_both_ends(low: Any, high: Any, step: Any, steps: int, *, fused: bool) -
     """Numbers whose first half counts up from `low` and whose second half counts down to it from `high`."""
     number = np.arange(steps)
     up, down = number.astype(low.dtype), (steps - 1 - number).astype(low.dtype)
-    if fused:
-        return np.where(number < steps // 2, fused_multiply_add(low, step, up), fused_multiply_add(high, -step, down))
-    return np.where(number < steps // 2, low + step * up, high - step * down)
+    first = fused_multiply_add(low, step, up) if fused else low + step * up
+    last = fused_multiply_add(high, -step, down) if fused else high - step * down
+    values: Array = np.where(number < steps // 2, first, last)
+    return values

@@ -85,7 +85,8 @@ def max_of_bags(weight: Array, index: Array, bag: Array, count: int) -> Array:
 
 
 def max_of_bags_grad(xp: XP, g: Operand, weight: Operand, index: Array, bag: Array, count: int) -> Operand:
-    places = largest_places(weight.own_array() if isinstance(weight, Tensor) else weight, index, bag, count)
+    raw: Any = weight.own_array() if isinstance(weight, Tensor) else weight
+    places = largest_places(raw, index, bag, count)
     given = xp.times_array(g, (places >= 0).astype(weight.dtype))
     return xp.place_flat(given, np.maximum(places, 0), tuple(weight.shape))
 

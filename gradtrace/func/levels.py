@@ -120,10 +120,13 @@ class Level(Running):
 
     def _reaches_outside(self, waiting: list[Node]) -> bool:
         seen: set[int] = set()
+        others = [level.entered for level in state.levels if isinstance(level, Level) and level is not self]
         while waiting:
             node = waiting.pop()
             if id(node) in seen:
                 continue
+            if any(id(node) in entered for entered in others):
+                return True
             seen.add(id(node))
             if isinstance(node, AccumulateGrad):
                 if not self._is_own(node.variable):

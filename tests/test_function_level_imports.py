@@ -102,7 +102,6 @@ ONE_BY_ONE = {
     "ops.nn.activation -> ops.random.generator": FAMILY,
     "ops.nn.activation -> ops.special.error_functions": FAMILY,
     "ops.nn.attention -> ops.nn.dropout": FAMILY,
-    "ops.nn.embedding -> ops.shape.join": FAMILY,
     "ops.nn.margin -> ops.nn.activation": FAMILY,
     "ops.shape.join -> ops.shape.combine": CYCLE,
     "ops.signatures -> importlib.resources": RARE,

@@ -170,6 +170,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     counter = target.counter()
     counter.n += 1
     if node is not None:
+        node.spec = spec_of(target._data)  # the result may be wider before it is written
         if node.plan.save_out:
             node.out = target._data
             rare = node.ensure_extras()

@@ -250,7 +250,9 @@ def plain_number(value: Any) -> Any:
 def inferred_dtype(flat: list[Any]) -> dtypes.dtype:
     """The dtype that holds all items: Python's floats have the default dtype, tensors and numpy's numbers their own."""
     found: dtypes.dtype | None = None
-    for kind in {dtype_of_item(value) for value in flat}:
+    types: set[Any] = set(map(type, flat))
+    examples = [kind() for kind in types] if types <= NUMBERS else flat
+    for kind in {dtype_of_item(value) for value in examples}:
         found = kind if found is None else dtypes.promote_types(found, kind)
     return found or dtypes.get_default_dtype()
 

@@ -74,12 +74,12 @@ def only_tensors(values: Sequence[object]) -> None:
 
 @public("broadcast_tensors", forms="f")
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Each tensor expanded to the common shape (torch.broadcast_tensors)."""
+    """Each tensor expanded to the common shape, itself if it has that (torch.broadcast_tensors)."""
     only_tensors(tensors)
     shape: tuple[int, ...] = ()
     for t in tensors:
         shape = broadcast(shape, tuple(t.shape))
-    return tuple(expand(t, shape) for t in tensors)
+    return tuple(t if tuple(t.shape) == shape else expand(t, shape) for t in tensors)
 
 
 @public("atleast_1d", forms="f")

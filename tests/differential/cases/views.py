@@ -164,3 +164,33 @@ v = x.t()[1:]
 print(v.storage_offset(), v._is_view(), v._base is x, v.is_contiguous(), v.data_ptr() == x.data_ptr() + 4)
 show(lambda: v.view(-1), lambda: v.reshape(-1), lambda: v.contiguous().view(-1), lambda: x.expand(2, 2, 3).view(-1))
 show(lambda: x[0].expand(2, 3).mul_(2), lambda: x[:, :1].expand(2, 3).fill_(0), lambda: x)
+
+# ---- in place with wider operands
+a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+w = torch.tensor([2.0, 3.0, 4.0], dtype=torch.float64, requires_grad=True)
+for change in (
+    lambda x: x.mul_(w),
+    lambda x: x.add_(w),
+    lambda x: x[1:].mul_(w[1:]),
+    lambda x: x.addcmul_(w, w),
+    lambda x: x.div_(w),
+    lambda x: x.copy_(w),
+    lambda x: x.__setitem__(0, w[0]),
+    lambda x: x.masked_fill_(x > 1, 2.0),
+    lambda x: x.pow_(w),
+):
+    x = a * 1
+    x.retain_grad()
+    change(x)
+    x.register_hook(lambda g: print("hook", g))
+    show(lambda: x.sum().backward(), lambda: x.grad, lambda: (a.grad, w.grad))
+    a.grad = w.grad = None
+
+# ---- broadcast_tensors of what has the shape already
+x = torch.ones(2, 3, requires_grad=True)
+y = torch.ones(3, requires_grad=True)
+p, q = torch.broadcast_tensors(x, y)
+print(p is x, p.grad_fn, q.grad_fn.name(), x.expand(2, 3).grad_fn.name(), torch.broadcast_to(x, (2, 3)).grad_fn.name())
+for f in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss):
+    for loss in (f(x, y), f(y, x), f(x, x * 2)):
+        print(loss.grad_fn.name(), [node and node.name() for node, _ in loss.grad_fn.next_functions])

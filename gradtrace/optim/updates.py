@@ -77,8 +77,8 @@ def follow(array: Array, rate: Any, direction: Array) -> None:
 
 
 def scalar(value: Any) -> Any:
-    """A hyperparameter as a number; it may be given as a tensor of one element."""
-    return value.item() if isinstance(value, Tensor) else value
+    """A hyperparameter as a Python number; it may be given as a tensor of one element or as a number of numpy's."""
+    return value.item() if isinstance(value, Tensor) else dtypes.python_number(value)
 
 
 def lerp(start: Array, end: Array, weight: float) -> None:

@@ -116,3 +116,19 @@ with torch.no_grad():
     print(x, y)
     show(lambda: np.asarray(x), lambda: x.__array__(), lambda: np.array(x))
 show(lambda: np.asarray(x), lambda: x.__array__(), lambda: np.array(y))
+
+# ---- optimisers and layers with numpy's numbers
+# library only
+for n in (np.float64(0.5), np.float32(0.5)):
+    for make in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop, torch.optim.Adagrad, torch.optim.Adadelta):
+        p = nn.Parameter(torch.tensor([1.0, 2.0]))
+        optimizer = make([p], lr=n)
+        for _ in range(2):
+            optimizer.zero_grad()
+            (p**2).sum().backward()
+            optimizer.step()
+        print(make.__name__, p.dtype, [v.hex() for v in p.tolist()])
+    x = torch.tensor([1.0, -2.0], requires_grad=True)
+    show(lambda: F.leaky_relu(x, n), lambda: F.smooth_l1_loss(x, x * 0, beta=n), lambda: F.layer_norm(x, (2,), eps=n), lambda: F.celu(x, n))
+    show(lambda: F.softplus(x, n, n), lambda: F.hardtanh(x, -n, n), lambda: torch.addcmul(x, x, x, value=n), lambda: torch.lerp(x, x * 2, n))
+    show(lambda: x.norm(n + 1), lambda: torch.quantile(x, n), lambda: nn.Threshold(n, n)(x), lambda: torch.rsub(x, n), lambda: torch.float_power(x, n))

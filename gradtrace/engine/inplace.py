@@ -82,7 +82,7 @@ class CopySlices(Node):
         self.fill((index,), None, edges, None, SAVES_ITS_OWN, spec_of(base._data))
         self.inner = inner
         self.shown = None if inner.op is None else inner.op.edges
-        self.is_inner_shared = inner.op is None  # a recorded pass may leave edges to it, or the user has its ctx
+        self.is_inner_shared = False  # whether a recorded pass may have left edges to it
         if inner.output_nrs is not None or base._nr:
             self.output_nrs = (base._nr, *(inner.output_nrs or (0,) * len(inner.next))[1:])
 

@@ -70,6 +70,7 @@ class FunctionCtx:
     _dirty: tuple[Tensor, ...] = ()
     _non_differentiable: tuple[Tensor, ...] = ()
     _materialize = True
+    _options: dict[str, Any] = {}  # the keyword arguments of forward
 
 
 class SavedTensorSlot:
@@ -325,12 +326,14 @@ class Function(metaclass=FunctionMeta):
         flags = [isinstance(a, Tensor) for a in args]
         ctx.needs_input_grad = tuple(f and a.requires_grad for a, f in zip(args, flags, strict=True))
         ctx.__dict__["_is_tensor"] = flags
+        if options:
+            ctx._options = options
         tracked = state.grad_enabled and any(ctx.needs_input_grad)
         edges = tuple(source_node(a) if tracked else None for a, f in zip(args, flags, strict=True) if f)
         numbers = tuple(a._nr for a, f in zip(args, flags, strict=True) if f)
         recorder, forward = state.recorder, state.forward
         with using(grad_enabled=False, recorder=recorder if state.planner is not None else None, forward=None):
-            output = cls._run_forward(ctx, args, options)
+            output = cls._run_forward(ctx, args)
         result = cls._finish(ctx, args, output, edges, numbers, tracked)
         if recorder is not None:
             recorder(cls.__name__, args, result, state.origin)
@@ -347,9 +350,9 @@ class Function(metaclass=FunctionMeta):
         return ctx
 
     @classmethod
-    def _run_forward(cls, ctx: BackwardCFunction, args: tuple[Any, ...], options: dict[str, Any]) -> object:
+    def _run_forward(cls, ctx: BackwardCFunction, args: tuple[Any, ...]) -> object:
         if cls.setup_context is Function.setup_context:
-            return ctx.call(cls.forward, ctx, *args, **options)
+            return ctx.call(cls.forward, ctx, *args, **ctx._options)
         output = cls.forward(*args)
         ctx.call(cls.setup_context, ctx, args, output)
         return output

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable
 from gradtrace.engine.cost import charge
-from gradtrace.engine.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, spec_for, spec_of
+from gradtrace.engine.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, python_number, spec_for, spec_of
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import META, ONE, ONE_AND_PLAIN, SAVE, TUPLES, TWO, Node, OpNode, accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, BackwardPlan, Op, records
@@ -55,6 +55,8 @@ def make_call(record: Op) -> Call:
             if batched is not NotImplemented:
                 return batched
         raws, mask = unwrap(record, args)
+        if mask < 0:
+            return call(*map(python_number, args))
         raw = run(args, raws)
         if several:
             return finish_several(record, args, raw, mask)
@@ -103,7 +105,7 @@ def finish_several(record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mas
 
 
 def unwrap(record: Op, args: tuple[Any, ...]) -> tuple[list[Any], int]:
-    """Return the raw arguments, and those that require grad as a bit mask."""
+    """Return the raw arguments, and those that require grad as a bit mask: -1 if there is a number of numpy's."""
     mask, arity = 0, record.arity
     raws = list(args)
     for i, a in enumerate(args):
@@ -116,6 +118,8 @@ def unwrap(record: Op, args: tuple[Any, ...]) -> tuple[list[Any], int]:
             raws[i] = unwrap_nested(a)
             if i == 0 and record.variadic and any(t.requires_grad for t in a):
                 mask |= 1
+        elif kind not in NOT_TENSORS and isinstance(a, np.generic):
+            return raws, -1
     return raws, mask
 
 
@@ -350,7 +354,7 @@ def binary(record: Op) -> Callable[..., Tensor]:
     general: Callable[..., Tensor] = record.call
 
     def otherwise(a: Tensor, b: object) -> Any:
-        if not isinstance(b, (Tensor, float, int)):
+        if not isinstance(b, (Tensor, float, int)) and not isinstance(b := python_number(b), (float, int)):
             return NotImplemented
         if state.in_rule and record.number is not None and not isinstance(b, Tensor):
             return records[record.number](a, b)

@@ -73,6 +73,7 @@ float64 = dtype("float64", FLOAT, 7, 8, "Double", "double")
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
 BY_NAME = {d.name: d for d in ALL}
 _by_np: dict[NumpyDtype, dtype] = {}
+_by_python_type: dict[Any, dtype] = {float: float64, int: int64, bool: bool_}
 _default = float32
 
 
@@ -85,8 +86,19 @@ def set_default_dtype(d: dtype) -> None:
     """Make `d` the dtype of new floating-point tensors."""
     global _default
     if not isinstance(d, dtype) or d.category != FLOAT:
-        raise TypeError("only floating-point types are supported as the default type")
+        start = "" if isinstance(d, dtype) else "invalid dtype object: "
+        raise TypeError(start + "only floating-point types are supported as the default type")
     _default = d
+
+
+def as_dtype(value: Any) -> dtype | None:
+    """Return the dtype that an argument names, also by Python's float, int or bool; TypeError for anything else."""
+    if value is None or isinstance(value, dtype):
+        return value
+    known = _by_python_type.get(value) if isinstance(value, type) else None
+    if known is None:
+        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(value).__name__}")
+    return known
 
 
 def from_np(np_dtype: NumpyDtype) -> dtype:
@@ -123,6 +135,13 @@ def promote_types(a: dtype, b: dtype) -> dtype:
     if a.rank == b.rank:  # uint8 and int8
         return int16
     return a if a.rank > b.rank else b
+
+
+def python_number(value: Any) -> Any:
+    """Return the Python number for one of numpy's scalars, which operators take as such; any other value as it is."""
+    if type(value) in (float, int, bool) or not isinstance(value, np.generic):
+        return value
+    return float(value) if isinstance(value, np.bool_) else value.item()  # PyTorch reads its bool as a float
 
 
 def of_number(value: Number) -> dtype:

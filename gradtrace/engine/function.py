@@ -6,17 +6,18 @@ PyTorch: its class is named after the user's (`MyReLUBackward`).
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NoReturn
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable, NoReturn
 from gradtrace.engine.checks import modified
 from gradtrace.engine.dtypes import spec_for
 from gradtrace.engine.hooks import as_tensor, like
-from gradtrace.engine.inplace import repoint
+from gradtrace.engine.inplace import rebase_history, refuse_untrackable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import FREED, FREED_MESSAGE, SAVES_ITS_OWN, TUPLES, Node
 from gradtrace.engine.op import records
-from gradtrace.engine.saved import layout, source_node
+from gradtrace.engine.saved import layout, mark_view, source_node
 from gradtrace.engine.state import State, state, using
 from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.view_rules import CUSTOM, MULTI
 
 if TYPE_CHECKING:
     from gradtrace.engine.saved_hooks import Packed
@@ -61,11 +62,15 @@ class FunctionCtx:
         """Set whether backward gets zeros (True, the default) or None for outputs without gradient."""
         self._materialize = value
 
+    # Whether backward also gets zeros for outputs that `mark_non_differentiable` named. PyTorch has no setter for it.
+    _materialize_non_diff_grads = True
+
     _to_save: tuple[Any, ...] = ()
     _for_forward: tuple[Any, ...] = ()
     _dirty: tuple[Tensor, ...] = ()
     _non_differentiable: tuple[Tensor, ...] = ()
     _materialize = True
+    _options: dict[str, Any] = {}  # the keyword arguments of forward
 
 
 class SavedTensorSlot:
@@ -92,6 +97,24 @@ class SavedTensorSlot:
         self.packed = Packed(tensor, state.saved_hooks[-1], self.number is not None and self.number >= 0)
         self.tensor = self.raw = self.counter = None
 
+
+DIRTY_MESSAGE = (
+    "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+    "inplace must all be outputs of the Function."
+)
+DIRTY_VIEW_MESSAGE = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
+    "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input is "
+    "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
+    "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
+    "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
+)
+
+SAVED_ALIAS_MESSAGE = (
+    "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
+    "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup "
+    "ctx inside the forward function itself."
+)
 
 ENGINE_NAMES = frozenset(Node.__slots__) | {
     "args",
@@ -142,11 +165,11 @@ class BackwardCFunction(Node, FunctionCtx):
         outputs: int = self.__dict__.get("_outputs", 1)
         return outputs
 
-    def call(self, function: Callable[..., Any], *args: object) -> Any:
+    def call(self, function: Callable[..., Any], *args: object, **options: object) -> Any:
         """Call a function of the user that uses this ctx."""
         self.__dict__["_user_code"] = True
         try:
-            return function(*args)
+            return function(*args, **options)
         finally:
             self.__dict__["_user_code"] = False
 
@@ -208,7 +231,18 @@ class BackwardCFunction(Node, FunctionCtx):
         dtype = self.dtype[i]
         if not self._materialize or dtype is NO_TENSOR:
             return None
+        if not self._materialize_non_diff_grads and not self.__dict__["_differentiable"][i]:
+            return None
         return Tensor._wrap(0.0 if dtype is None else np.zeros(self.shape[i], dtype))
+
+    def tangents(self, args: tuple[Any, ...], known: list[Tensor | None]) -> list[Tensor | None]:
+        """Return what jvp gets for each argument: its tangent; for a tensor without one zeros, or None as asked."""
+        return [
+            Tensor._wrap(np.zeros_like(a.laid_out()))
+            if t is None and self._materialize and isinstance(a, Tensor) and a.is_floating_point()
+            else t
+            for a, t in zip(args, known, strict=True)
+        ]
 
     def _checked(self, answers: tuple[Any, ...], traced: bool) -> tuple[Any, ...]:
         n = len(self.needs_input_grad)
@@ -278,8 +312,10 @@ class Function(metaclass=FunctionMeta):
         )
 
     @classmethod
-    def apply(cls, *args: Any) -> Any:
-        """Run forward outside the graph and record one node for it."""
+    def apply(cls, *args: Any, **options: Any) -> Any:
+        """Run forward outside the graph and record one node for it. Keyword arguments have no gradient."""
+        if cls.setup_context is not Function.setup_context:
+            args, options = bound_arguments(cls.forward, args, options), {}
         if state.levels:
             if cls.setup_context is Function.setup_context:
                 raise RuntimeError(NO_SETUP)
@@ -290,6 +326,8 @@ class Function(metaclass=FunctionMeta):
         flags = [isinstance(a, Tensor) for a in args]
         ctx.needs_input_grad = tuple(f and a.requires_grad for a, f in zip(args, flags, strict=True))
         ctx.__dict__["_is_tensor"] = flags
+        if options:
+            ctx._options = options
         tracked = state.grad_enabled and any(ctx.needs_input_grad)
         edges = tuple(source_node(a) if tracked else None for a, f in zip(args, flags, strict=True) if f)
         numbers = tuple(a._nr for a, f in zip(args, flags, strict=True) if f)
@@ -314,7 +352,7 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     def _run_forward(cls, ctx: BackwardCFunction, args: tuple[Any, ...]) -> object:
         if cls.setup_context is Function.setup_context:
-            return ctx.call(cls.forward, ctx, *args)
+            return ctx.call(cls.forward, ctx, *args, **ctx._options)
         output = cls.forward(*args)
         ctx.call(cls.setup_context, ctx, args, output)
         return output
@@ -330,16 +368,14 @@ class Function(metaclass=FunctionMeta):
         tracked: bool,
     ) -> object:
         single = not isinstance(output, (tuple, list))
-        outputs = [output] if single else list(output)
-        given = list(outputs)
-        for i, o in enumerate(outputs):
-            if isinstance(o, Tensor):
-                outputs[i] = cls._own_output(ctx, args, o)
+        given = [output] if single else list(output)
         if tracked:
             ctx.edge_a = edges
             ctx.output_nrs = numbers if any(numbers) else None
-            cls._connect(ctx, given, outputs)
-        saved = [SavedTensorSlot(t, position(t, given, outputs)) for t in ctx._to_save]
+        outputs = connected(ctx, args, given, tracked)
+        if cls.setup_context is not Function.setup_context:
+            refuse_saved_alias(ctx, given, outputs)
+        saved = [SavedTensorSlot(t, position(t, ctx, outputs)) for t in ctx._to_save]
         if state.saved_hooks:
             for each in saved:
                 each.pack(ctx)
@@ -347,47 +383,101 @@ class Function(metaclass=FunctionMeta):
         ctx.__dict__.pop("_to_save", None)
         return outputs[0] if single else tuple(outputs)
 
-    @classmethod
-    def _own_output(cls, ctx: BackwardCFunction, args: tuple[Any, ...], o: Tensor) -> Tensor:
-        """Return an output; an alias of it if it is an unchanged input or a view."""
-        if any(o is d for d in ctx._dirty):
-            o.counter().n += 1
-            return o
-        if any(o is a for a in args):
-            return o.alias()
-        if o._x is not None and o._x.view is not None:
-            return o.alias()
-        return o
 
-    @classmethod
-    def _connect(cls, ctx: BackwardCFunction, given: list[Any], outputs: list[Any]) -> None:
-        shapes: list[Any] = []
-        dtypes_: list[Any] = []
-        for number, (g, o) in enumerate(zip(given, outputs, strict=True)):
-            if not isinstance(o, Tensor):
-                shapes.append(())
-                dtypes_.append(NO_TENSOR)
-                continue
-            shape, dtype = layout(o._data)
-            shapes.append(shape)
-            dtypes_.append(dtype)
-            if any(g is n for n in ctx._non_differentiable) or not o.is_floating_point():
-                continue
-            if any(o is d_ for d_ in ctx._dirty):
-                if o._req and o._fn is None:
-                    raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-                repoint(o, ctx)
-            o._fn, o._nr, o._req, o._fast_spec = ctx, number, True, None
-        ctx.spec = spec_for(shapes, dtypes_)
+def bound_arguments(forward: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+    """Return all arguments of forward by position, with its defaults: setup_context gets them as `inputs`."""
+    import inspect
+
+    bound = inspect.signature(forward).bind(*args, **options)
+    bound.apply_defaults()
+    return bound.args
+
+
+# ---- the outputs of forward
+
+
+def connected(ctx: BackwardCFunction, args: tuple[Any, ...], given: list[Any], tracked: bool) -> list[Any]:
+    """Return the outputs of forward with the node as their grad_fn (PyTorch's `_process_backward_mode_ad`)."""
+    for tensor in ctx._dirty:
+        tensor.counter().n += 1
+    differentiable = [
+        tracked and isinstance(o, Tensor) and o.is_floating_point() and not contains(ctx._non_differentiable, o)
+        for o in given
+    ]
+    if tracked:
+        layouts = [layout(o._data) if isinstance(o, Tensor) else ((), NO_TENSOR) for o in given]
+        ctx.spec = spec_for([shape for shape, _ in layouts], [dtype for _, dtype in layouts])
         # `derive` gets a dict of gradients by output number unless this is 1.
-        ctx.__dict__["_outputs"] = len(shapes) if len(shapes) != 1 else 0
+        ctx.__dict__["_outputs"] = len(given) if len(given) != 1 else 0
+        ctx.__dict__["_differentiable"] = differentiable
+    outputs = [
+        own_output(ctx, args, o, number if has_grad else None, len(given)) if isinstance(o, Tensor) else o
+        for number, (o, has_grad) in enumerate(zip(given, differentiable, strict=True))
+    ]
+    if sum(differentiable) > 1:
+        for o in outputs:
+            if isinstance(o, Tensor) and o._x is not None and o._x.view is not None:
+                o._x.view.creation = MULTI
+    if not all(contains(given, tensor) for tensor in ctx._dirty):
+        raise RuntimeError(DIRTY_MESSAGE)
+    return outputs
 
 
-def position(saved: object, given: list[Any], outputs: list[Any]) -> int | None:
+def own_output(ctx: BackwardCFunction, args: tuple[Any, ...], o: Tensor, number: int | None, count: int) -> Tensor:
+    """Return output `number` of `count` as the node's; None for an output that has no gradient.
+
+    An input that is returned unchanged becomes a view of itself, and an in-place change of a view is not allowed.
+    """
+    is_input, is_dirty = contains(args, o), contains(ctx._dirty, o)
+    is_view = o._x is not None and o._x.view is not None
+    if number is not None and is_dirty:
+        return changed_input(ctx, o, number, count)
+    if number is None and o.requires_grad:
+        if is_input or not is_view:
+            return o.alias()
+    elif is_input and not is_dirty:
+        o = view_of_itself(o, state.grad_enabled and number is None)
+    view = None if o._x is None else o._x.view
+    if number is not None:
+        o._fn, o._nr, o._req, o._fast_spec = ctx, number, True, None
+    if view is not None and not (is_input and is_dirty):
+        view.creation, view.version = CUSTOM, o._version
+    return o
+
+
+def changed_input(ctx: BackwardCFunction, o: Tensor, number: int, count: int) -> Tensor:
+    """Make the node the grad_fn of a tensor that forward changed in place; on a view by CopySlices."""
+    if o._fn is None and o.requires_grad:
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    if o._x is not None and o._x.view is not None and count > 1:
+        raise RuntimeError(DIRTY_VIEW_MESSAGE)
+    refuse_untrackable(o)
+    rebase_history(o, ctx, number)
+    return o
+
+
+def view_of_itself(o: Tensor, recorded: bool) -> Tensor:
+    out = o.alias()
+    with using(grad_enabled=recorded):
+        mark_view(out, o)
+    return out
+
+
+def contains(values: Iterable[object], wanted: object) -> bool:
+    return any(value is wanted for value in values)
+
+
+def refuse_saved_alias(ctx: BackwardCFunction, given: list[Any], outputs: list[Any]) -> None:
+    for before, after in zip(given, outputs, strict=True):
+        if before is not after and contains(ctx._to_save, before) and not contains(ctx._dirty, before):
+            raise RuntimeError(SAVED_ALIAS_MESSAGE)
+
+
+def position(saved: Any, ctx: BackwardCFunction, outputs: list[Any]) -> int | None:
     """Return the output number of a saved tensor; -1 for an output without gradient, None for anything else."""
-    for i, (g, o) in enumerate(zip(given, outputs, strict=True)):
-        if saved is not None and (saved is g or saved is o):
-            return i if isinstance(o, Tensor) and o._fn is not None and o._nr == i else -1
+    for i, o in enumerate(outputs):
+        if saved is not None and saved is o:
+            return i if o._fn is ctx else -1 if o._fn is None else None
     return None
 
 

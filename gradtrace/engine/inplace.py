@@ -13,11 +13,11 @@ from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.backward import derive
 from gradtrace.engine.broadcast import unbroadcast_and_cast
 from gradtrace.engine.call import record_call, unwrap
-from gradtrace.engine.dtypes import of_raw, spec_of
+from gradtrace.engine.dtypes import of_raw, python_number, spec_of
 from gradtrace.engine.extra import View
 from gradtrace.engine.lazy import np
 from gradtrace.engine.namespace import ARRAY, TRACED
-from gradtrace.engine.node import SAVE, SAVES_ITS_OWN, TUPLES, Node
+from gradtrace.engine.node import FREED, FREED_MESSAGE, SAVE, SAVES_ITS_OWN, TUPLES, Node
 from gradtrace.engine.op import Op, d, op, records
 from gradtrace.engine.overlap import refuse_overlap, repeats
 from gradtrace.engine.saved import layout, source_node
@@ -75,12 +75,14 @@ place_flat = op(
 class CopySlices(Node):
     """The base's grad_fn after an in-place operation on a view; `inner` is the node of the operation."""
 
-    __slots__ = ("inner",)
+    __slots__ = ("inner", "is_inner_shared", "shown")
 
     def __init__(self, base: Tensor, index: Array, inner: Node) -> None:
         edges = (gradient_edge(base), *inner.next[1:])
         self.fill((index,), None, edges, None, SAVES_ITS_OWN, spec_of(base._data))
         self.inner = inner
+        self.shown = None if inner.op is None else inner.op.edges
+        self.is_inner_shared = False  # whether a recorded pass may have left edges to it
         if inner.output_nrs is not None or base._nr:
             self.output_nrs = (base._nr, *(inner.output_nrs or (0,) * len(inner.next))[1:])
 
@@ -91,13 +93,16 @@ class CopySlices(Node):
     def next_functions(self) -> tuple[Any, ...]:
         """The base's edge, and the edges that the operation's node shows."""
         edges = super().next_functions
-        shown = None if self.inner.op is None else self.inner.op.edges
+        shown = self.shown
         return edges if shown is None else tuple(edge for i, edge in enumerate(edges) if i == 0 or i in shown)
 
     def derive(self, gradient: NodeGradient) -> tuple[Any, ...]:
+        if self.freed:
+            raise RuntimeError(FREED_MESSAGE)
         if gradient is None:
             return (None,) * len(self.next)
         if isinstance(gradient, Tensor):
+            self.is_inner_shared = True
             return self.apply_traced(gradient)
         xp = ARRAY
         (index,) = self.args
@@ -105,6 +110,8 @@ class CopySlices(Node):
         results = derive(self.inner, part)
         through = results[0]
         if through is None:
+            if self.inner.op is None:  # a custom Function gave None: PyTorch then drops the whole base's gradient
+                return tuple(results)
             through = xp.zeros_like(part)
         through = unbroadcast_and_cast(through, self.inner, 0, self.inner, 0)
         return (replace_kernel(gradient, through, index), *results[1:])  # type: ignore[arg-type]
@@ -116,6 +123,8 @@ class CopySlices(Node):
         whole = inplace(records["assign"], empty, gradient)
         part = unbroadcast_and_cast(TRACED.clone(take_flat(whole, index)), self.inner, 0, self, 0)
         results = derive(self.inner, part)
+        if results[0] is None and self.inner.op is None:
+            return tuple(results)
         through = TRACED.zeros_like(part) if results[0] is None else results[0]
         through = unbroadcast_and_cast(through, self.inner, 0, self.inner, 0)
         out = Tensor._wrap(replace_kernel(whole.own_array(), through.own_array(), index))
@@ -126,8 +135,10 @@ class CopySlices(Node):
         return (out, *results[1:])
 
     def release(self) -> None:
-        """Drop the saved values of the operation. The index is not a saved value."""
-        self.inner.release()
+        """Refuse a second pass, as PyTorch does whatever the operation saved; drop its saved values if they are."""
+        self.saved_a = FREED
+        if not self.is_inner_shared:
+            self.inner.release()
 
 
 def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
@@ -141,6 +152,8 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
             changed: Tensor = batched
             return changed
     raws, mask = unwrap(record, args)
+    if mask < 0:
+        return inplace(record, target, *map(python_number, rest))
     tracked = bool(mask) and state.grad_enabled and record.has_gradient and target.is_floating_point()
     if mask and state.grad_enabled:
         refuse_untrackable(target)
@@ -157,6 +170,7 @@ def inplace(record: Op, target: Tensor, *rest: Any) -> Tensor:
     counter = target.counter()
     counter.n += 1
     if node is not None:
+        node.spec = spec_of(target._data)  # the result may be wider before it is written
         if node.plan.save_out:
             node.out = target._data
             rare = node.ensure_extras()
@@ -226,11 +240,11 @@ def write(target: Tensor, raw: Any) -> None:
     data[...] = raw
 
 
-def rebase_history(target: Tensor, node: Node) -> None:
-    """Make `node` the grad_fn of a tensor that was changed in place."""
+def rebase_history(target: Tensor, node: Node, number: int = 0) -> None:
+    """Make output `number` of `node` the history of a tensor that was changed in place."""
     view = None if target._x is None else target._x.view
     if view is None:
-        repoint(target, node)
+        repoint(target, node, number)
         return
     base = view.base
     slices = CopySlices(base, flat_index(base, target), node)
@@ -238,17 +252,17 @@ def rebase_history(target: Tensor, node: Node) -> None:
     hooks_into_ops["regenerate_view"](target, view)
 
 
-def repoint(tensor: Tensor, node: Node) -> None:
+def repoint(tensor: Tensor, node: Node, number: int = 0) -> None:
+    """Replace the grad_fn of a tensor; `retain_grad` moves to the new one, hooks stay with the old one."""
     if tensor.retains_grad and tensor._fn is not None and tensor._fn.hooks is not None:
         tensor._fn.hooks.retains.pop(tensor._nr, None)
-        node.ensure_hooks().retains[0] = weakref.ref(tensor)
-    tensor._fn, tensor._nr, tensor._req = node, 0, True
+        node.ensure_hooks().retains[number] = weakref.ref(tensor)
+    tensor._fn, tensor._nr, tensor._req = node, number, True
 
 
 def regenerate_view(tensor: Tensor, view: View) -> None:
     base = view.base
-    tensor._fn = record_call(take_flat, (base, flat_index(base, tensor)), 1, tensor._data)
-    tensor._nr, tensor._req = 0, True
+    repoint(tensor, record_call(take_flat, (base, flat_index(base, tensor)), 1, tensor._data))
     view.version = tensor._version
 
 

@@ -22,12 +22,24 @@ def multiply_add(a: Array, x: float | Array, y: float | Array) -> Array:
     kind = a.dtype
     if kind.itemsize < 4 or a.size > LARGE:
         return a + x * y
-    wide = np.float64 if kind.itemsize == 4 else np.longdouble
-    # Arrays are cast beforehand: `np.multiply(x, y, dtype=wide)` would cast through a buffer, which takes longer.
-    x = float(kind.type(x)) if isinstance(x, float) else x.astype(wide)
-    y = float(kind.type(y)) if isinstance(y, float) else y.astype(wide)
-    total: Array = x * y + a
-    return total.astype(kind)
+    return fused_multiply_add(
+        a, kind.type(x) if isinstance(x, float) else x, kind.type(y) if isinstance(y, float) else y
+    )
+
+
+def fused_multiply_add(a: Any, x: Any, y: Any) -> Array:
+    """Return a + x * y for arrays and numpy scalars of one dtype, float32 or float64, of any size."""
+    wide = np.float64 if a.dtype.itemsize == 4 else np.longdouble
+    total: Array = widened(x, wide) * widened(y, wide) + a
+    return total.astype(a.dtype)
+
+
+def widened(x: Any, dtype: Any) -> Any:
+    """Return an array or numpy scalar in a wider dtype. An expanded array is laid out in C order, as by a ufunc.
+
+    `np.exp(x, dtype=...)` would cast through a buffer, which takes longer on small arrays.
+    """
+    return x.astype(dtype, "C" if 0 in x.strides else "K")
 
 
 def blend(start: Array, end: Array, weight: Any) -> Array:
@@ -54,7 +66,7 @@ def in_float64(name: str, by_blocks: bool = False) -> Kernel:
         if function is None:
             function = getattr(np, name)
         if x.dtype.itemsize == 4 and x.size <= LARGE and x.dtype.kind == "f":
-            return function(x.astype(np.float64)).astype(np.float32)
+            return function(widened(x, np.float64)).astype(np.float32)
         if by_blocks and x.size >= dtypes.LARGE and x.dtype.itemsize == 8 and x.dtype.kind == "f":
             from gradtrace.engine import trigonometry
 
@@ -69,5 +81,5 @@ def in_float64(name: str, by_blocks: bool = False) -> Kernel:
 def power_once(a: Array, b: Array) -> Array:
     """Return a ** b, for float32 computed in float64."""
     if a.dtype.itemsize == 4 and a.size <= LARGE and a.dtype == b.dtype and a.dtype.kind == "f":
-        return np.power(a.astype(np.float64), b.astype(np.float64)).astype(np.float32)
+        return np.power(widened(a, np.float64), widened(b, np.float64)).astype(np.float32)
     return np.power(a, b)

@@ -219,9 +219,9 @@ class Tensor(Methods, metaclass=TensorType):
         if not isinstance(requires_grad, (bool, int)):
             kind = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
-        if not self.is_leaf:
-            if requires_grad:
-                return self
+        if requires_grad and self._fn is not None:
+            return self
+        if not requires_grad and not self.is_leaf:
             raise RuntimeError(NOT_LEAF_FLAG_MESSAGE + DETACH_HINT)
         if requires_grad and not self.is_floating_point():
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -443,8 +443,16 @@ class Tensor(Methods, metaclass=TensorType):
     def __hash__(self) -> int:
         return id(self)
 
+    __array_priority__ = 1000  # numpy's scalars and arrays leave operators with tensors to Tensor
+
+    def __array_wrap__(self, array: Array, context: object = None, return_scalar: bool = False) -> Tensor:
+        """Return the result of a numpy function of this tensor as a tensor; bools become uint8, as in PyTorch."""
+        array = array.astype(np.uint8) if array.dtype == np.bool_ else np.asarray(array)
+        dtypes.from_np(array.dtype)
+        return Tensor._wrap(array)
+
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
-        if self.requires_grad:
+        if state.grad_enabled and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self.shared() if dtype is None else self.shared().astype(dtype)
 
@@ -461,13 +469,17 @@ class Tensor(Methods, metaclass=TensorType):
             text = state.printer(self)
             if text is not None:
                 return text
-        fn = self.grad_fn
+        try:
+            fn = self.grad_fn
+            fn_text = None if fn is None else grad_fn_text(fn)
+        except RuntimeError:  # a view made under no_grad whose data were changed
+            fn_text = "Invalid"
         return tensor_text(
             self._data,
             dtype_name=self.dtype.name,
             default_dtype_name=dtypes.get_default_dtype().name,
-            requires_grad=fn is None and self.requires_grad,
-            grad_fn_name=None if fn is None else grad_fn_text(fn),
+            requires_grad=fn_text is None and self.requires_grad,
+            grad_fn_name=fn_text,
             tangent=None if state.forward is None else state.forward.text(self),
         )
 

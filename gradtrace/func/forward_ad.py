@@ -99,7 +99,8 @@ class Forward:
         ctx.__dict__["_in_jvp"] = True
         try:
             with paused():
-                answer = ctx.call(function.jvp, ctx, *tangents)
+                given = ctx.tangents(args, tangents)
+                answer = ctx.call(function.jvp, ctx, *given)
         finally:
             ctx.__dict__["_in_jvp"] = False
         for result, tangent in zip(

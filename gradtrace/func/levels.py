@@ -49,11 +49,13 @@ class Running:
 
 
 class Level(Running):
-    """A running transform that differentiates. `outer` is whether the caller records."""
+    """One running transform that differentiates.
+
+    An argument keeps its history also under no_grad, because the pullback of a vjp may be called outside of it.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.outer = state.grad_enabled
         self.entered: dict[int, tuple[Node, Tensor]] = {}
         self.arguments: dict[int, Tensor] = {}
 
@@ -86,7 +88,7 @@ class Level(Running):
 
     def _argument(self, x: Tensor, leaf: bool) -> Tensor:
         inner = whole(x)
-        if not (self.outer and inner.requires_grad):
+        if not inner.requires_grad:
             return self.leaf(x.detach()) if leaf else x.detach()
         out = x.view_as(x)
         entered = whole(out)
@@ -105,8 +107,6 @@ class Level(Running):
 
     def depends_on_outside(self, tensors: Iterable[Any]) -> bool:
         """Whether the history of any of the tensors reaches a leaf outside the transform."""
-        if not self.outer:
-            return False
         waiting = []
         for t in (whole(x) for x in tensors if isinstance(x, Tensor)):
             if not t.requires_grad:
@@ -120,10 +120,13 @@ class Level(Running):
 
     def _reaches_outside(self, waiting: list[Node]) -> bool:
         seen: set[int] = set()
+        others = [level.entered for level in state.levels if isinstance(level, Level) and level is not self]
         while waiting:
             node = waiting.pop()
             if id(node) in seen:
                 continue
+            if any(id(node) in entered for entered in others):
+                return True
             seen.add(id(node))
             if isinstance(node, AccumulateGrad):
                 if not self._is_own(node.variable):
@@ -148,8 +151,10 @@ class Level(Running):
         if not isinstance(x, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(x)}")
         inner = whole(x)
-        if inner.requires_grad and not self.depends_on_outside((x,)):
-            return x.detach()
+        if inner.requires_grad and not (state.grad_enabled and self.depends_on_outside((x,))):
+            base = inner._base
+            is_outer_view = not state.grad_enabled and base is not None and not self._is_own(base)
+            return x.view_as(x) if is_outer_view else x.detach()  # under no_grad such a view still requires grad
         if inner._x is not None and self in inner._x.transforms:
             inner._x.transforms = tuple(level for level in inner._x.transforms if level is not self)
         return x

@@ -34,6 +34,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     """Return a function that computes (gradient, value) of `func`, which returns a scalar (and aux, with has_aux)."""
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        recorded = state.grad_enabled
         with Level() as level, enable_grad():
             entered, wanted = enter_arguments(level, args, argnums)
             output, aux = func(*entered, **kwargs), None
@@ -41,7 +42,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
                 output, aux = split_aux(output, GRAD)
             _check_scalar(output)
             leaves, spec = flatten(wanted)
-            create_graph = level.depends_on_outside((output,))
+            create_graph = recorded and level.depends_on_outside((output,))
             grads = gradients((output,), leaves, create_graph=create_graph, retain_graph=True)
         value = level.leave(output)
         return level.leave(unflatten(grads, spec)), (value, level.leave_aux(aux, has_aux)) if has_aux else value
@@ -181,8 +182,9 @@ def pushforward(
     _, spec = flatten(output)
 
     def push(tangents: list[Tensor]) -> Any:
+        recorded = state.grad_enabled
         with enable_grad():
-            create_graph = level.depends_on_outside((*smooth, *tangents))
+            create_graph = recorded and level.depends_on_outside((*smooth, *tangents))
             computed = iter(gradients(pulled, cotangents, tangents, create_graph=create_graph, retain_graph=True))
         derivatives = [next(computed) if t.is_floating_point() else zeros_like(t) for t in outputs]
         return level.leave(unflatten(derivatives, spec))

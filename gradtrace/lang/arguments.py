@@ -42,6 +42,18 @@ class Parameters:
             frame[self.extra] = extra
         return frame
 
+    def signature(self, defaults: dict[str, Any]) -> Any:
+        """Return the parameters as an inspect.Signature, for library code that asks for it."""
+        import inspect
+
+        only = [inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        kinds: list[tuple[str, Any]] = [(name, only[name not in self.only_positional]) for name in self.positional]
+        kinds += [(self.rest, inspect.Parameter.VAR_POSITIONAL)] if self.rest else []
+        kinds += [(name, inspect.Parameter.KEYWORD_ONLY) for name in self.keyword_only]
+        kinds += [(self.extra, inspect.Parameter.VAR_KEYWORD)] if self.extra else []
+        empty = inspect.Parameter.empty
+        return inspect.Signature([inspect.Parameter(n, kind, default=defaults.get(n, empty)) for n, kind in kinds])
+
     def fill(self, frame: Frame, defaults: dict[str, Any]) -> None:
         for names, kind in ((self.positional, "positional"), (self.keyword_only, "keyword-only")):
             missing = [name for name in names if name not in frame and name not in defaults]

@@ -68,6 +68,10 @@ class Array(Frozen):
         return tuple(self._array.shape)
 
     @property
+    def strides(self) -> tuple[int, ...]:
+        return tuple(self._array.strides)
+
+    @property
     def ndim(self) -> int:
         return int(self._array.ndim)
 

@@ -98,5 +98,6 @@ def make_call(
         finally:
             meter.depth -= 1
 
-    call.positional = names  # type: ignore[attr-defined]  # add_graph reads the names of a model's inputs from it
+    call.positional = names  # type: ignore[attr-defined]  # add_graph reads the names of a model's inputs here
+    call.signature = lambda: parameters.signature(defaults)  # type: ignore[attr-defined]
     return call

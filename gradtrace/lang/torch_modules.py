@@ -47,13 +47,23 @@ REFUSED = {
 FROM_ARRAYS = ("as_tensor", "asarray", "from_numpy", "tensor")
 
 
+def unwrapped(data: Any) -> Any:
+    """Replace an Array, or the Arrays in nested lists, by what they wrap."""
+    kind = type(data)
+    if kind is Array:
+        return raw(data)
+    if (kind is list or kind is tuple) and data and type(data[0]) in (Array, list, tuple):
+        return kind(map(unwrapped, data))
+    return data
+
+
 def adapt(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a torch function accept Arrays if it creates tensors from data."""
     if name not in FROM_ARRAYS:
         return function
 
     def call(data: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(raw(data) if type(data) is Array else data, *args, **kwargs)
+        return function(unwrapped(data), *args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
     call.__wrapped__ = function  # type: ignore[attr-defined]

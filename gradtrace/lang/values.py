@@ -47,6 +47,11 @@ class ProgramFunction:
         state.origin = origin
         return result
 
+    @property
+    def __signature__(self) -> Any:
+        """What `inspect.signature` returns."""
+        return self._call.signature()  # type: ignore[attr-defined]
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 

@@ -26,6 +26,7 @@ LATER = (
     "create.casts",
     "create.dtype_limits",
     "create.promotion",
+    "create.ranges",
     "reduce.sums",
     "nn.softmax",
     "reduce.extremes",

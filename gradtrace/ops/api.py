@@ -6,12 +6,17 @@ names; as a method, its first argument is the tensor itself.
 
 from __future__ import annotations
 
-from gradtrace.annotations import Any, Callable, Iterable, TypeVar
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable, TypeVar
 from gradtrace.engine import call
+from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.inplace import inplace
+from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op
 from gradtrace.engine.tensor import Later, Tensor
 from gradtrace.ops.sample_wise import SAMPLE_WISE, sample_wise
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 # The type of a function that a decorator returns unchanged.
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -116,12 +121,12 @@ def binary(
     def function(input: Tensor, other: object) -> Tensor:
         if not isinstance(input, Tensor):
             raise not_a_tensor(name, "input", 1, input)
-        if not isinstance(other, operands):
+        if not isinstance(other, operands) and not isinstance(python_number(other), operands):
             raise not_a_tensor(name, "other", 2, other)
         return run(input, other)
 
     def method(self: Tensor, other: object) -> Tensor:
-        if not isinstance(other, operands):
+        if not isinstance(other, operands) and not isinstance(python_number(other), operands):
             raise not_a_tensor(name, "other", 1, other)
         return run(self, other)
 
@@ -140,12 +145,13 @@ def operator(dunder: str, record: Op, *, reflected: bool = False, inplace_too: b
     """Define a Python operator on Tensor; it returns NotImplemented for unsupported operand types."""
 
     def backward(a: Tensor, b: object) -> Any:
+        b = python_number(b)
         if isinstance(b, (float, int)):
             return record(b, a)
         return NotImplemented
 
     def augmented(a: Tensor, b: object) -> Any:
-        if isinstance(b, (Tensor, float, int)):
+        if isinstance(b, Tensor) or isinstance(python_number(b), (float, int)):
             return inplace(record, a, b)
         return NotImplemented
 
@@ -162,6 +168,11 @@ def not_a_tensor(name: str, argument: str, position: int, value: object) -> Type
     )
 
 
+def is_int(value: object) -> TypeIs[int]:
+    """Whether an argument is one integer, also numpy's, and not a sequence of them."""
+    return isinstance(value, int) or isinstance(value, np.integer)  # noqa: SIM101 - an int must not load numpy
+
+
 def check_dim(dim: int, ndim: int) -> int:
     """Normalise a dim to be non-negative; raise IndexError with PyTorch's message if it is out of range."""
     limit = max(ndim, 1)
@@ -174,8 +185,8 @@ def check_dims(dims: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
     """Normalise several dims to be non-negative; None or () means all. Raise RuntimeError for repeated dims."""
     if dims is None:
         return tuple(range(ndim))
-    if isinstance(dims, int):
-        return (check_dim(dims, ndim),)
+    if is_int(dims):
+        return (check_dim(int(dims), ndim),)
     axes = tuple(check_dim(int(dim), ndim) for dim in dims)
     for i, dim in enumerate(axes):
         if dim in axes[:i]:

@@ -118,6 +118,9 @@ FAMILIES = {
     "create.promotion": """
         can_cast promote_types result_type
     """,
+    "create.ranges": """
+        arange linspace logspace range
+    """,
     "reduce.sums": """
         all any count_nonzero mean mean_dim nanmean nansum on_diagonal prod prod_dim std std_mean sum sum_dim
         sum_to_size trace var var_mean
@@ -157,7 +160,7 @@ FAMILIES = {
         alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout gumbel_softmax
     """,
     "nn.embedding": """
-        embedding embedding_bag scatter_rows
+        embedding embedding_bag embedding_bag_max embedding_bag_sum scatter_rows
     """,
     "nn.attention": """
         _scaled_dot_product_flash_attention_for_cpu_backward safe_softmax scaled_dot_product_attention
@@ -192,7 +195,7 @@ FAMILIES = {
     """,
     "random.sampling": """
         bernoulli bernoulli_ cauchy_ exponential_ log_normal_ multinomial normal normal_ rand rand_like randint
-        randn randn_like random_ randperm redraw uniform_
+        randint_like randn randn_like random_ randperm redraw uniform_
     """,
     "reduce.cumulative": """
         cumprod cumprod_ cumsum cumsum_ cumulative_trapezoid diff gradient logcumsumexp shift trapezoid trapz

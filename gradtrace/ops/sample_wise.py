@@ -32,6 +32,7 @@ RANDOM = frozenset(
         "rand_like",
         "randn_like",
         "randint",
+        "randint_like",
         "randperm",
         "normal",
         "bernoulli",

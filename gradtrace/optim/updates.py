@@ -80,7 +80,7 @@ def follow(array: Array, rate: Any, direction: Array) -> None:
 
 def scalar(value: Any) -> Any:
     """Return a hyperparameter as a number; it may be a tensor of one element."""
-    return value.item() if isinstance(value, Tensor) else value
+    return value.item() if isinstance(value, Tensor) else dtypes.python_number(value)
 
 
 def lerp(start: Array, end: Array, weight: float) -> None:

@@ -63,7 +63,7 @@ def forward_of(node: Any, name: str, args: tuple[Any, ...]) -> Callable[[tuple[A
 
     def again(changed: tuple[Any, ...]) -> Any:
         ctx = function.context()
-        ctx.needs_input_grad = node.needs_input_grad
+        ctx.needs_input_grad, ctx._options = node.needs_input_grad, node._options
         return function._run_forward(ctx, changed)
 
     return again

@@ -327,7 +327,7 @@ def rearrange(scene: Scene) -> str:
             f"torch.cat([{x.name}, {y.name}], {d})",
             f"torch.stack([{x.name}, {y.name}], {d})",
             f"torch.cat(({x.name}, {x.name}, {y.name}))",
-            f"{x.name}.flip({d})",
+            f"{x.name}.flip({scene.choice([d, '()'])})",
             f"{x.name}.roll(1, {d})",
             f"{x.name}.repeat(2, {', '.join(['1'] * len(x.shape))})" if x.shape else f"{x.name}.repeat(2)",
             f"{x.name}.repeat_interleave(2, {d})",
@@ -407,6 +407,26 @@ def in_place(scene: Scene) -> str:
     return statement
 
 
+# ---- custom Functions
+
+
+def custom(scene: Scene) -> str:
+    x = scene.float()
+    target = x.name if scene.chance(0.6) else view_of(scene, x)
+    in_place = scene.choice([f"Twice.apply({target})", f"AddTo.apply({target}, {scene.float().name})"])
+    statement = scene.choice(
+        [
+            in_place,
+            f"{scene.new()} = {in_place}",
+            f"{scene.new()} = {scene.choice(['Squared', 'Same', 'Flat'])}.apply({target})",
+            f"{scene.new()}, {scene.new()} = Halves.apply({target})",
+        ]
+    )
+    if scene.chance(0.15):
+        return f"with torch.no_grad(): {statement}"
+    return statement
+
+
 # --- the graph
 
 
@@ -416,6 +436,7 @@ def flag(scene: Scene) -> str:
         [
             f"{x.name}.requires_grad_()",
             f"{x.name}.requires_grad_(False)",
+            f"{scene.graph().name}.retain_grad()",
             f"{scene.graph().name}.retain_grad()",
             f"{x.name}.retain_grad()",
             f"{x.name}.requires_grad = True",
@@ -546,6 +567,7 @@ MAKERS: list[tuple[Callable[[Scene], str], int]] = [
     (rearrange, 5),
     (cast, 2),
     (in_place, 9),
+    (custom, 3),
     (flag, 3),
     (hook, 3),
     (grad_modes, 2),

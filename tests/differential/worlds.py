@@ -24,6 +24,57 @@ OPENING = """
 import torch
 import torch.nn.functional as F
 log = []
+class Twice(torch.autograd.Function):  # in place
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+class AddTo(torch.autograd.Function):  # in place, of two operands
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.mark_dirty(x)
+        x.add_(y.sum())
+        return x
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
+class Squared(torch.autograd.Function):  # saves its result
+    @staticmethod
+    def forward(ctx, x):
+        y = x * x
+        ctx.save_for_backward(x, y)
+        return y
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * (2 * x + 0 * y)
+class Same(torch.autograd.Function):  # gives its input
+    @staticmethod
+    def forward(ctx, x):
+        return x
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+class Flat(torch.autograd.Function):  # gives a view
+    @staticmethod
+    def forward(ctx, x):
+        ctx.shape_of_x = x.shape
+        return x.view(-1)
+    @staticmethod
+    def backward(ctx, g):
+        return g.view(ctx.shape_of_x)
+class Halves(torch.autograd.Function):  # gives two results, one without gradient
+    @staticmethod
+    def forward(ctx, x):
+        y, z = x * 0.5, x.sign()
+        ctx.mark_non_differentiable(z)
+        return y, z
+    @staticmethod
+    def backward(ctx, g, h):
+        return g * 0.5 + h
 def fresh(gradients):
     return tuple([g if g is None else g.clone(memory_format=torch.contiguous_format) for g in gradients])
 """

@@ -267,6 +267,7 @@ PLAIN: dict[str, list[tuple[Any, ...]]] = {
         (
             lambda x: (
                 torch.arange(3),
+                torch.range(0, 3),
                 torch.zeros(2),
                 torch.ones(2),
                 torch.full((2,), 1.0),
@@ -295,6 +296,7 @@ PLAIN: dict[str, list[tuple[Any, ...]]] = {
                 torch.rand(2),
                 torch.randn(2),
                 torch.randint(3, (2,)),
+                torch.randint_like(torch.ones(2), 3),
                 torch.randperm(3),
                 torch.normal(0.0, 1.0, (2,)),
                 torch.multinomial(torch.ones(3), 2),

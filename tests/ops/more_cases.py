@@ -223,8 +223,18 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (lambda a, b: torch.dist(a, b, 3), some(2, 3), some(3) + 3.0),
         (lambda a, b: torch.dist(a, b, 3), some(2, 1), some(3) + 3.0),
     ],
-    "multi_margin_loss": [(lambda x, p=p: F.multi_margin_loss(x, CLASSES, p), some(2, 3)) for p in (1, 2)],
-    "multilabel_margin_loss": [(lambda x: F.multilabel_margin_loss(x, index([2, 0, -1], [1, -1, 0])), some(2, 3))],
+    "multi_margin_loss": [
+        *((lambda x, p=p: F.multi_margin_loss(x, CLASSES, p), some(2, 3)) for p in (1, 2)),
+        *((lambda x, r=r: F.multi_margin_loss(x, index(1), reduction=r), some(3)) for r in ("none", "mean")),
+        (lambda x: F.multi_margin_loss(x, CLASSES, reduction="none"), some(2, 3)),
+    ],
+    "multilabel_margin_loss": [
+        (lambda x: F.multilabel_margin_loss(x, index([2, 0, -1], [1, -1, 0])), some(2, 3)),
+        *(
+            (lambda x, r=r: F.multilabel_margin_loss(x, index(2, 0, -1), reduction=r), some(3))
+            for r in ("none", "mean")
+        ),
+    ],
     "multilabel_soft_margin_loss": [(lambda x: F.multilabel_soft_margin_loss(x, index([1, 0, 1])), some(1, 3))],
     "margin_ranking_loss": [(lambda a, b: F.margin_ranking_loss(a, b, index(1, -1, 1), 0.3), some(3), some(3))],
     "triplet_margin_loss": [
@@ -235,8 +245,21 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "poisson_nll_loss": [(F.poisson_nll_loss, some(3), positive(3))],
     "gaussian_nll_loss": [(F.gaussian_nll_loss, some(3), some(3), positive(3))],
     "embedding_bag": [
-        (lambda w, m=m: F.embedding_bag(index(0, 2, 2, 1), w, index(0, 3), mode=m), some(3, 2))
-        for m in ("sum", "mean", "max")
+        *(
+            (lambda w, m=m: F.embedding_bag(index(0, 2, 2, 1), w, index(0, 3), mode=m), some(3, 2))
+            for m in ("sum", "mean", "max")
+        ),
+        *(
+            (lambda w, m=m: F.embedding_bag(index([0, 2], [1, 1]), w, mode=m, padding_idx=1), some(3, 2))
+            for m in ("sum", "mean", "max")
+        ),
+        (
+            lambda w, f: F.embedding_bag(
+                index(0, 2, 2, 1), w, index(0, 3, 4), mode="sum", per_sample_weights=f, include_last_offset=True
+            ),
+            some(3, 2),
+            some(4),
+        ),
     ],
     "ctc_loss": [
         (lambda x: F.ctc_loss(x.log_softmax(2), index([1, 2, 2], [2, 1, 0]), (5, 4), (3, 2)), some(5, 2, 3)),

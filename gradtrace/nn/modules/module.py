@@ -356,10 +356,11 @@ class Module(Hooked, Stateful, metaclass=Homed):
         for arg in (*args, *([kwargs["device"]] if "device" in kwargs else ())):
             if isinstance(arg, Tensor):
                 dtype = arg.dtype
-            elif isinstance(arg, dtypes.dtype):
+            elif isinstance(arg, (dtypes.dtype, type)):
                 dtype = arg
             elif arg is not None and not isinstance(arg, (bool, describe.device)):
                 describe.device(arg)
+        dtype = dtypes.as_dtype(dtype)
         if dtype is None:
             return self
         if not dtype.is_floating_point:

@@ -201,6 +201,8 @@ class RNNBase(Module):
         """Map batched input, in the layer's order of dimensions, to the last layer's output and all final states."""
         time_first = input.transpose(0, 1) if self.batch_first else input
         batch = time_first.size(1)
+        if not time_first.size(0):
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         if state is None:
             state = self._first_state(time_first, batch)
         self._check_input(input)

@@ -26,15 +26,14 @@ def to(
     """Convert to another dtype; return the same tensor if nothing changes (Tensor.to)."""
     check_device(device)
     for argument in args:
-        if isinstance(argument, dtypes.dtype):
-            dtype = argument
+        if isinstance(argument, (dtypes.dtype, type)):
+            dtype = dtypes.as_dtype(argument)
         elif isinstance(argument, Tensor):
             dtype = argument.dtype
         elif isinstance(argument, str) or type(argument).__name__ == "device":
             check_device(argument)
-    if (dtype is None or dtype is self.dtype) and not copy:
-        return self
-    return cast(self, (dtype or self.dtype).np)
+    wanted = dtypes.as_dtype(dtype) or self.dtype
+    return self if wanted is self.dtype and not copy else cast(self, wanted.np)
 
 
 def _cast_method(name: str, target: dtypes.dtype) -> None:

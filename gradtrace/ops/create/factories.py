@@ -1,15 +1,11 @@
-"""Create tensors from values, filled, as ranges or at random; cast and copy them.
-
-Random numbers come from numpy's PCG64, seeded by `manual_seed`: PyTorch's distributions, but not its stream.
-"""
+"""Making tensors from values, or filled with one; the records that cast, copy and fill."""
 
 from __future__ import annotations
-
-import math
 
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.describe import CPU, device
+from gradtrace.engine.dtypes import as_dtype
 from gradtrace.engine.function import refuse_twice
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.op import d, op
@@ -103,6 +99,13 @@ zero = op(
 )
 
 
+NUMBERS = frozenset((bool, int, float))
+NEGATIVE_STRIDES = (
+    "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+    "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+)
+
+
 def full_of(shape: Shape, value: float, dtype: NumpyDtype) -> Array:
     """Return an array filled with one value; raise RuntimeError if an integer dtype cannot hold it."""
     try:
@@ -132,12 +135,7 @@ def finish(raw: Any, requires_grad: bool = False, place: object = None) -> Tenso
 
 
 def np_of(dtype: dtypes.dtype | None, default: dtypes.dtype | None = None) -> NumpyDtype:
-    if dtype is None:
-        out: NumpyDtype = (default or dtypes.get_default_dtype()).np
-        return out
-    if not isinstance(dtype, dtypes.dtype):
-        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    out = dtype.np
+    out: NumpyDtype = (as_dtype(dtype) or default or dtypes.get_default_dtype()).np
     return out
 
 
@@ -156,8 +154,11 @@ def tensor(
         return finish(data, requires_grad)
     if isinstance(data, Tensor):
         data = data.shared()
+    elif is_array(data):
+        shared_array(data)
+    elif isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if is_array(data):
-        dtypes.from_np(data.dtype)
         return finish(np.array(data, dtype=data.dtype if dtype is None else np_of(dtype)), requires_grad)
     return finish(from_nested(data, dtype), requires_grad)
 
@@ -166,10 +167,13 @@ def from_nested(data: Any, dtype: dtypes.dtype | None) -> Array:
     """Convert nested sequences of numbers to an array; raise ValueError if ragged, TypeError for other values."""
     shape = nested_shape(data)
     flat: list[Any] = []
-    flatten_nested(data, shape, 0, flat)
-    wanted = dtype or infer_dtype(flat)
+    if 0 not in shape:
+        flatten_nested(data, shape, 0, flat)
+    wanted = as_dtype(dtype) or inferred_dtype(flat or data)
+    if not NUMBERS.issuperset(map(type, flat)):
+        flat = [number_for(value, wanted) for value in flat]
     try:
-        return np.array(flat, dtype=np_of(wanted)).reshape(shape)
+        return np.array(flat, dtype=wanted.np).reshape(shape)
     except (OverflowError, ValueError):
         return wrap_overflow(flat, wanted).reshape(shape)
 
@@ -183,58 +187,135 @@ def wrap_overflow(flat: list[Any], wanted: dtypes.dtype) -> Array:
     return np.array([int(v) for v in flat], np.int64).astype(np.uint8)
 
 
+def is_sequence(data: Any) -> bool:
+    return isinstance(data, (list, tuple, range)) or is_array(data)
+
+
 def nested_shape(data: Any) -> tuple[int, ...]:
+    """The sizes of nested sequences, by their first items. A tensor in them counts as a number."""
     shape: list[int] = []
-    while isinstance(data, (list, tuple, range)) or (isinstance(data, Tensor) and data.ndim):
-        if isinstance(data, Tensor) and data.numel() > 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
+    while is_sequence(data):
         shape.append(len(data))
         if not len(data):
             break
         data = data[0]
+        if isinstance(data, str) and data:
+            raise ValueError("too many dimensions 'str'")
     return tuple(shape)
 
 
 def flatten_nested(data: Any, shape: tuple[int, ...], depth: int, flat: list[Any]) -> None:
     if depth == len(shape):
-        flat.append(unwrap_number(data))
+        flat.append(data)
         return
-    if not isinstance(data, (list, tuple, range, Tensor)):
-        raise TypeError(f"expected a sequence of length {shape[depth]} at dim {depth}, got {type(data).__name__}")
+    if not (is_sequence(data) or (isinstance(data, Tensor) and data.ndim)):
+        raise TypeError("not a sequence")
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+    if depth + 1 == len(shape):
+        flat.extend(data)
+        return
     for item in data:
         flatten_nested(item, shape, depth + 1, flat)
 
 
-def unwrap_number(value: Any) -> Any:
-    if isinstance(value, (bool, int, float)):
-        return value
+def number_for(value: Any, wanted: dtypes.dtype) -> float:
+    """The number that an item of a list is in an array of this dtype; TypeError for what it cannot become."""
+    kind = type(value)
+    if kind in NUMBERS:
+        number: float = value
+    elif wanted.category == dtypes.FLOAT:
+        if not (isinstance(value, Tensor) or is_numpy_scalar(value)):
+            raise TypeError(f"must be real number, not {kind.__name__}")
+        number = float(value)
+    elif isinstance(value, float) or (wanted is dtypes.bool_ and is_numpy_scalar(value) and value.dtype.kind == "b"):
+        number = value.item()  # numpy's float64 or bool
+    elif not hasattr(kind, "__index__"):
+        name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+        raise TypeError(f"'{name}' object cannot be interpreted as an integer")
+    else:
+        number = value.__index__()
+    return number
+
+
+def is_numpy_scalar(value: Any) -> bool:
+    return hasattr(value, "item") and hasattr(value, "dtype") and not isinstance(value, Tensor)
+
+
+def plain_number(value: Any) -> Any:
+    """The Python number of a number, a tensor or a numpy scalar."""
+    return value.item() if isinstance(value, Tensor) or is_numpy_scalar(value) else value
+
+
+def inferred_dtype(flat: list[Any]) -> dtypes.dtype:
+    """The dtype that holds all items: Python's floats have the default dtype, tensors and numpy's numbers their own."""
+    found: dtypes.dtype | None = None
+    types: set[Any] = set(map(type, flat))
+    examples = [kind() for kind in types] if types <= NUMBERS else flat
+    for kind in {dtype_of_item(value) for value in examples}:
+        found = kind if found is None else dtypes.promote_types(found, kind)
+    return found or dtypes.get_default_dtype()
+
+
+def dtype_of_item(value: Any) -> dtypes.dtype:
     if isinstance(value, Tensor):
-        return value.item()
-    if isinstance(value, (list, tuple)):
-        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
-    if hasattr(value, "item") and hasattr(value, "dtype"):  # numpy scalars
-        return value.item()
-    if isinstance(value, str):
-        raise TypeError("new(): invalid data type 'str'")
+        return value.dtype
+    if is_array(value) or is_numpy_scalar(value):
+        return dtypes.from_np(value.dtype)
+    if isinstance(value, (bool, int, float)):
+        return dtypes.of_number(value)
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
+    if is_sequence(value):
+        return inferred_dtype(value)
     raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
 
 
-def infer_dtype(flat: list[Any]) -> dtypes.dtype:
-    if not flat or any(isinstance(v, float) for v in flat):
-        return dtypes.get_default_dtype()
-    return dtypes.bool_ if all(isinstance(v, bool) for v in flat) else dtypes.int64
+def shared_array(array: Array) -> Tensor:
+    """A tensor on the memory of an array; ValueError for one that tensors cannot show."""
+    dtypes.from_np(array.dtype)
+    if any(stride < 0 for stride in array.strides):
+        raise ValueError(NEGATIVE_STRIDES)
+    return Tensor._wrap(array)
 
 
-@public("as_tensor", "asarray", forms="f")
+@public("as_tensor", forms="f")
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: object = None) -> Tensor:
     """Return `data` itself if it is a tensor of this dtype, else a new tensor; an array shares its memory."""
+    wanted = as_dtype(dtype)
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)
-    if is_array(data) and (dtype is None or dtypes.from_np(data.dtype) is dtype):
-        return Tensor._wrap(data)
-    return tensor(data, dtype=dtype, device=device)
+        return data if wanted is None else data.to(wanted)
+    if is_array(data) and (wanted is None or dtypes.from_np(data.dtype) is wanted):
+        return shared_array(data)
+    return tensor(data, dtype=wanted, device=device)
+
+
+@public("asarray", forms="f")
+def asarray(
+    obj: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """As `as_tensor`; `copy` says whether to share memory: never (True), always (False) or if possible (None)."""
+    wanted = as_dtype(dtype)
+    is_shared = isinstance(obj, Tensor) or is_array(obj)
+    if copy is False and not is_shared:
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    out = as_tensor(obj, dtype=wanted, device=device)
+    if is_shared:
+        before = obj.dtype if isinstance(obj, Tensor) else dtypes.from_np(obj.dtype)
+        if copy is False and before is not out.dtype:
+            raise ValueError(
+                f"can't alias tensor with dtype '{before.scalar_type}' into dtype '{out.dtype.scalar_type}'."
+            )
+        if copy and before is out.dtype:
+            out = clone(out)
+    if requires_grad and not out.is_floating_point():
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return out.set_requires_grad(True) if requires_grad else out
 
 
 @public("from_numpy", forms="f")
@@ -242,8 +323,7 @@ def from_numpy(ndarray: Array) -> Tensor:
     """Create a tensor that shares memory with a numpy array (torch.from_numpy)."""
     if not is_array(ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    dtypes.from_np(ndarray.dtype)
-    return Tensor._wrap(ndarray)
+    return shared_array(ndarray)
 
 
 def legacy_tensor(*args: Any) -> Tensor:
@@ -294,7 +374,7 @@ def _filled(name: str, value: float) -> None:
         requires_grad: bool = False,
         memory_format: object = None,
     ) -> Tensor:
-        return finish(np.full_like(input.laid_out(), value, np_of(dtype, input.dtype)), requires_grad, device)
+        return finish(filled_like(input, value, np_of(dtype, input.dtype)), requires_grad, device)
 
     make_like.__name__, make_like.__doc__ = name + "_like", f"`{name}` with the shape and dtype of `input`."
     public(name + "_like", forms="f")(make_like)
@@ -322,16 +402,21 @@ _filled("ones", 1)
 _filled("empty", 0)
 
 
-def dtype_of_fill(value: object) -> dtypes.dtype:
+def filled_like(input: Tensor, values: Any, kind: NumpyDtype) -> Array:
+    """Values in an array laid out as the input: with its order of dims, or in C order if elements share memory."""
+    like = input.laid_out()
+    out = np.empty_like(like, kind, order="C" if 0 in like.strides else "K")
+    out[...] = values
+    return out
+
+
+def of_fill(value: Any) -> dtypes.dtype:
     if isinstance(value, Tensor):
         return value.dtype
-    return (
-        dtypes.bool_
-        if isinstance(value, bool)
-        else dtypes.int64
-        if isinstance(value, int)
-        else (dtypes.get_default_dtype())
-    )
+    if isinstance(value, (bool, int, float)):
+        return dtypes.of_number(value)
+    is_integer = is_numpy_scalar(value) and value.dtype.kind in "iu"  # numpy's bool gives floats too
+    return dtypes.int64 if is_integer else dtypes.get_default_dtype()
 
 
 @public("full", forms="f")
@@ -348,8 +433,7 @@ def full(
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     shape = checked_sizes(sizes((size,)))
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    return finish(full_of(shape, value, np_of(dtype, dtype_of_fill(fill_value))), requires_grad, device)
+    return finish(full_of(shape, plain_number(fill_value), np_of(dtype, of_fill(fill_value))), requires_grad, device)
 
 
 @public("full_like", forms="f")
@@ -363,7 +447,8 @@ def full_like(
     memory_format: object = None,
 ) -> Tensor:
     """`full` with the shape and dtype of `input` (torch.full_like)."""
-    return full(tuple(input.shape), fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+    kind = np_of(dtype, input.dtype)
+    return finish(filled_like(input, full_of((), plain_number(fill_value), kind), kind), requires_grad, device)
 
 
 @public("new_full", forms="m")
@@ -392,75 +477,6 @@ def new_tensor(
 def scalar_tensor(s: Tensor | float, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
     """Create a 0-d tensor, by default of the default dtype (torch.scalar_tensor)."""
     return full((), s, dtype=dtype or dtypes.get_default_dtype(), requires_grad=requires_grad)
-
-
-@public("arange", forms="f")
-def arange(
-    start: Tensor | float,
-    end: Tensor | float | None = None,
-    step: Tensor | float = 1,
-    *,
-    dtype: dtypes.dtype | None = None,
-    device: object = None,
-    requires_grad: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Values from start up to but excluding end; int64 for integers, else the default dtype (torch.arange)."""
-    if end is None:
-        start, end = 0, start
-    start, end, step = (unwrap_number(v) for v in (start, end, step))
-    if dtype is dtypes.bool_:
-        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    inferred = dtypes.get_default_dtype() if any(isinstance(v, float) for v in (start, end, step)) else dtypes.int64
-    count = max(math.ceil((end - start) / step), 0)
-    values = start + np.arange(count) * step
-    return finish(values.astype(np_of(dtype, inferred)), requires_grad, device)
-
-
-@public("linspace", forms="f")
-def linspace(
-    start: Tensor | float,
-    end: Tensor | float,
-    steps: int,
-    *,
-    dtype: dtypes.dtype | None = None,
-    device: object = None,
-    requires_grad: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
-    """`steps` values evenly spaced from start to end inclusive (torch.linspace)."""
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    if dtype is dtypes.bool_:
-        raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
-    start, end, kind = unwrap_number(start), unwrap_number(end), np_of(dtype)
-    if kind.kind != "f" or steps < 2:
-        return finish(np.linspace(start, end, steps).astype(kind), requires_grad, device)
-    # PyTorch steps from both ends towards the middle, in the dtype itself.
-    low, high, n = kind.type(start), kind.type(end), np.arange(steps)
-    step = (high - low) / kind.type(steps - 1)
-    values = np.where(n < steps // 2, low + step * n.astype(kind), high - step * (steps - 1 - n).astype(kind))
-    return finish(values.astype(kind), requires_grad, device)
-
-
-@public("logspace", forms="f")
-def logspace(
-    start: Tensor | float,
-    end: Tensor | float,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: dtypes.dtype | None = None,
-    device: object = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """base ** linspace(start, end, steps) (torch.logspace)."""
-    powers = linspace(start, end, steps, dtype=dtypes.float64)
-    return finish(np.power(float(base), powers.array).astype(np_of(dtype)), requires_grad, device)
 
 
 @public("eye", forms="f")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Sequence
 from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import broadcast
+from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.inplace import inplace, place_kernel, refuse_unless_tracked
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
@@ -156,6 +157,7 @@ def where_or_nonzero(condition: Tensor, input: Any = None, other: Any = None) ->
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{condition.dtype.scalar_type}"
         )
+    input, other = python_number(input), python_number(other)
     operands = [(v._data, True) if isinstance(v, Tensor) else (v, False) for v in (input, other)]
     wanted = dtypes.result_type(*operands)
     if all(isinstance(v, Tensor) and v.is_floating_point() for v in (input, other)) and input.dtype is not other.dtype:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any
+from gradtrace.engine.dtypes import python_number
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import is_array, np
 from gradtrace.engine.saved import watch
@@ -203,8 +204,9 @@ def getitem(self: Tensor, key: object) -> Tensor:
 
 def setitem(self: Tensor, key: object, value: object) -> None:
     """Implement self[key] = value in place, through a view or by index_put."""
-    if not isinstance(value, (Tensor, int, float)):
-        raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.scalar_type}Tensor")
+    if not isinstance(value, (Tensor, int, float)) and not isinstance(value := python_number(value), (int, float)):
+        kind = ("numpy." if is_array(value) else "") + type(value).__name__
+        raise TypeError(f"can't assign a {kind} to a torch.{self.dtype.scalar_type}Tensor")
     target, advanced = (self, []) if is_everything(self, key) else basic_steps(self, key)
     if advanced:
         source = value if isinstance(value, Tensor) else Tensor._wrap(np.asarray(value).astype(self.dtype.np))

@@ -15,7 +15,7 @@ from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.rounding import blend, multiply_add
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Raw
-from gradtrace.ops.api import named, public
+from gradtrace.ops.api import is_int, named, public
 from gradtrace.ops.arguments import count, one_dim, torch_function
 from gradtrace.ops.fused import not_differentiable
 from gradtrace.ops.linalg.matrix import broadcast_batches, dot, mm
@@ -182,7 +182,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         elif x == 1:
             b = b.sum(j, keepdim=True)
         elif x != y:
-            shown = i - a.ndim if isinstance(dims, int) else i
+            shown = i - a.ndim if is_int(dims) else i
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {x} in dim {shown} and second has size {y} "
                 f"in dim {j}"
@@ -204,7 +204,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 def contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
     if isinstance(dims, Tensor):
         dims = dims.item() if dims.numel() == 1 else dims.tolist()
-    if isinstance(dims, int):
+    if is_int(dims):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(a.ndim, b.ndim):

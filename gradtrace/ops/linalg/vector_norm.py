@@ -15,7 +15,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Dims, NumpyDtype, Operand
 from gradtrace.ops import load
-from gradtrace.ops.api import linalg
+from gradtrace.ops.api import is_int, linalg
 from gradtrace.ops.arguments import count, one_dim, some_dims, torch_function
 from gradtrace.ops.pointwise.arithmetic_kernels import refuse_bools
 from gradtrace.ops.reduce.sums import add_up, fold, numpy_dtype, with_dims
@@ -170,6 +170,7 @@ def norm_of_vector(
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got " + input.dtype.scalar_type
         )
+    dtype = dtypes.as_dtype(dtype)
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError(
             f"linalg.vector_norm: dtype should be floating point or complex, but got {dtype.scalar_type}"
@@ -258,7 +259,7 @@ def linalg_norm(
         raise RuntimeError(
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
         )
-    of_matrix = isinstance(ord, str) or (input.ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2)
+    of_matrix = isinstance(ord, str) or (input.ndim == 2 if dim is None else not is_int(dim) and len(dim) == 2)
     if of_matrix:
         dim = dim if dim is not None else (0, 1) if input.ndim == 2 else (-2, -1)
         return norm_of_matrix(input, ord, dim, keepdim, dtype=dtype)
@@ -275,10 +276,10 @@ def norm(
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """Norm of all elements or over `dim`, with p = 2 by default (torch.norm)."""
-    if p == "fro" and (dim is None or isinstance(dim, int) or len(dim) <= 2):
+    if p == "fro" and (dim is None or is_int(dim) or len(dim) <= 2):
         return norm_of_vector(input, 2, dim, keepdim, dtype=dtype)
     if isinstance(p, str):
-        whole = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, int) else dim
+        whole = tuple(range(input.ndim)) if dim is None else (dim,) if is_int(dim) else dim
         return norm_of_matrix(input, INFINITIES.get(p, p), whole, keepdim, dtype=dtype)
     return norm_of_vector(input, 2.0 if p is None else p, dim, keepdim, dtype=dtype)
 

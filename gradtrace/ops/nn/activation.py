@@ -166,7 +166,6 @@ hardtanh_record = op(
     kind="elementwise",
     zero="clamp",
     node="HardtanhBackward0",
-    inplace_node="HardtanhBackward1",
     unsupported_dtypes=("b", "Bool inputs not supported for hardtanh"),
     self=back("hardtanh_backward"),
 )

@@ -7,6 +7,7 @@ One record handles any number of spatial dims. Its derivatives are records of th
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Sequence
+from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Shape
@@ -45,6 +46,8 @@ def convolve(
         out = spread_back(x, w, sizes, stride, padding, dilation, groups)
     else:
         sizes = output_sizes(x.shape[2:], kernel, stride, padding, dilation)
+        if not x.shape[1]:  # PyTorch then has no channels to give either
+            return np.zeros((len(x), 0, *sizes), x.dtype)
         out = slide(x, w, sizes, stride, padding, dilation, groups)
     if b is not None:
         out += b.reshape(-1, *(1,) * len(kernel))
@@ -82,13 +85,20 @@ def weight_grad(
     transposed: bool,
     groups: int,
 ) -> Operand:
+    if not g.shape[1]:
+        return zeros_from(xp, g, weight)
     if transposed:
         g, input = input, g
     return xp.weigh(g, input, spatial(weight), *window, groups)
 
 
-def bias_grad(xp: XP, g: Operand) -> Operand:
-    return xp.sum_dim(g, (0, *range(2, g.ndim)))
+def bias_grad(xp: XP, g: Operand, bias: Operand) -> Operand:
+    return xp.sum_dim(g, (0, *range(2, g.ndim))) if g.shape[1] else zeros_from(xp, g, bias)
+
+
+def zeros_from(xp: XP, g: Operand, like: Operand) -> Operand:
+    """Zeros in the shape of `like`, as the derivative of a result without channels."""
+    return xp.place_flat(g, np.zeros(g.shape, np.int64), tuple(like.shape))
 
 
 convolution = op(
@@ -109,7 +119,7 @@ convolution = op(
             xp, g, input, weight, (s, p, e), transposed, groups
         ),
     ),
-    bias=d("", lambda xp, g, out, *_: bias_grad(xp, g)),
+    bias=d("~bias", lambda xp, g, out, input, weight, bias, *_: bias_grad(xp, g, bias)),
 )
 AGAIN = "ConvolutionBackwardBackward0"
 slide_record = op(

@@ -140,6 +140,11 @@ def check_convolution(input: Tensor, weight: Tensor, stride: Ints, padding: Ints
             "Kernel size can't "
             "be greater than actual input size"
         )
+    shape = [*input.shape]
+    if 0 in shape[2:] and all(shape[:2]):
+        if len(shape) == 3:
+            shape.insert(2, 1)  # PyTorch's kernel sees two spatial dims
+        raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {shape}")
 
 
 def check_bias(weight: Tensor, bias: Tensor | None, outputs: int, transposed: bool) -> None:

@@ -163,7 +163,12 @@ def cosine_embedding_loss(
     """1 - cos where target is 1, max(0, cos - margin) where it is -1 (torch.nn.functional.cosine_embedding_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
     dim = target.ndim
-    tiny = 9.999999960041972e-13  # 1e-12 rounded to float32, as in PyTorch
+    if dim and (input1.ndim != 2 or input2.ndim != 2):
+        raise RuntimeError(
+            f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and "
+            f"{list(input2.shape)}."
+        )
+    tiny = 9.999999960041972e-13  # 1e-12 as PyTorch has it, a float32
     across = (input1 * input2).sum(dim)
     sizes = ((input1 * input1).sum(dim) + tiny) * ((input2 * input2).sum(dim) + tiny)
     cosine = across / sizes.sqrt()

@@ -51,6 +51,75 @@ scatter_rows_record = op(
 )
 
 
+def sum_of_bags(
+    weight: Array, factors: Array | None, index: Array, bag: Array, share: Array, frequency: Array | None, count: int
+) -> Array:
+    """The sum of each bag's rows, each row multiplied by its share and factor."""
+    rows = weight[index] * share[:, None]
+    return scatter_rows(rows if factors is None else rows * factors[:, None], (count, weight.shape[1]), bag)
+
+
+def bag_rows_grad(
+    xp: XP, g: Operand, weight: Operand, factors: Operand | None, index: Array, bag: Array, share: Array, frequency: Any
+) -> Operand:
+    rows = xp.times_array(xp.index(g, (bag,)), (share if frequency is None else share / frequency)[:, None])
+    if factors is not None:
+        rows = rows * xp.unsqueeze(factors, 1)
+    return xp.scatter_rows(rows, tuple(weight.shape), index)
+
+
+def largest_places(weight: Array, index: Array, bag: Array, count: int) -> Array:
+    """For each bag and column the flat position of the largest element in `weight`, -1 in an empty bag."""
+    columns = np.arange(weight.shape[1])
+    places = np.full((count, weight.shape[1]), -1)
+    for row, b in zip(index.tolist(), bag.tolist(), strict=True):
+        best = places[b]
+        is_larger = (best < 0) | (weight[row] > weight.reshape(-1)[best])
+        best[is_larger] = row * weight.shape[1] + columns[is_larger]
+    return places
+
+
+def max_of_bags(weight: Array, index: Array, bag: Array, count: int) -> Array:
+    places = largest_places(weight, index, bag, count)
+    return np.where(places < 0, weight.dtype.type(0), weight.reshape(-1)[places])
+
+
+def max_of_bags_grad(xp: XP, g: Operand, weight: Operand, index: Array, bag: Array, count: int) -> Operand:
+    raw: Any = weight.own_array() if isinstance(weight, Tensor) else weight
+    places = largest_places(raw, index, bag, count)
+    given = xp.times_array(g, (places >= 0).astype(weight.dtype))
+    return xp.place_flat(given, np.maximum(places, 0), tuple(weight.shape))
+
+
+embedding_bag_sum = op(
+    "embedding_bag_sum(weight, factors; index, bag, share, frequency, count)",
+    sum_of_bags,
+    kind="gather",
+    zero="padding",
+    node="EmbeddingBagBackward0",
+    weight=d(
+        "~weight factors",
+        lambda xp, g, out, weight, factors, index, bag, share, frequency, count: bag_rows_grad(
+            xp, g, weight, factors, index, bag, share, frequency
+        ),
+    ),
+    factors=d(
+        "weight",
+        lambda xp, g, out, weight, factors, index, bag, share, frequency, count: xp.sum_dim(
+            xp.times_array(xp.index(g, (bag,)) * xp.index(weight, (index,)), share[:, None]), (1,)
+        ),
+    ),
+)
+embedding_bag_max = op(
+    "embedding_bag_max(weight; index, bag, count)",
+    max_of_bags,
+    kind="gather",
+    zero="choice",
+    node="EmbeddingBagBackward0",
+    weight=d("weight", lambda xp, g, out, weight, *rest: max_of_bags_grad(xp, g, weight, *rest)),
+)
+
+
 def checked_indices(input: Tensor, rows: int) -> Array:
     if input.dtype.is_floating_point or input.dtype.name == "bool":
         raise RuntimeError(
@@ -132,42 +201,52 @@ def embedding_bag(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
             f"mode='{mode}'). Please open a feature request on GitHub."
         )
-    rows = embedding(input.reshape(-1), weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.reshape(-1, 1)
-    kept = checked_indices(input.reshape(-1), weight.shape[0]) != padding_row(padding_idx, weight.shape[0])
-    bags = []
-    for start, stop in bag_bounds(input, offsets, include_last_offset):
-        used = Tensor._wrap(start + np.flatnonzero(kept[start:stop]))
-        part = rows[used]
-        if not len(used):
-            bags.append(rows.new_zeros((weight.shape[1],)))
-        elif mode == "max":
-            bags.append(part.amax(0))
-        else:
-            bags.append(part.sum(0) if mode == "sum" else part.mean(0))
-    return stacked(bags, weight)
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})"
+        )
+    starts, stop = bag_starts(input, offsets, include_last_offset)
+    index = checked_indices(input, weight.shape[0]).reshape(-1)
+    kept = index != padding_row(padding_idx, weight.shape[0])
+    if max_norm is not None:
+        renormalise(weight, index, max_norm, norm_type)
+    bag = np.searchsorted(starts, np.arange(len(index)), side="right") - 1
+    inside = kept & (np.arange(len(index)) < stop)
+    if mode == "max":
+        return embedding_bag_max(weight, index[inside], bag[inside], len(starts))
+    share = inside.astype(weight.dtype.np)
+    if mode == "mean":
+        sizes = np.bincount(bag, inside, len(starts))
+        share /= np.maximum(sizes, 1)[bag].astype(share.dtype)
+    factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    frequency = np.bincount(index)[index] if scale_grad_by_freq else None
+    return embedding_bag_sum(weight, factors, index, bag, share, frequency, len(starts))
 
 
-def stacked(bags: list[Any], weight: Tensor) -> Tensor:
-    from gradtrace.ops.shape.join import stack
-
-    return stack(tuple(bags), 0) if bags else weight.new_zeros((0, weight.shape[1]))
-
-
-def bag_bounds(input: Tensor, offsets: Tensor | None, include_last: bool) -> list[tuple[int, int]]:
+def bag_starts(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Array, int]:
+    """Where each bag starts in the flat indices, and where the last one ends."""
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
                 f"sequences. However, found offsets of type {type(offsets)}"
             )
-        n = input.shape[1]
-        return [(i * n, (i + 1) * n) for i in range(input.shape[0])]
+        return np.arange(input.shape[0]) * input.shape[1], input.numel()
     if input.ndim != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
-    starts = offsets.tolist()
-    ends = starts[1:] + ([] if include_last else [input.shape[0]])
-    return list(zip(starts, ends, strict=False))
+    starts: Array = offsets.array
+    if include_last and not starts.size:
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
+    if starts.size and starts[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+            f"got {starts[0]}"
+        )
+    if starts.size and starts[-1] > input.shape[0]:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {input.shape[0]} but got offsets[-1] of {starts[-1]}"
+        )
+    return (starts[:-1], int(starts[-1])) if include_last else (starts, input.shape[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
-from gradtrace.engine.types import Array
+from gradtrace.engine.types import Array, Shape
 from gradtrace.ops.api import public
 from gradtrace.ops.nn.loss import reduce_array, reduced, reduction_named
 from gradtrace.ops.nn.loss_arguments import check_tensors
@@ -76,6 +76,7 @@ def multilabel_soft_margin_loss(
 
 def multi_margin_parts(x: Array, target: Array, p: int, margin: float, weight: Array | None) -> tuple[Array, Array]:
     """Return the loss of each row of x (N, C), and its derivative."""
+    shape, x, target = x.shape, np.atleast_2d(x), target.reshape(-1)
     rows = np.arange(x.shape[0])
     z = margin - x[rows, target][:, None] + x
     z[rows, target] = 0
@@ -84,11 +85,12 @@ def multi_margin_parts(x: Array, target: Array, p: int, margin: float, weight: A
     each = np.where(active, z if p == 1 else z * z, 0) * factor / x.shape[1]
     slope = np.where(active, 1 if p == 1 else 2 * z, 0) * factor / x.shape[1]
     slope[rows, target] = 0 - slope.sum(1)
-    return each.sum(1).astype(x.dtype), slope.astype(x.dtype)
+    return each.sum(1).astype(x.dtype), slope.astype(x.dtype).reshape(shape)
 
 
 def multilabel_parts(x: Array, target: Array) -> tuple[Array, Array]:
     """multi_margin_parts for several labels in each row: those before the first -1."""
+    shape, x, target = x.shape, np.atleast_2d(x), np.atleast_2d(target)
     losses, slopes = np.zeros(x.shape[0], x.dtype), np.zeros_like(x)
     for n, row in enumerate(target):
         end = np.flatnonzero(row < 0)
@@ -99,19 +101,25 @@ def multilabel_parts(x: Array, target: Array) -> tuple[Array, Array]:
         losses[n] = z[active].sum() / x.shape[1]
         np.add.at(slopes[n], labels, -active.sum(1) / x.shape[1])
         slopes[n, others] += active.sum(0) / x.shape[1]
-    return losses, slopes
+    return losses, slopes.reshape(shape)
 
 
 def rows_grad(g: Array, slope: Array, reduction: str) -> Array:
     if reduction == "none":
-        return g[:, None] * slope
-    return g * (slope if reduction != "mean" else slope / slope.dtype.type(len(slope)))
+        return g.reshape(-1, *(1,) * (slope.ndim - 1)) * slope
+    samples = len(slope) if slope.ndim > 1 else 1
+    return g * (slope if reduction != "mean" else slope / slope.dtype.type(samples))
+
+
+def reduced_rows(losses: Array, target_shape: Shape, reduction: str) -> Array:
+    """The losses of the samples, reduced; without reduction in the target's shape."""
+    return losses.reshape(target_shape) if reduction == "none" else reduce_array(losses, None, reduction)
 
 
 multi_margin = op(
     "multi_margin_loss(self; target, p, margin, weight, reduction)",
-    lambda x, target, p, margin, weight, reduction: reduce_array(
-        multi_margin_parts(x, target, p, margin, weight)[0], None, reduction
+    lambda x, target, p, margin, weight, reduction: reduced_rows(
+        multi_margin_parts(x, target, p, margin, weight)[0], target.shape, reduction
     ),
     kind="loss",
     node="MultiMarginLossBackward0",
@@ -128,7 +136,7 @@ op(
 )
 multilabel_margin = op(
     "multilabel_margin_loss(self; target, reduction)",
-    lambda x, target, reduction: reduce_array(multilabel_parts(x, target)[0], None, reduction),
+    lambda x, target, reduction: reduced_rows(multilabel_parts(x, target)[0], x.shape[:-1], reduction),
     kind="loss",
     node="MultilabelMarginLossBackward0",
     self=d(
@@ -159,13 +167,10 @@ def multi_margin_loss(
     reduction = reduction_named(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    single = input.ndim < 2
-    rows = input.reshape(1, -1) if single else input
-    labels = target.array.reshape(-1)
-    if labels.size and (labels.min() < 0 or labels.max() >= rows.shape[1]):
+    labels = target.array
+    if labels.size and (labels.min() < 0 or labels.max() >= (input.shape[-1] if input.ndim else 1)):
         raise RuntimeError("target out of range")
-    result = multi_margin(rows, labels, p, margin, None if weight is None else weight.array, reduction)
-    return result.squeeze(0) if single and reduction == "none" else result
+    return multi_margin(input, labels, p, margin, None if weight is None else weight.array, reduction)
 
 
 @public("multilabel_margin_loss", forms="n")
@@ -175,8 +180,6 @@ def multilabel_margin_loss(
     """Margins between each label of a row and every other class (torch.nn.functional.multilabel_margin_loss)."""
     reduction = reduction_named(reduction, size_average, reduce)
     check_tensors("multilabel_margin_loss", input=input, target=target)
-    single = input.ndim < 2
-    rows = input.reshape(1, -1) if single else input
     if tuple(target.shape) != tuple(input.shape):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     if not input.is_floating_point():
@@ -184,8 +187,7 @@ def multilabel_margin_loss(
         raise NotImplementedError(f"\"multilabel_margin_loss_forward_out_frame\" not implemented for '{kind}'")
     if target.dtype.name != "int64":
         raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_type}")
-    labels = target.array.reshape(rows.shape)
-    if labels.size and (labels.min() < -1 or labels.max() >= rows.shape[1]):
+    labels = target.array
+    if labels.size and (labels.min() < -1 or labels.max() >= (input.shape[-1] if input.ndim else 1)):
         raise RuntimeError("Expected target value to be in range [-1, nclasses)")
-    result = multilabel_margin(rows, labels, reduction)
-    return result.squeeze(0) if single and reduction == "none" else result
+    return multilabel_margin(input, labels, reduction)

@@ -6,6 +6,7 @@ import warnings
 
 from gradtrace.annotations import Callable, Sequence
 from gradtrace.engine import dtypes
+from gradtrace.engine.dtypes import as_dtype
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.rounding import in_float64
@@ -129,8 +130,9 @@ def torch_logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = Fal
 def _normalised(name: str, record: OneResult) -> Callable[..., Tensor]:
     def function(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
         axis = one_dim(name, dim, input.ndim)
-        if dtype is not None and dtype is not input.dtype:
-            input = cast(input, dtype.np)
+        wanted = as_dtype(dtype) or input.dtype
+        if wanted is not input.dtype:
+            input = cast(input, wanted.np)
         if not input.is_floating_point():
             last = "lastdim_" if axis == max(input.ndim - 1, 0) else ""
             raise NotImplementedError(f"\"{name}_{last}kernel_impl\" not implemented for '{input.dtype.scalar_type}'")

@@ -10,7 +10,7 @@ import operator as py
 
 from gradtrace.annotations import Any, Callable
 from gradtrace.engine import call
-from gradtrace.engine.dtypes import get_default_dtype
+from gradtrace.engine.dtypes import get_default_dtype, python_number
 from gradtrace.engine.inplace import inplace
 from gradtrace.engine.lazy import np
 from gradtrace.engine.op import Op, d, op, records
@@ -456,11 +456,11 @@ def power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     if not isinstance(input, Tensor):
         if not isinstance(exponent, Tensor):
             raise not_a_tensor("pow", "input", 1, input)
-        return reflected_power(exponent, input)
+        return reflected_power(exponent, python_number(input))
     if isinstance(exponent, Tensor):
         out: Tensor = power_of_tensors(input, exponent)
         return out
-    return power_number(input, exponent)
+    return power_number(input, python_number(exponent))
 
 
 power_of_tensors = call.binary(pow_record)
@@ -516,7 +516,7 @@ def check_alpha(input: Tensor | float, other: Tensor | float, alpha: float) -> N
 def require_tensor(name: str, input: object, other: object) -> None:
     if not isinstance(input, Tensor):
         raise not_a_tensor(name, "input", 1, input)
-    if not isinstance(other, (Tensor, int, float)):
+    if not isinstance(other, (Tensor, int, float)) and not isinstance(python_number(other), (int, float)):
         raise not_a_tensor(name, "other", 2, other)
 
 
@@ -525,6 +525,7 @@ def _tensor_or_number(with_tensor: Op, with_number: Op, name: str) -> Callable[.
         if name == "remainder" and _number(input) and isinstance(other, Tensor):
             return remainder_of_number(other, input)
         require_tensor(name, input, other)
+        other = python_number(other)
         out: Tensor = with_tensor(input, other) if isinstance(other, Tensor) else with_number(input, other)
         return out
 
@@ -589,13 +590,15 @@ def _number(b: object) -> bool:
 
 
 def _rsub(a: Tensor, b: Any) -> Any:
+    b = python_number(b)
     if state.in_rule and _number(b):
         return number_minus(b, a)
     return subtracted_from(a, b) if _number(b) else NotImplemented
 
 
 def _rtruediv(a: Tensor, b: Any) -> Any:
-    # As in PyTorch, scalar / tensor is reciprocal and mul, except inside composed functions.
+    # As PyTorch: scalar / tensor is reciprocal, then mul; inside its own functions not so.
+    b = python_number(b)
     if state.in_rule and _number(b):
         return div(as_tensor(b, a), a)
     return a.reciprocal() * b if _number(b) else NotImplemented
@@ -604,22 +607,27 @@ def _rtruediv(a: Tensor, b: Any) -> Any:
 def _power(a: Tensor, b: Any) -> Any:
     if a._fast_spec is not None and type(b) in (float, int):
         return power_of_number(a, b)
+    b = python_number(b)
     return power(a, b) if _number(b) or isinstance(b, Tensor) else NotImplemented
 
 
 def _rpower(a: Tensor, b: Any) -> Any:
+    b = python_number(b)
     return reflected_power(a, b) if _number(b) else NotImplemented
 
 
 def _mod(a: Tensor, b: Any) -> Any:
+    b = python_number(b)
     return rem(a, b) if _number(b) or isinstance(b, Tensor) else NotImplemented
 
 
 def _rmod(a: Tensor, b: Any) -> Any:
+    b = python_number(b)
     return remainder_of_number(a, b) if _number(b) else NotImplemented
 
 
 def _rfloordiv(a: Tensor, b: Any) -> Any:
+    b = python_number(b)
     return floor_divide(b, a) if _number(b) else NotImplemented
 
 

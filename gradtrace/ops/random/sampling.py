@@ -11,8 +11,8 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Shape
-from gradtrace.ops.api import public, sizes
-from gradtrace.ops.create.factories import finish, np_of
+from gradtrace.ops.api import NOT_GIVEN, public, sizes
+from gradtrace.ops.create.factories import filled_like, finish, np_of, plain_number
 from gradtrace.ops.random.generator import Generator, draw
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def rand(
     **named: Any,
 ) -> Tensor:
     """Sample uniformly from [0, 1) (torch.rand)."""
-    return finish(draw(generator).random(shape_of(size, named)).astype(np_of(dtype)), requires_grad, device)
+    values = np.asarray(draw(generator).random(shape_of(size, named)))
+    return finish(values.astype(np_of(dtype)), requires_grad, device)
 
 
 @public("randn", forms="f")
@@ -63,20 +64,22 @@ def randn(
 @public("rand_like", forms="f")
 def rand_like(input: Tensor, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
     """`rand` with the shape and dtype of `input` (torch.rand_like)."""
-    return rand(*input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+    values = draw(None).random(input.shape)
+    return finish(filled_like(input, values, np_of(dtype, input.dtype)), requires_grad)
 
 
 @public("randn_like", forms="f")
 def randn_like(input: Tensor, *, dtype: dtypes.dtype | None = None, requires_grad: bool = False) -> Tensor:
     """`randn` with the shape and dtype of `input` (torch.randn_like)."""
-    return randn(*input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+    values = draw(None).standard_normal(input.shape)
+    return finish(filled_like(input, values, np_of(dtype, input.dtype)), requires_grad)
 
 
 @public("randint", forms="f")
 def randint(
-    low: int,
-    high: Any = None,
-    size: Any = None,
+    low: Any = NOT_GIVEN,
+    high: Any = NOT_GIVEN,
+    size: Any = NOT_GIVEN,
     *,
     generator: Generator | None = None,
     dtype: dtypes.dtype | None = None,
@@ -84,12 +87,40 @@ def randint(
     requires_grad: bool = False,
 ) -> Tensor:
     """Sample integers from low (0 by default) to high, exclusive (torch.randint)."""
-    if size is None:
-        low, high, size = 0, low, high
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    values = draw(generator).integers(low, high, tuple(size))
-    return finish(values if dtype is None else values.astype(np_of(dtype)), requires_grad, device)
+    start, stop, shape = integer_bounds(low, high, size)
+    values = np.asarray(draw(generator).integers(start, stop, sizes((shape,))))
+    return finish(values.astype(np_of(dtype, dtypes.int64)), requires_grad, device)
+
+
+@public("randint_like", forms="f")
+def randint_like(
+    input: Tensor,
+    low: Any = NOT_GIVEN,
+    high: Any = NOT_GIVEN,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: object = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """randint with the shape and dtype of `input` (torch.randint_like)."""
+    start, stop, shape = integer_bounds(low, high, input.shape)
+    values = draw(None).integers(start, stop, tuple(shape))
+    return finish(filled_like(input, values, np_of(dtype, input.dtype)), requires_grad, device)
+
+
+def integer_bounds(low: Any, high: Any, size: Any) -> tuple[int, int, Any]:
+    """The bounds and the size of randint(high, size) and randint(low, high, size), by position or by name."""
+    if size is NOT_GIVEN and high is not NOT_GIVEN:
+        low, high, size = NOT_GIVEN, low, high
+    if high is NOT_GIVEN:
+        low, high = NOT_GIVEN, low
+    if high is NOT_GIVEN or size is NOT_GIVEN:
+        raise TypeError("randint() needs the bound `high` and the size: randint([low,] high, size)")
+    low = 0 if low is NOT_GIVEN else low
+    start, stop = (int(plain_number(bound)) for bound in (low, high))
+    if start >= stop:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={start} >= to={stop}")
+    return start, stop, size
 
 
 @public("randperm", forms="f")
@@ -98,7 +129,7 @@ def randperm(
 ) -> Tensor:
     """Return a random permutation of 0 .. n-1 (torch.randperm)."""
     values = draw(generator).permutation(n)
-    return finish(values if dtype is None else values.astype(np_of(dtype)), False, device)
+    return finish(values.astype(np_of(dtype, dtypes.int64)), False, device)
 
 
 @public("normal", forms="f")

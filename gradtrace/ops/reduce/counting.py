@@ -9,6 +9,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import Array, Rule
 from gradtrace.ops.api import check_dim, public
+from gradtrace.ops.create.factories import np_of
 from gradtrace.ops.index.records import take_entries
 from gradtrace.ops.reduce.sorting import order_of
 from gradtrace.ops.results import Result, result_type, values_and_indices
@@ -273,8 +274,8 @@ def _triangle(name: str, indices: Callable[[int, int, int], tuple[Array, Array]]
     def function(
         row: int, col: int, offset: int = 0, *, dtype: dtypes.dtype | None = None, device: object = None
     ) -> Tensor:
-        result = np.stack(indices(row, offset, col))
-        return wrap(result.astype(np.int64 if dtype is None else dtype.np))
+        found = np.stack(indices(row, offset, col))
+        return wrap(found.astype(np_of(dtype, dtypes.int64)))
 
     function.__doc__ = f"Row and column indices of the triangle, as a 2 x N tensor (torch.{name})."
     public(name, forms="f")(function)

@@ -16,7 +16,7 @@ from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, NumpyDtype, Operand
-from gradtrace.ops.api import functions
+from gradtrace.ops.api import functions, is_int
 from gradtrace.ops.arguments import one_dim, torch_function
 from gradtrace.ops.create.factories import assign
 from gradtrace.ops.numbers import div_number, mul_number
@@ -258,7 +258,7 @@ def numerical_gradient(
     """Central differences along each `dim`, one-sided at the edges; a tuple with one for each (torch.gradient)."""
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
-    dims = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = range(input.ndim) if dim is None else [dim] if is_int(dim) else dim
     axes = [one_dim("gradient", one, input.ndim) for one in dims]
     steps = spacing if isinstance(spacing, (list, tuple)) else [spacing] * len(axes)
     if len(steps) != len(axes):

@@ -16,7 +16,7 @@ from gradtrace.engine.op import Op, d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Dims, Kernel, NumpyDtype, Operand, Shape
-from gradtrace.ops.api import NOT_GIVEN
+from gradtrace.ops.api import NOT_GIVEN, is_int
 from gradtrace.ops.arguments import count, kept_shape, one_dim, require_float, some_dims, torch_function
 
 DEGREES_WARNING = (
@@ -350,13 +350,12 @@ on_diagonal = op(
 
 def numpy_dtype(input: Tensor, dtype: dtypes.dtype | None) -> NumpyDtype | None:
     """Return the numpy dtype of a result; raise RuntimeError for an integer result if the input requires grad."""
-    if dtype is None:
+    wanted = dtypes.as_dtype(dtype)
+    if wanted is None:
         return None
-    if not isinstance(dtype, dtypes.dtype):
-        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    if input.requires_grad and not dtype.is_floating_point:
-        raise RuntimeError(f"Autograd not support dtype: {dtype.scalar_type}")
-    out: NumpyDtype | None = dtype.np
+    if input.requires_grad and not wanted.is_floating_point:
+        raise RuntimeError(f"Autograd not support dtype: {wanted.scalar_type}")
+    out: NumpyDtype | None = wanted.np
     return out
 
 
@@ -374,7 +373,8 @@ def averaged(
     input: Tensor, dim: Dims = NOT_GIVEN, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
     """Mean of all elements, or over `dim`; RuntimeError for integers without a floating `dtype` (torch.mean)."""
-    given, got = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
+    wanted = dtypes.as_dtype(dtype)
+    given, got = ("Input", input.dtype) if wanted is None else ("Optional", wanted)
     if not got.is_floating_point:
         raise RuntimeError(
             f"mean(): could not infer output dtype. {given} dtype must be either a floating point or complex dtype. "
@@ -452,6 +452,8 @@ def mean_without_nan(
 
 def _logical(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+        if dim is not None and not is_int(dim) and not len(dim):  # unlike for sums, this is no dim
+            return input.bool()
         out: Tensor = record(input, None if dim is None else some_dims(name, dim, input.ndim), keepdim)
         return out
 

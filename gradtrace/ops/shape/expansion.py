@@ -79,7 +79,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     shape: tuple[int, ...] = ()
     for t in tensors:
         shape = broadcast(shape, tuple(t.shape))
-    return tuple(expand(t, shape) for t in tensors)
+    return tuple(t if tuple(t.shape) == shape else expand(t, shape) for t in tensors)
 
 
 @public("atleast_1d", forms="f")

@@ -4,33 +4,41 @@ from __future__ import annotations
 
 from gradtrace.annotations import Sequence
 from gradtrace.engine.tensor import Tensor
-from gradtrace.ops.api import check_dim, check_dims, given, public, sizes
+from gradtrace.ops.api import check_dim, check_dims, given, is_int, public, sizes
 from gradtrace.ops.shape.join import flip, roll, rot90
 
 
 @public("flip")
 def flipped(input: Tensor, *dims: int | Sequence[int], **named: object) -> Tensor:
     """Reverse the order along some dims (torch.flip)."""
-    return flip(input, check_dims(sizes(given(dims, named, "dims")), input.ndim) if input.ndim else ())
+    over = sizes(given(dims, named, "dims"))
+    found = check_dims(over, input.ndim) if over else ()
+    return flip(input, found if input.ndim else ())
 
 
 @public("fliplr")
 def fliplr(input: Tensor) -> Tensor:
     """Reverse the columns (torch.fliplr)."""
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
     return flip(input, (1,))
 
 
 @public("flipud")
 def flipud(input: Tensor) -> Tensor:
     """Reverse the rows (torch.flipud)."""
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
     return flip(input, (0,))
 
 
 @public("roll")
 def rolled(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
     """Roll entries along dims; those shifted beyond the end re-enter at the start (torch.roll)."""
-    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    dims = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
+    shifts = (shifts,) if is_int(shifts) else tuple(shifts)
+    dims = () if dims is None else (dims,) if is_int(dims) else tuple(dims)
+    if not shifts:
+        raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:
         return roll(input, shifts, None)
     if len(dims) != len(shifts):
@@ -53,9 +61,7 @@ def check_rotation_dims(input: Tensor, dims: tuple[int, ...]) -> tuple[int, ...]
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
-    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == input.ndim:
+    first, second = (check_dim(dim, input.ndim) for dim in dims)
+    if first == second:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    for i, dim in enumerate(dims):
-        if not -input.ndim <= dim < input.ndim:
-            raise RuntimeError(f"Rotation dim{i} out of range, dim{i} = {dim}")
-    return dims
+    return first, second

@@ -9,7 +9,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import OneResult, d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Shape
-from gradtrace.ops.api import check_dim, given, public, sizes
+from gradtrace.ops.api import check_dim, given, is_int, public, sizes
 from gradtrace.ops.create.factories import cast, checked_sizes, in_c_order
 from gradtrace.ops.index.records import index_select, select, slice_record
 from gradtrace.ops.shape.expansion import atleast_2d, only_tensors
@@ -338,7 +338,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     n = input.shape[check_dim(dim, input.ndim)]
     if not n:
         return split_tensor(input, (0,) * chunks, dim)
-    return split_tensor(input, -(-n // chunks), dim)
+    return split_tensor(input, -(-n // (int(chunks) if is_int(chunks) else chunks)), dim)
 
 
 @public("select")
@@ -415,7 +415,7 @@ def repeat_interleave(
     if dim is None:
         input, dim = reshaped(input, -1), 0
     dim = check_dim(dim, input.ndim)
-    if isinstance(repeats, int):
+    if is_int(repeats):
         wide = unsqueeze(input, check_dim(dim + 1, input.ndim + 1 if input.ndim else 0))
         shape = tuple(input.shape)
         grown = expand(wide, (*shape[: dim + 1], repeats, *shape[dim + 1 :]))
@@ -471,11 +471,14 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple
     for t in parts:
         if t.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t!r}")
+    is_swapped = indexing == "xy" and len(parts) > 1
+    if is_swapped:
+        parts = (parts[1], parts[0], *parts[2:])
     shape = tuple(t.numel() for t in parts)
     grids = tuple(
         expand(view(t, (1,) * i + (t.numel(),) + (1,) * (len(parts) - i - 1)), shape) for i, t in enumerate(parts)
     )
-    return grids if indexing == "ij" else tuple(g.transpose(0, 1) for g in grids)
+    return (grids[1], grids[0], *grids[2:]) if is_swapped else grids
 
 
 @public("tril_", forms="m")

@@ -13,7 +13,7 @@ from gradtrace.engine.op import d, op
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Operand, Shape
-from gradtrace.ops.api import check_dim, check_dims, given, public, sizes
+from gradtrace.ops.api import check_dim, check_dims, given, is_int, public, sizes
 from gradtrace.ops.create.factories import clone, in_c_order
 
 INCOMPATIBLE = (
@@ -39,6 +39,27 @@ def expand_kernel(a: Array, shape: Shape) -> Array:
     out = np.broadcast_to(a, shape, subok=False)
     if a.flags.writeable:
         out.flags.writeable = True
+    if 1 not in shape:
+        return out
+    return np.lib.stride_tricks.as_strided(out, shape, expanded_strides(a, shape), writeable=a.flags.writeable)
+
+
+def expanded_strides(a: Array, shape: Shape) -> Shape:
+    """PyTorch's strides of an expanded array, which differ from numpy's for dims of size 1."""
+    strides: list[int] = []
+    step = a.itemsize if a.ndim else 0  # the stride of a new dim of size 1, from the next dim
+    for i in range(-1, -len(shape) - 1, -1):
+        is_own = -i <= a.ndim
+        stride = a.strides[i] if is_own else step
+        strides.insert(0, 0 if shape[i] != (a.shape[i] if is_own else 1) else stride)
+        step = shape[i] * strides[0]
+    return tuple(strides)
+
+
+def unsqueeze_kernel(a: Array, dim: int) -> Array:
+    if dim < a.ndim or not a.ndim:
+        return np.expand_dims(a, dim)
+    out: Array = np.lib.stride_tricks.as_strided(a, (*a.shape, 1), (*a.strides, a.itemsize))
     return out
 
 
@@ -102,7 +123,7 @@ alias = op(
 )
 unsqueeze = op(
     "unsqueeze(self; dim)",
-    lambda a, dim: np.expand_dims(a, dim),
+    unsqueeze_kernel,
     kind="view",
     dims="dim",
     node="UnsqueezeBackward0",
@@ -324,7 +345,7 @@ def squeezed(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Remove dims of size 1, all or the given ones (torch.squeeze)."""
     if dim is None:
         return squeeze_all(input)
-    if isinstance(dim, int):
+    if is_int(dim):
         return squeeze_dim(input, check_dim(dim, input.ndim))
     return squeeze_dims(input, check_dims(dim, input.ndim) if dim else ())
 
@@ -509,7 +530,7 @@ for _name, _method in _METHODS.items():
 def _squeeze_inplace(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     if dim is None:
         return _inplace_view(squeezed, "SqueezeBackward3")(self)
-    return _inplace_view(squeezed, "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5")(self, dim)
+    return _inplace_view(squeezed, "SqueezeBackward4" if is_int(dim) else "SqueezeBackward5")(self, dim)
 
 
 Tensor.squeeze_ = _squeeze_inplace  # type: ignore[assignment, method-assign]

@@ -13,7 +13,7 @@ from gradtrace.engine.lazy import np
 from gradtrace.engine.op import d, op
 from gradtrace.engine.tensor import Tensor
 from gradtrace.engine.types import XP, Array, Kernel, Operand, Raw
-from gradtrace.ops.api import expose, public, unary
+from gradtrace.ops.api import expose, is_int, public, unary
 
 # Bernoulli numbers B2, B4, ... of the asymptotic series.
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
@@ -161,7 +161,7 @@ expose(unary(lgamma, forms=""), "gammaln", forms="s")
 
 
 def check_order(n: object) -> None:
-    if not isinstance(n, int):
+    if not is_int(n):
         raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {type(n).__name__}")
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
@@ -170,7 +170,7 @@ def check_order(n: object) -> None:
 def polygamma_of(n: int, input: Tensor) -> Tensor:
     """n-th derivative of digamma (torch.polygamma)."""
     check_order(n)
-    return polygamma_record(input, n)
+    return polygamma_record(input, int(n))
 
 
 public("polygamma", forms="fs")(polygamma_of)

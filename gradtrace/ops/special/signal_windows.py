@@ -61,7 +61,7 @@ def _expose(name: str, shape: Callable[..., Any]) -> None:
         if named and periodic is None:
             given = ", ".join(named)
             raise TypeError(f"{name}() received an invalid combination of arguments: {given} without periodic")
-        dtype = dtypes.get_default_dtype() if dtype is None else dtype
+        dtype = dtypes.as_dtype(dtype) or dtypes.get_default_dtype()
         if not dtype.is_floating_point:
             raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
         n = window_length if periodic is False else window_length + 1

@@ -34,12 +34,13 @@ def fused_multiply_add(a: Any, x: Any, y: Any) -> Array:
     return total.astype(a.dtype)
 
 
-def widened(x: Any, dtype: Any) -> Any:
+def widened(x: Any, dtype: Any) -> Array:
     """Return an array or numpy scalar in a wider dtype. An expanded array is laid out in C order, as by a ufunc.
 
     `np.exp(x, dtype=...)` would cast through a buffer, which takes longer on small arrays.
     """
-    return x.astype(dtype, "C" if 0 in x.strides else "K")
+    wide: Array = x.astype(dtype, "C" if 0 in x.strides else "K")
+    return wide
 
 
 def blend(start: Array, end: Array, weight: Any) -> Array:
@@ -81,5 +82,6 @@ def in_float64(name: str, by_blocks: bool = False) -> Kernel:
 def power_once(a: Array, b: Array) -> Array:
     """Return a ** b, for float32 computed in float64."""
     if a.dtype.itemsize == 4 and a.size <= LARGE and a.dtype == b.dtype and a.dtype.kind == "f":
-        return np.power(widened(a, np.float64), widened(b, np.float64)).astype(np.float32)
+        power: Array = np.power(widened(a, np.float64), widened(b, np.float64))
+        return power.astype(np.float32)
     return np.power(a, b)

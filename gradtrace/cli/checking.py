@@ -30,7 +30,7 @@ class Runner:
         self.program = program
         self.how = how
         self.budget = budget
-        self.seed = inputs.seed or 0
+        self.seed = session.seed_of(program, inputs) or 0
         self.dtype = inputs.dtype or "float64"
         self.eps = FLOAT64 if self.dtype == "float64" else opcheck.FLOAT32
         self.tensors = session.prepare(program, inputs, self.dtype, budget)

@@ -36,6 +36,7 @@ def record(
     out: Any = None,
     part: Part = Part(),
     picture: bool = False,
+    save: str | None = None,
 ) -> Trace:
     """Runs the program, calls backward as the flags say, and returns what happened; `watched`, with backward's steps.
 
@@ -47,6 +48,8 @@ def record(
     What it prints goes to `out`, or to stderr.
     With `derived` a backward under --create-graph is part of the trace: its own operations, and "w.grad".
     `part` is the step or the pass to return; of a training loop a `picture` is of the last step.
+    With `save` the whole run is written to a file of this name. Of a program that comes with a record, that is
+    returned, unless an option would change it.
     UsageError if the program is empty, makes no tensor, or has no such step.
     """
     from gradtrace.lang import wall
@@ -55,11 +58,18 @@ def record(
     if not program.tree.body:
         what = f"{program.source.name} holds nothing to evaluate"
         raise UsageError(what, "give an expression, a file, or - for stdin")
+    if program.record is not None and not jacobians:
+        from gradtrace.cli import records
+
+        earlier = records.saved(program.record, inputs, how, (watched, everything, derived), part)
+        if earlier is not None:
+            return part.of(earlier, picture)
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype, budget)
-    if part.chosen:
-        everything, detailed = True, None
-    watch = watcher(jacobians, slopes, detailed) if watched or part.pass_number is not None else None
+    if part.step is not None or part.chosen:
+        everything, detailed = everything or part.chosen, None
+    watched = watched or part.pass_number is not None or save is not None
+    watch = watcher(jacobians, slopes, detailed) if watched else None
     begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
 
@@ -107,6 +117,10 @@ def record(
         )
     if not trace.tensors:
         raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to show")
+    if save is not None:
+        from gradtrace.cli import records
+
+        records.save(save, program, inputs, (run, roots, count), tensors, watch)
     return part.of(trace, picture)
 
 
@@ -254,22 +268,36 @@ def roots_of(run: Any) -> list[Tensor]:
 
 def dtype_of(program: Program, asked: str | None) -> str:
     """The floating dtype of a run: a calculator's, unless the program is PyTorch's or --dtype decides."""
-    return asked or ("float32" if program.imports_torch else "float64")
+    recorded = None if program.record is None else program.record.dtype
+    return asked or recorded or ("float32" if program.imports_torch else "float64")
 
 
 # ---- inputs
 
 
+def seed_of(program: Program, inputs: Inputs) -> int | None:
+    """The seed of a run: what --seed says, else that of the recorded run."""
+    if inputs.seed is None and program.record is not None:
+        recorded: int | None = program.record.seed
+        return recorded
+    return inputs.seed
+
+
 def prepare(program: Program, inputs: Inputs, dtype: str, budget: Budget | None = None) -> dict[str, Tensor]:
     """The tensors of the program's inputs, computed in the budget. UsageError if a value is missing or wrong."""
-    if inputs.seed is not None:
+    seed = seed_of(program, inputs)
+    if seed is not None:
         import gradtrace
 
-        gradtrace.manual_seed(inputs.seed)
+        gradtrace.manual_seed(seed)
     known = {given.name: given for given in program.inputs}
     raw = read_all(known, inputs, dtype, budget)
     frozen = set(names(inputs.no_grad))
     check_known(frozen, known, "--no-grad")
+    if program.record is not None:
+        from gradtrace.cli import records
+
+        records.add_inputs(program.record, known, raw, frozen)
     missing = [given for given in program.inputs if given.name not in raw and given.default is None]
     if missing:
         raise lacking(program, missing, inputs.own)

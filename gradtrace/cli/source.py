@@ -2,7 +2,7 @@
 
 -                                             stdin
 @FILE  ./FILE  ../FILE  /FILE  ~/FILE         a file
-FILE.txt  FILE.py  FILE.expr  FILE.gt         a file
+FILE.txt  FILE.py  FILE.expr  FILE.gt         a file: a program's text, or a recorded run (graph -o run.gt)
 anything else                                 the expression itself (-e TEXT forces that)
 """
 
@@ -17,14 +17,16 @@ from gradtrace.errors import UsageError
 STARTS = ("@", "./", "../", "/", "~")
 SUFFIXES = (".txt", ".py", ".expr", ".gt")
 LONGEST = 16_000_000  # bytes read of a source at most; the language's own limit is lower and has its own message
+RECORD = b"PK\x03\x04"  # what the file of a recorded run begins with
 EXPRESSION, STDIN = "<expression>", "<stdin>"
 
 
 class Source(NamedTuple):
-    """A program's text and the name that errors give it."""
+    """A program's text and the name that errors give it; of a recorded run the file's content."""
 
     name: str
     text: str
+    content: bytes = b""
 
 
 def is_file(argument: str) -> bool:
@@ -52,7 +54,10 @@ def _read_now(argument: str, always_file: bool) -> Source:
     if always_file or is_file(argument):
         name = argument.removeprefix("@")
         hint = "" if always_file else "an expression that looks like a file's name is given with -e"
-        return Source(name, decode(read_bytes(name, LONGEST, hint), name))
+        content = read_bytes(name, LONGEST, hint)
+        if content.startswith(RECORD):  # read whole: a record is larger than a program
+            return Source(name, "", read_bytes(name))
+        return Source(name, decode(content, name))
     return Source(EXPRESSION, argument)
 
 

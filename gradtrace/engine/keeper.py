@@ -85,6 +85,7 @@ class Keeper:
     def __init__(self, records: list[Any], budget: int = KEPT) -> None:
         self.records = records
         self.room = budget
+        self.hidden_room = budget // 4  # for what only backward passes hold
         self.passes: list[Mark] = []
         self.updates: list[Mark] = []
         self.gradients: dict[int, Tensor] = {}  # by gradient: the tensor that it was the gradient of
@@ -149,18 +150,21 @@ class Keeper:
         self._register(kept)
         return kept
 
-    def pay(self, kept: Kept, always: bool = False) -> None:
-        """Take an array's bytes from the budget; if it is spent, replace the array by a summary."""
+    def pay(self, kept: Kept, always: bool = False, hidden: bool = False) -> None:
+        """Take an array's bytes from the budget; if it is spent, replace the array by a summary.
+
+        What is `hidden` in backward passes has a budget of its own, so that tensors are kept alike in watched runs and
+        in others.
+        """
         raw = kept.array
         if raw is None or raw.nbytes <= SMALL:
             return
         root = storage_of(raw)
         if ident(root) in self._paid:
             return
-        if root.nbytes > self.room and not always:
+        if not self.reserve(root.nbytes, hidden) and not always:
             self._summarize(kept, raw, root)
             return
-        self.room -= root.nbytes
         self._paid.add(ident(root))
 
     def expose(self, raw: Array, hidden: Iterable[Kept]) -> None:
@@ -226,11 +230,14 @@ class Keeper:
                     self._replaced[ident(kept.tensor)] = array.copy()
             kept.shared = False
 
-    def reserve(self, size: int) -> bool:
-        """Take bytes from the budget; return whether they were left."""
-        if size > self.room:
+    def reserve(self, size: int, hidden: bool = False) -> bool:
+        """Take bytes from the budget; return whether they were left. What is `hidden` has one of its own: see `pay`."""
+        if size > (self.hidden_room if hidden else self.room):
             return False
-        self.room -= size
+        if hidden:
+            self.hidden_room -= size
+        else:
+            self.room -= size
         return True
 
     # ---- versions

@@ -127,6 +127,7 @@ class Program(NamedTuple):
     inputs: tuple[Input, ...]
     imports_torch: bool
     scopes: Scopes
+    record: Any = None  # of a program that comes with a recorded run of it (a `trace.file.Record`)
 
     def imports(self, module: str) -> bool:
         """Whether the program imports this top-level module or a submodule."""

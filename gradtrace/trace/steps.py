@@ -178,7 +178,7 @@ class Watch:
         keeper: Any = state.keeper
         if self.detailed is None or len(self.passes) <= self.detailed or event.error:
             for _, kept in self._seen.values():  # type: ignore[union-attr]
-                keeper.pay(kept)
+                keeper.pay(kept, hidden=True)
         elif not self._found_bad and not all_finite(event):
             self._found_bad = True
         else:
@@ -280,7 +280,7 @@ def bounded(value: Value | None) -> Value | None:
     """A new Value, or its summary if the run's budget for whole arrays is spent."""
     if value is None or not value.shape or state.keeper is None or value.elements.nbytes <= SMALL:
         return value
-    return value if state.keeper.reserve(value.elements.nbytes) else summarized(value.summary)
+    return value if state.keeper.reserve(value.elements.nbytes, hidden=True) else summarized(value.summary)
 
 
 def all_finite(event: Event) -> bool:

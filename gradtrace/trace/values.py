@@ -137,6 +137,8 @@ def taken(array: Any) -> Value:
     """An array that nobody changes any more, as a Value without copying it."""
     if not array.shape:
         return Value((), name_of(array.dtype), array.item(), None)
+    if not array.flags.forc:  # so that a file can keep its order, and sums give the same last digit
+        array = array.copy()
     if array.flags.writeable:
         array = array.view()
         array.flags.writeable = False
@@ -147,7 +149,7 @@ def norm_of(raw: Any) -> float:
     """The Euclidean length of raw data; the squares of large numbers do not overflow."""
     if not getattr(raw, "shape", ()):
         return abs(float(raw))
-    data = raw.astype("float64", copy=False).reshape(-1)
+    data = raw.astype("float64", copy=False).reshape(-1, order="A")
     squares = float(data @ data)
     if 1e-300 < squares < INFINITY:
         return float(squares**0.5)

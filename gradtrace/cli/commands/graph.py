@@ -23,6 +23,7 @@ Without -o, a terminal gets a tree and a pipe DOT. Graphviz comes with gradtrace
 Of a training loop the last step is drawn, unless --step says otherwise. A program that fails is drawn up to its
 failure, with the operation that failed in red and its message; the exit code is 1."""
 
+RECORD = "gt"  # the suffix of a recorded run
 MANY = 500  # nodes: more than a picture shows well
 
 EXAMPLES = """Examples:
@@ -35,7 +36,7 @@ def suffix_of(name: str) -> str:
     """Refuses, before anything is computed, a name that does not say what to draw."""
     from gradtrace.views import render
 
-    return checked(name, render.SUFFIXES)
+    return checked(name, (*render.SUFFIXES, RECORD))
 
 
 def checked(name: str, among: tuple[str, ...]) -> str:
@@ -78,7 +79,8 @@ def graph(
     from gradtrace.views import dot, render
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
-    suffix = "" if output_file is None else render.suffix_of(output_file)
+    suffix = "" if output_file is None else render.suffix_of(output_file, (*render.SUFFIXES, RECORD))
+    save = output_file if suffix == RECORD else None
     watched = derivatives or color_by == "grad-norm" or suffix in render.WATCHED or tensorboard is not None
     failures: list[ProgramError] = []
     with progress.shown("graph", "running the program") as heard:
@@ -92,8 +94,11 @@ def graph(
             out=heard,
             part=options.take(Part, flags),
             picture=True,
-            failures=failures,
+            failures=None if save else failures,
+            save=save,
         )
+    if save is not None:
+        return
     tell_step(trace, flags["step"], flags["pass_number"])
     look = dot.DotOptions(
         style,
@@ -197,7 +202,8 @@ def picture() -> list[ToolOption]:
             metavar="FILE",
             check=suffix_of,
             section=place,
-            help="Write .svg, .png, .pdf, .dot, .html, .gif (.apng, .webp), .mmd, .json, .graphml or .txt.",
+            help="Write .svg, .png, .pdf, .dot, .html, .gif (.apng, .webp), .mmd, .json, .graphml or .txt; or .gt, "
+            "the recorded run, which every command takes as its source.",
         ),
         ToolOption(
             ["--style"],

@@ -32,7 +32,7 @@ def verify(file: str, format: str, color: str | None, update: bool, strict: bool
     from gradtrace.cli import verifying
     from gradtrace.views import verify as view
 
-    name, text = source.read(file, always_file=True)
+    name, text, _ = source.read(file, always_file=True)
     found = verifying.verify(name, text, options.budget(flags))
     if update:
         from gradtrace.views.files import write_output

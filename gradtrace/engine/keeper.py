@@ -23,7 +23,7 @@ from gradtrace.engine.tensor import Tensor
 if TYPE_CHECKING:
     from gradtrace.engine.types import Array
 
-SMALL = 1024  # bytes of an array that is always kept whole
+SMALL = 4096  # bytes of an array that is always kept whole
 KEPT = 64_000_000  # bytes of larger arrays kept whole in one run
 
 ident = object.__hash__  # what id() gives, without the audit event
@@ -120,12 +120,15 @@ class Keeper:
             now.grad = self.noted(grad._data)
             if ident(grad) in self._current:  # a recorded call has used it, so it stays alive
                 self.gradients[ident(grad)] = tensor
-        self.before_array_write(tensor._data)
+        self._release(tensor._data)
         self._current.pop(ident(tensor), None)
 
     def before_array_write(self, array: Any) -> None:
         """Keep everything that shares an array's storage."""
         self.scan()
+        self._release(array)
+
+    def _release(self, array: Any) -> None:
         found = self._storages.pop(ident(storage_of(array)), None)
         if found is not None:
             self._detach([kept for kept in found if kept.shared])
@@ -245,6 +248,8 @@ class Keeper:
     def scan(self) -> None:
         """Note which version each call since the last scan read and made."""
         records = self.records
+        if self._scanned >= len(records):
+            return
         for index in range(self._scanned, len(records)):
             name, args, out, _ = records[index]
             changed = out if name[-1:] == "_" else None
@@ -307,15 +312,22 @@ def storage_of(array: Any) -> Any:
     """Return the array at the end of the chain of views that an array is on; a number has none."""
     if type(array) is float or type(array) is bool:
         return None
-    while getattr(array, "base", None) is not None and type(array.base) is type(array):
-        array = array.base
+    base = getattr(array, "base", None)
+    while base is not None and type(base) is type(array):
+        array, base = base, base.base
     return array
 
 
 def tensors_in(value: Any) -> list[Tensor]:
     """The tensors in an argument or a result, also within tuples and lists."""
-    if type(value) is Tensor:
+    if isinstance(value, Tensor):
         return [value]
-    if type(value) is tuple or type(value) is list:
-        return [tensor for item in value for tensor in tensors_in(item)]
-    return [value] if isinstance(value, Tensor) else []
+    if type(value) is not tuple and type(value) is not list:
+        return []
+    found: list[Tensor] = []
+    for item in value:
+        if isinstance(item, Tensor):
+            found.append(item)
+        elif type(item) is tuple or type(item) is list:
+            found += tensors_in(item)
+    return found

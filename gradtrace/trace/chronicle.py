@@ -152,17 +152,20 @@ class Chronicle:
             return tuples[ident(held)]
 
         found = []
+        at_call, before = -1, 0
         for how, tensor, storage, at, turns, grad_enabled, origin in self.watch.changed:
             known = grads.get(ident(tensor)) or (None if storage is None else grads.get(ident(storage)))
             of_grad = known is not None or how in ("cleared", "assigned")
             held = known or (None if storage is None else storages.get(ident(storage))) or own.get(ident(tensor), [])
+            if at != at_call:  # an optimiser's step changes many at once
+                at_call, before = at, self.before(at)
             if held:
                 found.append(
                     Change(
                         how,
                         together(held),
                         of_grad,
-                        self.before(at),
+                        before,
                         bisect_left(self.shown, turns),
                         by_call.get(at),
                         grad_enabled,

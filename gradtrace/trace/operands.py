@@ -121,9 +121,15 @@ def tensors_in(value: Any) -> list[Tensor]:
     """The tensors in an argument, also within tuples and lists (cat's operands, an index)."""
     if isinstance(value, Tensor):
         return [value]
-    if isinstance(value, (tuple, list)):
-        return [tensor for item in value for tensor in tensors_in(item)]
-    return []
+    if not isinstance(value, (tuple, list)):
+        return []
+    found: list[Tensor] = []
+    for item in value:
+        if isinstance(item, Tensor):
+            found.append(item)
+        elif isinstance(item, (tuple, list)):
+            found += tensors_in(item)
+    return found
 
 
 def all_tensors(value: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine.keeper import SMALL, Keeper, Kept, Version, ident
 from gradtrace.engine.summary import Summary, name_of, summarize
@@ -68,6 +70,8 @@ class Value(NamedTuple):
             return not self.kept.nan and not self.kept.inf
         if not self.shape:
             return bool(data == data and abs(data) != INFINITY)
+        if data.dtype.kind != "f" or isfinite(data.sum()):  # a sum is finite only if every element is
+            return True
         return bool((abs(data) < INFINITY).all())
 
     @property

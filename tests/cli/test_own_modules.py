@@ -85,13 +85,13 @@ def test_only_files_in_the_folder(gt, project):
     for name in ("outside", "link"):
         (project.parent / "other.py").write_text(f"import torch\nimport {name}\n")
         result = gt("run", "other.py", "--allow-import", "lib")
-        assert result.exit_code == 2 and f"the module '{name}' is not offered" in result.stderr
+        assert result.exit_code == 2 and f"the module '{name}' is not available in gradtrace scripts" in result.stderr
     assert "nowhere is not a folder" in gt("run", "main.py", "--allow-import", "nowhere").stderr
 
 
 def test_modules_are_of_the_same_language(gt, project):
     (project / "mylayers.py").write_text("import os\n")
-    assert "the module 'os' is not offered" in gt("run", "main.py", "--allow-import", "lib").stderr
+    assert "the module 'os' is not available in gradtrace scripts" in gt("run", "main.py", "--allow-import", "lib").stderr
     (project / "mylayers.py").write_text("def Block(n):\n    yield n\n")
     assert "'yield' is not part of the language" in gt("run", "main.py", "--allow-import", "lib").stderr
     (project / "mylayers.py").write_text("Block = ().__class__\nprint(Block.__subclasses__)\n")

@@ -112,7 +112,7 @@ def test_training_goes_on_from_a_saved_state(kind: str) -> None:
 
 
 def test_differentiable_steps_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="differentiable=True is not offered"):
+    with pytest.raises(ValueError, match="differentiable=True is not available"):
         optim.SGD([torch.tensor([1.0], requires_grad=True)], lr=0.1, differentiable=True)
 
 

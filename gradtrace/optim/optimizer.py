@@ -67,7 +67,7 @@ class Optimizer(metaclass=Homed):
                 + typename(params)
             )
         if defaults.get("differentiable"):
-            raise ValueError("differentiable=True is not available in gradtrace: a step is not recorded; use differentiable=False")
+            raise ValueError("differentiable=True is not available: a step is not recorded; use differentiable=False")
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)

@@ -1,4 +1,4 @@
-# An operator of one's own: both directions in one class, and a gradient that lies on purpose.
+# An operator defined by a script: both directions in one class, and a gradient that lies on purpose.
 #     gradtrace run examples/custom_function.py
 import torch
 

@@ -18,7 +18,7 @@ print("2 not a leaf:", h.grad, h.is_leaf)
 h = w * 2
 h.retain_grad()
 h.sum().backward()
-print("  mended by retain_grad:", h.grad)
+print("  fixed by retain_grad:", h.grad)
 
 cast = torch.tensor([1.0, 2.0], requires_grad=True).double()
 cast.sum().backward()

@@ -35,7 +35,7 @@ class Limit(NamedTuple):
 
 LIMITS = (
     Limit("source_bytes", "--max-source", "GRADTRACE_MAX_SOURCE", "Bytes of source"),
-    Limit("steps", "--max-steps", "GRADTRACE_MAX_STEPS", "Passes of loops, calls, items"),
+    Limit("steps", "--max-steps", "GRADTRACE_MAX_STEPS", "Maximum number of loop iterations, calls and items"),
     Limit("flops", "--max-flops", "GRADTRACE_MAX_FLOPS", "Operations in matrix products, convolutions and the like"),
     Limit("call_depth", "--max-depth", "GRADTRACE_MAX_DEPTH", "Calls within each other"),
     Limit("memory_bytes", "--max-memory", "GRADTRACE_MAX_MEMORY", "Bytes of the values of a program"),

@@ -172,7 +172,7 @@ def quoted(text: str) -> str:
 
 
 def evaluated(call: str, inputs: Inputs) -> tuple[Any, Tensor]:
-    """The result of a call, and x. ValueError if it is no tensor or tensors, or not a function of all the inputs."""
+    """The result of a call, and x. ValueError if it is not a tensor or tensors, or not a function of all the inputs."""
     program = lang.parse(call)
     if {one.name for one in program.inputs} != set(inputs):
         raise ValueError

@@ -58,7 +58,7 @@ def from_json(name: str, text: str) -> list[Cell]:
         document: Any = json.loads(text)
         raw = document["cells"]
     except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{name} is no notebook: {error}") from None
+        raise UsageError(f"{name} is not a notebook: {error}") from None
     found = []
     for number, cell in enumerate(raw, 1):
         if cell.get("cell_type") != "code":

@@ -26,7 +26,7 @@ BYTES = {"float64": 8, "float32": 4, "int64": 8, "int32": 4, "int16": 2, "float1
 
 
 class Kept(NamedTuple):
-    """A value kept for backward. `size` is in bytes (0 of what is no tensor)."""
+    """A value kept for backward. `size` is in bytes (0 for what is not a tensor)."""
 
     name: str  # the operator's argument: "self", "result"
     label: str

@@ -110,7 +110,7 @@ def never_called(facts: Facts, record: TensorRecord) -> Answer | None:
 
 
 def not_retained(facts: Facts, record: TensorRecord) -> Answer | None:
-    """Backward came through, but keeps gradients of leaves alone."""
+    """Backward reached it, but keeps gradients only for leaf tensors."""
     visits = facts.visits_of(record)
     if record.is_leaf or record.retains_grad or not visits:
         return None
@@ -124,7 +124,7 @@ def not_retained(facts: Facts, record: TensorRecord) -> Answer | None:
     return answer(
         record,
         "non-leaf",
-        "it is a non-leaf, and backward keeps the gradients of leaves alone",
+        "it is a non-leaf, and backward keeps gradients only for leaf tensors",
         evidence,
         f"call {record.name or 'its'}.retain_grad() before backward (--retain-grad {record.name or 'NAME'})",
         "or read it in a hook (register_hook)",

@@ -52,7 +52,7 @@ def left_out(how: Backward, why: str) -> int:
         how,
         ("retain_graph", "create_graph", "grad_tensors", "inputs", "retain_grad", "zero_grad"),
         why,
-        "; --backward 1 calls it all the same",
+        "; --backward 1 calls it anyway",
     )
     return 0
 

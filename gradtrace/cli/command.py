@@ -1,4 +1,4 @@
-"""What a command on a SOURCE is, in plain data: the one list of its options, whoever reads the arguments.
+"""What a command on a SOURCE is, in plain data: the one list of its options, used by both parsers of arguments.
 
 Two read them. `plain` reads the well-formed case by itself, without click, whose import takes longer than the whole of
 a small run. `clicked` makes a click command of the same list: help, completion, and every error about arguments.

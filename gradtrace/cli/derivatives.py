@@ -61,7 +61,7 @@ def chosen(run: Any, tensors: dict[str, Tensor], stop: Any, output: tuple[str, .
         roots = list(stop.outputs) if stop.outputs else session.roots_of(run)
         outputs = [(by_id.get(id(t)) or result_text(run, t), t) for t in roots]
     if not outputs:
-        raise UsageError("the program's value is no tensor", "choose one with --output NAME")
+        raise UsageError("the program's value is not a tensor", "choose one with --output NAME")
     inner = [(name, find(known, name, "--wrt")) for name in wrt]
     for name, tensor in inner:
         if not tensor.requires_grad:

@@ -2,8 +2,8 @@
 
     gradtrace COMMAND SOURCE --VARIABLE VALUE ... --OPTION [VALUE] ...
 
-Here ends nothing but what click would read in the same way; everything else (help, completion, an argument too many, an
-unknown name, a value that is none of the choices) is left to click before anything was run.
+Handles only command lines that click would parse identically; everything else (help, completion, an argument too many,
+an unknown name, a value that is none of the choices) is left to click before anything was run.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Nothing here knows an operator by name: `ops` supplies the records. Nothing here
 `state.origin`, the engine copies it into nodes.
 """
 
-from gradtrace.engine import inplace as _inplace  # noqa: F401 - registers how views make their grad_fn anew
+from gradtrace.engine import inplace as _inplace  # noqa: F401 - registers how views regenerate their grad_fn
 from gradtrace.engine.describe import Size, device
 from gradtrace.engine.dtypes import dtype, get_default_dtype, set_default_dtype
 from gradtrace.engine.function import Function, once_differentiable

@@ -128,7 +128,7 @@ class Optimizer(metaclass=Homed):
                 clear_grad(param, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update of all parameters that have a gradient; a closure computes the loss anew and is returned."""
+        """One update of all parameters that have a gradient; a closure recomputes the loss, which is returned."""
         raise NotImplementedError
 
     # ---- hooks
@@ -279,7 +279,7 @@ class ElementwiseOptimizer(Optimizer):
     """An optimiser that treats each parameter on its own, by `_update`."""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update of all parameters that have a gradient; a closure computes the loss anew and is returned."""
+        """One update of all parameters that have a gradient; a closure recomputes the loss, which is returned."""
         loss = evaluate(closure)
         for group in self.param_groups:
             for param in group["params"]:

@@ -1,6 +1,6 @@
 """What happened in a run, as an immutable record: a `Trace`, which `gradtrace.trace.capture.capture` makes.
 
-Only the records load with the package; whoever captures has the engine loaded anyway.
+Only the records load with the package; capturing needs the engine, which is loaded by then.
 
 The package can be called, too: `gradtrace.trace(matrix)` is the sum of the diagonal, as `torch.trace` is.
 """

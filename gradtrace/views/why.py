@@ -5,7 +5,7 @@
       line 2  w = torch.tensor(1., requires_grad=True)
               w is a leaf that requires grad
       ...
-    To change it:
+    To fix it:
       - leave out .detach() there
 
 The JSON document has `schema` "gradtrace/why", `version`, and `answers`, a list of objects with name, status
@@ -41,7 +41,7 @@ def lines(answer: Answer, options: LayoutOptions) -> list[str]:
         margin = max(len(where(item)) for item in shown) + 4
         found += ["", *(line for item in shown for line in evidence(item, margin, width, options))]
     if answer.advice:
-        found += ["", paint("To change it:", "bold", options)]
+        found += ["", paint("To fix it:", "bold", options)]
         for item in answer.advice:
             first, *more = wrap(visible(item), width - 4)
             found += [f"  - {first}", *(f"    {line}" for line in more)]

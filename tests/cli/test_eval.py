@@ -237,7 +237,7 @@ def test_flags_that_come_too_late_are_told(gt, here):
     assert (result.exit_code, result.stdout) == (0, "6.0\n")
     assert result.stderr == (
         "gradtrace: the program calls backward itself: --create-graph, --retain-grad have no effect; "
-        "--backward 1 calls it all the same\n"
+        "--backward 1 calls it anyway\n"
     )
     assert "the output does not require grad" in gt("eval", "x+1", "--x", "1", "--no-grad", "x", "--zero-grad").stderr
 

@@ -252,7 +252,7 @@ def test_what_is_no_note(refusal, here):
     assert code == 2 and "x.md holds no cells" in error
     (here / "x.ipynb").write_text("{")
     code, error = refusal("verify", "x.ipynb")
-    assert code == 2 and "x.ipynb is no notebook" in error
+    assert code == 2 and "x.ipynb is not a notebook" in error
     assert refusal("verify", "none.md")[0] == 2
 
 

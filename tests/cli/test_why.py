@@ -67,7 +67,7 @@ w.grad is None: a * v depends on it only through detach() on line 3.
   line 5  (a * v).backward()
           backward runs from a * v
 
-To change it:
+To fix it:
   - leave out .detach() there
 """
     )

@@ -114,7 +114,7 @@ command = SourceCommand(
             section="Output",
             help="Show leaves, non-leaves or parameters alone.",
         ),
-        ToolOption(["--all"], is_flag=True, section="Output", help="Leave no unnamed result out of a long table."),
+        ToolOption(["--all"], is_flag=True, section="Output", help="Show every row, even in long tables."),
         *options.limits(),
         *options.common(),
     ],

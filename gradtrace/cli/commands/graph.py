@@ -261,7 +261,7 @@ def picture() -> list[ToolOption]:
             metavar="NAMES",
             multiple=True,
             section=place,
-            help='Open these all the same: net.layers.0, f, or "line 7".',
+            help='Unfold these regardless of --depth: net.layers.0, f, or "line 7".',
         ),
         ToolOption(
             ["--tensorboard"], metavar="LOGDIR", section=place, help="Write an event file for TensorBoard's graph tab."

@@ -60,7 +60,7 @@ command = click.Command(
                     ["--strict"],
                     is_flag=True,
                     section="Output",
-                    help="Fail also what another version of PyTorch wrote otherwise.",
+                    help="Also fail on differences that only the PyTorch version explains.",
                 ),
                 *options.format(FORMATS),
                 *options.limits(),

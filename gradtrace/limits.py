@@ -18,7 +18,7 @@ class Budget(NamedTuple):
     memory_bytes: int = 8_000_000_000
     process_bytes: int = 16_000_000_000
     output_bytes: int = 100_000_000
-    record_bytes: int = 64_000_000
+    record_bytes: int = 128_000_000
     seconds: float = 600.0
     allow_write: str = ""
     allow_import: str = ""

@@ -83,7 +83,8 @@ def row(
 ) -> StepRow:
     parameters = []
     norms: list[float] = []
-    for t in leaves_read(trace, step):
+    read = leaves_read(trace, step)
+    for t in read:
         left = [grads[n, t.first] for n in range(*step.passes) if (n, t.first) in grads]
         grad = left[-1] if left else t.grad
         norm = None if grad is None else grad.norm
@@ -97,7 +98,7 @@ def row(
         total,
         max(updates, key=lambda x: (math.isnan(x), x)) if updates else None,
         tuple(parameters),
-        first_bad(trace, step, parameters, versions),
+        first_bad(trace, step, read, parameters, versions),
     )
 
 
@@ -126,7 +127,7 @@ def loss_of(trace: Trace, step: TrainingStep) -> float | None:
 
 def update_of(t: TensorRecord, versions: list[TensorRecord]) -> float | None:
     """How far the next version is from this one, by the norm of this one."""
-    later = next((one for one in versions if one.version > t.version), None)
+    later = versions[t.version + 1] if t.version + 1 < len(versions) else None
     if later is None or later.value is None or t.value is None:
         return None
     if later.update is not None:
@@ -145,11 +146,12 @@ def ratio(before: Any, after: Any) -> float:
 def first_bad(
     trace: Trace,
     step: TrainingStep,
+    leaves: list[TensorRecord],
     parameters: list[ParameterStep],
     versions: dict[int, list[TensorRecord]],
 ) -> BadValue | None:
     """The first value of a step that is not finite: parameters that were so before, forward, then gradients."""
-    for t in leaves_read(trace, step):
+    for t in leaves:
         if t.value is not None and not t.value.all_finite:
             return BadValue("parameter", named(t, versions), "", kind(t.value), None)
     for operation in trace.operations[slice(*step.operations)]:

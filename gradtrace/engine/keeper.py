@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gradtrace.engine.types import Array
 
 SMALL = 4096  # bytes of an array that is always kept whole
-KEPT = 64_000_000  # bytes of larger arrays kept whole in one run
+KEPT = 128_000_000  # bytes of larger arrays kept whole in one run
 
 ident = object.__hash__  # what id() gives, without the audit event
 

@@ -6,6 +6,7 @@ from math import isfinite
 
 from gradtrace.annotations import Any, NamedTuple
 from gradtrace.engine.keeper import SMALL, Keeper, Kept, Version, ident
+from gradtrace.engine.lazy import np
 from gradtrace.engine.summary import Summary, name_of, summarize
 from gradtrace.engine.tensor import Tensor
 from gradtrace.errors import NotKeptError
@@ -70,7 +71,7 @@ class Value(NamedTuple):
             return not self.kept.nan and not self.kept.inf
         if not self.shape:
             return bool(data == data and abs(data) != INFINITY)
-        if data.dtype.kind != "f" or isfinite(data.sum()):  # a sum is finite only if every element is
+        if data.dtype.kind != "f" or isfinite(np.add.reduce(data, None)):  # a sum is finite only if every element is
             return True
         return bool((abs(data) < INFINITY).all())
 

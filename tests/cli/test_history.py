@@ -1,6 +1,8 @@
 """A trace tells what was: values as they were when they were made, in every command and format."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -84,3 +86,43 @@ def test_what_cuts_a_parameter_off_is_told_of_its_first_version(answer, here):
     said = answer("why", "cut.py", "w")
     assert "loss depends on it only through detach() on line 5" in said and "line 2  w = torch.tensor(1." in said
     assert "x.grad" in answer("trace", "cut.py")
+
+
+MLP = """import torch
+from torch import nn
+torch.manual_seed(0)
+X = torch.randn(32, 64)
+y = torch.randint(0, 10, (32,))
+m = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
+opt = torch.optim.SGD(m.parameters(), lr=0.1)
+loss_fn = nn.CrossEntropyLoss()
+for step in range(1000):
+    opt.zero_grad()
+    loss = loss_fn(m(X), y)
+    loss.backward()
+    opt.step()
+"""
+
+
+def used(*args):
+    """The processor's seconds and the peak of memory in MB of a command in a process of its own."""
+    code = (
+        "import resource, subprocess, sys\n"
+        "done = subprocess.run([sys.executable, '-m', 'gradtrace', *sys.argv[1:]], stdout=subprocess.DEVNULL)\n"
+        "assert done.returncode == 0\n"
+        "u = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+        "print(u.ru_utime + u.ru_stime, u.ru_maxrss / 1024)\n"
+    )
+    best = [subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True) for _ in range(3)]
+    found = [tuple(map(float, done.stdout.split())) for done in best]
+    return min(seconds for seconds, _ in found), max(memory for _, memory in found)
+
+
+@pytest.mark.slow
+def test_the_cost_of_recording_a_loop(here):
+    """The target is three times the bare run's time; a busy machine gets some more."""
+    (here / "mlp.py").write_text(MLP)
+    bare, _ = used("run", "mlp.py")
+    for args in (("stats",), ("why",), ("graph", "--step", "500", "-o", "g.svg")):
+        seconds, memory = used(*args[:1], "mlp.py", *args[1:])
+        assert memory < 300 and seconds < 5 * bare, (args, seconds, bare, memory)

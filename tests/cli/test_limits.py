@@ -7,6 +7,7 @@ import pytest
 from gradtrace.limits import LIMITS
 
 # a program that goes beyond a small limit, and that limit
+ENDING = [limit for limit in LIMITS if limit.field != "record_bytes"]  # which ends no program
 BEYOND = {
     "source_bytes": ("y = x + 1 # " + "x" * 100, "50"),
     "steps": ("y = x\nwhile True:\n    y = y + 1", "50"),
@@ -19,11 +20,7 @@ BEYOND = {
 }
 
 
-# Beyond record_bytes a run goes on: tests/trace/test_values.py has what is kept then.
-ERRORS = [limit for limit in LIMITS if limit.field != "record_bytes"]
-
-
-@pytest.mark.parametrize("limit", ERRORS, ids=lambda limit: limit.field)
+@pytest.mark.parametrize("limit", ENDING, ids=lambda limit: limit.field)
 @pytest.mark.parametrize("command", ["eval", "run", "graph"])
 def test_options_and_variables(process, here, limit, command):
     """As processes: on a busy machine the clock may end the whole of one that is late."""

@@ -6,6 +6,7 @@ from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine import dtypes
 from gradtrace.engine.broadcast import refuse_mismatch
 from gradtrace.engine.lazy import np
+from gradtrace.engine.rounding import widened
 from gradtrace.engine.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def cast_operand(raw: Any, common: dtypes.dtype, is_tensor: bool) -> Array | Non
         return None
     if not is_tensor or type(raw) in (float, bool):
         return np.asarray(raw).astype(common.np)
-    array: Array = raw if raw.dtype is common.np else raw.astype(common.np)
+    array: Array = raw if raw.dtype is common.np else widened(raw, common.np)
     return array
 
 

@@ -35,7 +35,7 @@ def fused_multiply_add(a: Any, x: Any, y: Any) -> Array:
 
 
 def widened(x: Any, dtype: Any) -> Array:
-    """Return an array or numpy scalar in a wider dtype. An expanded array is laid out in C order, as by a ufunc.
+    """Return an array or numpy scalar in another dtype. An expanded array is laid out in C order, as by a ufunc.
 
     `np.exp(x, dtype=...)` would cast through a buffer, which takes longer on small arrays.
     """

@@ -22,6 +22,21 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "rounding: PyTorch's kernel contracts products and sums, and a quotient or a comparison makes that large",
     ),
     (r"hooks", r"register_(pre)?hook", "what a node's hooks see of arguments and outputs without a gradient"),
+    (
+        r"^error: none\n  for: AttributeError: 'NoneType' object has no attribute 'clone'",
+        r"AddTo",
+        "PyTorch calls a tensor's hook with None where a custom Function gives no gradient",
+    ),
+    (r"view size is not compatible", r"", "where a result lies in memory, and so whether a view of it is possible"),
+    (r"^v\d+(\.grad)?: ", r"topk|median|mode\(", "which of equal elements topk, median and mode choose"),
+    (
+        r"^v\d+: ",
+        r"logcumsumexp|logaddexp|layer_norm",
+        "rounding: PyTorch's kernel adds in another order, and a comparison, quotient or remainder makes that large",
+    ),
+    (r"^v\d+: .*\de-(0[6-9]|1\d)", r" - |sub", "rounding: the difference of two nearly equal numbers"),
+    (r"grad: ", r"logsigmoid(.|\n)*\.data = ", "PyTorch's derivative reads a buffer of forward, ours the operand"),
+    (r"^v\d+: ", r"addc(mul|div)_|lerp_", "an operand that shares memory with the tensor that it changes"),
     (r"ZeroTensors are immutable", r"", "a fault of PyTorch's"),
     (r"'s graph: ", r"inner|smooth_l1_loss", "a composed function has other steps for these shapes and flags"),
     (
@@ -64,7 +79,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     (r"^v\d+(\.grad)?: ", r"signbit|softshrink", "the sign of a zero"),
     (r"_version: ", r"max_pool1d", "how often PyTorch's kernel wrote its own result"),
     (
-        r"^error: none\n  for: (NotImplementedError|RuntimeError: result type)",
+        r"^error: none\n  for: (NotImplementedError|RuntimeError: (result type|expected scalar type))",
         r"",
         "PyTorch's kernel lacks a dtype that we compute",
     ),

@@ -27,7 +27,11 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         r"AddTo",
         "PyTorch calls a tensor's hook with None where a custom Function gives no gradient",
     ),
-    (r"view size is not compatible", r"", "where a result lies in memory, and so whether a view of it is possible"),
+    (
+        r"^error: none\n  for: RuntimeError: view size is not compatible",
+        r"",
+        "where a result lies in memory, and so whether a view of it is possible",
+    ),
     (r"^v\d+(\.grad)?: ", r"topk|median|mode\(", "which of equal elements topk, median and mode choose"),
     (
         r"^v\d+: ",

@@ -16,16 +16,17 @@ LIMITS = [
     "--max-output=1000000",
     "--max-flops=100000000000",
 ]
-SOON = ["--max-seconds=1", "--max-steps=1000000"]
-LATE = ["--max-seconds=3", "--max-steps=3000000"]  # with time for the other limits to be reached
-ARRAYS = re.compile(r"torch|numpy")  # a program on arrays has that time always: loading numpy is part of it
+SOON = ["--max-seconds=0.5", "--max-steps=1000000"]
+LATER = ["--max-seconds=2", "--max-steps=2000000"]
+LATE = ["--max-seconds=3", "--max-steps=3000000"]  # with time for the other limits to be reached, in the slow stage
+ARRAYS = re.compile(r"torch|numpy")  # a program on arrays has more time: loading numpy is part of it
 
 
 @pytest.mark.parametrize("text", PROGRAMS, ids=lambda text: text.strip().splitlines()[-1][:60])
 def test_a_limit_ends_it(text, tmp_path, server):
     env = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
     if server:
-        limits = LATE if ARRAYS.search(text) else SOON
+        limits = LATER if ARRAYS.search(text) else SOON
         done = server.run(["run", "-", *LIMITS, *limits], cwd=tmp_path, env=env, text=text)
     else:
         command = [sys.executable, "-m", "gradtrace", "run", "-", *LIMITS, *LATE]

@@ -45,6 +45,7 @@ def test_pictures(answer, expr, here, suffix, head):
     assert (here / f"again.{suffix}").read_bytes() == content
 
 
+@pytest.mark.slow
 def test_animations(answer, expr, here):
     pytest.importorskip("PIL")
     for suffix, head in [("gif", b"GIF89a"), ("apng", b"\x89PNG"), ("webp", b"RIFF")]:

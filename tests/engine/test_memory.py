@@ -58,6 +58,7 @@ def test_a_million_operations_forward_backward_and_freed() -> None:
 
 
 @pytest.mark.usefixtures("without_collector")
+@pytest.mark.slow
 def test_a_million_operations_dropped_before_backward() -> None:
     x = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     y = chain(x, MILLION)

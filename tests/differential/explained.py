@@ -80,7 +80,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         r"",
         "overlapping memory met inside PyTorch's kernels or its backward",
     ),
-    (r"^v\d+(\.grad)?: ", r"signbit|softshrink", "the sign of a zero"),
+    (r"^v\d+(\.grad)?: ", r"signbit|softshrink|copysign", "the sign of a zero"),
     (r"_version: ", r"max_pool1d", "how often PyTorch's kernel wrote its own result"),
     (
         r"^error: none\n  for: (NotImplementedError|RuntimeError: (result type|expected scalar type))",

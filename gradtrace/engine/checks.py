@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.annotations import Any
 from gradtrace.engine.node import Node, bare_name, tensor_type_name
 from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
-
-if TYPE_CHECKING:
-    pass
 
 ENABLE_HINT = (
     "enable anomaly detection to find the operation that failed to compute its gradient, with "

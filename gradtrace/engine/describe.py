@@ -18,10 +18,7 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def numel(self) -> int:
-        n = 1
-        for size in self:
-            n *= size
-        return n
+        return dtypes.count(self)
 
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(map(str, self))}])"

@@ -15,6 +15,7 @@ through the recorded calls, a part at each write, since calls are recorded in th
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterable
+from gradtrace.engine.ident import ident
 from gradtrace.engine.lazy import np
 from gradtrace.engine.state import state
 from gradtrace.engine.summary import Summary, summarize
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 SMALL = 4096  # bytes of an array that is always kept whole
 KEPT = 128_000_000  # bytes of larger arrays kept whole in one run
-
-ident = object.__hash__  # what id() gives, without the audit event
 
 
 class Kept:

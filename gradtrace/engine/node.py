@@ -68,10 +68,7 @@ class Meta(NamedTuple):
 
     @property
     def numel(self) -> int:
-        n = 1
-        for size in self.shape:
-            n *= size
-        return n
+        return dtypes.count(self.shape)
 
 
 class Edge(NamedTuple):

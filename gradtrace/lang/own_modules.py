@@ -63,7 +63,7 @@ def find_modules(program: Program, budget: Budget) -> dict[str, Program]:
             continue
         path = path_of(name, folder)
         if path is None:
-            continue  # it is no module, or a name in one; the import statement says so
+            continue  # not a module, or a name in one; the import statement reports it
         text = read(path)
         left -= len(text)
         if left < 0:

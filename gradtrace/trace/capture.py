@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
+from gradtrace.engine.ident import ident
 from gradtrace.engine.keeper import Keeper
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.trace import functions, labels, operands
 from gradtrace.trace.history import Call, Entry, History, bound_names, relevant
-from gradtrace.trace.ident import ident
 from gradtrace.trace.record import (
     CONSTANT,
     DATA,

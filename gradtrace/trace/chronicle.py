@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from gradtrace.annotations import Any, Sequence
+from gradtrace.engine.ident import ident
 from gradtrace.engine.keeper import storage_of
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.tensor import Tensor
 from gradtrace.trace import functions
 from gradtrace.trace.history import Call, Entry
-from gradtrace.trace.ident import ident
 from gradtrace.trace.labels import SourceText
 from gradtrace.trace.record import BackwardStep, Begun, Change, Escape, FunctionRecord, HookRun, PassRecord, Value
 from gradtrace.trace.steps import Event, Noted, Turn, Watch

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterable, NamedTuple
 from gradtrace.engine import Tensor
+from gradtrace.engine.ident import ident
 from gradtrace.engine.node import SAVE, AccumulateGrad, Node
-from gradtrace.trace.ident import ident
 from gradtrace.trace.operands import constant_text
 from gradtrace.trace.record import FunctionEdge, FunctionRecord, SavedRecord, Span
 

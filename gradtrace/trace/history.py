@@ -15,11 +15,11 @@ from itertools import zip_longest
 
 from gradtrace.annotations import Any, Iterable, Iterator, Mapping, Sequence
 from gradtrace.engine import Tensor
+from gradtrace.engine.ident import ident
 from gradtrace.engine.keeper import Keeper, Version, storage_of
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.view_rules import known_grad_fn
 from gradtrace.trace import functions, operands
-from gradtrace.trace.ident import ident
 
 PLAIN = frozenset((Tensor, float, int, bool, str, type(None)))  # types of arguments that hold no array
 

@@ -8,8 +8,8 @@ A tensor out of nothing (`torch.ones(3)` within a line) takes the text of the op
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Mapping, Sequence
+from gradtrace.engine.ident import ident
 from gradtrace.lang import syntax as ast
-from gradtrace.trace.ident import ident
 from gradtrace.trace.operands import public_name
 from gradtrace.trace.record import Span
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Iterable, Mapping
+from gradtrace.engine.ident import ident
 from gradtrace.engine.watch import Scope
-from gradtrace.trace.ident import ident
 from gradtrace.trace.labels import SourceText
 from gradtrace.trace.record import ScopeRecord
 

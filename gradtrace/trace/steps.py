@@ -13,12 +13,12 @@ from __future__ import annotations
 from math import isfinite
 
 from gradtrace.annotations import Any
+from gradtrace.engine.ident import ident
 from gradtrace.engine.keeper import SMALL, Kept, storage_of
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import AccumulateGrad, Node
 from gradtrace.engine.state import state, using
 from gradtrace.engine.tensor import Tensor
-from gradtrace.trace.ident import ident
 from gradtrace.trace.local import jacobians, local_derivatives
 from gradtrace.trace.record import Value
 from gradtrace.trace.values import frozen, summarized

@@ -10,11 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from gradtrace.annotations import Any, NamedTuple, Sequence
+from gradtrace.engine.ident import ident
 from gradtrace.engine.keeper import Keeper, Mark
 from gradtrace.engine.watch import Scope
 from gradtrace.trace.functions import FunctionGraph
 from gradtrace.trace.history import Call
-from gradtrace.trace.ident import ident
 from gradtrace.trace.labels import SourceText
 from gradtrace.trace.record import FunctionRecord, TrainingStep
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from math import isfinite
 
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.engine.keeper import SMALL, Keeper, Kept, Version, ident
+from gradtrace.engine.dtypes import count
+from gradtrace.engine.ident import ident
+from gradtrace.engine.keeper import SMALL, Keeper, Kept, Version
 from gradtrace.engine.lazy import np
 from gradtrace.engine.summary import Summary, name_of, summarize
 from gradtrace.engine.tensor import Tensor
@@ -48,10 +50,7 @@ class Value(NamedTuple):
 
     @property
     def numel(self) -> int:
-        n = 1
-        for size in self.shape:
-            n *= size
-        return n
+        return count(self.shape)
 
     @property
     def is_float(self) -> bool:

@@ -410,7 +410,7 @@ def filled_like(input: Tensor, values: Any, kind: NumpyDtype) -> Array:
     return out
 
 
-def of_fill(value: Any) -> dtypes.dtype:
+def dtype_of_fill(value: Any) -> dtypes.dtype:
     if isinstance(value, Tensor):
         return value.dtype
     if isinstance(value, (bool, int, float)):
@@ -433,7 +433,9 @@ def full(
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     shape = checked_sizes(sizes((size,)))
-    return finish(full_of(shape, plain_number(fill_value), np_of(dtype, of_fill(fill_value))), requires_grad, device)
+    return finish(
+        full_of(shape, plain_number(fill_value), np_of(dtype, dtype_of_fill(fill_value))), requires_grad, device
+    )
 
 
 @public("full_like", forms="f")

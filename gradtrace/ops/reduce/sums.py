@@ -452,7 +452,7 @@ def mean_without_nan(
 
 def _logical(name: str, record: Op) -> None:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-        if dim is not None and not is_int(dim) and not len(dim):  # unlike for sums, this is no dim
+        if dim is not None and not is_int(dim) and not len(dim):  # unlike for sums, () is not a dim
             return input.bool()
         out: Tensor = record(input, None if dim is None else some_dims(name, dim, input.ndim), keepdim)
         return out

@@ -191,6 +191,7 @@ logsigmoid_record = op(
     "log_sigmoid(self)",
     lambda x: np.minimum(x, 0) - log1p(exponential(-np.abs(x))),
     kind="elementwise",
+    c_order=True,
     scalar=scalars.log_sigmoid,
     node="LogSigmoidBackward0",
     unsupported_dtypes=("bi", "log_sigmoid_cpu"),

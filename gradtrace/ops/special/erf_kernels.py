@@ -118,7 +118,16 @@ def erfc(x: Array) -> Array:
     """erfc of an array, in its dtype."""
     x = np.asarray(x)
     wide = np.ascontiguousarray(x, np.float64).reshape(-1)
-    return by_range(wide).reshape(x.shape).astype(x.dtype)
+    return laid_out_like(x, by_range(wide).reshape(x.shape))
+
+
+def laid_out_like(x: Array, result: Array) -> Array:
+    """`result`, which is contiguous, in the dtype and the order of axes of `x`."""
+    if x.flags.c_contiguous:
+        return result.astype(x.dtype, copy=False)
+    laid = np.empty_like(x)
+    np.copyto(laid, result, casting="same_kind")
+    return laid
 
 
 def by_range(x: Array) -> Array:
@@ -173,7 +182,7 @@ def erf(x: Array, out: Array | None = None, bell: Array | None = None) -> Array:
         piece = slice(start, start + CHUNK)
         from_table(wide[piece], result[piece], None if given is None else given[piece])
     if out is None:
-        return result.reshape(x.shape).astype(x.dtype, copy=False)
+        return laid_out_like(x, result.reshape(x.shape))
     if not direct:
         np.copyto(out, result.reshape(x.shape), casting="same_kind")
     return out

@@ -124,10 +124,10 @@ def parse(found: source.Source, budget: Budget) -> Program:
     from gradtrace import lang
 
     guard.contain()
-    if found.content:
+    if found.record is not None:
         from gradtrace.trace import file
 
-        record = file.read(found.name, found.content)
+        record = file.read(found.name, found.record)
         about = record.about
         return lang.parse(about.source_text, name=about.source_name, budget=budget)._replace(record=record)
     return lang.parse(found.text, name=found.name, budget=budget)

@@ -1,41 +1,54 @@
-"""Recorded runs as files: what `graph -o run.gt` writes, and what every command reads as its source."""
+"""Recorded runs as files: what `-o run.gt` writes, and what every command reads as its source."""
 
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli.options import Backward, Inputs
 from gradtrace.cli.parts import Part
-from gradtrace.trace.capture import capture
+from gradtrace.errors import ProgramError
 from gradtrace.trace.file import About, Record, write
+from gradtrace.trace.values import frozen
+from gradtrace.trace.variants import unwatched, variants
 
 if TYPE_CHECKING:
     from gradtrace.engine import Tensor
     from gradtrace.lang import Program
     from gradtrace.trace import Trace
 
+SUFFIX = "gt"
 
-def save(path: str, program: Program, inputs: Inputs, done: Any, tensors: dict[str, Tensor], watch: Any) -> None:
-    """Write a finished run. Commands keep different parts of it, so it is captured as each of them does."""
-    from gradtrace.cli import session
-    from gradtrace.views import files
 
-    run, roots, count = done
+class Saving:
+    """A run that is to be written to the file `path`: its inputs are noted before it begins."""
 
-    def captured(everything: bool, watch: Any, gradients: bool) -> Trace:
-        options: dict[str, Any] = {"everything": everything, "watch": watch, "gradients": gradients, "final": True}
-        return capture(run, roots, count, inputs=tensors, **options)
+    def __init__(self, path: str, program: Program, inputs: Inputs, tensors: dict[str, Tensor], dtype: str) -> None:
+        from gradtrace.cli import session
 
-    with session.uncollected():
-        traces = {
-            "all": captured(True, watch, False),
-            "eval": captured(False, None, False),
-            "graph": captured(False, None, True),
-            "watched": captured(False, watch, True),
-        }
-        dtype = session.dtype_of(program, inputs.dtype)
         source = program.source
-        content = write(About(source.name, source.text, dtype, inputs.seed, count > 0), traces)
-    files.write_output(path, content)
+        noted = tuple((name, frozen(tensor), tensor.requires_grad) for name, tensor in tensors.items())
+        seed = session.seed_of(program, inputs)
+        self.path = path
+        self.about = About(source.name, source.text, dtype, seed, False, inputs=noted)
+
+    def save(self, done: Any, tensors: dict[str, Tensor], watch: Any) -> Trace:
+        """Write a finished run, and return all of it."""
+        from gradtrace.cli import session
+
+        run, roots, count = done
+        with session.uncollected():
+            traces = variants(run, roots, count, tensors, watch)
+            self.write(self.about._replace(backward=count > 0), traces)
+        return traces["all"]
+
+    def save_failed(self, error: ProgramError, trace: Trace) -> None:
+        """Write the run of a program that raised."""
+        self.write(self.about._replace(failure=(error.message, error.hint)), {"all": trace})
+
+    def write(self, about: About, traces: dict[str, Trace]) -> None:
+        from gradtrace.views import files
+
+        about = about._replace(files=traces["all"].files)
+        files.write_output(self.path, lambda stream: write(about, traces, stream))
 
 
 def saved(record: Record, inputs: Inputs, how: Backward, kept: tuple[bool, bool, bool], part: Part) -> Trace | None:
@@ -47,28 +60,29 @@ def saved(record: Record, inputs: Inputs, how: Backward, kept: tuple[bool, bool,
     if not plain or not unchanged:
         return None
     watched, everything, derived = kept
+    if record.about.failure is not None:
+        return record.trace("all") if watched else unwatched(record.trace("all"))
     if part.chosen and not watched and part.pass_number is None:
         return unwatched(record.trace("all"))
     if everything or part.chosen:
         return record.trace("all")
-    return record.trace("eval" if not derived else "watched" if watched else "graph")
+    return record.trace("watched") if watched and derived else unwatched(record.trace("graph" if derived else "eval"))
 
 
-def unwatched(trace: Trace) -> Trace:
-    """The trace as it is of a run that nobody watched."""
-    operations = tuple(o if o.grad_enabled else o._replace(grad_enabled=True) for o in trace.operations)
-    return trace._replace(operations=operations, steps=(), passes=(), escapes=(), changes=(), begun=())
+def failure(record: Record, trace: Trace) -> ProgramError:
+    """The error that ended a recorded program, as the run told it."""
+    from gradtrace.lang.source import Source, Span
 
+    assert record.about.failure is not None
+    found, texts = trace.failure, {"": record.about.source_text, **dict(record.about.files)}
 
-def add_inputs(record: Record, known: dict[str, Any], raw: dict[str, Any], frozen: set[str]) -> None:
-    """The recorded values of a program's inputs that no option sets."""
-    whole = record.trace("all")
-    names = dict(whole.names)
-    for name in known:
-        if name in raw or name not in names:
-            continue
-        t = whole.tensors[whole.tensors[names[name]].first]
-        if t.value is not None and t.value.is_whole:
-            raw[name] = t.value.data
-            if not t.requires_grad:
-                frozen.add(name)
+    def place(span: Any) -> Any:
+        if span is None:
+            return None
+        return Source(span.file or record.about.source_name, texts.get(span.file, "")).place(Span(*span[:4]))
+
+    error = ProgramError(*record.about.failure)
+    if found is not None:
+        error.place, error.forward = place(found.span), place(found.forward)
+    return error
+

@@ -22,11 +22,11 @@ EXPRESSION, STDIN = "<expression>", "<stdin>"
 
 
 class Source(NamedTuple):
-    """A program's text and the name that errors give it; of a recorded run the file's content."""
+    """A program's text and the name that errors give it; of a recorded run the open file."""
 
     name: str
     text: str
-    content: bytes = b""
+    record: Any = None
 
 
 def is_file(argument: str) -> bool:
@@ -55,8 +55,8 @@ def _read_now(argument: str, always_file: bool) -> Source:
         name = argument.removeprefix("@")
         hint = "" if always_file else "an expression that looks like a file's name is given with -e"
         content = read_bytes(name, LONGEST, hint)
-        if content.startswith(RECORD):  # read whole: a record is larger than a program
-            return Source(name, "", read_bytes(name))
+        if content.startswith(RECORD):
+            return Source(name, "", open_record(name, content))
         return Source(name, decode(content, name))
     return Source(EXPRESSION, argument)
 
@@ -74,6 +74,16 @@ def read_bytes(name: str, longest: int = -1, hint: str = "", who: str = "") -> b
         raise UsageError(f"{who}cannot read '{name}': {(error.strerror or str(error)).lower()}") from None
     except ValueError as error:  # a NUL character in the name
         raise UsageError(f"{who}cannot read '{name}': {error}") from None
+
+
+def open_record(name: str, content: bytes) -> Any:
+    """The file of a recorded run, of which this is the beginning: it may be larger than any program."""
+    import io
+
+    if len(content) < LONGEST:
+        return io.BytesIO(content)
+    file = open(os.path.expanduser(name), "rb")  # noqa: SIM115 - arrays are read from it when they are needed
+    return file if file.seekable() else io.BytesIO(content + file.read())
 
 
 def decode(content: bytes, name: str) -> str:

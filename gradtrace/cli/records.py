@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.cli.options import Backward, Inputs
 from gradtrace.cli.parts import Part
 from gradtrace.errors import ProgramError
@@ -16,19 +16,24 @@ if TYPE_CHECKING:
     from gradtrace.trace import Trace
 
 SUFFIX = "gt"
+PASSES = 100  # of a longer loop so many are noted node by node; for the others a command runs the program again
 
 
 class Saving:
     """A run that is to be written to the file `path`: its inputs are noted before it begins."""
 
     def __init__(self, path: str, program: Program, inputs: Inputs, tensors: dict[str, Tensor], dtype: str) -> None:
+        import gradtrace
         from gradtrace.cli import session
 
         source = program.source
         noted = tuple((name, frozen(tensor), tensor.requires_grad) for name, tensor in tensors.items())
         seed = session.seed_of(program, inputs)
         self.path = path
-        self.about = About(source.name, source.text, dtype, seed, False, inputs=noted)
+        random_state = gradtrace.get_rng_state().numpy().tobytes()
+        self.about = About(
+            source.name, source.text, dtype, seed, False, inputs=noted, random_state=random_state, detailed=PASSES
+        )
 
     def save(self, done: Any, tensors: dict[str, Tensor], watch: Any) -> Trace:
         """Write a finished run, and return all of it."""
@@ -51,22 +56,28 @@ class Saving:
         files.write_output(self.path, lambda stream: write(about, traces, stream))
 
 
-def saved(record: Record, inputs: Inputs, how: Backward, kept: tuple[bool, bool, bool], part: Part) -> Trace | None:
+class Wanted(NamedTuple):
+    """What a command needs of a trace."""
+
+    watched: bool  # the backward passes
+    everything: bool  # what neither the result nor a variable depends on
+    derived: bool  # gradients with a history of their own
+    detailed: bool  # every pass node by node
+    part: Part
+
+
+def saved(record: Record, inputs: Inputs, how: Backward, wanted: Wanted) -> Trace | None:
     """The trace that a run for these options would have; None if the program must run again for them."""
+    about, part = record.about, wanted.part
     given = (inputs.given, inputs.set, inputs.params, inputs.no_grad, inputs.dtype)
-    plain = not any(given) and inputs.seed is None
     asked = how._replace(no_backward=False)
-    unchanged = not any(asked) and not (how.no_backward and record.about.backward)
-    if not plain or not unchanged:
+    if any(given) or inputs.seed is not None or any(asked) or (how.no_backward and about.backward):
         return None
-    watched, everything, derived = kept
-    if record.about.failure is not None:
-        return record.trace("all") if watched else unwatched(record.trace("all"))
-    if part.chosen and not watched and part.pass_number is None:
-        return unwatched(record.trace("all"))
-    if everything or part.chosen:
-        return record.trace("all")
-    return record.trace("watched") if watched and derived else unwatched(record.trace("graph" if derived else "eval"))
+    if wanted.watched and wanted.detailed and len(record.trace("all").passes) > about.detailed:
+        return None
+    whole = wanted.everything or part.chosen or about.failure is not None
+    name = "all" if whole else "eval" if not wanted.derived else "watched" if wanted.watched else "graph"
+    return record.trace(name) if wanted.watched else unwatched(record.trace(name))
 
 
 def failure(record: Record, trace: Trace) -> ProgramError:

@@ -60,10 +60,14 @@ def record(
     if not program.tree.body:
         what = f"{program.source.name} holds nothing to evaluate"
         raise UsageError(what, "give an expression, a file, or - for stdin")
+    if part.step is not None or part.chosen:
+        everything, detailed = everything or part.chosen, None
+    watched = watched or part.pass_number is not None or save is not None
     if program.record is not None and not jacobians and save is None:
         from gradtrace.cli import records
 
-        earlier = records.saved(program.record, inputs, how, (watched, everything, derived), part)
+        wanted = records.Wanted(watched, everything, derived, detailed is None, part)
+        earlier = records.saved(program.record, inputs, how, wanted)
         if earlier is not None and earlier.failure is None:
             return part.of(earlier, picture)
         if earlier is not None:
@@ -74,10 +78,7 @@ def record(
     if save is not None:
         from gradtrace.cli import records
 
-        saving = records.Saving(save, program, inputs, tensors, dtype)
-    if part.step is not None or part.chosen:
-        everything, detailed = everything or part.chosen, None
-    watched = watched or part.pass_number is not None or save is not None
+        saving, detailed = records.Saving(save, program, inputs, tensors, dtype), records.PASSES
     watch = watcher(jacobians, slopes, detailed) if watched else None
     begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
@@ -333,12 +334,17 @@ def prepare(program: Program, inputs: Inputs, dtype: str, budget: Budget | None 
     missing = [given for given in program.inputs if given.name not in raw and given.default is None]
     if missing:
         raise lacking(program, missing, inputs.own)
-    tensors = {}
+    tensors: dict[str, Tensor] = {}
     for name, given in known.items():
         found = raw[name] if name in raw else default(program, given, dtype, budget)
         tensors[name] = values.tensor(found, dtype, floating=given.kind != "data")
         if given.kind != "data" and name not in frozen:
             tensors[name].requires_grad_()
+    if program.record is not None and inputs.seed is None:
+        import gradtrace
+        from gradtrace.engine.lazy import np
+
+        gradtrace.set_rng_state(gradtrace.tensor(np.frombuffer(program.record.about.random_state, np.uint8)))
     return tensors
 
 

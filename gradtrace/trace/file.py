@@ -55,6 +55,8 @@ class About(NamedTuple):
     files: tuple[tuple[str, str], ...] = ()  # of each module of the program's own its name and its text
     inputs: tuple[tuple[str, Value, bool], ...] = ()  # its variables: name, value, whether it requires grad
     failure: tuple[str, str] | None = None  # the message and the hint of the error that ended it
+    random_state: bytes = b""  # of the default generator when the program began
+    detailed: int = 0  # how many of its backward passes are surely there node by node
 
 
 class Record:
@@ -102,6 +104,8 @@ def write(about: About, traces: dict[str, Trace], stream: Any) -> None:
             "files": about.files,
             "inputs": [(name, tables.value(value), grad) for name, value, grad in about.inputs],
             "failure": about.failure,
+            "random_state": about.random_state.hex(),
+            "detailed": about.detailed,
             "variants": {name: numbers[ident(trace)] for name, trace in traces.items()},
         }
         put_table(file, VALUES, values.end())
@@ -231,6 +235,8 @@ def about_of(document: dict[str, Any], tables: TableReader) -> About:
         tuple(row(one, fields.text, fields.text) for one in fields.listed(document.get("files"))),
         tuple(row(one, fields.text, tables.value, fields.boolean) for one in fields.listed(document.get("inputs"))),
         None if failure is None else row(failure, fields.text, fields.text),
+        bytes.fromhex(fields.text(document.get("random_state"))),
+        fields.integer(document.get("detailed")),
     )
 
 

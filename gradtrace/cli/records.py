@@ -31,9 +31,9 @@ class Saving:
         seed = session.seed_of(program, inputs)
         self.path = path
         random_state = gradtrace.get_rng_state().numpy().tobytes()
-        self.about = About(
-            source.name, source.text, dtype, seed, False, inputs=noted, random_state=random_state, detailed=PASSES
-        )
+        files = tuple((one.source.name, one.source.text) for one in (program.modules or {}).values())
+        about = About(source.name, source.text, dtype, seed, False, files, noted)
+        self.about = about._replace(random_state=random_state, detailed=PASSES)
 
     def save(self, done: Any, tensors: dict[str, Tensor], watch: Any) -> Trace:
         """Write a finished run, and return all of it."""
@@ -45,14 +45,13 @@ class Saving:
             self.write(self.about._replace(backward=count > 0), traces)
         return traces["all"]
 
-    def save_failed(self, error: ProgramError, trace: Trace) -> None:
-        """Write the run of a program that raised."""
-        self.write(self.about._replace(failure=(error.message, error.hint)), {"all": trace})
+    def save_failed(self, error: ProgramError, trace: Trace, backward: bool) -> None:
+        """Write the run of a program that raised; `backward`, in a backward that the command called."""
+        self.write(self.about._replace(failure=(error.message, error.hint), backward=backward), {"all": trace})
 
     def write(self, about: About, traces: dict[str, Trace]) -> None:
         from gradtrace.views import files
 
-        about = about._replace(files=traces["all"].files)
         files.write_output(self.path, lambda stream: write(about, traces, stream))
 
 

@@ -68,10 +68,10 @@ def record(
 
         wanted = records.Wanted(watched, everything, derived, detailed is None, part)
         earlier = records.saved(program.record, inputs, how, wanted)
-        if earlier is not None and earlier.failure is None:
-            return part.of(earlier, picture)
-        if earlier is not None:
+        if earlier is not None and earlier.failure is not None:
             return ended(earlier, records.failure(program.record, earlier), failing, failures, part, picture)
+        if earlier is not None:
+            return part.of(with_tensors(earlier), picture)
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype, budget)
     saving = None
@@ -113,7 +113,7 @@ def record(
             raise
         trace = failed(error, begun, tensors, watch)
         if saving is not None:
-            saving.save_failed(error, trace)
+            saving.save_failed(error, trace, bool(begun))
         return ended(trace, error, failing, failures, part, picture)
     if not done:
         raise ProgramError("the program ended itself while backward ran", "leave out exit()")
@@ -124,9 +124,14 @@ def record(
         trace = capture(
             run, roots, count, inputs=tensors, everything=everything, watch=watch, gradients=derived, final=True
         )
+    return part.of(with_tensors(trace), picture)
+
+
+def with_tensors(trace: Trace) -> Trace:
+    """The trace. UsageError if there is no tensor in it."""
     if not trace.tensors:
-        raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to show")
-    return part.of(trace, picture)
+        raise UsageError(f"{trace.source_name} makes no tensor, so there is nothing to show")
+    return trace
 
 
 def ended(
@@ -155,6 +160,17 @@ def record_gradients(
     passes, the last one and the first bad one node by node."""
     options: dict[str, Any] = {"watched": True, "everything": True, "slopes": False, "detailed": PASSES}
     return record(program, inputs, how, budget, failing=failing, part=part, **options)
+
+
+def save(program: Program, inputs: Inputs, budget: Budget, path: str, out: Any) -> None:
+    """Run a program, which prints to `out`, and write the record of the run to the file `path`."""
+    how = Backward((), None, False, False, False, (), (), (), False)
+    try:
+        record(program, inputs, how, budget, derived=True, out=out, save=path)
+    except ProgramError as error:
+        if error.run is not None:
+            raise
+        # the program came to its end: what failed is the backward that other commands call, and the record has it
 
 
 class Printed:

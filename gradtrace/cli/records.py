@@ -5,7 +5,8 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.cli.options import Backward, Inputs
 from gradtrace.cli.parts import Part
-from gradtrace.errors import ProgramError
+from gradtrace.errors import ProgramError, UsageError
+from gradtrace.lang import syntax as ast
 from gradtrace.trace.file import About, Record, write
 from gradtrace.trace.values import frozen
 from gradtrace.trace.variants import unwatched, variants
@@ -16,13 +17,18 @@ if TYPE_CHECKING:
     from gradtrace.trace import Trace
 
 SUFFIX = "gt"
+GENERATORS = ("random", "numpy.random")
+KINDS = {"backward": int, **dict.fromkeys(("output", "grad_tensors", "inputs", "retain_grad"), tuple)}
+KINDS.update(dict.fromkeys(("no_backward", "retain_graph", "create_graph", "zero_grad"), bool))
 PASSES = 100  # of a longer loop so many are noted node by node; for the others a command runs the program again
 
 
 class Saving:
     """A run that is to be written to the file `path`: its inputs are noted before it begins."""
 
-    def __init__(self, path: str, program: Program, inputs: Inputs, tensors: dict[str, Tensor], dtype: str) -> None:
+    def __init__(
+        self, path: str, program: Program, inputs: Inputs, how: Backward, tensors: dict[str, Tensor], dtype: str
+    ) -> None:
         import gradtrace
         from gradtrace.cli import session
 
@@ -33,7 +39,8 @@ class Saving:
         random_state = gradtrace.get_rng_state().numpy().tobytes()
         files = tuple((one.source.name, one.source.text) for one in (program.modules or {}).values())
         about = About(source.name, source.text, dtype, seed, False, files, noted)
-        self.about = about._replace(random_state=random_state, detailed=PASSES)
+        options = tuple((name, value) for name, value in how._asdict().items() if value)
+        self.about = about._replace(random_state=random_state, detailed=PASSES, options=options)
 
     def save(self, done: Any, tensors: dict[str, Tensor], watch: Any) -> Trace:
         """Write a finished run, and return all of it."""
@@ -77,6 +84,37 @@ def saved(record: Record, inputs: Inputs, how: Backward, wanted: Wanted) -> Trac
     whole = wanted.everything or part.chosen or about.failure is not None
     name = "all" if whole else "eval" if not wanted.derived else "watched" if wanted.watched else "graph"
     return record.trace(name) if wanted.watched else unwatched(record.trace(name))
+
+
+def options_of(record: Record, how: Backward) -> Backward:
+    """How a run again calls backward: as the command says, or else as it was called when the run was recorded."""
+    known = {name: value for name, value in record.about.options if type(value) is KINDS.get(name)}
+    return how if any(how) else how._replace(**known)
+
+
+def refuse_random(program: Program) -> None:
+    """UsageError if the recorded program draws numbers that no seed fixes, so that it cannot run again as it did."""
+    for one in (program, *(program.modules or {}).values()):
+        if draws_unseeded(one):
+            raise UsageError(
+                f"{one.source.name} draws numbers of random or numpy.random, so it cannot run again as it was recorded",
+                "call their seed(N) in the program, or use torch's random numbers; and record it again",
+            )
+
+
+def draws_unseeded(program: Program) -> bool:
+    """Whether a program uses generators that only a call of their seed() makes repeatable, without such a call."""
+    used = seeded = False
+    for node in ast.walk(program.tree):
+        if isinstance(node, ast.Import):
+            used = used or any(alias.name in GENERATORS for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            used = used or node.module in GENERATORS
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            used = used or (node.attr == "random" and program.imports("numpy"))
+        if isinstance(node, ast.Call):
+            seeded = seeded or "seed" in (getattr(node.func, "attr", ""), getattr(node.func, "id", ""))
+    return used and not seeded
 
 
 def failure(record: Record, trace: Trace) -> ProgramError:

@@ -72,13 +72,17 @@ def record(
             return ended(earlier, records.failure(program.record, earlier), failing, failures, part, picture)
         if earlier is not None:
             return part.of(with_tensors(earlier), picture)
+    if program.record is not None:
+        from gradtrace.cli import records
+
+        how = records.options_of(program.record, how)
     dtype = dtype_of(program, inputs.dtype)
     tensors = prepare(program, inputs, dtype, budget)
     saving = None
     if save is not None:
         from gradtrace.cli import records
 
-        saving, detailed = records.Saving(save, program, inputs, tensors, dtype), records.PASSES
+        saving, detailed = records.Saving(save, program, inputs, how, tensors, dtype), records.PASSES
     watch = watcher(jacobians, slopes, detailed) if watched else None
     begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
@@ -343,6 +347,10 @@ def prepare(program: Program, inputs: Inputs, dtype: str, budget: Budget | None 
     raw = read_all(known, inputs, dtype, budget)
     frozen = set(names(inputs.no_grad))
     check_known(frozen, known, "--no-grad")
+    if program.record is not None:
+        from gradtrace.cli import records
+
+        records.refuse_random(program)
     for name, (value, requires_grad) in recorded_inputs(program).items():
         if name in known and name not in raw:
             raw[name] = value

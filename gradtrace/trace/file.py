@@ -57,6 +57,7 @@ class About(NamedTuple):
     failure: tuple[str, str] | None = None  # the message and the hint of the error that ended it
     random_state: bytes = b""  # of the default generator when the program began
     detailed: int = 0  # how many of its backward passes are surely there node by node
+    options: tuple[tuple[str, Any], ...] = ()  # those given for backward, by name: texts, or a number or a flag
 
 
 class Record:
@@ -106,6 +107,7 @@ def write(about: About, traces: dict[str, Trace], stream: Any) -> None:
             "failure": about.failure,
             "random_state": about.random_state.hex(),
             "detailed": about.detailed,
+            "options": dict(about.options),
             "variants": {name: numbers[ident(trace)] for name, trace in traces.items()},
         }
         put_table(file, VALUES, values.end())
@@ -237,7 +239,12 @@ def about_of(document: dict[str, Any], tables: TableReader) -> About:
         None if failure is None else row(failure, fields.text, fields.text),
         bytes.fromhex(fields.text(document.get("random_state"))),
         fields.integer(document.get("detailed")),
+        tuple((name, option(one)) for name, one in fields.mapped(document.get("options")).items()),
     )
+
+
+def option(one: Any) -> Any:
+    return tuple(map(fields.text, one)) if type(one) is list else fields.integer(one) if type(one) is int else bool(one)
 
 
 def row(one: Any, *readers: Callable[[Any], Any]) -> Any:

@@ -133,4 +133,3 @@ def failure(record: Record, trace: Trace) -> ProgramError:
     if found is not None:
         error.place, error.forward = place(found.span), place(found.forward)
     return error
-

@@ -128,7 +128,7 @@ class Program(NamedTuple):
     imports_torch: bool
     scopes: Scopes
     record: Any = None  # of a program that comes with a recorded run of it (a `trace.file.Record`)
-    modules: dict[str, Program] | None = None  # its own modules by name, if they were looked for (`lang/own_modules.py`)
+    modules: dict[str, Program] | None = None  # by name: its own, if they were looked for
 
     def imports(self, module: str) -> bool:
         """Whether the program imports this top-level module or a submodule."""

@@ -23,7 +23,21 @@ from itertools import chain, islice
 from gradtrace.annotations import Any, Callable, Iterable, Mapping, Sequence
 from gradtrace.engine.ident import ident
 from gradtrace.engine.lazy import np
-from gradtrace.trace.fields import BOOL, FIELDS, GROUP, INT, NUMBER, TEXT, VALUE, Damaged, Many, Maybe, integer, number, real
+from gradtrace.trace.fields import (
+    BOOL,
+    FIELDS,
+    GROUP,
+    INT,
+    NUMBER,
+    TEXT,
+    VALUE,
+    Damaged,
+    Many,
+    Maybe,
+    integer,
+    number,
+    real,
+)
 from gradtrace.trace.record import Span
 from gradtrace.trace.values import Value
 

@@ -41,7 +41,7 @@ RATIO = 100
 ENTRIES = 1_000_000
 VARIANTS = {"all", "eval", "graph", "watched"}
 T = TypeVar("T")
-HINT = "record the run again: gradtrace graph SOURCE -o FILE.gt"
+HINT = "record the run again: gradtrace run FILE -o RUN.gt"
 
 
 class About(NamedTuple):
@@ -86,7 +86,9 @@ def write(about: About, traces: dict[str, Trace], stream: Any) -> None:
     """Write the file; the same run gives the same bytes. A Trace that is there under several names is written once."""
     with zipfile.ZipFile(stream, "w") as file:
         tables = TableWriter(lambda value: values.add(value))
-        values = ValueWriter(lambda number, *elements: put_array(file, f"arrays/{number}.npy", *elements), tables.groups)
+        values = ValueWriter(
+            lambda number, *elements: put_array(file, f"arrays/{number}.npy", *elements), tables.groups
+        )
         numbers: dict[int, int] = {}
         for trace in traces.values():
             if ident(trace) in numbers:

@@ -1,8 +1,8 @@
 """The values of a record's file: their elements in chunks of a few megabytes, one npy array each, and a table of rows.
 
 A row is (dtype, shape, chunk, place, order): numbers in DTYPES and in the file's table of tuples, the chunk's number or
-SUMMARY, the place of the first element in the chunk (of a summary, in the table of summaries), and 1 for the column-major
-order. An array that several values share is stored once. Arrays begin at multiples of 16 bytes, as numpy's own do.
+SUMMARY, the place of the first element in the chunk (of a summary, in that table), and 1 for column-major order.
+An array that several values share is stored once. Arrays begin at multiples of 16 bytes, as numpy's own do.
 A single number is an element of a chunk of float64, int64 or bool.
 """
 

@@ -88,7 +88,7 @@ def saved(record: Record, inputs: Inputs, how: Backward, wanted: Wanted) -> Trac
 
 def options_of(record: Record, how: Backward) -> Backward:
     """How a run again calls backward: as the command says, or else as it was called when the run was recorded."""
-    known = {name: value for name, value in record.about.options if type(value) is KINDS.get(name)}
+    known: dict[str, Any] = {name: value for name, value in record.about.options if type(value) is KINDS.get(name)}
     return how if any(how) else how._replace(**known)
 
 

@@ -137,8 +137,9 @@ def freeze(
     calls = [call for call in history.calls if is_kept(call)]
     source = labels.SourceText(run)
     texts = labels.label_all(kept, calls, source, run.env, gradient_names(kept, history.keeper))
-    # a pass that began at a leaf has no other node
-    found = functions.walk([*(entry.fn for entry in kept), *(() if watch is None else watch.leaves_begun_at)])
+    leaves = [] if watch is None else watch.leaves_begun_at  # a pass that began at a leaf has no other node
+    whole = kept is history.entries and not leaves
+    found = history.graph if whole else functions.walk([*(entry.fn for entry in kept), *leaves])
     call_ids = {ident(call): i for i, call in enumerate(calls)}
     builder = RecordBuilder(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs}, contents)
     builder.read_values(kept)

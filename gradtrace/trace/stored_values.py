@@ -42,6 +42,7 @@ class ValueWriter:
         self.shapes = shapes  # gives the number of a tuple
         self.rows: list[int] = []
         self.summaries: list[Any] = []
+        self.padding = {dtype: np.zeros(ALIGNED, dtype) for dtype in DTYPES}
         self.chunks = 0
         self._open: dict[tuple[str, bool], Chunk] = {}
         self._places: dict[Any, tuple[int, int]] = {}  # by memory and size of an array
@@ -75,9 +76,9 @@ class ValueWriter:
         found = chunk.number, chunk.count
         chunk.parts.append(part)
         chunk.count += count
-        size = np.dtype(dtype).itemsize
+        size = 8 if single else part.itemsize
         if not single and (rest := chunk.count * size % ALIGNED):
-            chunk.parts.append(np.zeros((ALIGNED - rest) // size, dtype))
+            chunk.parts.append(self.padding[dtype][: (ALIGNED - rest) // size])
             chunk.count += chunk.parts[-1].size
         if chunk.count * size >= CHUNK:
             self.flush(dtype, single)

@@ -138,4 +138,7 @@ def forget() -> None:
     """Between command lines (several may run in one process, in tests)."""
     global _stdin_taken_by
     _stdin_taken_by = ""
+    for found in _read.values():
+        if found.record is not None:
+            found.record.close()
     _read.clear()

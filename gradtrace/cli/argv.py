@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from gradtrace.annotations import NamedTuple
 
-PICTURES = (
+SUFFIXES = (
     ".dot",
     ".svg",
     ".png",
@@ -29,6 +29,7 @@ PICTURES = (
     ".json",
     ".graphml",
     ".txt",
+    ".gt",
 )
 
 
@@ -63,7 +64,7 @@ def split(args: list[str], arity: dict[str, int]) -> Split:
 def is_attached(token: str) -> bool:
     """Whether -sx=1 or -og.svg is a short option and its value; a negated expression, -softmax(x, dim=0), is not."""
     if token.startswith("-o"):
-        return token.lower().endswith(PICTURES)
+        return token.lower().endswith(SUFFIXES)
     name, equals, value = token[2:].partition("=")
     return token.startswith("-s") and name.isidentifier() and equals == "=" and not value.startswith("=")
 

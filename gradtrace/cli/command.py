@@ -109,25 +109,38 @@ def read_program(found: Split, always_file: bool, with_words: bool = False) -> P
 
 
 def early_budget(found: Split) -> Budget:
-    """--max-source or its variable, which are needed before the options are read; that will tell what is wrong."""
+    """What parsing needs before the options are read: --max-source or its variable, and --allow-import.
+
+    What is wrong with them is reported when they are read.
+    """
     limit = BY_FIELD["source_bytes"]
+    text = early_value(found, limit.flag) or os.environ.get(limit.variable, "")
+    budget = Budget(source_bytes=int(text)) if text.isdecimal() else Budget()
+    return budget._replace(allow_import=early_value(found, "--allow-import"))
+
+
+def early_value(found: Split, option: str) -> str:
+    """The last value of an option; "" if it is not given."""
     given = [
         [*token.partition("=")[2:], *values][-1]
         for token, *values in found.options
-        if token.partition("=")[0] == limit.flag
+        if token.partition("=")[0] == option
     ]
-    text = given[-1] if given else os.environ.get(limit.variable, "")
-    return Budget(source_bytes=int(text)) if text.isdecimal() else Budget()
+    return given[-1] if given else ""
 
 
 def parse(found: source.Source, budget: Budget) -> Program:
     from gradtrace import lang
 
     guard.contain()
-    if found.content:
+    if found.record is not None or budget.allow_import:
+        from gradtrace.lang.own_modules import among, with_modules
+    if found.record is not None:
         from gradtrace.trace import file
 
-        record = file.read(found.name, found.content)
+        record = file.read(found.name, found.record)
         about = record.about
-        return lang.parse(about.source_text, name=about.source_name, budget=budget)._replace(record=record)
-    return lang.parse(found.text, name=found.name, budget=budget)
+        program = lang.parse(about.source_text, name=about.source_name, budget=budget)._replace(record=record)
+        return with_modules(program, budget, among(about.files)) if about.files else program._replace(modules={})
+    program = lang.parse(found.text, name=found.name, budget=budget)
+    return with_modules(program, budget) if budget.allow_import else program

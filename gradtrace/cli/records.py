@@ -1,74 +1,135 @@
-"""Recorded runs as files: what `graph -o run.gt` writes, and what every command reads as its source."""
+"""Recorded runs as files: what `-o run.gt` writes, and what every command reads as its source."""
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.cli.options import Backward, Inputs
 from gradtrace.cli.parts import Part
-from gradtrace.trace.capture import capture
+from gradtrace.errors import ProgramError, UsageError
+from gradtrace.lang import syntax as ast
 from gradtrace.trace.file import About, Record, write
+from gradtrace.trace.values import frozen
+from gradtrace.trace.variants import unwatched, variants
 
 if TYPE_CHECKING:
     from gradtrace.engine import Tensor
     from gradtrace.lang import Program
     from gradtrace.trace import Trace
 
+SUFFIX = "gt"
+GENERATORS = ("random", "numpy.random")
+KINDS = {"backward": int, **dict.fromkeys(("output", "grad_tensors", "inputs", "retain_grad"), tuple)}
+KINDS.update(dict.fromkeys(("no_backward", "retain_graph", "create_graph", "zero_grad"), bool))
+PASSES = 100  # of a longer loop so many are noted node by node; for the others a command runs the program again
 
-def save(path: str, program: Program, inputs: Inputs, done: Any, tensors: dict[str, Tensor], watch: Any) -> None:
-    """Write a finished run. Commands keep different parts of it, so it is captured as each of them does."""
-    from gradtrace.cli import session
-    from gradtrace.views import files
 
-    run, roots, count = done
+class Saving:
+    """A run that is to be written to the file `path`: its inputs are noted before it begins."""
 
-    def captured(everything: bool, watch: Any, gradients: bool) -> Trace:
-        options: dict[str, Any] = {"everything": everything, "watch": watch, "gradients": gradients, "final": True}
-        return capture(run, roots, count, inputs=tensors, **options)
+    def __init__(
+        self, path: str, program: Program, inputs: Inputs, how: Backward, tensors: dict[str, Tensor], dtype: str
+    ) -> None:
+        import gradtrace
+        from gradtrace.cli import session
 
-    with session.uncollected():
-        traces = {
-            "all": captured(True, watch, False),
-            "eval": captured(False, None, False),
-            "graph": captured(False, None, True),
-            "watched": captured(False, watch, True),
-        }
-        dtype = session.dtype_of(program, inputs.dtype)
         source = program.source
-        content = write(About(source.name, source.text, dtype, inputs.seed, count > 0), traces)
-    files.write_output(path, content)
+        noted = tuple((name, frozen(tensor), tensor.requires_grad) for name, tensor in tensors.items())
+        seed = session.seed_of(program, inputs)
+        self.path = path
+        random_state = gradtrace.get_rng_state().numpy().tobytes()
+        files = tuple((one.source.name, one.source.text) for one in (program.modules or {}).values())
+        about = About(source.name, source.text, dtype, seed, False, files, noted)
+        options = tuple((name, value) for name, value in how._asdict().items() if value)
+        self.about = about._replace(random_state=random_state, detailed=PASSES, options=options)
+
+    def save(self, done: Any, tensors: dict[str, Tensor], watch: Any) -> Trace:
+        """Write a finished run, and return all of it."""
+        from gradtrace.cli import session
+
+        run, roots, count = done
+        with session.uncollected():
+            traces = variants(run, roots, count, tensors, watch)
+            self.write(self.about._replace(backward=count > 0), traces)
+        return traces["all"]
+
+    def save_failed(self, error: ProgramError, trace: Trace, backward: bool) -> None:
+        """Write the run of a program that raised; `backward`, in a backward that the command called."""
+        self.write(self.about._replace(failure=(error.message, error.hint), backward=backward), {"all": trace})
+
+    def write(self, about: About, traces: dict[str, Trace]) -> None:
+        from gradtrace.views import files
+
+        files.write_output(self.path, lambda stream: write(about, traces, stream))
 
 
-def saved(record: Record, inputs: Inputs, how: Backward, kept: tuple[bool, bool, bool], part: Part) -> Trace | None:
+class Wanted(NamedTuple):
+    """What a command needs of a trace."""
+
+    watched: bool  # the backward passes
+    everything: bool  # what neither the result nor a variable depends on
+    derived: bool  # gradients with a history of their own
+    detailed: bool  # every pass node by node
+    part: Part
+
+
+def saved(record: Record, inputs: Inputs, how: Backward, wanted: Wanted) -> Trace | None:
     """The trace that a run for these options would have; None if the program must run again for them."""
+    about, part = record.about, wanted.part
     given = (inputs.given, inputs.set, inputs.params, inputs.no_grad, inputs.dtype)
-    plain = not any(given) and inputs.seed is None
     asked = how._replace(no_backward=False)
-    unchanged = not any(asked) and not (how.no_backward and record.about.backward)
-    if not plain or not unchanged:
+    if any(given) or inputs.seed is not None or any(asked) or (how.no_backward and about.backward):
         return None
-    watched, everything, derived = kept
-    if part.chosen and not watched and part.pass_number is None:
-        return unwatched(record.trace("all"))
-    if everything or part.chosen:
-        return record.trace("all")
-    return record.trace("eval" if not derived else "watched" if watched else "graph")
+    if wanted.watched and wanted.detailed and len(record.trace("all").passes) > about.detailed:
+        return None
+    whole = wanted.everything or part.chosen or about.failure is not None
+    name = "all" if whole else "eval" if not wanted.derived else "watched" if wanted.watched else "graph"
+    return record.trace(name) if wanted.watched else unwatched(record.trace(name))
 
 
-def unwatched(trace: Trace) -> Trace:
-    """The trace as it is of a run that nobody watched."""
-    operations = tuple(o if o.grad_enabled else o._replace(grad_enabled=True) for o in trace.operations)
-    return trace._replace(operations=operations, steps=(), passes=(), escapes=(), changes=(), begun=())
+def options_of(record: Record, how: Backward) -> Backward:
+    """How a run again calls backward: as the command says, or else as it was called when the run was recorded."""
+    known: dict[str, Any] = {name: value for name, value in record.about.options if type(value) is KINDS.get(name)}
+    return how if any(how) else how._replace(**known)
 
 
-def add_inputs(record: Record, known: dict[str, Any], raw: dict[str, Any], frozen: set[str]) -> None:
-    """The recorded values of a program's inputs that no option sets."""
-    whole = record.trace("all")
-    names = dict(whole.names)
-    for name in known:
-        if name in raw or name not in names:
-            continue
-        t = whole.tensors[whole.tensors[names[name]].first]
-        if t.value is not None and t.value.is_whole:
-            raw[name] = t.value.data
-            if not t.requires_grad:
-                frozen.add(name)
+def refuse_random(program: Program) -> None:
+    """UsageError if the recorded program draws numbers that no seed fixes, so that it cannot run again as it did."""
+    for one in (program, *(program.modules or {}).values()):
+        if draws_unseeded(one):
+            raise UsageError(
+                f"{one.source.name} draws numbers of random or numpy.random, so it cannot run again as it was recorded",
+                "call their seed(N) in the program, or use torch's random numbers; and record it again",
+            )
+
+
+def draws_unseeded(program: Program) -> bool:
+    """Whether a program uses generators that only a call of their seed() makes repeatable, without such a call."""
+    used = seeded = False
+    for node in ast.walk(program.tree):
+        if isinstance(node, ast.Import):
+            used = used or any(alias.name in GENERATORS for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            used = used or node.module in GENERATORS
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            used = used or (node.attr == "random" and program.imports("numpy"))
+        if isinstance(node, ast.Call):
+            seeded = seeded or "seed" in (getattr(node.func, "attr", ""), getattr(node.func, "id", ""))
+    return used and not seeded
+
+
+def failure(record: Record, trace: Trace) -> ProgramError:
+    """The error that ended a recorded program, as the run told it."""
+    from gradtrace.lang.source import Source, Span
+
+    assert record.about.failure is not None
+    found, texts = trace.failure, {"": record.about.source_text, **dict(record.about.files)}
+
+    def place(span: Any) -> Any:
+        if span is None:
+            return None
+        return Source(span.file or record.about.source_name, texts.get(span.file, "")).place(Span(*span[:4]))
+
+    error = ProgramError(*record.about.failure)
+    if found is not None:
+        error.place, error.forward = place(found.span), place(found.forward)
+    return error

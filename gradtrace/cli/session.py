@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gradtrace.limits import Budget
     from gradtrace.trace import Trace
 
+PASSES = 8  # of a loop that `stats` and `why` note node by node
+
 
 def record(
     program: Program,
@@ -48,8 +50,8 @@ def record(
     What it prints goes to `out`, or to stderr.
     With `derived` a backward under --create-graph is part of the trace: its own operations, and "w.grad".
     `part` is the step or the pass to return; of a training loop a `picture` is of the last step.
-    With `save` the whole run is written to a file of this name. Of a program that comes with a record, that is
-    returned, unless an option would change it.
+    With `save` the whole run is written to a file of this name, also of a program that raised, and returned. Of a
+    program that comes with a record, that is returned, unless an option would change it.
     UsageError if the program is empty, makes no tensor, or has no such step.
     """
     from gradtrace.lang import wall
@@ -58,17 +60,29 @@ def record(
     if not program.tree.body:
         what = f"{program.source.name} holds nothing to evaluate"
         raise UsageError(what, "give an expression, a file, or - for stdin")
-    if program.record is not None and not jacobians:
-        from gradtrace.cli import records
-
-        earlier = records.saved(program.record, inputs, how, (watched, everything, derived), part)
-        if earlier is not None:
-            return part.of(earlier, picture)
-    dtype = dtype_of(program, inputs.dtype)
-    tensors = prepare(program, inputs, dtype, budget)
     if part.step is not None or part.chosen:
         everything, detailed = everything or part.chosen, None
     watched = watched or part.pass_number is not None or save is not None
+    if program.record is not None and not jacobians and save is None:
+        from gradtrace.cli import records
+
+        wanted = records.Wanted(watched, everything, derived, detailed is None, part)
+        earlier = records.saved(program.record, inputs, how, wanted)
+        if earlier is not None and earlier.failure is not None:
+            return ended(earlier, records.failure(program.record, earlier), failing, failures, part, picture)
+        if earlier is not None:
+            return part.of(with_tensors(earlier), picture)
+    if program.record is not None:
+        from gradtrace.cli import records
+
+        how = records.options_of(program.record, how)
+    dtype = dtype_of(program, inputs.dtype)
+    tensors = prepare(program, inputs, dtype, budget)
+    saving = None
+    if save is not None:
+        from gradtrace.cli import records
+
+        saving, detailed = records.Saving(save, program, inputs, how, tensors, dtype), records.PASSES
     watch = watcher(jacobians, slopes, detailed) if watched else None
     begun: list[tuple[Any, list[Tensor]]] = []
     done: list[tuple[Any, list[Tensor], int]] = []
@@ -99,29 +113,68 @@ def record(
         )
     except ProgramError as error:
         error.hint = error.hint or hints.of_program(str(error.__cause__), tensors.items())
-        known = error.run is not None or bool(begun)
-        if failing and known:
-            return failed(error, begun, tensors, watch)
-        if failures is None or not known or not (trace := failed(error, begun, tensors, watch)).tensors:
+        if not (error.run is not None or begun) or not (failing or failures is not None or saving is not None):
             raise
-        from gradtrace.trace.failed import with_failure
-
-        failures.append(error)
-        return part.of(with_failure(trace), picture)
+        trace = failed(error, begun, tensors, watch)
+        if saving is not None:
+            saving.save_failed(error, trace, bool(begun))
+        return ended(trace, error, failing, failures, part, picture)
     if not done:
         raise ProgramError("the program ended itself while backward ran", "leave out exit()")
     run, roots, count = done[0]
+    if saving is not None:
+        return saving.save(done[0], tensors, watch)
     with uncollected():
         trace = capture(
             run, roots, count, inputs=tensors, everything=everything, watch=watch, gradients=derived, final=True
         )
-    if not trace.tensors:
-        raise UsageError(f"{program.source.name} makes no tensor, so there is nothing to show")
-    if save is not None:
-        from gradtrace.cli import records
+    return part.of(with_tensors(trace), picture)
 
-        records.save(save, program, inputs, (run, roots, count), tensors, watch)
-    return part.of(trace, picture)
+
+def with_tensors(trace: Trace) -> Trace:
+    """The trace. UsageError if there is no tensor in it."""
+    if not trace.tensors:
+        raise UsageError(f"{trace.source_name} makes no tensor, so there is nothing to show")
+    return trace
+
+
+def ended(
+    trace: Trace,
+    error: ProgramError,
+    failing: bool,
+    failures: list[ProgramError] | None,
+    part: Part,
+    picture: bool,
+) -> Trace:
+    """The trace of a program that `error` ended, for a command that shows one; raises the error for others."""
+    if failing:
+        return trace
+    if failures is None or not trace.tensors:
+        raise error
+    from gradtrace.trace.failed import with_failure
+
+    failures.append(error)
+    return part.of(with_failure(trace), picture)
+
+
+def record_gradients(
+    program: Program, inputs: Inputs, how: Backward, budget: Budget, part: Part, failing: bool = False
+) -> Trace:
+    """What `stats` and `why` need: every tensor and every pass, without local derivatives; of a long loop the first
+    passes, the last one and the first bad one node by node."""
+    options: dict[str, Any] = {"watched": True, "everything": True, "slopes": False, "detailed": PASSES}
+    return record(program, inputs, how, budget, failing=failing, part=part, **options)
+
+
+def save(program: Program, inputs: Inputs, budget: Budget, path: str, out: Any) -> None:
+    """Run a program, which prints to `out`, and write the record of the run to the file `path`."""
+    how = Backward((), None, False, False, False, (), (), (), False)
+    try:
+        record(program, inputs, how, budget, derived=True, out=out, save=path)
+    except ProgramError as error:
+        if error.run is not None:
+            raise
+        # the program came to its end: what failed is the backward that other commands call, and the record has it
 
 
 class Printed:
@@ -297,17 +350,33 @@ def prepare(program: Program, inputs: Inputs, dtype: str, budget: Budget | None 
     if program.record is not None:
         from gradtrace.cli import records
 
-        records.add_inputs(program.record, known, raw, frozen)
+        records.refuse_random(program)
+    for name, (value, requires_grad) in recorded_inputs(program).items():
+        if name in known and name not in raw:
+            raw[name] = value
+            frozen |= set() if requires_grad else {name}
     missing = [given for given in program.inputs if given.name not in raw and given.default is None]
     if missing:
         raise lacking(program, missing, inputs.own)
-    tensors = {}
+    tensors: dict[str, Tensor] = {}
     for name, given in known.items():
         found = raw[name] if name in raw else default(program, given, dtype, budget)
         tensors[name] = values.tensor(found, dtype, floating=given.kind != "data")
         if given.kind != "data" and name not in frozen:
             tensors[name].requires_grad_()
+    if program.record is not None and inputs.seed is None:
+        import gradtrace
+        from gradtrace.engine.lazy import np
+
+        gradtrace.set_rng_state(gradtrace.tensor(np.frombuffer(program.record.about.random_state, np.uint8)))
     return tensors
+
+
+def recorded_inputs(program: Program) -> dict[str, tuple[Any, bool]]:
+    """Of a program that comes with a record: the raw values of its variables, and whether they required grad."""
+    if program.record is None:
+        return {}
+    return {name: (value.data, requires_grad) for name, value, requires_grad in program.record.about.inputs}
 
 
 def default(program: Program, given: Any, dtype: str, budget: Budget | None = None) -> Any:

@@ -2,7 +2,7 @@
 
 -                                             stdin
 @FILE  ./FILE  ../FILE  /FILE  ~/FILE         a file
-FILE.txt  FILE.py  FILE.expr  FILE.gt         a file: a program's text, or a recorded run (graph -o run.gt)
+FILE.txt  FILE.py  FILE.expr  FILE.gt         a file: a program's text, or a recorded run (run FILE -o run.gt)
 anything else                                 the expression itself (-e TEXT forces that)
 """
 
@@ -22,11 +22,11 @@ EXPRESSION, STDIN = "<expression>", "<stdin>"
 
 
 class Source(NamedTuple):
-    """A program's text and the name that errors give it; of a recorded run the file's content."""
+    """A program's text and the name that errors give it; of a recorded run the open file."""
 
     name: str
     text: str
-    content: bytes = b""
+    record: Any = None
 
 
 def is_file(argument: str) -> bool:
@@ -54,26 +54,50 @@ def _read_now(argument: str, always_file: bool) -> Source:
     if always_file or is_file(argument):
         name = argument.removeprefix("@")
         hint = "" if always_file else "an expression that looks like a file's name is given with -e"
-        content = read_bytes(name, LONGEST, hint)
-        if content.startswith(RECORD):  # read whole: a record is larger than a program
-            return Source(name, "", read_bytes(name))
-        return Source(name, decode(content, name))
+        return of_file(name, hint)
     return Source(EXPRESSION, argument)
+
+
+def of_file(name: str, hint: str) -> Source:
+    """The program or the recorded run in a file. A record is larger than a program, and is read when it is needed."""
+    with reported(name, hint):
+        file = open(os.path.expanduser(name), "rb")  # noqa: SIM115 - a record stays open
+        content = file.read(LONGEST)
+        if not content.startswith(RECORD):
+            file.close()
+            return Source(name, decode(content, name))
+        if file.seekable():
+            return Source(name, "", file)
+        import io
+
+        return Source(name, "", io.BytesIO(content + file.read()))
 
 
 def read_bytes(name: str, longest: int = -1, hint: str = "", who: str = "") -> bytes:
     """A file's bytes, at most `longest`. UsageError, begun by `who`, and with `hint` if there is no such file."""
-    if not name:
-        raise UsageError("a file's name is missing after '@'")
-    try:
-        with open(os.path.expanduser(name), "rb") as file:
-            return file.read(longest)
-    except FileNotFoundError:
-        raise UsageError(f"{who}no such file: '{name}'", hint) from None
-    except OSError as error:
-        raise UsageError(f"{who}cannot read '{name}': {(error.strerror or str(error)).lower()}") from None
-    except ValueError as error:  # a NUL character in the name
-        raise UsageError(f"{who}cannot read '{name}': {error}") from None
+    with reported(name, hint, who), open(os.path.expanduser(name), "rb") as file:
+        return file.read(longest)
+
+
+class reported:
+    """What goes wrong with a file within it is a UsageError, begun by `who`, with `hint` if there is no such file."""
+
+    def __init__(self, name: str, hint: str = "", who: str = "") -> None:
+        if not name:
+            raise UsageError("a file's name is missing after '@'")
+        self.name, self.hint, self.who = name, hint, who
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise UsageError(f"{self.who}no such file: '{self.name}'", self.hint) from None
+        if isinstance(error, OSError):
+            reason = (error.strerror or str(error)).lower()
+            raise UsageError(f"{self.who}cannot read '{self.name}': {reason}") from None
+        if isinstance(error, ValueError):  # a NUL character in the name
+            raise UsageError(f"{self.who}cannot read '{self.name}': {error}") from None
 
 
 def decode(content: bytes, name: str) -> str:
@@ -114,4 +138,7 @@ def forget() -> None:
     """Between command lines (several may run in one process, in tests)."""
     global _stdin_taken_by
     _stdin_taken_by = ""
+    for found in _read.values():
+        if found.record is not None:
+            found.record.close()
     _read.clear()

@@ -45,6 +45,9 @@ def bind(program: Program, inputs: options.Inputs, table: list[str], dtype: str,
     for name in known:
         if name not in said and name not in raw and name in table:
             said[name] = name
+    for name, (value, _) in session.recorded_inputs(program).items():
+        if name in known and name not in said:
+            raw.setdefault(name, value)
     missing = [n for n, i in known.items() if n not in said and n not in raw and i.default is None]
     if missing:
         raise no_column(f"the variable {missing[0]}", missing[0], table, f"-s {missing[0]}=col:NAME or a value")

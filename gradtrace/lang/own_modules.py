@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 
-from gradtrace.annotations import Any, Iterator
+from gradtrace.annotations import Any, Callable, Iterable, Iterator
 from gradtrace.engine.state import state
-from gradtrace.errors import ParseError, UnknownNameError, UnsupportedError, UsageError
+from gradtrace.errors import ParseError, UnknownNameError, UsageError
 from gradtrace.lang import syntax as ast
+from gradtrace.lang.inputs import find_inputs
 from gradtrace.lang.namespaces import is_offered
 from gradtrace.lang.parse import Program, parse
-from gradtrace.lang.source import span_of
 from gradtrace.lang.unit import Machine, Unit
 from gradtrace.lang.values import Frozen
 from gradtrace.limits import Budget, advice
@@ -48,12 +48,16 @@ OwnModule.__name__ = OwnModule.__qualname__ = "module"
 
 # ---- before the run
 
+Find = Callable[[str], "tuple[str, str] | None"]
 
-def find_modules(program: Program, budget: Budget) -> dict[str, Program]:
-    """Parse the files that a program and its modules import. UsageError if there is no such folder."""
-    folder = os.path.realpath(budget.allow_import)
-    if not os.path.isdir(folder):
-        raise UsageError(f"--allow-import: {budget.allow_import} is not a folder", "name the folder of the modules")
+
+def with_modules(program: Program, budget: Budget, find: Find | None = None) -> Program:
+    """The program with the modules that it and they import, parsed, and the names that `import *` takes from them.
+
+    `find` gives a module's file name and text by its name; without it, it is looked for in the folder of
+    --allow-import. UsageError if there is no such folder.
+    """
+    find = find or in_folder(budget.allow_import)
     found: dict[str, Program] = {}
     waiting = list(imported_names(program, ""))
     left = budget.source_bytes - len(program.source.text)
@@ -61,18 +65,52 @@ def find_modules(program: Program, budget: Budget) -> dict[str, Program]:
         name = waiting.pop()
         if name in found or is_offered(name) or is_offered(name.partition(".")[0]):
             continue
-        path = path_of(name, folder)
-        if path is None:
+        file = find(name)
+        if file is None:
             continue  # not a module, or a name in one; the import statement reports it
-        text = read(path)
+        shown, text = file
         left -= len(text)
         if left < 0:
             raise ParseError(f"the program is larger than {budget.source_bytes} bytes", advice("source_bytes"))
-        shown = os.path.relpath(path, folder)
         module = found[name] = parse(text, shown, budget)
-        refuse_star_imports(module)
-        waiting += imported_names(module, name if shown.endswith("__init__.py") else name.rpartition(".")[0])
-    return found
+        waiting += imported_names(module, package_of(name, module))
+    if not found:
+        return program._replace(modules=found)
+    stars = Stars(found)
+    for name in found:
+        stars.exported(name)
+    stars.bind(program, "")
+    inputs = find_inputs(program.tree, program.scopes, program.source)
+    return program._replace(modules=found, inputs=inputs)
+
+
+def in_folder(name: str) -> Find:
+    """Find modules in a folder."""
+    folder = os.path.realpath(name)
+    if not os.path.isdir(folder):
+        raise UsageError(f"--allow-import: {name} is not a folder", "name the folder of the modules")
+
+    def find(module: str) -> tuple[str, str] | None:
+        path = path_of(module, folder)
+        return None if path is None else (os.path.relpath(path, folder), read(path))
+
+    return find
+
+
+def among(files: Iterable[tuple[str, str]]) -> Find:
+    """Find modules among files of which name and text are known."""
+    known = {name.replace("\\", "/"): (name, text) for name, text in files}
+
+    def find(module: str) -> tuple[str, str] | None:
+        base = module.replace(".", "/")
+        return known.get(f"{base}.py") or known.get(f"{base}/__init__.py")
+
+    return find
+
+
+def package_of(name: str, program: Program) -> str:
+    """The package around a module, or that it is."""
+    return name if program.source.name.endswith("__init__.py") else name.rpartition(".")[0]
 
 
 def path_of(name: str, folder: str) -> str | None:
@@ -119,12 +157,40 @@ def absolute(module: str, level: int, package: str) -> str:
     return ".".join([*parts, module] if module else parts)
 
 
-def refuse_star_imports(program: Program) -> None:
-    for node in ast.walk(program.tree):
-        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*" and node.level:
-            raise UnsupportedError(
-                "import * of an own module", "name what is needed", program.source.place(span_of(node))
-            )
+class Stars:
+    """The names that `import *` takes from own modules, found from their text: they are variables of the importer."""
+
+    def __init__(self, modules: dict[str, Program]) -> None:
+        self.modules = modules
+        self.known: dict[str, set[str]] = {}
+
+    def exported(self, name: str) -> set[str]:
+        """The names that a module gives; those of modules that import each other as far as they are known."""
+        if name not in self.known:
+            program = self.modules[name]
+            self.known[name] = set()
+            self.bind(program, package_of(name, program))
+            bound = {one for one in program.scopes[program.tree].bound if one[:1] != "_"}
+            self.known[name] = listed_names(program.tree) or bound
+        return self.known[name]
+
+    def bind(self, program: Program, package: str) -> None:
+        """Make what a program takes by `import *` its variables."""
+        for node in ast.walk(program.tree):
+            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+                name = absolute(node.module or "", node.level, package)
+                if name in self.modules:
+                    program.scopes[program.tree].bound.update(self.exported(name))
+
+
+def listed_names(tree: ast.Module) -> set[str]:
+    """The names in `__all__`, as far as they are written out."""
+    found: set[str] = set()
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
+            found |= {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    return found
 
 
 # ---- in the run
@@ -151,7 +217,7 @@ class OwnModules:
         module = self.made[name] = OwnModule(name, frame)
         if around is not None:
             around._frame[own] = module
-        inner = machine.for_module(program, frame, name if self.is_package(program) else outer)
+        inner = machine.for_module(program, frame, package_of(name, program))
         from gradtrace.lang.run import compile_statements
 
         origin = state.origin
@@ -160,8 +226,15 @@ class OwnModules:
         state.origin = origin
         return module
 
-    def is_package(self, program: Program) -> bool:
-        return program.source.name.endswith("__init__.py")
+    def names(self, module: OwnModule) -> list[str]:
+        """What `import *` takes from a module that has run: what `__all__` lists, else all without an underscore."""
+        listed = module._frame.get("__all__")
+        if listed is None:
+            return [name for name in module._frame if name[:1] != "_"]
+        wrong = next((name for name in listed if not isinstance(name, str)), None)
+        if wrong is not None:
+            raise TypeError(f"Item in {module._name}.__all__ must be str, not {type(wrong).__name__}")
+        return list(listed)
 
     def take(self, module: OwnModule, name: str, machine: Machine) -> Any:
         """A name of a module, or a module in the package that it is. ImportError if it has neither."""

@@ -128,6 +128,7 @@ class Program(NamedTuple):
     imports_torch: bool
     scopes: Scopes
     record: Any = None  # of a program that comes with a recorded run of it (a `trace.file.Record`)
+    modules: dict[str, Program] | None = None  # by name: its own, if they were looked for
 
     def imports(self, module: str) -> bool:
         """Whether the program imports this top-level module or a submodule."""

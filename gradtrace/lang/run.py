@@ -92,11 +92,15 @@ def run(
     scopes: list[Any] = past.scopes if past is not None and record else []
     meter = Meter(budget or Budget())
     keeper = None if not record else past.keeper if past is not None else Keeper(records, meter.budget.record_bytes)
-    machine = make_machine(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host)
-    if meter.budget.allow_import:
-        from gradtrace.lang.own_modules import OwnModules, find_modules
+    if program.modules is None and meter.budget.allow_import:
+        from gradtrace.lang.own_modules import with_modules
 
-        machine.own_modules = OwnModules(find_modules(program, meter.budget))
+        program = with_modules(program, meter.budget)
+    machine = make_machine(program, meter, env, stdout or sys.stdout, stderr or sys.stderr, host)
+    if program.modules is not None:
+        from gradtrace.lang.own_modules import OwnModules
+
+        machine.own_modules = OwnModules(program.modules)
     if within is not None:
         machine.gate.own = within.classes
     if past is not None:

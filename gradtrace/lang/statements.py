@@ -358,7 +358,8 @@ def import_from(node: ast.ImportFrom, unit: Unit) -> Code:
 
     origin, module, machine = unit.origin(node), "." * node.level + (node.module or ""), unit.machine
     names = [(a.name, a.asname or a.name) for a in node.names]
-    if names[0][0] == "*":
+    everything = names[0][0] == "*"
+    if everything:
         names = [(name, name) for name in namespaces.exported_names(module)]
     stores = [(name, unit.store(own)) for name, own in names]
 
@@ -366,6 +367,10 @@ def import_from(node: ast.ImportFrom, unit: Unit) -> Code:
         state.origin = origin
         own = machine.own_module(node.module or "", node.level)
         if own is not None and machine.own_modules is not None:
+            if everything:
+                for name in machine.own_modules.names(own):
+                    machine.env[name] = machine.own_modules.take(own, name, machine)
+                return
             for name, store in stores:
                 store(f, machine.own_modules.take(own, name, machine))
             return

@@ -55,32 +55,60 @@ def capture(
     With `gradients` the leaves' gradients that have a history of their own (create_graph) belong to it, as "w.grad".
     `final` says that the run's tensors will not be used any more, so that arrays need not be copied.
     """
-    given = inputs if inputs is not None else getattr(run, "inputs", None) or {}
-    outputs = [tensor for _, tensor in run.outputs if isinstance(tensor, Tensor)]
-    starts = roots or [run.root] if isinstance(run.root, Tensor) else roots
-    keeper = getattr(run, "keeper", None)
-    history = History(run.records or (), getattr(run, "scopes", ()), keeper)
-    history.add_inputs(given)
-    bound = list(bound_names(run.env))
-    history.read(bound)
-    history.add_names(bound)
-    derived = derived_gradients([*given.items(), *bound]) if gradients else []
-    for name, gradient in derived:
-        entry = history.entry(gradient)
-        entry.names = entry.names or [name]
-    for tensor in (*starts, *outputs):
-        history.entry(tensor)
-    history.find_functions()
-    ends = [history.entry(tensor) for tensor in (*starts, *outputs)]
-    if watch is not None:  # loss_fn(...).backward(): backward began at a tensor that has no name
-        beginnings = watch.beginnings
-        ends += [entry for entry in history.entries if entry.fn in beginnings]
-    kept = history.entries if everything else relevant(history, ends)
-    wanted = [history.entry(tensor) for tensor in starts]
-    shown = [history.entry(tensor) for tensor in outputs] or wanted
-    contents = Contents(keeper, final)
-    trace = freeze(run, history, kept, wanted, shown, backward_runs, contents, watch)
+    captured = Captured(run, roots, inputs, gradients)
+    trace = captured.trace(backward_runs, everything=everything, watch=watch, final=final)
     return trace._replace(failure=failure)
+
+
+class Captured:
+    """The history of a finished run, of which traces are made: several, each with fewer tensors than those before."""
+
+    def __init__(
+        self, run: Any, roots: Sequence[Tensor], inputs: Mapping[str, Tensor] | None, gradients: bool = False
+    ) -> None:
+        given = inputs if inputs is not None else getattr(run, "inputs", None) or {}
+        outputs = [tensor for _, tensor in run.outputs if isinstance(tensor, Tensor)]
+        starts = roots or [run.root] if isinstance(run.root, Tensor) else roots
+        self.run = run
+        self.keeper = getattr(run, "keeper", None)
+        history = self.history = History(run.records or (), getattr(run, "scopes", ()), self.keeper)
+        history.add_inputs(given)
+        bound = list(bound_names(run.env))
+        history.read(bound)
+        history.add_names(bound)
+        derived = derived_gradients([*given.items(), *bound]) if gradients else []
+        for name, gradient in derived:
+            entry = history.entry(gradient)
+            entry.names = entry.names or [name]
+        for tensor in (*starts, *outputs):
+            history.entry(tensor)
+        history.find_functions()
+        self.roots = [history.entry(tensor) for tensor in starts]
+        self.outputs = [history.entry(tensor) for tensor in outputs]
+
+    def trace(
+        self,
+        backward_runs: int,
+        *,
+        everything: bool = False,
+        watch: Watch | None = None,
+        final: bool = True,
+        whole: Trace | None = None,
+    ) -> Trace:
+        """A trace of it; `whole`, which has everything, if nothing is left out of that."""
+        entries = self.history.entries
+        ends = [*self.roots, *self.outputs]
+        if watch is not None:  # loss_fn(...).backward(): backward began at a tensor that has no name
+            beginnings = watch.beginnings
+            ends += [entry for entry in entries if entry.fn in beginnings]
+        kept = entries if everything else relevant(self.history, ends)
+        if whole is not None and len(kept) == len(entries):
+            return whole
+        for entry in entries:
+            entry.id = -1
+        contents = Contents(self.keeper, final)
+        shown = self.outputs or self.roots
+        return freeze(self.run, self.history, kept, self.roots, shown, backward_runs, contents, watch)
 
 
 def derived_gradients(named: Sequence[tuple[str, Any]]) -> list[tuple[str, Tensor]]:
@@ -109,8 +137,9 @@ def freeze(
     calls = [call for call in history.calls if is_kept(call)]
     source = labels.SourceText(run)
     texts = labels.label_all(kept, calls, source, run.env, gradient_names(kept, history.keeper))
-    # a pass that began at a leaf has no other node
-    found = functions.walk([*(entry.fn for entry in kept), *(() if watch is None else watch.leaves_begun_at)])
+    leaves = [] if watch is None else watch.leaves_begun_at  # a pass that began at a leaf has no other node
+    whole = kept is history.entries and not leaves
+    found = history.graph if whole else functions.walk([*(entry.fn for entry in kept), *leaves])
     call_ids = {ident(call): i for i, call in enumerate(calls)}
     builder = RecordBuilder(found, call_ids, source, {e.id for e in roots}, {e.id for e in outputs}, contents)
     builder.read_values(kept)

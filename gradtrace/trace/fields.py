@@ -1,14 +1,13 @@
-"""The fields of a trace's records as JSON: what `trace/file.py` writes and reads.
+"""The fields of a trace's records: what `trace/columns.py` writes and reads, and by which a file is checked.
 
-Each record is a list of its fields. `FIELDS` has the type of each, by which a file is checked when it is read.
+`FIELDS` has the type of each field. `check` tells whether the ids in a trace that was read fit together.
 """
 
 from __future__ import annotations
 
 from math import isfinite
 
-from gradtrace.annotations import Any, Callable, Iterable
-from gradtrace.engine.summary import BINS, Summary
+from gradtrace.annotations import Any, Iterable
 from gradtrace.trace.record import (
     BackwardStep,
     Begun,
@@ -28,11 +27,9 @@ from gradtrace.trace.record import (
     Trace,
     TrainingStep,
 )
-from gradtrace.trace.values import Value
 
 INT, INDEX, TEXT, BOOL, NUMBER, VALUE, GROUP = "int", "index", "text", "bool", "number", "value", "group"
 SPECIAL = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-NUMBERS = {"float16": float, "float32": float, "float64": float, "bool": bool}  # others are int
 
 
 class Damaged(Exception):
@@ -90,74 +87,7 @@ FIELDS: dict[type, tuple[Any, ...]] = {
 }
 
 
-# ---- writing
-
-
-class Encoder:
-    """Records as lists; values and long tuples of ids become numbers in tables, each once."""
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self.groups: list[list[int]] = []
-        self.arrays: list[Any] = []
-        self._known: dict[Any, int] = {}
-        self._groups: dict[int, int] = {}
-        self._alive: list[Any] = []
-
-    def record(self, record: Any) -> list[Any]:
-        return [self.field(kind, one) for kind, one in zip(FIELDS[type(record)], record, strict=True)]
-
-    def field(self, kind: Any, one: Any) -> Any:
-        if one is None or kind in (INT, TEXT, BOOL):
-            return one
-        if isinstance(kind, Maybe):
-            return self.field(kind.of, one)
-        if isinstance(kind, Many):
-            if kind.each in (INT, TEXT):
-                return list(one)
-            return [self.field(kind.each or kind.of[i], item) for i, item in enumerate(one)]
-        if kind is VALUE:
-            return self.value(one)
-        if kind is NUMBER:
-            return number(one)
-        if kind is GROUP:
-            return self.group(one)
-        return self.record(one)
-
-    def group(self, ids: tuple[int, ...]) -> int:
-        known = self._groups.get(id(ids))
-        if known is None:
-            known = self._groups[id(ids)] = len(self.groups)
-            self.groups.append(list(ids))
-            self._alive.append(ids)
-        return known
-
-    def value(self, value: Value) -> int:
-        key = self.key(value)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = len(self.values)
-            self._alive.append(value)
-            self.values.append(self.written(value))
-        return known
-
-    def key(self, value: Value) -> Any:
-        if value.kept is not None:
-            return "summary", value.kept
-        if not value.shape:
-            return value.dtype, repr(value.elements)
-        where = value.elements.__array_interface__
-        return where["data"][0], value.shape, value.elements.strides, value.dtype
-
-    def written(self, value: Value) -> list[Any]:
-        if value.kept is not None:
-            s = value.kept
-            ends = [number(x) for x in (s.minimum, s.maximum, s.mean, s.absolute, s.norm)]
-            return [list(value.shape), value.dtype, None, [*ends, s.zeros, s.nan, s.inf, list(s.histogram)]]
-        if not value.shape:
-            return [[], value.dtype, number(value.elements), None]
-        self.arrays.append(value.elements)
-        return [list(value.shape), value.dtype, len(self.arrays) - 1, None]
+# ---- parts of a JSON document
 
 
 def number(x: Any) -> Any:
@@ -165,90 +95,6 @@ def number(x: Any) -> Any:
     if isinstance(x, float) and not isfinite(x):
         return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
     return x
-
-
-# ---- reading
-
-
-class Decoder:
-    """Lists as records, each field checked. `read_array(number)` gives an array of the file."""
-
-    def __init__(self, read_array: Callable[[int], Value]) -> None:
-        self.read_array = read_array
-        self.values: list[Value] = []
-        self.groups: list[tuple[int, ...]] = []
-        self.readers: dict[Any, Callable[[Any], Any]] = {
-            INT: integer,
-            TEXT: text,
-            BOOL: boolean,
-            NUMBER: real,
-            VALUE: lambda one: item(self.values, one),
-            GROUP: lambda one: item(self.groups, one),
-        }
-
-    def reader(self, kind: Any) -> Callable[[Any], Any]:
-        """The function that reads a field of this kind."""
-        known = self.readers.get(kind)
-        if known is not None:
-            return known
-        if isinstance(kind, Maybe):
-            inner = self.reader(kind.of)
-            found: Callable[[Any], Any] = lambda one: None if one is None else inner(one)
-        elif isinstance(kind, Many):
-            found = self.sequence(kind.each) if kind.each is not None else self.fixed(kind.of)
-        else:
-            found = self.maker(kind)
-        self.readers[kind] = found
-        return found
-
-    def sequence(self, kind: Any) -> Callable[[Any], Any]:
-        inner = self.reader(kind)
-        return lambda one: tuple([inner(each) for each in listed(one)])
-
-    def fixed(self, kinds: Iterable[Any]) -> Callable[[Any], Any]:
-        readers = [self.reader(kind) for kind in kinds]
-
-        def read(one: Any) -> Any:
-            if len(listed(one)) != len(readers):
-                raise Damaged("a record has another number of fields")
-            return tuple([reader(each) for reader, each in zip(readers, one, strict=True)])
-
-        return read
-
-    def maker(self, kind: Any) -> Callable[[Any], Any]:
-        read = self.fixed(FIELDS[kind])
-        return lambda one: kind(*read(one))
-
-    def value_of(self, one: Any) -> Value:
-        if len(listed(one)) != 4:
-            raise Damaged("a value is damaged")
-        raw_shape, dtype, data, summary = one
-        shape = self.sequence(INT)(raw_shape)
-        text(dtype)
-        if summary is not None:
-            return self.summary_of(shape, dtype, listed(summary))
-        if shape:
-            value = self.read_array(integer(data))
-            if (value.shape, value.dtype) != (shape, dtype):
-                raise Damaged("a value is not of its array's shape and type")
-            return value
-        kind = NUMBERS.get(dtype, int)
-        plain = real(data) if kind is float else boolean(data) if kind is bool else whole(data)
-        return Value((), dtype, float(plain) if kind is float else plain, None)
-
-    def summary_of(self, shape: tuple[int, ...], dtype: str, parts: list[Any]) -> Value:
-        if len(parts) != 9 or len(listed(parts[8])) not in (1, BINS):
-            raise Damaged("a summary is damaged")
-        low, high, mean = (None if x is None else real(x) for x in parts[:3])
-        absolute, norm, zeros = real(parts[3]), real(parts[4]), integer(parts[5])
-        nan, inf, bins = integer(parts[6]), integer(parts[7]), tuple(map(integer, parts[8]))
-        kept = Summary(shape, dtype, "cpu", low, high, mean, absolute, norm, zeros, nan, inf, bins)
-        return Value(shape, dtype, None, kept)
-
-    def trace(self, one: Any) -> Trace:
-        trace: Trace = self.reader(Trace)(one)
-        check(trace)
-        return trace
 
 
 def listed(one: Any) -> list[Any]:
@@ -261,12 +107,6 @@ def mapped(one: Any) -> dict[str, Any]:
     if type(one) is not dict:
         raise Damaged("an object is missing")
     return one
-
-
-def item(table: list[Any], one: Any) -> Any:
-    if integer(one) >= len(table):
-        raise Damaged("a number is out of range")
-    return table[one]
 
 
 def integer(one: Any) -> int:

@@ -1,14 +1,16 @@
-"""A recorded run as a file: `run.gt`, a zip of one JSON document and numpy arrays, never a pickle.
+"""A recorded run as a file: `run.gt`, a zip of JSON and numpy arrays, never a pickle.
 
-    write(about, traces) -> bytes        read(name, content) -> Record
+    write(about, traces, stream)        read(name, stream) -> Record
 
-    record.json     {schema, version, source, dtype, seed, backward, values, groups, variants}
-    traces/0.json   a trace
-    arrays/0.npy    the elements of an array, in its own order of memory
+    record.json     {schema, version, source, dtype, seed, backward, files, inputs, failure, variants,
+                    texts, numbers, summaries}
+    traces/0.npy    the columns of a trace (`trace/columns.py`)
+    tables.npy      tuples and spans, which all traces share
+    values.npy      where the elements of each value are (`trace/stored_values.py`)
+    arrays/0.npy    elements
 
 A record holds several traces of one run, since commands differ in what they keep; `variants` gives the number of each
-("all", "eval", "graph", "watched"), which is read when it is asked for.
-Records are lists in the order of their fields; a value is a number in the table `values`, which all traces share.
+("all", "eval", "graph", "watched"), which is read when it is asked for. Of a program that failed there is "all" alone.
 
 A file is untrusted: sizes are compared with the file's own before anything is unpacked, every field has a type, every
 id a range. UsageError, with the file's name, for anything else than what `write` writes.
@@ -22,23 +24,24 @@ import zipfile
 import zlib
 
 from gradtrace.annotations import Any, Callable, NamedTuple, TypeVar
+from gradtrace.engine.ident import ident
 from gradtrace.engine.lazy import np
 from gradtrace.errors import UsageError
 from gradtrace.trace import fields
-from gradtrace.trace.fields import Damaged, Decoder, Encoder
+from gradtrace.trace.columns import ColumnReader, ColumnWriter, TableReader, TableWriter
+from gradtrace.trace.fields import Damaged
 from gradtrace.trace.record import Trace
-from gradtrace.trace.values import Value, taken
+from gradtrace.trace.stored_values import DTYPES, ValueReader, ValueWriter
+from gradtrace.trace.values import Value
 
-SCHEMA, VERSION = "gradtrace/record", 1
-DOCUMENT = "record.json"
-START = b"PK\x03\x04"
+SCHEMA, VERSION = "gradtrace/record", 2
+DOCUMENT, TABLES, VALUES = "record.json", "tables.npy", "values.npy"
 ROOM = 64_000_000  # bytes that any file may unpack to; a larger one, RATIO times its size
 RATIO = 100
 ENTRIES = 1_000_000
 VARIANTS = {"all", "eval", "graph", "watched"}
 T = TypeVar("T")
-TYPES = frozenset(["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"])
-HINT = "record the run again: gradtrace graph SOURCE -o FILE.gt"
+HINT = "record the run again: gradtrace run FILE -o RUN.gt"
 
 
 class About(NamedTuple):
@@ -49,6 +52,12 @@ class About(NamedTuple):
     dtype: str
     seed: int | None
     backward: bool  # whether the command that recorded it called backward
+    files: tuple[tuple[str, str], ...] = ()  # of each module of the program's own its name and its text
+    inputs: tuple[tuple[str, Value, bool], ...] = ()  # its variables: name, value, whether it requires grad
+    failure: tuple[str, str] | None = None  # the message and the hint of the error that ended it
+    random_state: bytes = b""  # of the default generator when the program began
+    detailed: int = 0  # how many of its backward passes are surely there node by node
+    options: tuple[tuple[str, Any], ...] = ()  # those given for backward, by name: texts, or a number or a flag
 
 
 class Record:
@@ -73,32 +82,40 @@ class Record:
 # ---- writing
 
 
-def write(about: About, traces: dict[str, Trace]) -> bytes:
-    """The file's content; the same run gives the same bytes."""
-    encoder = Encoder()
-    texts: dict[bytes, int] = {}  # each trace once
-    variants = {name: texts.setdefault(dumped(encoder.record(trace)), len(texts)) for name, trace in traces.items()}
-    document = {
-        "schema": SCHEMA,
-        "version": VERSION,
-        "source": {"name": about.source_name, "text": about.source_text},
-        "dtype": about.dtype,
-        "seed": about.seed,
-        "backward": about.backward,
-        "values": encoder.values,
-        "groups": encoder.groups,
-        "variants": variants,
-    }
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
-        put(file, DOCUMENT, dumped(document), zipfile.ZIP_DEFLATED)
-        for text, number in texts.items():
-            put(file, f"traces/{number}.json", text, zipfile.ZIP_DEFLATED)
-        for number, array in enumerate(encoder.arrays):
-            npy = io.BytesIO()
-            np.lib.format.write_array(npy, array, version=(1, 0), allow_pickle=False)
-            put(file, f"arrays/{number}.npy", npy.getvalue(), zipfile.ZIP_STORED)
-    return out.getvalue()
+def write(about: About, traces: dict[str, Trace], stream: Any) -> None:
+    """Write the file; the same run gives the same bytes. A Trace that is there under several names is written once."""
+    with zipfile.ZipFile(stream, "w") as file:
+        tables = TableWriter(lambda value: values.add(value))
+        values = ValueWriter(
+            lambda number, *elements: put_array(file, f"arrays/{number}.npy", *elements), tables.groups
+        )
+        numbers: dict[int, int] = {}
+        for trace in traces.values():
+            if ident(trace) in numbers:
+                continue
+            name = f"traces/{numbers.setdefault(ident(trace), len(numbers))}.npy"
+            columns = ColumnWriter(tables)
+            columns.record(trace)
+            put_table(file, name, columns.numbers())
+        document = {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "source": {"name": about.source_name, "text": about.source_text},
+            "dtype": about.dtype,
+            "seed": about.seed,
+            "backward": about.backward,
+            "files": about.files,
+            "inputs": [(name, tables.value(value), grad) for name, value, grad in about.inputs],
+            "failure": about.failure,
+            "random_state": about.random_state.hex(),
+            "detailed": about.detailed,
+            "options": dict(about.options),
+            "variants": {name: numbers[ident(trace)] for name, trace in traces.items()},
+        }
+        put_table(file, VALUES, values.end())
+        put_table(file, TABLES, tables.numbers())
+        tail = {"texts": tables.texts.things, "numbers": tables.reals, "summaries": values.summaries}
+        put(file, DOCUMENT, dumped({**document, **tail}))
 
 
 def dumped(data: Any) -> bytes:
@@ -106,34 +123,61 @@ def dumped(data: Any) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def put(file: zipfile.ZipFile, name: str, content: bytes, method: int) -> None:
-    entry = zipfile.ZipInfo(name)  # with a fixed date
-    entry.compress_type = method
-    file.writestr(entry, content)
+def put(file: zipfile.ZipFile, name: str, content: bytes) -> None:
+    file.writestr(entry_of(name), content, zipfile.ZIP_DEFLATED, 1)
+
+
+def put_table(file: zipfile.ZipFile, name: str, numbers: Any) -> None:
+    npy = io.BytesIO()
+    np.lib.format.write_array(npy, numbers, version=(1, 0), allow_pickle=False)
+    put(file, name, npy.getvalue())
+
+
+def put_array(file: zipfile.ZipFile, name: str, parts: list[Any], count: int, dtype: str) -> None:
+    """Write elements as they are: compressing random numbers takes long and gains little."""
+    head = io.BytesIO()
+    facts = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": (count,)}
+    np.lib.format.write_array_header_1_0(head, facts)
+    entry = entry_of(name)
+    entry.file_size = len(head.getvalue()) + count * np.dtype(dtype).itemsize
+    with file.open(entry, "w") as out:
+        out.write(head.getvalue())
+        out.write((parts[0] if len(parts) == 1 else np.concatenate(parts)).data)
+
+
+def entry_of(name: str) -> zipfile.ZipInfo:
+    return zipfile.ZipInfo(name)  # with a fixed date
 
 
 # ---- reading
 
 
-def read(name: str, content: bytes) -> Record:
+def read(name: str, stream: Any) -> Record:
     """The record in a file. UsageError, which names the file, if it is damaged or of another version."""
-    return guarded(name, lambda: opened(name, content))
+    return guarded(name, lambda: opened(name, stream))
 
 
-def opened(name: str, content: bytes) -> Record:
-    file = zipfile.ZipFile(io.BytesIO(content))
-    check_sizes(file, len(content))
-    document = loaded(file, DOCUMENT)
-    about, variants, decoder = head_of(document, file)
+def opened(name: str, stream: Any) -> Record:
+    file = zipfile.ZipFile(stream)
+    check_sizes(file, stream.seek(0, io.SEEK_END))
+    document = json.loads(file.read(DOCUMENT).decode("utf-8", "surrogatepass"))
+    variants = variants_of(document)
+    texts = [fields.text(one) for one in fields.listed(document.get("texts"))]
+    tables = TableReader(texts, fields.listed(document.get("numbers")), read_table(file, TABLES))
+    rows, summaries = read_table(file, VALUES, 2), fields.listed(document.get("summaries"))
+    values = ValueReader(rows, tables.groups, summaries, lambda number: read_elements(file, number))
+    tables.values, tables.value_count = values, len(rows)
 
     def load(number: int) -> Trace:
-        return guarded(name, lambda: decoder.trace(loaded(file, f"traces/{number}.json")))
+        return guarded(name, lambda: trace_of(read_table(file, f"traces/{number}.npy"), tables))
 
-    return Record(about, variants, load)
+    return Record(about_of(document, tables), variants, load)
 
 
-def loaded(file: zipfile.ZipFile, entry: str) -> Any:
-    return json.loads(file.read(entry).decode("utf-8", "surrogatepass"))
+def trace_of(numbers: Any, tables: TableReader) -> Trace:
+    trace: Trace = ColumnReader(numbers, tables).record(Trace)
+    fields.check(trace)
+    return trace
 
 
 def guarded(name: str, work: Callable[[], T]) -> T:
@@ -160,7 +204,7 @@ def check_sizes(file: zipfile.ZipFile, size: int) -> None:
     if total > max(ROOM, RATIO * size):
         raise Damaged(f"its contents are {total:,} bytes, far more than the file's {size:,}")
     for entry in entries:
-        known = entry.filename == DOCUMENT or is_numbered(entry.filename)
+        known = entry.filename in (DOCUMENT, TABLES, VALUES) or is_numbered(entry.filename)
         if not known or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
             raise Damaged("it has an entry that is not a record's")
 
@@ -168,56 +212,78 @@ def check_sizes(file: zipfile.ZipFile, size: int) -> None:
 def is_numbered(name: str) -> bool:
     """Whether an entry is an array or a trace: "arrays/7.npy"."""
     number = "".join(char for char in name if char.isdigit())
-    return name.isascii() and bool(number) and name in (f"arrays/{number}.npy", f"traces/{number}.json")
+    return name.isascii() and bool(number) and name in (f"arrays/{number}.npy", f"traces/{number}.npy")
 
 
-def head_of(document: Any, file: zipfile.ZipFile) -> tuple[About, dict[str, int], Decoder]:
-    """What the document says, and the tables that its traces share."""
+def variants_of(document: Any) -> dict[str, int]:
+    """The numbers of a record's traces."""
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise Damaged("its document is not a record's")
     if document.get("version") != VERSION:
         raise Damaged(f"its version is {document.get('version')!r:.20}, this gradtrace reads version {VERSION}")
-    decoder = Decoder(lambda number: read_array(file, number))
-    decoder.values = [decoder.value_of(one) for one in fields.listed(document.get("values"))]
-    decoder.groups = [decoder.sequence(fields.INT)(one) for one in fields.listed(document.get("groups"))]
-    source = fields.mapped(document.get("source"))
-    variants = {name: fields.integer(one) for name, one in fields.mapped(document.get("variants")).items()}
-    if not variants.keys() >= VARIANTS:
+    found = {name: fields.integer(one) for name, one in fields.mapped(document.get("variants")).items()}
+    if not found.keys() >= (VARIANTS if document.get("failure") is None else {"all"}):
         raise Damaged("it has no trace")
-    seed = document.get("seed")
-    about = About(
+    return found
+
+
+def about_of(document: dict[str, Any], tables: TableReader) -> About:
+    """What a document says of the run."""
+    source, seed, failure = fields.mapped(document.get("source")), document.get("seed"), document.get("failure")
+    return About(
         fields.text(source.get("name")),
         fields.text(source.get("text")),
         fields.one_of(document.get("dtype"), ("float32", "float64")),
-        None if seed is None else fields.integer(seed),
+        None if seed is None else fields.whole(seed),
         fields.boolean(document.get("backward")),
+        tuple(row(one, fields.text, fields.text) for one in fields.listed(document.get("files"))),
+        tuple(row(one, fields.text, tables.value, fields.boolean) for one in fields.listed(document.get("inputs"))),
+        None if failure is None else row(failure, fields.text, fields.text),
+        bytes.fromhex(fields.text(document.get("random_state"))),
+        fields.integer(document.get("detailed")),
+        tuple((name, option(one)) for name, one in fields.mapped(document.get("options")).items()),
     )
-    return about, variants, decoder
 
 
-def read_array(file: zipfile.ZipFile, number: int) -> Value:
+def option(one: Any) -> Any:
+    return tuple(map(fields.text, one)) if type(one) is list else fields.integer(one) if type(one) is int else bool(one)
+
+
+def row(one: Any, *readers: Callable[[Any], Any]) -> Any:
+    if len(fields.listed(one)) != len(readers):
+        raise Damaged("a row has another number of fields")
+    return tuple(read(part) for read, part in zip(readers, one, strict=True))
+
+
+def read_table(file: zipfile.ZipFile, name: str, dimensions: int = 1) -> Any:
+    """The integers of a table."""
+    found = read_array(file, name)
+    if found.ndim != dimensions or found.dtype.name not in ("int32", "int64"):
+        raise Damaged("a table is damaged")
+    return found
+
+
+def read_elements(file: zipfile.ZipFile, number: int) -> Any:
+    """The elements of a chunk of values."""
+    found = read_array(file, f"arrays/{number}.npy")
+    if found.ndim != 1 or (found.dtype.name == "bool" and (found.view("uint8") > 1).any()):
+        raise Damaged("an array is damaged")
+    return found
+
+
+def read_array(file: zipfile.ZipFile, name: str) -> Any:
     """An array, of which the header is compared with the entry's size before its elements are used."""
-    entry = file.getinfo(f"arrays/{number}.npy")
-    content = file.read(entry)
+    content = file.read(name)
     stream = io.BytesIO(content)
     if np.lib.format.read_magic(stream) != (1, 0):
         raise Damaged("an array has an unknown format")
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    if dtype.name not in TYPES or not dtype.isnative or not all(type(n) is int and n >= 0 for n in shape):
+    if fortran or dtype.name not in DTYPES or not dtype.isnative or not all(type(n) is int and n >= 0 for n in shape):
         raise Damaged("an array has an unknown type")
     count = 1
     for n in shape:
         count *= n
     start = stream.tell()
-    if (
-        not shape
-        or len(content) - start != count * dtype.itemsize
-        or (dtype.name == "bool" and bad_bools(content, start))
-    ):
+    if len(content) - start != count * dtype.itemsize:
         raise Damaged("an array does not have the size that it says")
-    array = np.frombuffer(content, dtype, count, start)
-    return taken(array.reshape(shape, order="F" if fortran else "C"))
-
-
-def bad_bools(content: bytes, start: int) -> bool:
-    return bool(content[start:].translate(None, b"\0\1"))
+    return np.frombuffer(content, dtype, count, start).reshape(shape)

@@ -73,6 +73,7 @@ class History:
         self.calls: list[Call] = []
         self.current: dict[int, Entry] = {}  # by ident() of the tensor: its latest version
         self.arrays: dict[int, Tensor] = {}  # by ident() of its ndarray: the tensor
+        self.graph = functions.FunctionGraph([], {})  # of all entries
 
     def entry(self, tensor: Tensor) -> Entry:
         """The tensor's latest version, entered now if it is new."""
@@ -197,7 +198,8 @@ class History:
             elif entry.last:
                 entry.fn = node_of(entry.tensor)
         self._find_earlier_functions()
-        for leaf in functions.walk(entry.fn for entry in self.entries).variables:
+        self.graph = functions.walk(entry.fn for entry in self.entries)
+        for leaf in self.graph.variables:
             self.entry(leaf)
 
     def _find_earlier_functions(self) -> None:
@@ -280,6 +282,8 @@ def relevant(history: History, ends: Sequence[Entry]) -> list[Entry]:
         seen.add(ident(entry))
         if entry.call is not None and not is_update(entry):
             waiting.extend(entry.call.inputs.values())
+    if len(seen) == len(history.entries):
+        return history.entries
     found = functions.walk(e.fn for e in history.entries if ident(e) in seen)
     ends_of_graph = {ident(leaf) for leaf in found.variables}
     kept = [e for e in history.entries if ident(e) in seen or (e.last and ident(e.tensor) in ends_of_graph)]

@@ -101,7 +101,7 @@ class Watch:
     """The events of a run. `grad_modes` says of each recorded operator call whether grad mode was on.
 
     With `detailed`, of a long loop only the first passes, the last one, and the first whose gradients are not finite
-    are noted node by node; of the others what they stored in the leaves.
+    are noted node by node, the first ones with local derivatives; of the others what they stored in the leaves.
     """
 
     def __init__(self, jacobians: bool = False, slopes: bool = True, detailed: int | None = None) -> None:
@@ -176,7 +176,7 @@ class Watch:
     def _settle(self, event: Event) -> None:
         """Decide how much of a pass is kept, now that it is over."""
         keeper: Any = state.keeper
-        if self.detailed is None or len(self.passes) <= self.detailed or event.error:
+        if self.is_detailed or event.error:
             for _, kept in self._seen.values():  # type: ignore[union-attr]
                 keeper.pay(kept, hidden=True)
         elif not self._found_bad and not all_finite(event):
@@ -185,6 +185,11 @@ class Watch:
             if self._latest is not None:
                 self._latest.turns = [turn.alone() for turn in self._latest.turns if turn.node.is_accumulator]
             self._latest = event
+
+    @property
+    def is_detailed(self) -> bool:
+        """Whether the present pass is noted node by node in any case."""
+        return self.detailed is None or len(self.passes) <= self.detailed
 
     @property
     def turn(self) -> Turn:
@@ -209,7 +214,7 @@ class Watch:
         if isinstance(node, AccumulateGrad):
             turn.before = self.grad_of(node.variable)
         elif not node.freed:
-            if self.slopes:
+            if self.slopes and self.is_detailed:
                 turn.locals = [bounded(value) for value in local_derivatives(node)]
             if self.jacobians:
                 turn.matrices = self._matrices(node, turn.locals)

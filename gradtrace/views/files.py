@@ -12,10 +12,13 @@ import stat
 from contextlib import suppress
 from itertools import count
 
+from gradtrace.annotations import Any, Callable
 from gradtrace.errors import UsageError
 
+Content = bytes | Callable[[Any], None]  # or a function that writes it to an open file
 
-def write_output(path: str | os.PathLike[str], content: bytes) -> None:
+
+def write_output(path: str | os.PathLike[str], content: Content) -> None:
     """Writes `content` to `path`; an existing file keeps its permissions, a symbolic link stays one.
 
     UsageError if it cannot be written; BrokenPipeError passes through, for the caller to end quietly.
@@ -53,7 +56,7 @@ def _remedy(name: str, error: OSError) -> str:
     return "choose another place with -o"
 
 
-def _write(name: str, content: bytes) -> None:
+def _write(name: str, content: Content) -> None:
     try:
         known: os.stat_result | None = os.stat(name)
     except FileNotFoundError:
@@ -67,12 +70,19 @@ def _write(name: str, content: bytes) -> None:
     _replace(os.path.realpath(name), content, known)
 
 
-def _write_directly(name: str, content: bytes) -> None:
+def _write_directly(name: str, content: Content) -> None:
     with open(name, "wb") as file:
+        _fill(file, content)
+
+
+def _fill(file: Any, content: Content) -> None:
+    if isinstance(content, bytes):
         file.write(content)
+    else:
+        content(file)
 
 
-def _replace(target: str, content: bytes, known: os.stat_result | None) -> None:
+def _replace(target: str, content: Content, known: os.stat_result | None) -> None:
     if known is not None and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # a rename would get around the file's mode
     try:
@@ -84,7 +94,7 @@ def _replace(target: str, content: bytes, known: os.stat_result | None) -> None:
         return
     try:
         with open(descriptor, "wb") as file:
-            file.write(content)
+            _fill(file, content)
         if known is not None:
             _keep_rights(beside, known)
         _rename(beside, target, content)
@@ -114,7 +124,7 @@ def _keep_rights(beside: str, known: os.stat_result) -> None:
         os.chmod(beside, stat.S_IMODE(known.st_mode))
 
 
-def _rename(beside: str, target: str, content: bytes) -> None:
+def _rename(beside: str, target: str, content: Content) -> None:
     try:
         os.replace(beside, target)
     except OSError as error:

@@ -6,37 +6,10 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
+from programs import FAILS, IN_A_LOOP, IN_BACKWARD
 
 PLAIN = "import torch\nx = torch.tensor([2.0, 3.0], requires_grad=True)\n{}y = (x * x).sum()\ny.backward()\n{}"
 PRINTS = ("print('hello', x)\n", "print('y is', y.item())\n")
-FAILS = """import torch
-torch.manual_seed(0)
-x = torch.randn(4, 3)
-w = torch.randn(4, 5, requires_grad=True)
-b = torch.zeros(5, requires_grad=True)
-h = torch.relu(x) * 2
-y = h @ w + b
-loss = y.sum()
-"""
-IN_BACKWARD = """import torch
-w = torch.tensor([1., 2.], requires_grad=True)
-a = w * 2
-b = a.exp()
-b += 1
-loss = b.sum()
-loss.backward()
-"""
-IN_A_LOOP = """import torch
-w = torch.tensor([1., 2.], requires_grad=True)
-for i in range(5):
-    loss = (w * w).sum()
-    loss.backward()
-    with torch.no_grad():
-        w -= 0.1 * w.grad
-    w.grad = None
-    if i == 3:
-        z = w @ torch.ones(3)
-"""
 
 
 @pytest.mark.parametrize("command", ["why", "eval", "stats", "trace"])

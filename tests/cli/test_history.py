@@ -5,15 +5,8 @@ import subprocess
 import sys
 
 import pytest
+from programs import MLP, VIEW
 
-VIEW = """import torch
-w = torch.tensor([1.0, 2.0], requires_grad=True)
-v = w[0]
-loss = v * 3
-loss.backward()
-with torch.no_grad():
-    w *= 100
-"""
 TWICE = "import torch\nw = torch.tensor([1., 2.])\na = (w * 2).sum()\nw += 10\nb = (w * 2).sum()\n"
 
 
@@ -88,22 +81,6 @@ def test_what_cuts_a_parameter_off_is_told_of_its_first_version(answer, here):
     assert "x.grad" in answer("trace", "cut.py")
 
 
-MLP = """import torch
-from torch import nn
-torch.manual_seed(0)
-X = torch.randn(32, 64)
-y = torch.randint(0, 10, (32,))
-m = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
-opt = torch.optim.SGD(m.parameters(), lr=0.1)
-loss_fn = nn.CrossEntropyLoss()
-for step in range(1000):
-    opt.zero_grad()
-    loss = loss_fn(m(X), y)
-    loss.backward()
-    opt.step()
-"""
-
-
 def used(*args):
     """The processor's seconds and the peak of memory in MB of a command in a process of its own."""
     code = (
@@ -123,6 +100,8 @@ def test_the_cost_of_recording_a_loop(here):
     """The target is three times the bare run's time; a busy machine gets some more."""
     (here / "mlp.py").write_text(MLP)
     bare, _ = used("run", "mlp.py")
-    for args in (("stats",), ("why",), ("graph", "--step", "500", "-o", "g.svg")):
-        seconds, memory = used(*args[:1], "mlp.py", *args[1:])
-        assert memory < 300 and seconds < 5 * bare, (args, seconds, bare, memory)
+    commands = (("run", "-o", "run.gt"), ("stats",), ("why",), ("graph", "--step", "500", "-o", "g.svg"))
+    for source in ("mlp.py", "run.gt"):
+        for name, *args in commands if source == "mlp.py" else commands[1:]:
+            seconds, memory = used(name, source, *args)
+            assert memory < 300 and seconds < 5 * bare, (name, source, seconds, bare, memory)

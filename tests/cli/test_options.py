@@ -120,7 +120,7 @@ OWN = {
         "--dtype": (("x**3/3", "--x", "1.1", "--format", "json"), ("--dtype", "float32")),
         "--seed": (("(x*x*randn(2)).sum()", "--x", "1", "--seed", "1"), ("--seed", "2")),
     },
-    "run": {},
+    "run": {"-o": (("script",), ("-o", "run.gt"))},
     "trace": {
         **BACKWARD,
         **LOOP_PART,
@@ -313,6 +313,12 @@ def test_every_option_of_run_makes_a_difference(compare, here, option):
     (here / "script").write_text(SCRIPTS[option])
     args, added = SHARED[option]
     compare(("run", "script", *args[1:]), added)
+
+
+def test_run_writes_a_record(answer, here):
+    (here / "script").write_text("x: leaf = 2.0\nprint(x * x)\n")
+    args, added = tried("run")["-o"]
+    assert answer("run", *args, *added) == answer("run", *args) and (here / added[1]).is_file()
 
 
 def test_run_takes_an_expression(answer):

@@ -115,3 +115,60 @@ def test_the_budget_counts_all_files(gt, project):
     (project / "mylayers.py").write_text("#" * 3000 + "\n" + LAYERS)
     result = gt("run", "main.py", "--allow-import", "lib", "--max-source", 2000)
     assert result.exit_code == 2 and "larger than 2000 bytes" in result.stderr
+
+
+STAR = """import torch
+from layers import *
+w = torch.ones(3, requires_grad=True)
+loss = (twice(block(w)) * FACTOR).sum()
+def f():
+    return FACTOR, nn.Linear.__name__
+print(f(), loss)
+"""
+
+
+@pytest.fixture
+def starred(here):
+    (here / "lib" / "pkg").mkdir(parents=True)
+    (here / "lib" / "layers.py").write_text(
+        "import torch\nfrom torch import nn\nfrom pkg import *\n_hidden = 1\n\ndef block(x):\n    return x * FACTOR\n"
+    )
+    (here / "lib" / "pkg" / "__init__.py").write_text("from .scale import *\n")
+    (here / "lib" / "pkg" / "scale.py").write_text(
+        "__all__ = ['FACTOR', 'twice']\nFACTOR = 3.0\nOTHER = 4.0\n\ndef twice(x):\n    return x * 2\n"
+    )
+    return here
+
+
+def test_everything_of_an_own_module(answer, gt, starred):
+    (starred / "star.py").write_text(STAR)
+    assert answer("run", "star.py", "--allow-import", "lib").startswith("(3.0, 'Linear') tensor(54.")
+    assert "w.grad = all 18" in answer("paths", "star.py", "--allow-import", "lib")
+    for name in ("OTHER", "_hidden"):  # not exported, so a variable of the program, like any name that nothing binds
+        (starred / "hidden.py").write_text(STAR + f"{name}\n")
+        result = gt("run", "hidden.py", "--allow-import", "lib")
+        assert result.exit_code == 2 and f"no value for {name};" in result.stderr
+
+
+def test_an_expression_has_no_option_for_a_name_of_an_own_module(answer, starred):
+    (starred / "e.txt").write_text("from pkg.scale import *\nx * FACTOR + OTHER\n")
+    assert (
+        answer("eval", "e.txt", "--allow-import", "lib", "--x", "2", "--OTHER", "1", "--get", "root.value") == "7.0\n"
+    )
+
+
+def test_a_name_in_all_that_is_not_there(gt, starred):
+    (starred / "star.py").write_text("import torch\nfrom broken import *\n")
+    (starred / "lib" / "broken.py").write_text("__all__ = ['nope']\n")
+    result = gt("run", "star.py", "--allow-import", "lib")
+    assert result.exit_code == 2 and "'broken' does not offer 'nope'" in result.stderr
+    (starred / "lib" / "broken.py").write_text("__all__ = [3]\n")
+    result = gt("run", "star.py", "--allow-import", "lib")
+    assert result.exit_code == 1 and "Item in broken.__all__ must be str, not int" in result.stderr
+
+
+def test_modules_that_import_everything_of_each_other(answer, starred):
+    (starred / "lib" / "a.py").write_text("A = 1.0\nfrom b import *\n")
+    (starred / "lib" / "b.py").write_text("from a import *\nB = A + 1\n")
+    (starred / "both.py").write_text("import torch\nfrom a import *\nprint(A, B)\n")
+    assert answer("run", "both.py", "--allow-import", "lib") == "1.0 2.0\n"

@@ -94,9 +94,11 @@ def graph(
             out=heard,
             part=options.take(Part, flags),
             picture=True,
-            failures=None if save else failures,
+            failures=failures,
             save=save,
         )
+    if save is not None and failures:
+        raise failures[0]
     if save is not None:
         return
     tell_step(trace, flags["step"], flags["pass_number"])

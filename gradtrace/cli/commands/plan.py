@@ -69,6 +69,7 @@ def record(program: Program, inputs: options.Inputs, budget: Any, order: int, ou
         raise UsageError(f"{program.source.name} holds nothing to plan", "give an expression, a file, or - for stdin")
     dtype = session.dtype_of(program, inputs.dtype)
     known = session.read_all({given.name: given for given in program.inputs}, inputs, dtype, budget)
+    known.update(session.recorded_inputs(program))
     lacking = {given.name: "1" for given in program.inputs if given.name not in known and given.default is None}
     tensors = session.prepare(program, inputs._replace(given={**lacking, **inputs.given}), dtype, budget)
     return tensors, plan_of(

@@ -6,7 +6,7 @@ import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import options
-from gradtrace.cli.command import SourceCommand
+from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.errors import ProgramError
 
 if TYPE_CHECKING:
@@ -15,20 +15,35 @@ if TYPE_CHECKING:
 HELP = """Run FILE (or - for stdin), a small PyTorch script or an expression file, as it is.
 
 stdout is what it prints, nothing else; warnings go to stderr. An exception that it does not catch is told with its
-place and its source line, exit status 1."""
+place and its source line, exit status 1.
+
+With -o the run is recorded too, as "gradtrace graph FILE -o run.gt" does; every command takes the record as its source.
+A program that fails has a record up to its failure."""
 
 EXAMPLES = """Examples:
   gradtrace run tutorial.py
+  gradtrace run tutorial.py -o run.gt
   gradtrace run model.txt --x 1,2,3"""
 
 
-def run(program: Program, **flags: Any) -> None:
+def record_file(name: str) -> str:
+    """Refuses, before anything is computed, a name that is not of a record."""
+    from gradtrace.cli.commands.graph import checked
+    from gradtrace.cli.records import SUFFIX
+
+    return checked(name, (SUFFIX,))
+
+
+def run(program: Program, output_file: str | None, **flags: Any) -> None:
     from gradtrace.cli import session
 
     inputs, budget = options.take(options.Inputs, flags), options.budget(flags)
-    dtype = session.dtype_of(program, inputs.dtype)
-    tensors = session.prepare(program, inputs, dtype, budget)
     try:
+        if output_file is not None:
+            session.save(program, inputs, budget, output_file, sys.stdout)
+            return
+        dtype = session.dtype_of(program, inputs.dtype)
+        tensors = session.prepare(program, inputs, dtype, budget)
         session.execute(program, tensors, dtype, sys.stdout, budget=budget)
     except ProgramError as error:
         error.as_python = True  # type: ignore[attr-defined]
@@ -38,7 +53,15 @@ def run(program: Program, **flags: Any) -> None:
 command = SourceCommand(
     "run",
     run,
-    [*options.source(), *options.inputs(), *options.limits(), *options.common()],
+    [
+        *options.source(),
+        ToolOption(
+            ["-o", "output_file"], metavar="FILE.gt", check=record_file, section="Output", help="Record the run too."
+        ),
+        *options.inputs(),
+        *options.limits(),
+        *options.common(),
+    ],
     HELP,
     EXAMPLES,
     always_file=True,

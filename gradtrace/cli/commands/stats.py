@@ -39,17 +39,7 @@ def stats(program: Program, format: str, color: str | None, all: bool, anomaly: 
 
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
     part = options.take(Part, flags)
-    trace = session.record(
-        program,
-        inputs,
-        how,
-        options.budget(flags),
-        watched=True,
-        everything=True,
-        slopes=False,
-        detailed=8,
-        part=part,
-    )
+    trace = session.record_gradients(program, inputs, how, options.budget(flags), part)
     if trace.training and part.step is None and part.pass_number is None and not anomaly:
         return loop(trace, format, screen.options(color, all))
     with session.uncollected():

@@ -37,18 +37,8 @@ def why(program: Program, words: tuple[str, ...], format: str, color: str | None
     inputs, how = options.take(options.Inputs, flags), options.take(options.Backward, flags)
     if program.imports_torch and how.backward is None:
         how = how._replace(no_backward=True)  # that a script does not call it may be the answer
-    trace = session.record(
-        program,
-        inputs,
-        how,
-        options.budget(flags),
-        watched=True,
-        everything=True,
-        slopes=False,
-        detailed=8,
-        failing=True,
-        part=options.take(Part, flags),
-    )
+    part = options.take(Part, flags)
+    trace = session.record_gradients(program, inputs, how, options.budget(flags), part, failing=True)
     wanted = [pick.tensor(trace, name.removesuffix(".grad"), "NAME") for name in words] or list(trace.named)
     facts = Facts(trace)
     failure = explain_failure(trace)

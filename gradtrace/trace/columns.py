@@ -1,0 +1,249 @@
+"""The records of a trace as integers, column by column, and back.
+
+    columns = ColumnWriter(tables)                 ColumnReader(numbers, tables).record(Trace)
+    columns.record(trace)
+    columns.numbers() -> int32 array
+
+The fields of a record follow each other as `fields.FIELDS` lists them, and of each field come the integers of all rows:
+
+    int, bool              the number; -1 for None
+    text, value, span, ...     its number in a table that all traces of a file share; -1 for None
+    another record, or None    1 or 0 for each row, then the columns of those that are there
+    a tuple of any length      the lengths, then the columns of all its items
+    a record, a fixed tuple    the columns of its fields
+
+So nothing says where a column begins: a reader knows the number of rows of each one when it comes to it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain, islice
+
+from gradtrace.annotations import Any, Callable, Iterable, Mapping, Sequence
+from gradtrace.engine.ident import ident
+from gradtrace.engine.lazy import np
+from gradtrace.trace.fields import (
+    BOOL,
+    FIELDS,
+    GROUP,
+    INT,
+    NUMBER,
+    TEXT,
+    VALUE,
+    Damaged,
+    Many,
+    Maybe,
+    integer,
+    number,
+    real,
+)
+from gradtrace.trace.record import Span
+from gradtrace.trace.values import Value
+
+LARGEST = 1 << 53
+
+
+# ---- writing
+
+
+class Numbered(dict[Any, int]):
+    """Numbers for things that are equal only if they are the same, in the order in which they are met; None has -1."""
+
+    def __init__(self) -> None:
+        super().__init__({None: -1})
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = found = len(self) - 1
+        return found
+
+    @property
+    def things(self) -> list[Any]:
+        return list(self)[1:]
+
+
+class TableWriter:
+    """The tables that all traces of a file share; `add_value` gives the number of a Value that is new."""
+
+    def __init__(self, add_value: Callable[[Value], int]) -> None:
+        self.texts, self.groups, self.spans = Numbered(), Numbered(), Numbered()
+        self.reals: list[Any] = []
+        self.add_value = add_value
+        self._values: dict[int, tuple[Value | None, int]] = {ident(None): (None, -1)}
+        self._groups: dict[int, tuple[Any, int]] = {}
+
+    def value(self, value: Value | None) -> int:
+        known = self._values.get(ident(value))
+        if known is None:
+            assert value is not None
+            known = self._values[ident(value)] = (value, self.add_value(value))
+        return known[1]
+
+    def group(self, ids: tuple[int, ...]) -> int:
+        """The number of a tuple, which may be long and stand in thousands of records."""
+        known = self._groups.get(ident(ids))
+        if known is None:
+            known = self._groups[ident(ids)] = (ids, self.groups[ids])
+        return known[1]
+
+    def real(self, x: float) -> int:
+        self.reals.append(number(x))
+        return len(self.reals) - 1
+
+    def numbers(self) -> Any:
+        """The groups and the spans, as columns."""
+        columns = ColumnWriter(self)
+        spans = self.spans.things
+        columns.add([len(self.groups) - 1, len(spans)])
+        columns.column(Many(each=INT), self.groups.things)
+        columns.fields(FIELDS[Span], spans)
+        return columns.numbers()
+
+
+class ColumnWriter:
+    """Appends the columns of records."""
+
+    def __init__(self, tables: TableWriter) -> None:
+        self.tables = tables
+        self.parts: list[Any] = []
+        self.numberers: dict[Any, Callable[[Any], int]] = {
+            TEXT: tables.texts.__getitem__,
+            GROUP: tables.group,
+            Span: tables.spans.__getitem__,
+            VALUE: tables.value,
+            NUMBER: tables.real,
+        }
+
+    def numbers(self) -> Any:
+        """All columns, one after the other."""
+        found = np.concatenate(self.parts) if self.parts else np.zeros(0, np.int64)
+        small = not found.size or (found.min() >= -(1 << 31) and found.max() < 1 << 31)
+        return found.astype(np.int32) if small else found
+
+    def record(self, record: Any) -> None:
+        self.column(type(record), [record])
+
+    def add(self, numbers: Iterable[int]) -> None:
+        self.parts.append(np.fromiter(numbers, np.int64))
+
+    def column(self, kind: Any, items: Sequence[Any]) -> None:
+        inner = kind.of if isinstance(kind, Maybe) else kind
+        if inner in self.numberers and (kind is inner or inner is not NUMBER):
+            return self.add(map(self.numberers[inner], items))
+        if kind in (INT, BOOL):
+            return self.add(items)
+        if inner in (INT, BOOL):
+            return self.add([-1 if one is None else one for one in items])
+        if isinstance(kind, Maybe):
+            return self.optional(inner, items)
+        if not isinstance(kind, Many):
+            return self.fields(FIELDS[kind], items)
+        if kind.each is None:
+            return self.fields(kind.of, items)
+        self.add(map(len, items))
+        self.column(kind.each, list(chain.from_iterable(items)))
+
+    def optional(self, kind: Any, items: Sequence[Any]) -> None:
+        self.add([one is not None for one in items])
+        self.column(kind, [one for one in items if one is not None])
+
+    def fields(self, kinds: Sequence[Any], rows: Sequence[Any]) -> None:
+        columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
+        for kind, items in zip(kinds, columns, strict=True):
+            self.column(kind, items)
+
+
+# ---- reading
+
+
+class TableReader:
+    """The tables of a file; `values` gives a Value by its number, and None by -1. Damaged for what no writer writes."""
+
+    def __init__(self, texts: list[str], reals: list[Any], numbers: Any) -> None:
+        self.texts: list[Any] = [*texts, None]
+        self.reals = [real(one) for one in reals]
+        self.groups: list[Any] = []
+        self.spans: list[Any] = []
+        self.values: Mapping[int, Value | None] = {}
+        self.value_count = 0
+        columns = ColumnReader(numbers, self)
+        groups, spans = columns.integers(2)
+        self.groups = [*columns.column(Many(each=INT), groups), None]
+        self.spans = [*columns.records(Span, spans), None]
+        columns.end()
+
+    def value(self, number: Any) -> Value:
+        """The value with this number, as a document gives it."""
+        found = self.values[number] if integer(number) < self.value_count else None
+        if found is None:
+            raise Damaged("a value's number is out of range")
+        return found
+
+
+class ColumnReader:
+    """Takes the columns of records; Damaged if a number is out of its range, or there are too few or too many."""
+
+    def __init__(self, numbers: Any, tables: TableReader) -> None:
+        self.left = numbers
+        self.tables = tables
+        self.lookups: dict[Any, tuple[int, Callable[[int], Any]]] = {
+            TEXT: (len(tables.texts) - 1, tables.texts.__getitem__),
+            GROUP: (len(tables.groups) - 1, tables.groups.__getitem__),
+            Span: (len(tables.spans) - 1, tables.spans.__getitem__),
+            VALUE: (tables.value_count, tables.values.__getitem__),
+            NUMBER: (len(tables.reals), tables.reals.__getitem__),
+        }
+
+    def record(self, kind: type) -> Any:
+        """The record that is all there is."""
+        found = self.column(kind, 1)[0]
+        self.end()
+        return found
+
+    def end(self) -> None:
+        if self.left.size:
+            raise Damaged("a table is longer than it says")
+
+    def integers(self, count: int, low: int = 0, high: int = LARGEST) -> list[int]:
+        """The next numbers, each from `low` to before `high`."""
+        if count > self.left.size:
+            raise Damaged("a table is shorter than it says")
+        part, self.left = self.left[:count], self.left[count:]
+        if count and (part.min() < low or part.max() >= high):
+            raise Damaged("a number is out of range")
+        found: list[int] = part.tolist()
+        return found
+
+    def column(self, kind: Any, count: int) -> Sequence[Any]:
+        optional = isinstance(kind, Maybe)
+        inner = kind.of if isinstance(kind, Maybe) else kind
+        if inner in self.lookups and not (optional and inner is NUMBER):
+            known, look_up = self.lookups[inner]
+            return list(map(look_up, self.integers(count, -1 if optional else 0, known)))
+        if inner is INT:
+            found = self.integers(count, -1 if optional else 0)
+            return found if not optional else [None if one < 0 else one for one in found]
+        if inner is BOOL:
+            return list(map(bool, self.integers(count, 0, 2)))
+        if isinstance(kind, Maybe):
+            there = self.integers(count, 0, 2)
+            items = iter(self.column(inner, sum(there)))
+            return [next(items) if one else None for one in there]
+        if not isinstance(kind, Many):
+            return self.records(kind, count)
+        return self.sequences(kind.each, count) if kind.each is not None else self.rows(kind.of, count)
+
+    def sequences(self, kind: Any, count: int) -> list[tuple[Any, ...]]:
+        lengths = self.integers(count)
+        total = sum(lengths)
+        if total > self.left.size:  # each item has a number of its own
+            raise Damaged("a table is shorter than it says")
+        items = iter(self.column(kind, total))
+        return [tuple(islice(items, length)) if length else () for length in lengths]
+
+    def rows(self, kinds: Sequence[Any], count: int) -> list[tuple[Any, ...]]:
+        return list(zip(*[self.column(kind, count) for kind in kinds], strict=True))
+
+    def records(self, kind: type, count: int) -> list[Any]:
+        make: Any = partial(tuple.__new__, kind)
+        return list(map(make, zip(*[self.column(one, count) for one in FIELDS[kind]], strict=True)))

@@ -1,0 +1,40 @@
+"""The traces of a finished run as each kind of command keeps it, made together: what `trace/file.py` writes.
+
+    "all"       everything that ran, with the backward passes
+    "eval"      what the result and the variables depend on
+    "graph"     the same, with the gradients that have a history of their own
+    "watched"   the same, with the backward passes
+
+Those that have the same records are one Trace: `unwatched` makes the others of it when they are read.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Any, Mapping, Sequence
+from gradtrace.engine.tensor import Tensor
+from gradtrace.trace.capture import Captured, capture, derived_gradients
+from gradtrace.trace.history import bound_names
+from gradtrace.trace.record import Trace
+
+
+def variants(
+    run: Any, roots: Sequence[Tensor], backward_runs: int, inputs: Mapping[str, Tensor], watch: Any
+) -> dict[str, Trace]:
+    """The traces of a run that was watched by `watch`; its tensors are not used any more."""
+    captured = Captured(run, roots, inputs)
+    whole = captured.trace(backward_runs, everything=True, watch=watch)
+    watched = captured.trace(backward_runs, watch=watch, whole=whole)
+    # what a Function of the program saved, and passes that began at a leaf, only a watched run knows
+    plain = whole if not watch.saved and not watch.leaves_begun_at else None
+    evaluated = captured.trace(backward_runs, whole=plain)
+    found = {"all": whole, "eval": evaluated, "graph": evaluated, "watched": watched}
+    if derived_gradients([*inputs.items(), *bound_names(run.env)]):
+        for name, by in (("graph", None), ("watched", watch)):
+            found[name] = capture(run, roots, backward_runs, inputs=inputs, watch=by, gradients=True, final=True)
+    return found
+
+
+def unwatched(trace: Trace) -> Trace:
+    """The trace as it is of a run that nobody watched."""
+    operations = tuple(o if o.grad_enabled else o._replace(grad_enabled=True) for o in trace.operations)
+    return trace._replace(operations=operations, steps=(), passes=(), escapes=(), changes=(), begun=())

@@ -30,7 +30,7 @@ def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Val
     fills = dot_extras.fills(drawn, theme, flowed) if options.color_by == "grad-norm" else {}
     used: dict[str, Look] = {}
     for node in drawn.nodes:
-        graph, fill = board.place(node.scope), fills.get(node.key)
+        graph, fill = board.place(node.scope, node.key), fills.get(node.key)
         if node.kind == GROUP:
             used.update(dot_groups.draw(graph, drawn, node, options, theme, flowed, fill))
             continue
@@ -99,9 +99,9 @@ def function_lines(
     if made:
         shown.append(wide(font(text("of " + clip(made)), size=SMALL_SIZE, color=theme.faint)))
     saved = [saved_text(trace, item) for item in function.saved]
-    if function.freed:
+    if function.freed and options.detail:
         shown.append(wide(font("saved values freed", size=SMALL_SIZE, color=theme.faint)))
-    elif saved and options.values:
+    elif saved and options.values and not function.freed:
         shown += [_saved_row(*item, theme, port=f"s{i}") for i, item in enumerate(saved[:LISTED])]
         if len(saved) > LISTED:
             shown.append(wide(font(f"and {len(saved) - LISTED} more", size=SMALL_SIZE, color=theme.faint)))
@@ -152,7 +152,7 @@ def function_edge(
             shown = written if written is not None else extent(sent)
             attributes["label"] = f"<{font(text(shown), size=SMALL_SIZE, color=theme.gradient)}>"
     if several and "label" not in attributes:
-        attributes["headlabel"] = f"<{font(str(edge.place), size=7, color=theme.faint)}>"
+        attributes["headlabel"] = f"<{font(str(edge.place), size=SMALL_SIZE, color=theme.faint)}>"
     if edge.number:
-        attributes["taillabel"] = f"<{font(f'output {edge.number}', size=7, color=theme.faint)}>"
+        attributes["taillabel"] = f"<{font(f'output {edge.number}', size=SMALL_SIZE, color=theme.faint)}>"
     graph.edge(edge.source, edge.target, **attributes)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from gradtrace.annotations import Any, Iterable, NamedTuple, Sequence
+from gradtrace.annotations import Any, Iterable, Iterator, NamedTuple, Sequence
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import ScopeRecord, Trace
 
@@ -63,22 +63,37 @@ def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> 
     A name is a scope's name, the end of it ("layers.0"), or "line 7"; where the text itself is folded, "lines 7-20".
     UsageError for a name that nothing in the program has.
     """
+    if depth is not None:
+        return scoped(trace, Chains(trace.scopes), depth, expanded(trace.scopes, expand))
+    for found in candidates(trace, expand):
+        few = found.shown <= FITS and folded_length(trace, found) <= LONGEST
+        if few and not (found.automatic and found.depth == EVERYTHING):
+            return found
+    return found
+
+
+def candidates(trace: Trace, expand: Sequence[str] = ()) -> Iterator[Fold]:
+    """The ways to fold a trace that could fit a picture, from what shows most to what shows least.
+
+    Everything, if it is not too much; a box for each innermost module; fewer and fewer open levels; and where scopes do
+    not help, runs of operations taken together.
+    """
     chains = Chains(trace.scopes)
     opened = expanded(trace.scopes, expand)
-    if depth is not None:
-        return scoped(trace, chains, depth, opened)
-    whole = scoped(trace, chains, EVERYTHING, opened)
-    if len(trace.operations) <= FITS and longest_path(trace) <= LONGEST:
-        return whole
+    if len(trace.operations) <= FITS:
+        yield scoped(trace, chains, EVERYTHING, opened)
+    layers = innermost(trace.scopes)
+    best = scoped(trace, chains, EVERYTHING, opened, layers)
+    if layers and best.shown <= FITS:
+        yield best._replace(automatic=True)
     deepest = max((len(chains.of(o.scope)) for o in trace.operations), default=0)
-    best = whole
     for level in range(deepest - 1, -1, -1):
         best = scoped(trace, chains, level, opened)
-        if best.shown <= FITS and folded_length(trace, best) <= LONGEST:
-            return best._replace(automatic=True)
+        if best.shown <= FITS:
+            yield best._replace(automatic=True)
     from gradtrace.views import chains as long
 
-    return long.taken_together(trace, best, long.ranges(expand))._replace(automatic=True)
+    yield long.taken_together(trace, best, long.ranges(expand))._replace(automatic=True)
 
 
 # ---- by scopes
@@ -134,13 +149,28 @@ def is_meant(scope: ScopeRecord, name: str) -> bool:
     return name in (scope.name, scope.detail, line) or scope.name.endswith("." + name) or name == "all"
 
 
-def scoped(trace: Trace, chains: Chains, depth: int, opened: frozenset[int]) -> Fold:
+def innermost(scopes: Sequence[ScopeRecord]) -> frozenset[int]:
+    """The modules that call no other modules: the layers."""
+    modules = {scope.id for scope in scopes if scope.kind == "module"}
+    callers: set[int] = set()
+    for index in modules:
+        at = scopes[index].parent
+        while at is not None and at not in callers:
+            callers.add(at)
+            at = scopes[at].parent
+    return frozenset(modules - callers)
+
+
+def scoped(
+    trace: Trace, chains: Chains, depth: int, opened: frozenset[int], closed_scopes: frozenset[int] = frozenset()
+) -> Fold:
+    """Folds what lies deeper than `depth`, and `closed_scopes`; but nothing that is `opened`."""
     places: list[int | None] = []
     closed: dict[int, Block] = {}
     for operation in trace.operations:
         place, hidden = None, None
         for level, scope in enumerate(chains.of(operation.scope)):
-            if level >= depth and scope not in opened:
+            if (level >= depth or scope in closed_scopes) and scope not in opened:
                 hidden = scope
                 break
             place = scope

@@ -91,7 +91,7 @@ LIGHT = Theme(
     functions={
         "accumulate": Look("AccumulateGrad of a leaf", "box", "#d3e6f8", "#005a9c", 2.2, "rounded,filled"),
         "function": Look("function", "box", "#ffffff", "#404040"),
-        "freed": Look("function, freed", "box", "#f0f0f0", "#8c8c8c", 1.0, "filled,dashed"),
+        "freed": Look("function, saved values freed", "box", "#f0f0f0", "#8c8c8c", 1.0, "filled,dashed"),
         "root": Look("root: backward starts here", "cds", "#fde3b8", "#9c4a00", 2.2, margin="0.2,0.15"),
     },
 )
@@ -124,7 +124,7 @@ DARK = Theme(
     functions={
         "accumulate": Look("AccumulateGrad of a leaf", "box", "#12395c", "#6db6f2", 2.2, "rounded,filled"),
         "function": Look("function", "box", "#14171c", "#c8ccd2"),
-        "freed": Look("function, freed", "box", "#23272d", "#8f959d", 1.0, "filled,dashed"),
+        "freed": Look("function, saved values freed", "box", "#23272d", "#8f959d", 1.0, "filled,dashed"),
         "root": Look("root: backward starts here", "cds", "#553008", "#f5a748", 2.2, margin="0.2,0.15"),
     },
 )

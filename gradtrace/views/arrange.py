@@ -28,11 +28,13 @@ class Way(NamedTuple):
     options: DotOptions
     size: Size
 
-    def excess(self, limit: Frame) -> float:
-        """How many times too large it is; counted as more where it is harder to read. Above 1000, it does not fit."""
+    def rank(self, limit: Frame) -> tuple[bool, int, float]:
+        """What is better comes first: what fits; then few rows, to the right before down; then what is smaller."""
+        fits = self.size.fits(limit)
         rows = max(self.options.rows.values(), default=0)
         harder = (1.0 if self.options.direction == "right" else 1.4) * (1 + 0.1 * rows)
-        return self.size.excess(limit) * harder + (0 if self.size.fits(limit) else 1000)
+        shape = 0 if not fits else 2 if rows else 0 if self.options.direction == "right" else 1
+        return not fits, shape, self.size.excess(limit) * harder
 
 
 def arrange(
@@ -59,16 +61,16 @@ def arrange(
         drawn = model(trace, options.style, folded, detail=options.detail, compact=compact)
         if best is not None and len(drawn.nodes) > 2 * FITS:
             continue
-        found = min(ways(drawn, plain, limit, direction), key=lambda way: way.excess(limit))
+        found = min(ways(drawn, plain, direction), key=lambda way: way.rank(limit))
         if found.size.fits(limit):
             return found.model, found.options
-        if best is None or found.excess(limit) < best.excess(limit):
+        if best is None or found.rank(limit) < best.rank(limit):
             best = found
     assert best is not None  # there is always a fold
     return best.model, best.options
 
 
-def ways(drawn: Model, options: DotOptions, limit: Frame, direction: str | None) -> Iterator[Way]:
+def ways(drawn: Model, options: DotOptions, direction: str | None) -> Iterator[Way]:
     """The ways to lay out one model: to the right or down, each in one row or in several; or as it was asked for."""
     in_full = not drawn.fold.groups and drawn.trace.scopes
     for where in ("right", "down") if direction is None else (direction,):
@@ -80,7 +82,7 @@ def ways(drawn: Model, options: DotOptions, limit: Frame, direction: str | None)
 
 def drawn_size(drawn: Model, options: DotOptions) -> Size:
     """The size of the picture, its legend included."""
-    size = frame.size_of(dot.text_of(drawn, options._replace(legend=False)))
+    size = frame.size_of(dot.text_of(drawn, options._replace(legend=False)), options.rows)
     return Size(size.width, size.height + (frame.FRAME if options.legend else 0.0))
 
 

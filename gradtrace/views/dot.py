@@ -249,7 +249,7 @@ def text_of(drawn: Model, options: DotOptions) -> str:
         dot_extras.levels(graph, drawn, theme, options.direction)
     if options.legend:
         scale = dot_extras.scale(drawn, theme, flowed) if options.color_by == "grad-norm" else ""
-        size = frame.size_of(graph.source)
+        size = frame.size_of(graph.source, options.rows)
         label = dot_legend.legend(used, remarks(drawn, options), scale, size, theme)
         graph.attr("graph", label=label, labelloc="b", labeljust="l")
     source: str = graph.source

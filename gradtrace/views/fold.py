@@ -55,6 +55,7 @@ class Block(NamedTuple):
 
     scope: ScopeRecord
     operations: list[int]
+    place: int | None  # the open scope that it stands in
 
 
 def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> Fold:
@@ -64,7 +65,7 @@ def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> 
     UsageError for a name that nothing in the program has.
     """
     if depth is not None:
-        return scoped(trace, Chains(trace.scopes), depth, expanded(trace.scopes, expand))
+        return scoped(trace, Chains(trace), depth, expanded(trace.scopes, expand))
     for found in candidates(trace, expand):
         few = found.shown <= FITS and folded_length(trace, found) <= LONGEST
         if few and not (found.automatic and found.depth == EVERYTHING):
@@ -78,7 +79,7 @@ def candidates(trace: Trace, expand: Sequence[str] = ()) -> Iterator[Fold]:
     Everything, if it is not too much; a box for each innermost module; fewer and fewer open levels; and where scopes do
     not help, runs of operations taken together.
     """
-    chains = Chains(trace.scopes)
+    chains = Chains(trace)
     opened = expanded(trace.scopes, expand)
     if len(trace.operations) <= FITS:
         yield scoped(trace, chains, EVERYTHING, opened)
@@ -100,16 +101,29 @@ def candidates(trace: Trace, expand: Sequence[str] = ()) -> Iterator[Fold]:
 
 
 class Chains:
-    """For each scope, the scopes around it, outermost first, itself last."""
+    """For each scope, the scopes around it, outermost first, itself last; without loops that only call modules."""
 
-    def __init__(self, scopes: Sequence[ScopeRecord]) -> None:
+    def __init__(self, trace: Trace) -> None:
+        hollow = hollow_loops(trace)
         self._chains: list[tuple[int, ...]] = []
-        for scope in scopes:  # a parent's id is always lower
+        for scope in trace.scopes:  # a parent's id is always lower
             outer = () if scope.parent is None else self._chains[scope.parent]
-            self._chains.append((*outer, scope.id))
+            self._chains.append(outer if scope.id in hollow else (*outer, scope.id))
 
     def of(self, scope: int | None) -> tuple[int, ...]:
         return () if scope is None else self._chains[scope]
+
+
+def hollow_loops(trace: Trace) -> set[int]:
+    """Loops, and their passes, that do nothing but call modules: the modules in a row say the same."""
+    solid = {operation.scope for operation in trace.operations}
+    hollow: set[int] = set()
+    for scope in reversed(trace.scopes):  # children before their parents
+        if scope.kind in ("loop", "pass") and scope.id not in solid:
+            hollow.add(scope.id)
+        elif scope.kind != "module" and scope.parent is not None:
+            solid.add(scope.parent)
+    return hollow
 
 
 def expanded(scopes: Sequence[ScopeRecord], names: Iterable[str]) -> frozenset[int]:
@@ -176,7 +190,7 @@ def scoped(
             place = scope
         places.append(place)
         if hidden is not None:
-            closed.setdefault(hidden, Block(trace.scopes[hidden], [])).operations.append(operation.id)
+            closed.setdefault(hidden, Block(trace.scopes[hidden], [], place)).operations.append(operation.id)
     member: list[int | None] = [None] * len(trace.operations)
     groups: list[Group] = []
     for blocks in series(trace, list(closed.values())):
@@ -193,7 +207,7 @@ def series(trace: Trace, blocks: list[Block]) -> list[list[Block]]:
     pattern: Any = None
     for block in blocks:
         follows = bool(runs) and runs[-1][-1].operations[-1] + 1 == block.operations[0]
-        own = (block.scope.parent, block.scope.kind, block.scope.detail, signature(trace, block.operations))
+        own = (block.place, block.scope.kind, block.scope.detail, signature(trace, block.operations))
         if follows and own == pattern:
             runs[-1].append(block)
         else:
@@ -222,7 +236,7 @@ def group_of(index: int, blocks: list[Block]) -> Group:
         name, detail = f"pass {first.turn}" if count == 1 else f"passes {first.turn}–{last.turn}", first.name
     elif count > 1 and first.name != last.name:
         name = f"{first.name} … {last.name.rpartition('.')[2]}"
-    return Group(index, first.kind, name, detail, operations, count, first.parent)
+    return Group(index, first.kind, name, detail, operations, count, blocks[0].place)
 
 
 # ---- how long

@@ -12,11 +12,12 @@ from __future__ import annotations
 import html
 import re
 
-from gradtrace.annotations import Iterable, NamedTuple
+from gradtrace.annotations import Iterable, Mapping, NamedTuple
 from gradtrace.errors import UsageError
 
 PIXELS = 1600  # the width of the screen or page that a picture is made for
 LEAST = 10.0  # pixels of the smallest text there
+SPARE = 1.12  # how much smaller than its frame a drawing is planned, since its size is estimated
 RATIOS = {"16:9": 16 / 9, "4:3": 4 / 3, "A4": 1 / 2**0.5}
 FITS = (*RATIOS, "WxH", "none")
 
@@ -32,7 +33,7 @@ RUN = re.compile(r'<FONT(?: COLOR="[^"]*")?(?: POINT-SIZE="([\d.]+)")?>((?:<B>)?
 
 
 class Frame(NamedTuple):
-    """What a picture is to fit, in points, so that its smallest text has LEAST pixels when it is PIXELS wide."""
+    """What a picture is to fit, in points, so that its smallest text has LEAST pixels in a frame of PIXELS."""
 
     width: float
     height: float
@@ -64,36 +65,40 @@ def frame_of(fit: str, smallest: float) -> Frame | None:
         ratio = RATIOS[fit]
     else:
         raise UsageError(f"unknown frame '{fit}'", f"use one of: {', '.join(FITS)} (WxH: pixels, as 800x600)")
-    width = PIXELS * smallest / LEAST
+    width = PIXELS * smallest / LEAST / SPARE
     return Frame(width, width / ratio)
 
 
 # ---- the size of a drawing
 
 
-def size_of(source: str) -> Size:
-    """About how large `dot` makes the picture of a DOT text."""
+def size_of(source: str, rows: Mapping[str, int] = {}) -> Size:
+    """About how large `dot` makes the picture of a DOT text, whose nodes stand in `rows`."""
     nodes, edges, nested = parsed(source)
-    rows = 1 + max(map(int, re.findall(r"^\t+row(\d+) \[", source, re.MULTILINE)), default=0)
     sideways = "rankdir=LR" in source
     rank = ranks_of(nodes, edges)
-    depth: dict[int, float] = {}
-    breadth: dict[int, float] = {}
-    counts: dict[int, int] = {}
+    lengths: dict[int, float] = {}
+    breadths: dict[int, dict[int, float]] = {}
     for key, size in nodes.items():
         along, across = (size.width, size.height) if sideways else (size.height, size.width)
-        at = rank[key]
-        depth[at] = max(depth.get(at, 0.0), along)
-        breadth[at] = breadth.get(at, 0.0) + across
-        counts[at] = counts.get(at, 0) + 1
-    # a wire over several ranks needs a lane of its own
-    for source_key, target in edges:
-        for at in range(rank[source_key] + 1, rank[target]):
-            breadth[at] = breadth.get(at, 0.0) + GAP / 2
-    length = sum(depth.values()) + NEXT * max(0, len(depth) - 1) + FRAME * nested
-    width = max((breadth[at] + GAP * (counts.get(at, 1) - 1) for at in breadth), default=0.0)
-    width += (FRAME * nested + GAP) * rows
-    return Size(length, width) if sideways else Size(width, length)
+        row = breadths.setdefault(row_of(key, rows), {})
+        lengths[rank[key]] = max(lengths.get(rank[key], 0.0), along)
+        row[rank[key]] = row.get(rank[key], -GAP) + across + GAP
+    for start, target in edges:  # a wire over several ranks needs a lane of its own
+        row = breadths[row_of(target, rows)]
+        for at in range(rank[start] + 1, rank[target]):
+            row[at] = row.get(at, 0.0) + GAP / 2
+    length = sum(lengths.values()) + NEXT * max(0, len(lengths) - 1) + FRAME * nested
+    breadth = sum(max(row.values()) + FRAME * nested + GAP for row in breadths.values()) - GAP
+    return Size(length, breadth) if sideways else Size(breadth, length)
+
+
+def row_of(key: str, rows: Mapping[str, int]) -> int:
+    """The row of a node: its own, or that of the copy of a node in another row ("t3r1", and "t3x" at its source)."""
+    if key in rows or not rows:
+        return rows.get(key, 0)
+    source, letter, number = re.match(r"([a-z]\d+)?([a-z]*)(\d*)$", key).groups()  # type: ignore[union-attr]
+    return int(number) if letter == "r" and number else rows.get(source or "", 0)
 
 
 def parsed(source: str) -> tuple[dict[str, Size], list[tuple[str, str]], int]:
@@ -108,8 +113,8 @@ def parsed(source: str) -> tuple[dict[str, Size], list[tuple[str, str]], int]:
             deepest = max(deepest, depth)
         elif stripped == "}" and depth:
             depth -= 1
-        elif "style=invis" in line:
-            continue
+        elif "style=invis" in line or stripped.startswith("row"):
+            continue  # what only keeps rows in order
         elif (edge := EDGE.match(line)) is not None:
             edges.append((edge[1] or edge[4], edge[2] or edge[5]))
         elif (node := NODE.match(line)) is not None and node[1] not in ("graph", "node", "edge"):

@@ -19,6 +19,7 @@ from gradtrace.views.model import Model, model
 from gradtrace.views.style import SMALL_SIZE
 
 MOST_ROWS = 6
+LEGEND = 30.0  # points of height
 
 
 class Way(NamedTuple):
@@ -83,7 +84,7 @@ def ways(drawn: Model, options: DotOptions, direction: str | None) -> Iterator[W
 def drawn_size(drawn: Model, options: DotOptions) -> Size:
     """The size of the picture, its legend included."""
     size = frame.size_of(dot.text_of(drawn, options._replace(legend=False)), options.rows)
-    return Size(size.width, size.height + (frame.FRAME if options.legend else 0.0))
+    return Size(size.width, size.height + (LEGEND if options.legend else 0.0))
 
 
 # ---- rows
@@ -102,9 +103,19 @@ def in_rows(drawn: Model, options: DotOptions) -> Iterator[Way]:
         cuts = cut(lengths, edges, rank, count)
         if len(cuts) + 1 < count:
             return
-        rows = {key: sum(at > here for here in cuts) for key, at in rank.items()}
-        chosen = options._replace(rows=rows)
+        chosen = options._replace(rows=rows_of(rank, edges, cuts))
         yield Way(drawn, chosen, drawn_size(drawn, chosen))
+
+
+def rows_of(rank: dict[str, int], edges: list[tuple[str, str]], cuts: list[int]) -> dict[str, int]:
+    """The row of each node; what nothing leads to stands in the first row that reads it."""
+    rows = {key: sum(at > here for here in cuts) for key, at in rank.items()}
+    made = {target for _, target in edges}
+    readers: dict[str, list[int]] = {}
+    for source, target in edges:
+        readers.setdefault(source, []).append(rows[target])
+    rows.update({key: min(found) for key, found in readers.items() if key not in made})
+    return rows
 
 
 def cut(lengths: dict[int, float], edges: list[tuple[str, str]], rank: dict[str, int], count: int) -> list[int]:

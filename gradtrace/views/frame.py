@@ -17,14 +17,15 @@ from gradtrace.errors import UsageError
 
 PIXELS = 1600  # the width of the screen or page that a picture is made for
 LEAST = 10.0  # pixels of the smallest text there
-SPARE = 1.12  # how much smaller than its frame a drawing is planned, since its size is estimated
+SPARE = 1.08  # how much smaller than its frame a drawing is planned, since its size is estimated
 RATIOS = {"16:9": 16 / 9, "4:3": 4 / 3, "A4": 1 / 2**0.5}
 FITS = (*RATIOS, "WxH", "none")
 
 WIDE, BOLD, BAR = 0.59, 0.66, 0.77  # of a letter, a bold letter, a bar of a sparkline: shares of the font's size
 LINE = 1.2  # of a line of text, by the font's size
 GAP, NEXT = 14.4, 23.0  # points between neighbours in a rank, and between ranks
-FRAME = 22.0  # points that a frame adds
+FRAME, TITLE = 20.0, 20.0  # points that a frame adds to both sides together, and its title to the height
+PAD = 22.0  # around everything
 ARROW = 20.0  # and the head of an arrow-shaped node
 
 NODE = re.compile(r"^\t+(\w+) \[(.*)\]$")
@@ -90,7 +91,9 @@ def size_of(source: str, rows: Mapping[str, int] = {}) -> Size:
             row[at] = row.get(at, 0.0) + GAP / 2
     length = sum(lengths.values()) + NEXT * max(0, len(lengths) - 1) + FRAME * nested
     breadth = sum(max(row.values()) + FRAME * nested + GAP for row in breadths.values()) - GAP
-    return Size(length, breadth) if sideways else Size(breadth, length)
+    titles = TITLE * nested * (len(breadths) if sideways else 1)
+    width, height = (length, breadth) if sideways else (breadth, length)
+    return Size(width + PAD, height + titles + PAD)
 
 
 def row_of(key: str, rows: Mapping[str, int]) -> int:

@@ -14,7 +14,7 @@ from gradtrace.annotations import NamedTuple
 FONT = "DejaVu Sans,Verdana,sans-serif"
 NAME_SIZE = 12
 TEXT_SIZE = 9.5
-SMALL_SIZE = 8
+SMALL_SIZE = 9
 
 
 class Look(NamedTuple):

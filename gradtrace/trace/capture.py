@@ -108,7 +108,8 @@ def freeze(
         entry.id = i
     calls = [call for call in history.calls if is_kept(call)]
     source = labels.SourceText(run)
-    texts = labels.label_all(kept, calls, source, run.env, gradient_names(kept, history.keeper))
+    scopes = Scopes(source, run.env)
+    texts = labels.label_all(kept, calls, source, run.env, gradient_names(kept, history.keeper), scopes)
     # a pass that began at a leaf has no other node
     found = functions.walk([*(entry.fn for entry in kept), *(() if watch is None else watch.leaves_begun_at)])
     call_ids = {ident(call): i for i, call in enumerate(calls)}
@@ -116,7 +117,7 @@ def freeze(
     builder.read_values(kept)
     builder.watch = watch
     builder.backward_ran = backward_runs > 0 or any(_grad_of(entry.tensor) is not None for entry in kept)
-    scopes = builder.scopes = Scopes(source, run.env)
+    builder.scopes = scopes
     tensors = tuple(builder.tensor(entry, text) for entry, text in zip(kept, texts, strict=True))
     records = builder.functions(kept)
     trace = Trace(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gradtrace.views.dot import Canvas, DotOptions
 
 LONGEST_CAPTION = 20  # characters of an operation with its constants that stand in a heading
+LONGEST_FACTOR = 14  # characters of a name in a derivative
 LONGEST_MESSAGE = 200  # characters of a failure's message that a node shows
 # How a picture shows the Python operators that records name; the others are shown by their names.
 SIGNS = {
@@ -342,9 +343,15 @@ def derivative_text(trace: Trace, operation: Operation, position: int, value: Va
     """ "∂y/∂a = b = 2": names as far as they are short, then the number, or an array's range."""
     used = next(o.tensor for o in operation.inputs if o.position == position)
     names = [trace.tensors[t].label if t is not None else "" for t in (operation.outputs[0], used)]
-    over, under = (name if len(name) <= 8 else "" for name in names)
+    over, under = (in_parentheses(name) if len(name) <= LONGEST_FACTOR else "" for name in names)
     other = flow.factor(trace, operation, position)
     written = written_out(value)
     number = written if written is not None else extent(value)
     symbol = f"∂{over}/∂{under}" if over and under else "∂"
-    return " = ".join([symbol, *([other] if 0 < len(other) <= 8 and other != number else []), number])
+    return " = ".join([symbol, *([other] if 0 < len(other) <= LONGEST_FACTOR and other != number else []), number])
+
+
+def in_parentheses(name: str) -> str:
+    """A name as it stands after a ∂: an expression in parentheses."""
+    plain = name.replace(".", "").replace("_", "")
+    return name if plain.isalnum() else f"({name})"

@@ -19,7 +19,7 @@ from gradtrace.trace.record import Trace
 from gradtrace.views import dot_autograd, dot_data, dot_extras, dot_legend, flow, frame
 from gradtrace.views.labels import clip, escape_attribute, font, text
 from gradtrace.views.model import STYLES, DrawnEdge, Model, model
-from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Look, Theme
+from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Theme
 
 if TYPE_CHECKING:
     from graphviz import Digraph
@@ -59,9 +59,7 @@ class DotOptions(NamedTuple):
 class Canvas:
     """The graph that is being drawn, and one subgraph for each open scope (and row) that has something in it."""
 
-    def __init__(
-        self, graph: Digraph, drawn: Model, theme: Theme, *, frames: bool, rows: Mapping[str, int] = {}
-    ) -> None:
+    def __init__(self, graph: Digraph, drawn: Model, theme: Theme, *, frames: bool, rows: Mapping[str, int]) -> None:
         self.graph = graph
         self.frames = frames
         self.model = drawn

@@ -1,4 +1,4 @@
-"""The legend: one sample of each look in use in a strip below the picture, no wider than it and at most a tenth of it."""
+"""The legend: a sample of each look in use, in a strip below the picture that is at most a tenth of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIGNS = {"note": "◹ ", "cds": "▶ ", "tab": "▔ ", "box3d": "❐ ", "octagon
 
 def legend(looks: Sequence[Look], remarks: Sequence[str], scale: str, picture: Size, theme: Theme) -> str:
     """The label (HTML-like) that explains the looks, and says the remarks once for all nodes."""
-    size = SMALL_SIZE
+    size = float(SMALL_SIZE)
     words = [SIGNS.get(look.shape, "") + look.meaning for look in looks]
     while size > LEAST and area([*words, *remarks], size) > SHARE * picture.width * picture.height:
         size -= 0.5
@@ -47,8 +47,7 @@ def sample(look: Look, word: str, size: float, theme: Theme) -> str:
             f"<TR><TD>{inner}</TD></TR></TABLE>"
         )
     return (
-        f'<TD><TABLE {attributes} CELLBORDER="0" CELLSPACING="0" CELLPADDING="2">'
-        f"<TR><TD>{inner}</TD></TR></TABLE></TD>"
+        f'<TD><TABLE {attributes} CELLBORDER="0" CELLSPACING="0" CELLPADDING="2"><TR><TD>{inner}</TD></TR></TABLE></TD>'
     )
 
 

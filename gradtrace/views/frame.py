@@ -1,6 +1,6 @@
 """How large a drawing will be, without drawing it: from the DOT text, as Graphviz's `dot` would lay it out.
 
-    size_of(source) -> Size(width, height) in points
+    size_of(source, rows) -> Size(width, height) in points
 
 The choice of direction, folding and rows rests on it, so the same program gives the same picture with and without a
 renderer. Ranks are found as `dot` finds them, by the longest path; widths of text are those of DejaVu Sans on average.
@@ -73,7 +73,7 @@ def frame_of(fit: str, smallest: float) -> Frame | None:
 # ---- the size of a drawing
 
 
-def size_of(source: str, rows: Mapping[str, int] = {}) -> Size:
+def size_of(source: str, rows: Mapping[str, int]) -> Size:
     """About how large `dot` makes the picture of a DOT text, whose nodes stand in `rows`."""
     nodes, edges, nested = parsed(source)
     sideways = "rankdir=LR" in source

@@ -1,8 +1,8 @@
 """What a picture says with a mark instead of a box: transposes of matrices, and the results of folded modules.
 
-    transposes(trace, folded, users) -> {tensor: the matrix that it is the transpose of}
-    results(trace, folded, shown) -> {group: the one tensor that leaves it}
-    joined(trace, folded, transposes) -> {tensor: the operation that made it and nothing else}
+transposes(trace, folded, users) -> {tensor: the matrix that it is the transpose of}
+results(trace, folded, shown) -> {group: the one tensor that leaves it}
+joined(trace, folded, transposes) -> {tensor: the operation that made it and nothing else}
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ OWN = {
         "--style": (NOTES, ("--style", "autograd")),
         "--theme": (NOTES, ("--theme", "dark")),
         "--direction": (NOTES, ("--direction", "up")),
-        "--fit": (NOTES, ("--fit", "none")),
+        "--fit": (("sin(exp(sin(exp(sin(exp(sin(exp(sin(exp(x))))))))))", "--x", "1"), ("--fit", "none")),
         "--simple": (NOTES, ("--simple",)),
         "--detail": (NOTES, ("--detail",)),
         "--no-legend": (NOTES, ("--no-legend",)),

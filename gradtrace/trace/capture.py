@@ -184,6 +184,7 @@ class RecordBuilder:
         self.found = found
         self.contents = contents
         self.values: dict[int, Value] = {}
+        self.earliest: dict[int, int] = {}  # the first version of each tensor that is in the trace
         self.calls = calls
         self.source = source
         self.roots = roots
@@ -225,7 +226,7 @@ class RecordBuilder:
             None if call is None else self.calls[ident(call)],
             entry.version,
             entry.id in self.roots,
-            entry.first.id if entry.first.id >= 0 else entry.id,
+            self.earliest.setdefault(ident(entry.tensor), entry.id),
             last,
             last and (held is None or held.is_current),
             self.update(entry),

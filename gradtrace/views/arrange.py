@@ -77,7 +77,7 @@ def ways(drawn: Model, options: DotOptions, direction: str | None) -> Iterator[W
     for where in ("right", "down") if direction is None else (direction,):
         chosen = options._replace(direction=where)
         yield Way(drawn, chosen, drawn_size(drawn, chosen))
-        if options.style != "autograd" and where != "up" and not in_full:
+        if where != "up" and not in_full:
             yield from in_rows(drawn, chosen)
 
 

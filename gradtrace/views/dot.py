@@ -192,7 +192,7 @@ def name_of(drawn: Model, key: str) -> str:
         tensor = trace.tensors[number]
         maker = drawn.joined.get(number)
         return tensor.label if tensor.name or maker is None else trace.operations[maker].name
-    return trace.operations[number].label if key[0] == "o" else key
+    return trace.functions[number].name if key[0] == "f" else trace.operations[number].label
 
 
 def hubs(drawn: Model) -> dict[str, str]:
@@ -267,6 +267,8 @@ def remarks(drawn: Model, options: DotOptions) -> list[str]:
     freed = any(f.freed and f.saved for f in trace.functions)
     if options.style == "function" and options.values and freed:
         found.append("saved values freed")
+    if options.style == "autograd" and any(edge.place for edge in drawn.edges):
+        found.append("0, 1: place in next_functions")
     return found
 
 

@@ -36,9 +36,9 @@ def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Val
             continue
         function = trace.functions[node.record]
         role = role_of(function, roots)
-        used[role] = theme.functions[role]
+        used[role] = look = theme.functions[role].pointing(options.direction)
         shown, lines = function_text(trace, function, options, theme, steps.get(function.id))
-        add_node(graph, node.key, shown, lines, theme.functions[role], theme, fill=fill)
+        add_node(graph, node.key, shown, lines, look, theme, fill=fill)
     counts: dict[int | None, int] = {}
     for edge in drawn.edges:
         counts[edge.function] = counts.get(edge.function, 0) + 1
@@ -48,7 +48,7 @@ def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Val
         drawn_edge = edge._replace(source=board.start(edge, number))
         function_edge(board.graph, drawn_edge, options, theme, step, several=several, key=f"e{number}")
     order = {**theme.functions, "group": theme.group, "series": theme.series}
-    return [look for role, look in order.items() if role in used]
+    return [used[role] for role in order if role in used]
 
 
 def role_of(function: FunctionRecord, roots: set[int | None]) -> str:

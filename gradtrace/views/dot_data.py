@@ -60,7 +60,7 @@ def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Val
         if node.kind == TENSOR:
             tensor = trace.tensors[node.record]
             role = role_of(tensor)
-            roles[role] = look = theme.looks[role]
+            roles[role] = look = theme.looks[role].pointing(options.direction)
             maker = drawn.joined.get(tensor.id)
             made_by = "" if maker is None else caption(trace.operations[maker])
             lines = tensor_lines(tensor, options, theme, flowed.get(tensor.id), made_by)

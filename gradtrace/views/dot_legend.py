@@ -10,7 +10,7 @@ from gradtrace.views.style import SMALL_SIZE, Look, Theme
 SHARE = 0.1  # of the picture's area
 PADDING, HEIGHT = 14.0, 20.0  # points around a sample, and of a row
 LEAST = 3.0  # points: the smallest print, in a picture of an inch
-SIGNS = {"note": "◹ ", "cds": "▶ ", "tab": "▔ ", "box3d": "❐ ", "ellipse": "○ "}
+SIGNS = {"note": "◹ ", "cds": "▶ ", "house": "▲ ", "invhouse": "▼ ", "tab": "▔ ", "box3d": "❐ ", "ellipse": "○ "}
 
 
 def legend(looks: Sequence[Look], remarks: Sequence[str], scale: str, picture: Size, theme: Theme) -> str:

@@ -133,7 +133,7 @@ def node_size(attributes: str) -> Size:
         runs = RUN.findall(row)
         widths.append(sum(text_width(words, float(size or 12), bool(bold)) for size, bold, words in runs))
         height += max((float(size or 12) * LINE + 2 for size, _, _ in runs), default=0.0)
-    extra = ARROW if "shape=cds" in attributes else 0.0
+    extra = ARROW if re.search(r"shape=(cds|house|invhouse)", attributes) else 0.0
     return Size(max(widths) + 16 + extra, max(height, 22.0) + extra / 2)
 
 

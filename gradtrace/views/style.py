@@ -29,6 +29,12 @@ class Look(NamedTuple):
     peripheries: int = 1
     margin: str = "0.09,0.05"
 
+    def pointing(self, direction: str) -> Look:
+        """The same look with its arrow pointing the way that the graph goes: right, down or up."""
+        if self.shape != "cds" or direction == "right":
+            return self
+        return self._replace(shape={"up": "house", "down": "invhouse"}[direction], margin="0.02,0.0")
+
     def attributes(self) -> dict[str, str]:
         """As Graphviz node attributes."""
         return {

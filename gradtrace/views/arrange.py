@@ -19,6 +19,7 @@ from gradtrace.views.model import Model, model
 from gradtrace.views.style import SMALL_SIZE
 
 MOST_ROWS = 6
+BETWEEN = 20.0  # points from one rank to the next
 LEGEND = 30.0  # points of height
 
 
@@ -122,7 +123,7 @@ def cut(lengths: dict[int, float], edges: list[tuple[str, str]], rank: dict[str,
     """The ranks after which a row ends: nearly equal rows, and few edges from one to the next."""
     ends: list[float] = []
     for at in range(len(lengths)):
-        ends.append((ends[-1] if ends else 0.0) + lengths.get(at, 0.0) + frame.NEXT)
+        ends.append((ends[-1] if ends else 0.0) + lengths.get(at, 0.0) + BETWEEN)
     crossing = [0] * len(ends)
     for source, target in edges:
         for at in range(rank[source], min(rank[target], len(ends))):

@@ -234,7 +234,7 @@ def check(options: DotOptions) -> None:
 def text_of(drawn: Model, options: DotOptions) -> str:
     """The DOT text of a model, in `options` that are known to be right."""
     theme = THEMES[options.theme]
-    graph = canvas(theme, DIRECTIONS[options.direction])
+    graph = canvas(theme, DIRECTIONS[options.direction], close=bool(options.rows))
     if len(drawn.nodes) > HUGE:  # the last per cent of shortness takes most of the time
         graph.attr(nslimit="0.5", nslimit1="1")
     flowed = flow.gradients(drawn.trace)
@@ -272,15 +272,15 @@ def remarks(drawn: Model, options: DotOptions) -> list[str]:
     return found
 
 
-def canvas(theme: Theme, direction: str = "LR") -> Digraph:
-    """An empty graph with the settings that all nodes and edges share."""
+def canvas(theme: Theme, direction: str = "LR", *, close: bool = False) -> Digraph:
+    """An empty graph with the settings that all nodes and edges share; `close` has less room between them."""
     from graphviz import Digraph
 
     settings = {
         "rankdir": direction,
         "bgcolor": theme.background,
-        "nodesep": "0.2",
-        "ranksep": "0.32",
+        "nodesep": "0.14" if close else "0.2",
+        "ranksep": "0.26" if close else "0.32",
         "pad": "0.15",
         "fontname": FONT,
     }

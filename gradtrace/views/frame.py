@@ -17,17 +17,18 @@ from gradtrace.errors import UsageError
 
 PIXELS = 1600  # the width of the screen or page that a picture is made for
 LEAST = 10.0  # pixels of the smallest text there
-SPARE = 1.08  # how much smaller than its frame a drawing is planned, since its size is estimated
+SPARE = 1.1  # how much smaller than its frame a drawing is planned, since its size is estimated
 RATIOS = {"16:9": 16 / 9, "4:3": 4 / 3, "A4": 1 / 2**0.5}
 FITS = (*RATIOS, "WxH", "none")
 
 WIDE, BOLD, BAR = 0.59, 0.66, 0.77  # of a letter, a bold letter, a bar of a sparkline: shares of the font's size
 LINE = 1.2  # of a line of text, by the font's size
-GAP, NEXT = 14.4, 23.0  # points between neighbours in a rank, and between ranks
+INCH = 72.0  # points
 FRAME, TITLE = 20.0, 20.0  # points that a frame adds to both sides together, and its title to the height
 PAD = 22.0  # around everything
 ARROW = 20.0  # and the head of an arrow-shaped node
 
+SPACES = re.compile(r"nodesep=([\d.]+) .*ranksep=([\d.]+)")
 NODE = re.compile(r"^\t+(\w+) \[(.*)\]$")
 EDGE = re.compile(r"^\t+(\w+)(?::\w+)* -> (\w+)(?::\w+)* \[(.*)\]$|^\t+(\w+)(?::\w+)* -> (\w+)(?::\w+)*$")
 RUN = re.compile(r'<FONT(?: COLOR="[^"]*")?(?: POINT-SIZE="([\d.]+)")?>((?:<B>)?)([^<]*)')
@@ -77,6 +78,7 @@ def size_of(source: str, rows: Mapping[str, int]) -> Size:
     """About how large `dot` makes the picture of a DOT text, whose nodes stand in `rows`."""
     nodes, edges, nested = parsed(source)
     sideways = "rankdir=LR" in source
+    gap, step = (INCH * float(found) for found in re.search(SPACES, source).groups())  # type: ignore[union-attr]
     rank = ranks_of(nodes, edges)
     lengths: dict[int, float] = {}
     breadths: dict[int, dict[int, float]] = {}
@@ -84,13 +86,13 @@ def size_of(source: str, rows: Mapping[str, int]) -> Size:
         along, across = (size.width, size.height) if sideways else (size.height, size.width)
         row = breadths.setdefault(row_of(key, rows), {})
         lengths[rank[key]] = max(lengths.get(rank[key], 0.0), along)
-        row[rank[key]] = row.get(rank[key], -GAP) + across + GAP
+        row[rank[key]] = row.get(rank[key], -gap) + across + gap
     for start, target in edges:  # a wire over several ranks needs a lane of its own
         row = breadths[row_of(target, rows)]
         for at in range(rank[start] + 1, rank[target]):
-            row[at] = row.get(at, 0.0) + GAP / 2
-    length = sum(lengths.values()) + NEXT * max(0, len(lengths) - 1) + FRAME * nested
-    breadth = sum(max(row.values()) + FRAME * nested + GAP for row in breadths.values()) - GAP
+            row[at] = row.get(at, 0.0) + gap / 2
+    length = sum(lengths.values()) + step * max(0, len(lengths) - 1) + FRAME * nested
+    breadth = sum(max(row.values()) + FRAME * nested + gap for row in breadths.values()) - gap
     titles = TITLE * nested * (len(breadths) if sideways else 1)
     width, height = (length, breadth) if sideways else (breadth, length)
     return Size(width + PAD, height + titles + PAD)

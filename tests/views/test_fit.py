@@ -13,7 +13,7 @@ from gradtrace.views.dot import DotOptions
 
 MODELS = sorted((Path(__file__).resolve().parents[2] / "docs" / "models").iterdir())
 WIDTH, HEIGHT = 1600, 900
-READABLE = 9.8  # pixels; 10 are aimed at, from an estimate of the size
+READABLE = 10.0  # pixels
 
 
 def traced(text):

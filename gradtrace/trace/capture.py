@@ -136,7 +136,8 @@ def freeze(
         entry.id = i
     calls = [call for call in history.calls if is_kept(call)]
     source = labels.SourceText(run)
-    texts = labels.label_all(kept, calls, source, run.env, gradient_names(kept, history.keeper))
+    scopes = Scopes(source, run.env)
+    texts = labels.label_all(kept, calls, source, run.env, gradient_names(kept, history.keeper), scopes)
     leaves = [] if watch is None else watch.leaves_begun_at  # a pass that began at a leaf has no other node
     whole = kept is history.entries and not leaves
     found = history.graph if whole else functions.walk([*(entry.fn for entry in kept), *leaves])
@@ -145,7 +146,7 @@ def freeze(
     builder.read_values(kept)
     builder.watch = watch
     builder.backward_ran = backward_runs > 0 or any(_grad_of(entry.tensor) is not None for entry in kept)
-    scopes = builder.scopes = Scopes(source, run.env)
+    builder.scopes = scopes
     tensors = tuple(builder.tensor(entry, text) for entry, text in zip(kept, texts, strict=True))
     records = builder.functions(kept)
     trace = Trace(
@@ -212,6 +213,7 @@ class RecordBuilder:
         self.found = found
         self.contents = contents
         self.values: dict[int, Value] = {}
+        self.earliest: dict[int, int] = {}  # the first version of each tensor that is in the trace
         self.calls = calls
         self.source = source
         self.roots = roots
@@ -253,7 +255,7 @@ class RecordBuilder:
             None if call is None else self.calls[ident(call)],
             entry.version,
             entry.id in self.roots,
-            entry.first.id if entry.first.id >= 0 else entry.id,
+            self.earliest.setdefault(ident(entry.tensor), entry.id),
             last,
             last and (held is None or held.is_current),
             self.update(entry),

@@ -14,7 +14,9 @@ from gradtrace.trace.operands import public_name
 from gradtrace.trace.record import Span
 
 if TYPE_CHECKING:
+    from gradtrace.engine.watch import Scope
     from gradtrace.trace.history import Call, Entry
+    from gradtrace.trace.scopes import Scopes
 
 
 class SourceText:
@@ -92,9 +94,10 @@ def label_all(
     source: SourceText,
     env: Mapping[str, Any],
     gradients: Mapping[int, str],
+    scopes: Scopes,
 ) -> list[str]:
     """The label of every kept entry; `gradients` has the names of gradients ("w.grad"), by ident(tensor)."""
-    texts = expression_texts(calls, source)
+    texts = expression_texts(calls, source, scopes)
     constants = constant_texts(kept, calls, texts, source, env)
     plain = [_label(entry, texts, constants, gradients) for entry in kept]
     counts: dict[str, int] = {}
@@ -135,11 +138,12 @@ def _versioned(kept: Sequence[Entry], labels: list[str]) -> list[str]:
 # ---- results
 
 
-def expression_texts(calls: Sequence[Call], source: SourceText) -> dict[int, str]:
+def expression_texts(calls: Sequence[Call], source: SourceText, scopes: Scopes) -> dict[int, str]:
     """By ident(call): the text that its result goes by.
 
     Calls in a row with one origin are one expression, whose last call takes the text and whose others were steps
-    within, or a loop over it, which shows in their names as a pattern that repeats.
+    within, or a loop over it, which shows in their names as a pattern that repeats. A step within a module that the
+    expression calls goes by that module: "net.0 output" if it is the module's result, else "relu in net.0".
     """
     texts: dict[int, str] = {}
     start = 0
@@ -150,10 +154,35 @@ def expression_texts(calls: Sequence[Call], source: SourceText) -> dict[int, str
         text = source.excerpt(calls[start].origin)
         if text:
             every = period([call.name for call in calls[start:end]])
-            for i, call in enumerate(calls[start:end], 1):
-                texts[ident(call)] = f"{public_name(call.name)} in {text}" if i % every else text
+            for i in range(start, end):
+                if (i - start + 1) % every == 0:
+                    texts[ident(calls[i])] = text
+                else:
+                    within = module_text(calls[i], calls[i + 1], scopes)
+                    texts[ident(calls[i])] = within or f"{public_name(calls[i].name)} in {text}"
         start = end
     return texts
+
+
+def module_text(call: Call, following: Call, scopes: Scopes) -> str:
+    """What a step within a module goes by; "" outside of modules that the expression calls."""
+    own = scopes_around(call)
+    after = {ident(scope) for scope in scopes_around(following)}
+    ended = [scope for scope in own if ident(scope) not in after]
+    if ended:
+        return f"{scopes.name(ended[-1])} output"
+    return f"{public_name(call.name)} in {scopes.name(own[0])}" if own else ""
+
+
+def scopes_around(call: Call) -> list[Scope]:
+    """The modules that a call was made in and that the same expression called, innermost first."""
+    found = []
+    at = call.scope
+    while at is not None and at.origin == call.origin:
+        if at.kind == "module":
+            found.append(at)
+        at = at.parent
+    return found
 
 
 def period(names: list[str]) -> int:

@@ -35,6 +35,10 @@ class Scopes:
             outer = self._ids[ident(one)] = outer if self._is_idle(one) else self._add(one, outer)
         return outer
 
+    def name(self, scope: Scope) -> str:
+        """What a scope is called: of a module its path."""
+        return self._named(scope)[0]
+
     def _is_idle(self, scope: Scope) -> bool:
         """Whether a scope says nothing new: a module's own `forward`."""
         within = scope.parent

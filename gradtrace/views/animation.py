@@ -66,7 +66,9 @@ class State:
 
     def of_operation(self, index: int) -> set[str]:
         group, function = self.model.fold.member[index], self.trace.operations[index].function
-        keys = {f"o{index}" if group is None else f"g{group}"}
+        made = self.trace.operations[index].outputs
+        joined = group is None and len(made) == 1 and made[0] in self.model.joined
+        keys = {f"t{made[0]}" if joined else f"o{index}" if group is None else f"g{group}"}
         return keys if function is None else keys | {f"f{function}"}
 
     def take(self, moment: Moment) -> Frame:
@@ -129,11 +131,30 @@ def caption(trace: Trace, moment: Moment) -> str:
     step = trace.steps[moment.step]
     function = trace.functions[step.function]
     got = ", ".join(numbers.short(value) or "none" for value in step.upstream)
+    summands = parts(trace, moment.step)
+    if len(summands) > 1:
+        got = f"{' + '.join(summands)} = {got}"
     if function.variable is not None:
         return f"backward   {trace.tensors[function.variable].label} gets {got}"
     made = ", ".join(trace.tensors[t].label for t in function.outputs)
     sent = ", ".join(numbers.short(value) for value in step.downstream if value is not None)
     return f"backward   {function.name} of {made}: gets {got}, sends {sent or 'nothing'}"
+
+
+def parts(trace: Trace, number: int) -> list[str]:
+    """What a step's gradient is the sum of, in the order in which it came; [] where that is no sum of numbers."""
+    step = trace.steps[number]
+    places: dict[int, list[int]] = {}
+    for edge in trace.function_edges:
+        if edge.target == step.function and not edge.output_nr:
+            places.setdefault(edge.source, []).append(edge.input_index)
+    found: list[str] = []
+    for before in trace.steps[:number]:
+        for place in places.get(before.function, ()) if before.number == step.number else ():
+            sent = before.downstream[place] if place < len(before.downstream) else None
+            if sent is not None and not sent.shape:
+                found.append(numbers.short(sent))
+    return found
 
 
 # ---- drawing
@@ -155,9 +176,11 @@ def statement(line: str, key: str, frame: Frame, theme: Theme) -> str:
         for color in (theme.gradient, theme.gradient_spark):
             line = line.replace(f'COLOR="{color}"', f'COLOR="{theme.background}00"')
     if key in frame.freed:
-        line = re.sub(r'COLOR="#[0-9a-f]{6}"', f'COLOR="{theme.idle}"', line)
-        return line[:-1] + f' color="{theme.idle}" fillcolor="{theme.background}" fontcolor="{theme.idle}"]'
+        line = re.sub(r'COLOR="#[0-9a-f]{6}"', f'COLOR="{theme.faint}"', line)
+        return line[:-1] + f' color="{theme.idle}" fillcolor="{theme.background}" fontcolor="{theme.faint}"]'
     if key in frame.now:
+        if key[0] == "e" and frame.kind == BACKWARD:
+            line = line[:-1] + " dir=back arrowtail=normal arrowhead=normal]"
         return line[:-1] + f' color="{theme.bad}" penwidth={"2.4" if key[0] == "e" else "3.2"}]'
     return line
 

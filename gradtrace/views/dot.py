@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from gradtrace.annotations import TYPE_CHECKING, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Mapping, NamedTuple
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import Trace
-from gradtrace.views import dot_autograd, dot_data, dot_extras, flow
+from gradtrace.views import dot_autograd, dot_data, dot_extras, dot_legend, flow, frame
 from gradtrace.views.labels import clip, escape_attribute, font, text
 from gradtrace.views.model import STYLES, DrawnEdge, Model, model
-from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Look, Theme
+from gradtrace.views.style import FONT, SMALL_SIZE, TEXT_SIZE, THEMES, Theme
 
 if TYPE_CHECKING:
     from graphviz import Digraph
@@ -47,6 +47,8 @@ class DotOptions(NamedTuple):
     direction: str = "right"
     levels: bool = False  # what does not depend on each other in one column, columns numbered
     color_by: str = "role"
+    detail: bool = False  # say on each node what the legend says for all
+    rows: Mapping[str, int] = {}  # the row that each node stands in, where the picture goes on in a second one
 
     @property
     def ports(self) -> tuple[str, str]:
@@ -55,54 +57,83 @@ class DotOptions(NamedTuple):
 
 
 class Canvas:
-    """The graph that is being drawn, and one subgraph for each open scope that has something in it."""
+    """The graph that is being drawn, and one subgraph for each open scope (and row) that has something in it."""
 
-    def __init__(self, graph: Digraph, drawn: Model, theme: Theme, *, frames: bool) -> None:
+    def __init__(self, graph: Digraph, drawn: Model, theme: Theme, *, frames: bool, rows: Mapping[str, int]) -> None:
         self.graph = graph
         self.frames = frames
         self.model = drawn
         self.theme = theme
-        self._frames: dict[int, Digraph] = {}
+        self.rows = rows
+        self._frames: dict[tuple[int, int], Digraph] = {}
         self._depths: list[int] = []
         for scope in drawn.trace.scopes:
             self._depths.append(0 if scope.parent is None else self._depths[scope.parent] + 1)
-
         self._hubs = hubs(drawn)
         self._joined: set[str] = set()
+        self._links: dict[str, int] = {}  # the number of each node that is read in another row
+        self._linked: dict[str, None] = {}
 
     def start(self, edge: DrawnEdge, number: int) -> str:
-        """The node that an edge leaves: its source, or a small copy beside its target if that has too many edges."""
+        """The node that an edge leaves: its source, or a small copy beside its target.
+
+        A copy stands for a source with too many edges, and for one in another row.
+        """
+        if self.row(edge.source) != self.row(edge.target):
+            return self._link(edge.source, self.row(edge.target))
         if edge.source not in self._hubs or edge.source not in self._joined:
             self._joined.add(edge.source)
             return edge.source
         key = f"{edge.source}c{number}"
         leaf = self._hubs[edge.source]
-        name = font(text(clip(leaf, 12)), size=SMALL_SIZE, color=self.theme.faint)
+        self._copy(key, clip(leaf, 12), f"{leaf}, drawn once in full")
+        return key
+
+    def row(self, key: str) -> int:
+        return self.rows.get(key, 0)
+
+    def _link(self, source: str, row: int) -> str:
+        """The small node where a row goes on with what another row made; both ends have the same number."""
+        if source not in self._links:
+            self._links[source] = len(self._links) + 1
+            end = f"{source}x"
+            self._copy(end, f"{self._links[source]} ▸", "goes on in another row, under the same number")
+            self.graph.edge(source, end, color=self.theme.idle, style="dotted", arrowhead="none")
+        key = f"{source}r{row}"
+        if key not in self._linked:
+            self._linked[key] = None
+            name = name_of(self.model, source)
+            self._copy(key, f"▸ {self._links[source]} {clip(name, 16)}", f"{name}, of another row")
+        return key
+
+    def _copy(self, key: str, words: str, tooltip: str) -> None:
+        name = font(text(words), size=SMALL_SIZE, color=self.theme.faint)
         self.graph.node(
             key,
             f"<{name}>",
             id=key,
             shape="box",
-            style="rounded,dotted",
+            style="rounded",
+            penwidth="0.6",
             color=self.theme.idle,
             margin="0.03,0.0",
             height="0.18",
-            tooltip=escape_attribute(f"{leaf}, drawn once in full"),
+            tooltip=escape_attribute(tooltip),
         )
-        return key
 
-    def place(self, scope: int | None) -> Digraph:
+    def place(self, scope: int | None, key: str = "") -> Digraph:
         """Where a node of that scope is declared."""
         while scope is not None and self._depths[scope] >= DEEPEST:
             scope = self.model.trace.scopes[scope].parent
         if scope is None or not self.frames:
             return self.graph
-        if scope not in self._frames:
-            self._frames[scope] = self._frame(scope)
-            self.place(self.model.trace.scopes[scope].parent)
-        return self._frames[scope]
+        row = self.row(key)
+        if (scope, row) not in self._frames:
+            self._frames[scope, row] = self._frame(scope, row)
+            self.place(self.model.trace.scopes[scope].parent, key)
+        return self._frames[scope, row]
 
-    def _frame(self, index: int) -> Digraph:
+    def _frame(self, index: int, row: int) -> Digraph:
         from graphviz import Digraph
 
         scope = self.model.trace.scopes[index]
@@ -118,18 +149,50 @@ class Canvas:
             "margin": "10",
             "id": f"s{index}",
         }
-        return Digraph(name=f"cluster_s{index}", graph_attr=settings)
-
-    @property
-    def framed(self) -> bool:
-        """Whether there are frames."""
-        return bool(self._frames)
+        return Digraph(name=f"cluster_s{index}" + (f"r{row}" if row else ""), graph_attr=settings)
 
     def close(self) -> None:
-        """Puts every frame into the one around it, inner ones first."""
-        for index in sorted(self._frames, reverse=True):
+        """Puts every frame into the one around it, inner ones first; and the rows below one another."""
+        for index, row in sorted(self._frames, reverse=True):
             parent = self.model.trace.scopes[index].parent
-            (self.graph if parent is None else self._frames[parent]).subgraph(self._frames[index])
+            while parent is not None and (parent, row) not in self._frames:
+                parent = self.model.trace.scopes[parent].parent
+            (self.graph if parent is None else self._frames[parent, row]).subgraph(self._frames[index, row])
+        if self.rows:
+            self._order()
+
+    def _order(self) -> None:
+        """Keeps the rows in order: an unseen node before each, and these below one another."""
+        arrives = {edge.target for edge in self.model.edges if self.row(edge.source) == self.row(edge.target)}
+        firsts: dict[int, list[str]] = {}
+        for node in self.model.nodes:
+            if node.key not in arrives:
+                firsts.setdefault(self.row(node.key), []).append(node.key)
+        with self.graph.subgraph() as column:
+            column.attr("node", shape="point", style="invis", width="0.01", height="0.01")
+            column.attr(rank="same")
+            for row in sorted(firsts):
+                column.node(f"row{row}", "")
+            for row, following in pairwise(sorted(firsts)):
+                column.edge(f"row{row}", f"row{following}", style="invis")
+        for key in self._linked:
+            firsts.setdefault(int(key.rpartition("r")[2]), []).append(key)
+        for row, keys in firsts.items():
+            for key in keys:
+                self.graph.edge(f"row{row}", key, style="invis", weight="0")
+
+
+def name_of(drawn: Model, key: str) -> str:
+    """What a node is called: by the node's key."""
+    number = int(key[1:])
+    if key[0] == "g":
+        return drawn.groups[number].name
+    trace = drawn.trace
+    if key[0] == "t":
+        tensor = trace.tensors[number]
+        maker = drawn.joined.get(number)
+        return tensor.label if tensor.name or maker is None else trace.operations[maker].name
+    return trace.functions[number].name if key[0] == "f" else trace.operations[number].label
 
 
 def hubs(drawn: Model) -> dict[str, str]:
@@ -171,33 +234,53 @@ def check(options: DotOptions) -> None:
 def text_of(drawn: Model, options: DotOptions) -> str:
     """The DOT text of a model, in `options` that are known to be right."""
     theme = THEMES[options.theme]
-    graph = canvas(theme, DIRECTIONS[options.direction])
+    graph = canvas(theme, DIRECTIONS[options.direction], close=bool(options.rows))
     if len(drawn.nodes) > HUGE:  # the last per cent of shortness takes most of the time
         graph.attr(nslimit="0.5", nslimit1="1")
     flowed = flow.gradients(drawn.trace)
-    board = Canvas(graph, drawn, theme, frames=not options.levels)  # Graphviz crashes on a level through frames
+    # Graphviz crashes on a level through frames
+    board = Canvas(graph, drawn, theme, frames=not options.levels, rows=options.rows)
     draw = dot_autograd.draw if options.style == "autograd" else dot_data.draw
     used = draw(board, drawn, options, flowed)
     board.close()
     if options.levels:
         dot_extras.levels(graph, drawn, theme, options.direction)
     if options.legend:
-        samples = [f"<{text(look.meaning)}>" for look in used]
         scale = dot_extras.scale(drawn, theme, flowed) if options.color_by == "grad-norm" else ""
-        legend(graph, used, samples, scale, theme, row=board.framed or options.direction != "right")
+        size = frame.size_of(graph.source, options.rows)
+        label = dot_legend.legend(used, remarks(drawn, options), scale, size, theme)
+        graph.attr("graph", label=label, labelloc="b", labeljust="l")
     source: str = graph.source
     return source
 
 
-def canvas(theme: Theme, direction: str = "LR") -> Digraph:
-    """An empty graph with the settings that all nodes and edges share."""
+def remarks(drawn: Model, options: DotOptions) -> list[str]:
+    """What holds of most nodes, and is therefore said once."""
+    if options.detail:
+        return []
+    trace = drawn.trace
+    found = []
+    shown = [trace.tensors[node.record] for node in drawn.nodes if node.kind == "tensor"]
+    computed = any(t.requires_grad and not t.is_leaf and t.grad is None for t in shown)
+    if options.gradients and computed and any(t.grad is not None for t in trace.tensors):
+        found.append("no grad line: grad is None")
+    freed = any(f.freed and f.saved for f in trace.functions)
+    if options.style == "function" and options.values and freed:
+        found.append("saved values freed")
+    if options.style == "autograd" and any(edge.place for edge in drawn.edges):
+        found.append("0, 1: place in next_functions")
+    return found
+
+
+def canvas(theme: Theme, direction: str = "LR", *, close: bool = False) -> Digraph:
+    """An empty graph with the settings that all nodes and edges share; `close` has less room between them."""
     from graphviz import Digraph
 
     settings = {
         "rankdir": direction,
         "bgcolor": theme.background,
-        "nodesep": "0.2",
-        "ranksep": "0.32",
+        "nodesep": "0.14" if close else "0.2",
+        "ranksep": "0.26" if close else "0.32",
         "pad": "0.15",
         "fontname": FONT,
     }
@@ -207,24 +290,3 @@ def canvas(theme: Theme, direction: str = "LR") -> Digraph:
         node_attr={**ink, "fontsize": f"{TEXT_SIZE:g}", "margin": "0.09,0.05", "height": "0.3", "width": "0.3"},
         edge_attr={**ink, "fontsize": f"{SMALL_SIZE:g}", "color": theme.wire, "arrowsize": "0.6"},
     )
-
-
-def legend(graph: Digraph, used: list[Look], samples: list[str], scale: str, theme: Theme, *, row: bool) -> None:
-    """One sample of each look in use, and the scale of the fills if there is one.
-
-    They stand in a column at the far left. Where frames would push what is beside them out of the way, and in a graph
-    that goes down or up, they stand in a `row` that goes the way the graph does.
-    """
-    names = [f"legend{i}" for i in range(len(used))]
-    with graph.subgraph() as key:
-        if not row:
-            key.attr(rank="source")
-        key.attr("node", fontsize=f"{SMALL_SIZE:g}", fontcolor=theme.faint, width="1.95", height="0.22")
-        for name, look, sample in zip(names, used, samples, strict=True):
-            taller = {"height": "0.36"} if look.shape == "cds" else {}  # its arrow takes a part of the height
-            key.node(name, sample, **look.attributes() | {"margin": "0.06,0.02"} | taller)
-        if scale:
-            names.append("legendscale")
-            key.node("legendscale", scale, shape="plaintext")
-        for one, other in pairwise(names):
-            key.edge(one, other, style="invis")

@@ -30,15 +30,15 @@ def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Val
     fills = dot_extras.fills(drawn, theme, flowed) if options.color_by == "grad-norm" else {}
     used: dict[str, Look] = {}
     for node in drawn.nodes:
-        graph, fill = board.place(node.scope), fills.get(node.key)
+        graph, fill = board.place(node.scope, node.key), fills.get(node.key)
         if node.kind == GROUP:
             used.update(dot_groups.draw(graph, drawn, node, options, theme, flowed, fill))
             continue
         function = trace.functions[node.record]
         role = role_of(function, roots)
-        used[role] = theme.functions[role]
+        used[role] = look = theme.functions[role].pointing(options.direction)
         shown, lines = function_text(trace, function, options, theme, steps.get(function.id))
-        add_node(graph, node.key, shown, lines, theme.functions[role], theme, fill=fill)
+        add_node(graph, node.key, shown, lines, look, theme, fill=fill)
     counts: dict[int | None, int] = {}
     for edge in drawn.edges:
         counts[edge.function] = counts.get(edge.function, 0) + 1
@@ -48,7 +48,7 @@ def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Val
         drawn_edge = edge._replace(source=board.start(edge, number))
         function_edge(board.graph, drawn_edge, options, theme, step, several=several, key=f"e{number}")
     order = {**theme.functions, "group": theme.group, "series": theme.series}
-    return [look for role, look in order.items() if role in used]
+    return [used[role] for role in order if role in used]
 
 
 def role_of(function: FunctionRecord, roots: set[int | None]) -> str:
@@ -99,9 +99,9 @@ def function_lines(
     if made:
         shown.append(wide(font(text("of " + clip(made)), size=SMALL_SIZE, color=theme.faint)))
     saved = [saved_text(trace, item) for item in function.saved]
-    if function.freed:
+    if function.freed and options.detail:
         shown.append(wide(font("saved values freed", size=SMALL_SIZE, color=theme.faint)))
-    elif saved and options.values:
+    elif saved and options.values and not function.freed:
         shown += [_saved_row(*item, theme, port=f"s{i}") for i, item in enumerate(saved[:LISTED])]
         if len(saved) > LISTED:
             shown.append(wide(font(f"and {len(saved) - LISTED} more", size=SMALL_SIZE, color=theme.faint)))
@@ -152,7 +152,7 @@ def function_edge(
             shown = written if written is not None else extent(sent)
             attributes["label"] = f"<{font(text(shown), size=SMALL_SIZE, color=theme.gradient)}>"
     if several and "label" not in attributes:
-        attributes["headlabel"] = f"<{font(str(edge.place), size=7, color=theme.faint)}>"
+        attributes["headlabel"] = f"<{font(str(edge.place), size=SMALL_SIZE, color=theme.faint)}>"
     if edge.number:
-        attributes["taillabel"] = f"<{font(f'output {edge.number}', size=7, color=theme.faint)}>"
+        attributes["taillabel"] = f"<{font(f'output {edge.number}', size=SMALL_SIZE, color=theme.faint)}>"
     graph.edge(edge.source, edge.target, **attributes)

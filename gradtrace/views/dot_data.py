@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from gradtrace.views.dot import Canvas, DotOptions
 
+LONGEST_CAPTION = 20  # characters of an operation with its constants that stand in a heading
+LONGEST_FACTOR = 14  # characters of a name in a derivative
 LONGEST_MESSAGE = 200  # characters of a failure's message that a node shows
 # How a picture shows the Python operators that records name; the others are shown by their names.
 SIGNS = {
@@ -53,13 +55,15 @@ def draw(board: Canvas, drawn: Model, options: DotOptions, flowed: dict[int, Val
     fills = dot_extras.fills(drawn, theme, flowed) if options.color_by == "grad-norm" else {}
     roles: dict[str, Look] = {}
     for node in drawn.nodes:
-        graph = board.place(node.scope)
+        graph = board.place(node.scope, node.key)
         fill = fills.get(node.key)
         if node.kind == TENSOR:
             tensor = trace.tensors[node.record]
             role = role_of(tensor)
-            roles[role] = look = theme.looks[role]
-            lines = tensor_lines(tensor, options, theme, flowed.get(tensor.id))
+            roles[role] = look = theme.looks[role].pointing(options.direction)
+            maker = drawn.joined.get(tensor.id)
+            made_by = "" if maker is None else caption(trace.operations[maker])
+            lines = tensor_lines(tensor, options, theme, flowed.get(tensor.id), made_by)
             mark = where if tensor.id == bad else ""
             add_node(graph, node.key, lines, facts(tensor), look, theme, bad=mark, fill=fill)
             if options.accumulate and tensor.kind == "leaf" and tensor.function is not None:
@@ -119,11 +123,16 @@ def _finite(value: Value) -> bool:
     return value.all_finite
 
 
-def tensor_lines(tensor: TensorRecord, options: DotOptions, theme: Theme, flowed: Value | None) -> list[str]:
-    """What stands in a tensor's node."""
+def tensor_lines(
+    tensor: TensorRecord, options: DotOptions, theme: Theme, flowed: Value | None, made_by: str = ""
+) -> list[str]:
+    """What stands in a tensor's node; `made_by` is the operation that is shown in the same box."""
     if tensor.kind == FAILED:
         return failed_lines(tensor, theme)
-    lines = heading(tensor, theme, short=options.style == "function")
+    if made_by:
+        lines = joined_heading(tensor, made_by, theme)
+    else:
+        lines = heading(tensor, theme, short=options.style == "function")
     if options.values and not says_itself(tensor):
         lines += quantity("value", tensor.value, "overwritten", theme.ink, theme.spark, theme)
     if options.gradients and (tensor.requires_grad or tensor.grad is not None):
@@ -131,7 +140,7 @@ def tensor_lines(tensor: TensorRecord, options: DotOptions, theme: Theme, flowed
             # it was there in passing: shown, but not as what .grad says
             ink, remark = (theme.gradient, theme.gradient_spark), " passed, not kept"
             lines += quantity("grad", flowed, "None", *ink, theme, after=remark)
-        else:
+        elif tensor.grad is not None or tensor.is_leaf or options.detail:
             lines += quantity("grad", tensor.grad, "None", theme.gradient, theme.gradient_spark, theme)
     return lines
 
@@ -200,6 +209,16 @@ def heading(tensor: TensorRecord, theme: Theme, short: bool = False) -> list[str
     return [wide(name), *([wide(font(text(note), size=SMALL_SIZE, color=theme.faint))] if note else [])]
 
 
+def joined_heading(tensor: TensorRecord, made_by: str, theme: Theme) -> list[str]:
+    """The operation, or the name that its result has, below which it stands; long constants below both."""
+    name, constants = (made_by, "") if len(made_by) <= LONGEST_CAPTION else made_by.split(" ", 1)
+    below = "= " + made_by if tensor.name else constants
+    title = font(text(clip(tensor.name or name)), size=NAME_SIZE, bold=True)
+    if tensor.value is not None and tensor.value.shape:
+        title += font("&#160; " + text(numbers.shape(tensor.value)), size=SMALL_SIZE, color=theme.faint)
+    return [wide(title), *([wide(font(text(clip(below)), size=SMALL_SIZE, color=theme.faint))] if below else [])]
+
+
 def quantity(
     title: str, value: Value | None, missing: str, color: str, spark: str, theme: Theme, after: str = ""
 ) -> list[str]:
@@ -209,7 +228,7 @@ def quantity(
         return [pair(tag, font(text(missing), size=SMALL_SIZE, color=theme.faint))]
     written = written_out(value)
     if written is not None:
-        remark = font(text(after), size=SMALL_SIZE - 1, color=color)
+        remark = font(text(after), size=SMALL_SIZE, color=color)
         return [pair(tag, font(text(written), size=TEXT_SIZE, color=color) + remark)]
     line = font(numbers.sparkline(value), size=TEXT_SIZE, color=spark)
     below = font(text(extent(value)), size=SMALL_SIZE, color=color)
@@ -291,7 +310,7 @@ def wires(board: Canvas, drawn: Model, options: DotOptions, theme: Theme) -> Non
         if not edge.flows:
             attributes.update(color=theme.idle, style="dashed")
         if edge.operand is None or edge.operation is None:
-            graph.edge(edge.source, edge.target, headport=options.ports[1], **attributes)
+            graph.edge(board.start(edge, number), edge.target, headport=options.ports[1], **attributes)
             continue
         attributes.update(operand_text(drawn, edge, known, theme))
         if edge.target.startswith("o") and options.style == "data":
@@ -306,15 +325,17 @@ def operand_text(drawn: Model, edge: DrawnEdge, known: dict[tuple[int, int], Val
         return {}
     operation = trace.operations[edge.operation]
     value = known.get((edge.operation, edge.operand))
+    if edge.transposed:
+        return {"label": f"<{font('&#160;T', size=TEXT_SIZE, bold=True, color=theme.faint)}>"}
     if edge.times > 1:
         return {"label": f"<{font(f'&#160;×{edge.times}', size=SMALL_SIZE, color=theme.faint)}>"}
     if value is not None and not edge.target.startswith("g"):
         written = derivative_text(trace, operation, edge.operand, value)
         return {"label": f"<{font(text(written), size=SMALL_SIZE, color=theme.gradient)}>"}
     operands = [operand for operand in operation.inputs if operand.tensor is not None]
-    if is_ordered(operation.name) and len(operands) == 2 and edge.target.startswith("o"):
+    if is_ordered(operation.name) and len(operands) == 2 and not edge.target.startswith("g"):
         side = "left" if edge.operand == 0 else "right"
-        return {"headlabel": f"<{font(side, size=6.5, color=theme.faint)}>", "labeldistance": "1.6"}
+        return {"headlabel": f"<{font(side, size=SMALL_SIZE, color=theme.faint)}>", "labeldistance": "1.6"}
     return {}
 
 
@@ -322,9 +343,15 @@ def derivative_text(trace: Trace, operation: Operation, position: int, value: Va
     """ "∂y/∂a = b = 2": names as far as they are short, then the number, or an array's range."""
     used = next(o.tensor for o in operation.inputs if o.position == position)
     names = [trace.tensors[t].label if t is not None else "" for t in (operation.outputs[0], used)]
-    over, under = (name if len(name) <= 8 else "" for name in names)
+    over, under = (in_parentheses(name) if len(name) <= LONGEST_FACTOR else "" for name in names)
     other = flow.factor(trace, operation, position)
     written = written_out(value)
     number = written if written is not None else extent(value)
     symbol = f"∂{over}/∂{under}" if over and under else "∂"
-    return " = ".join([symbol, *([other] if 0 < len(other) <= 8 and other != number else []), number])
+    return " = ".join([symbol, *([other] if 0 < len(other) <= LONGEST_FACTOR and other != number else []), number])
+
+
+def in_parentheses(name: str) -> str:
+    """A name as it stands after a ∂: an expression in parentheses."""
+    plain = name.replace(".", "").replace("_", "")
+    return name if plain.isalnum() else f"({name})"

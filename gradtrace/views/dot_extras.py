@@ -121,6 +121,6 @@ def scale(drawn: Model, theme: Theme, flowed: dict[int, Value]) -> str:
     word = font("size of the gradient, logarithmic", size=SMALL_SIZE, color=theme.faint)
     left, right = (font(text(end), size=SMALL_SIZE, color=theme.faint) for end in (low, high))
     return (
-        f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0"><TR><TD COLSPAN="{len(theme.scale) + 2}">{word}</TD></TR>'
-        f"<TR><TD>{left}&#160;</TD>{samples}<TD>&#160;{right}</TD></TR></TABLE>>"
+        f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0"><TR><TD COLSPAN="{len(theme.scale) + 2}">{word}</TD></TR>'
+        f"<TR><TD>{left}&#160;</TD>{samples}<TD>&#160;{right}</TD></TR></TABLE>"
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.record import Operation, Trace, Value
 from gradtrace.views import flow, numbers
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from gradtrace.views.dot import DotOptions
 
 LISTED = 5  # kinds of operations that a group names
+LAYER = 4  # operations that the type of a layer says without being listed
 
 
 def draw(
@@ -31,17 +34,10 @@ def draw(
     group = drawn.groups[node.record]
     role = "series" if group.copies > 1 else "group"
     look = theme.series if group.copies > 1 else theme.group
-    lines = [wide(font(text(clip(group.name, 40)), size=NAME_SIZE, bold=True))]
+    result = drawn.results.get(group.id)
+    lines = [title(drawn, group, result, theme)]
     lines += [wide(font(text(line), size=SMALL_SIZE, color=theme.faint)) for line in summary(drawn, group)]
-    for shown, title, values, color, spark in (
-        (options.values, "value", through(drawn.trace, group, None), theme.ink, theme.spark),
-        (options.gradients, "|grad|", through(drawn.trace, group, flowed), theme.gradient, theme.gradient_spark),
-    ):
-        if shown and values is not None:
-            tag = font(title + "&#160;&#160;", size=SMALL_SIZE, color=theme.faint)
-            ends = f"{numbers.number(values.data[0].item(), 3)} … {numbers.number(values.data[-1].item(), 3)}"
-            bars = font(numbers.sparkline(values, 24), size=TEXT_SIZE, color=spark)
-            lines += [pair(tag, bars), pair("", font(text(ends), size=SMALL_SIZE, color=color))]
+    lines += contents(drawn, group, result, options, theme, flowed)
     attributes = look.attributes()
     if fill is not None:
         from gradtrace.views.dot_data import on_fill
@@ -49,6 +45,53 @@ def draw(
         attributes["fillcolor"], lines = fill, on_fill(lines, theme)
     graph.node(node.key, label(lines), id=node.key, tooltip=escape_attribute(details(drawn, group)), **attributes)
     return {role: look}
+
+
+def title(drawn: Model, group: Group, result: int | None, theme: Theme) -> str:
+    """The group's name, with its result's name if that has one, and the result's shape."""
+    name = font(text(clip(group.name, 40)), size=NAME_SIZE, bold=True)
+    if result is None:
+        return wide(name)
+    made = drawn.trace.tensors[result]
+    if made.name is not None:
+        name += font("&#160;→ " + text(clip(made.name, 20)), size=TEXT_SIZE)
+    if made.value is not None and made.value.shape:
+        name += font("&#160; " + text(numbers.shape(made.value)), size=SMALL_SIZE, color=theme.faint)
+    return wide(name)
+
+
+def contents(
+    drawn: Model, group: Group, result: int | None, options: DotOptions, theme: Theme, flowed: dict[int, Value]
+) -> list[str]:
+    """What a group's box says of values and gradients: of its result and its parameters, or through a series."""
+    lines: list[str] = []
+    for shown, name, values, color, spark in (
+        (options.values, "value", through(drawn.trace, group, None), theme.ink, theme.spark),
+        (options.gradients, "|grad|", through(drawn.trace, group, flowed), theme.gradient, theme.gradient_spark),
+    ):
+        if shown and values is not None:
+            tag = font(name + "&#160;&#160;", size=SMALL_SIZE, color=theme.faint)
+            ends = f"{numbers.number(values.data[0].item(), 3)} … {numbers.number(values.data[-1].item(), 3)}"
+            bars = font(numbers.sparkline(values, 24), size=TEXT_SIZE, color=spark)
+            lines += [pair(tag, bars), pair("", font(text(ends), size=SMALL_SIZE, color=color))]
+    if lines or group.kind != "module":
+        return lines
+    from gradtrace.views.dot_data import quantity
+
+    if options.values and result is not None:
+        lines += quantity("value", drawn.trace.tensors[result].value, "", theme.ink, theme.spark, theme)
+    length = gradient_norm(drawn, group)
+    if options.gradients and length is not None:
+        tag = font("|grad|&#160;&#160;", size=SMALL_SIZE, color=theme.faint)
+        lines.append(pair(tag, font(text(numbers.number(length, 3)), size=TEXT_SIZE, color=theme.gradient)))
+    return lines
+
+
+def gradient_norm(drawn: Model, group: Group) -> float | None:
+    """The Euclidean length of the gradients of a group's own parameters, taken together; None if there are none."""
+    parameters = (drawn.trace.tensors[t] for t in hidden_parameters(drawn, group))
+    lengths = [flow.norm(tensor.grad) for tensor in parameters if tensor.grad is not None]
+    return math.hypot(*lengths) if lengths else None
 
 
 def summary(drawn: Model, group: Group) -> list[str]:
@@ -60,16 +103,17 @@ def summary(drawn: Model, group: Group) -> list[str]:
     many = len(group.operations)
     blocks = {"loop": "loop", "pass": "passes", "module": "blocks", "function": "calls"}.get(group.kind, "times")
     each = f"{group.copies:,} {blocks} of {many // group.copies}: " if group.copies > 1 else ""
-    named = ", ".join(name if n == 1 else f"{name} ×{n:,}" for name, n in list(kinds.items())[:LISTED])
     what = group.detail if group.kind != "pass" else ""  # of a pass it is the loop, which stands around it
+    hidden = hidden_parameters(drawn, group)
+    size = sum(value.numel for t in hidden if (value := drawn.trace.tensors[t].value) is not None)
+    owns = f"{size:,} parameters" if hidden else ""
+    if group.kind == "module" and group.copies == 1 and what and many <= LAYER:
+        return list(filter(None, [what, owns]))
     lines = [" · ".join(filter(None, [what, f"{each}{many:,} operation{'s' if many > 1 else ''}"]))]
     if group.kind != "chain" or (group.copies == 1 and len(kinds) > 1):
+        named = ", ".join(name if n == 1 else f"{name} ×{n:,}" for name, n in list(kinds.items())[:LISTED])
         lines.append(named + (", …" if len(kinds) > LISTED else ""))
-    hidden = hidden_parameters(drawn, group)
-    if hidden:
-        numbers_in = sum(value.numel for t in hidden if (value := drawn.trace.tensors[t].value) is not None)
-        lines.append(f"{len(hidden)} parameter{'s' if len(hidden) > 1 else ''}, {numbers_in:,} numbers")
-    return lines
+    return [*lines, *filter(None, [owns])]
 
 
 def hidden_parameters(drawn: Model, group: Group) -> list[int]:
@@ -131,7 +175,7 @@ def function_node(
         for i, (name, kept) in enumerate(saved_text(trace, item) for item in saved[:LISTED]):
             tag = font(text(f"saved {name}") + "&#160;&#160;", size=SMALL_SIZE, color=theme.faint)
             lines.append(pair(tag, font(text(clip(kept, 24)), size=SMALL_SIZE), f"s{i}"))
-    elif function is not None and saved:
+    elif function is not None and saved and options.detail:
         lines.append(wide(font("saved values freed", size=SMALL_SIZE, color=theme.faint)))
     tooltip = [operation.text or operation.label, operation.grad_fn or "no grad_fn"]
     if operation.span is not None:

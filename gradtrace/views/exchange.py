@@ -11,6 +11,7 @@ import json
 
 from gradtrace.annotations import Any
 from gradtrace.views import flow, nodes, numbers
+from gradtrace.views.dot_data import failed_in_backward, first_bad
 from gradtrace.views.labels import clip, visible
 from gradtrace.views.model import Model
 from gradtrace.views.style import THEMES
@@ -153,7 +154,16 @@ def mermaid(drawn: Model) -> str:
             f"  classDef {role} fill:{look.fill},stroke:{look.border},stroke-width:{look.width:g}px,color:{theme.ink}"
             f"{dashes}"
         )
+    bad, _ = failed_in_backward(drawn.trace) or first_bad(drawn.trace)
+    if any(node.key == f"t{bad}" for node in drawn.nodes):
+        lines.append(f"  style t{bad} stroke:{theme.bad},stroke-width:3px")
+    lines += [f"  style {name} fill:none,stroke:{theme.scope},stroke-dasharray:4" for name in frames_in(lines)]
     return "\n".join(lines) + "\n"
+
+
+def frames_in(lines: list[str]) -> list[str]:
+    """The names of the subgraphs."""
+    return [line.split()[1].partition("[")[0] for line in lines if line.lstrip().startswith("subgraph ")]
 
 
 def enter(lines: list[str], opened: list[str], wanted: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from gradtrace.annotations import Any, Iterable, NamedTuple, Sequence
+from gradtrace.annotations import Any, Iterable, Iterator, NamedTuple, Sequence
 from gradtrace.errors import UsageError
 from gradtrace.trace.record import ScopeRecord, Trace
 
@@ -55,6 +55,7 @@ class Block(NamedTuple):
 
     scope: ScopeRecord
     operations: list[int]
+    place: int | None  # the open scope that it stands in
 
 
 def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> Fold:
@@ -63,38 +64,66 @@ def fold(trace: Trace, depth: int | None = None, expand: Sequence[str] = ()) -> 
     A name is a scope's name, the end of it ("layers.0"), or "line 7"; where the text itself is folded, "lines 7-20".
     UsageError for a name that nothing in the program has.
     """
-    chains = Chains(trace.scopes)
-    opened = expanded(trace.scopes, expand)
     if depth is not None:
-        return scoped(trace, chains, depth, opened)
-    whole = scoped(trace, chains, EVERYTHING, opened)
-    if len(trace.operations) <= FITS and longest_path(trace) <= LONGEST:
-        return whole
+        return scoped(trace, Chains(trace), depth, expanded(trace.scopes, expand))
+    for found in candidates(trace, expand):
+        few = found.shown <= FITS and folded_length(trace, found) <= LONGEST
+        if few and not (found.automatic and found.depth == EVERYTHING):
+            return found
+    return found
+
+
+def candidates(trace: Trace, expand: Sequence[str] = ()) -> Iterator[Fold]:
+    """The ways to fold a trace that could fit a picture, from what shows most to what shows least.
+
+    Everything, if it is not too much; a box for each innermost module; fewer and fewer open levels; and where scopes do
+    not help, runs of operations taken together.
+    """
+    chains = Chains(trace)
+    opened = expanded(trace.scopes, expand)
+    if len(trace.operations) <= FITS:
+        yield scoped(trace, chains, EVERYTHING, opened)
+    layers = innermost(trace.scopes)
+    best = scoped(trace, chains, EVERYTHING, opened, layers)
+    if layers and best.shown <= FITS:
+        yield best._replace(automatic=True)
     deepest = max((len(chains.of(o.scope)) for o in trace.operations), default=0)
-    best = whole
     for level in range(deepest - 1, -1, -1):
         best = scoped(trace, chains, level, opened)
-        if best.shown <= FITS and folded_length(trace, best) <= LONGEST:
-            return best._replace(automatic=True)
+        if best.shown <= FITS:
+            yield best._replace(automatic=True)
     from gradtrace.views import chains as long
 
-    return long.taken_together(trace, best, long.ranges(expand))._replace(automatic=True)
+    yield long.taken_together(trace, best, long.ranges(expand))._replace(automatic=True)
 
 
 # ---- by scopes
 
 
 class Chains:
-    """For each scope, the scopes around it, outermost first, itself last."""
+    """For each scope, the scopes around it, outermost first, itself last; without loops that only call modules."""
 
-    def __init__(self, scopes: Sequence[ScopeRecord]) -> None:
+    def __init__(self, trace: Trace) -> None:
+        hollow = hollow_loops(trace)
         self._chains: list[tuple[int, ...]] = []
-        for scope in scopes:  # a parent's id is always lower
+        for scope in trace.scopes:  # a parent's id is always lower
             outer = () if scope.parent is None else self._chains[scope.parent]
-            self._chains.append((*outer, scope.id))
+            self._chains.append(outer if scope.id in hollow else (*outer, scope.id))
 
     def of(self, scope: int | None) -> tuple[int, ...]:
         return () if scope is None else self._chains[scope]
+
+
+def hollow_loops(trace: Trace) -> set[int]:
+    """Loops, and their passes, that do nothing but call modules: the modules in a row say the same."""
+    solid = {operation.scope for operation in trace.operations}
+    hollow: set[int] = set()
+    for scope in reversed(trace.scopes):  # children before their parents
+        if scope.kind in ("loop", "pass") and scope.id not in solid:
+            hollow.add(scope.id)
+        elif scope.kind != "module" and scope.parent is not None:
+            solid.add(scope.parent)
+    return hollow
 
 
 def expanded(scopes: Sequence[ScopeRecord], names: Iterable[str]) -> frozenset[int]:
@@ -134,19 +163,34 @@ def is_meant(scope: ScopeRecord, name: str) -> bool:
     return name in (scope.name, scope.detail, line) or scope.name.endswith("." + name) or name == "all"
 
 
-def scoped(trace: Trace, chains: Chains, depth: int, opened: frozenset[int]) -> Fold:
+def innermost(scopes: Sequence[ScopeRecord]) -> frozenset[int]:
+    """The modules that call no other modules: the layers."""
+    modules = {scope.id for scope in scopes if scope.kind == "module"}
+    callers: set[int] = set()
+    for index in modules:
+        at = scopes[index].parent
+        while at is not None and at not in callers:
+            callers.add(at)
+            at = scopes[at].parent
+    return frozenset(modules - callers)
+
+
+def scoped(
+    trace: Trace, chains: Chains, depth: int, opened: frozenset[int], closed_scopes: frozenset[int] = frozenset()
+) -> Fold:
+    """Folds what lies deeper than `depth`, and `closed_scopes`; but nothing that is `opened`."""
     places: list[int | None] = []
     closed: dict[int, Block] = {}
     for operation in trace.operations:
         place, hidden = None, None
         for level, scope in enumerate(chains.of(operation.scope)):
-            if level >= depth and scope not in opened:
+            if (level >= depth or scope in closed_scopes) and scope not in opened:
                 hidden = scope
                 break
             place = scope
         places.append(place)
         if hidden is not None:
-            closed.setdefault(hidden, Block(trace.scopes[hidden], [])).operations.append(operation.id)
+            closed.setdefault(hidden, Block(trace.scopes[hidden], [], place)).operations.append(operation.id)
     member: list[int | None] = [None] * len(trace.operations)
     groups: list[Group] = []
     for blocks in series(trace, list(closed.values())):
@@ -163,7 +207,7 @@ def series(trace: Trace, blocks: list[Block]) -> list[list[Block]]:
     pattern: Any = None
     for block in blocks:
         follows = bool(runs) and runs[-1][-1].operations[-1] + 1 == block.operations[0]
-        own = (block.scope.parent, block.scope.kind, block.scope.detail, signature(trace, block.operations))
+        own = (block.place, block.scope.kind, block.scope.detail, signature(trace, block.operations))
         if follows and own == pattern:
             runs[-1].append(block)
         else:
@@ -192,7 +236,7 @@ def group_of(index: int, blocks: list[Block]) -> Group:
         name, detail = f"pass {first.turn}" if count == 1 else f"passes {first.turn}–{last.turn}", first.name
     elif count > 1 and first.name != last.name:
         name = f"{first.name} … {last.name.rpartition('.')[2]}"
-    return Group(index, first.kind, name, detail, operations, count, first.parent)
+    return Group(index, first.kind, name, detail, operations, count, blocks[0].place)
 
 
 # ---- how long

@@ -35,11 +35,30 @@ def visible(source: str) -> str:
 
 
 def clip(source: str, longest: int = LONGEST) -> str:
-    """At most `longest` characters, shortened in the middle, where source text matters least."""
+    """At most `longest` characters, shortened in the middle, where source text matters least.
+
+    Words stay whole where that leaves at least half of each side.
+    """
     if len(source) <= longest:
         return source
     head = longest * 2 // 3
-    return source[:head].rstrip() + "…" + source[len(source) - (longest - head - 1) :].lstrip()
+    tail = longest - head - 1
+    before, after = source[:head], source[len(source) - tail :]
+    if inside_word(source, head):
+        before = whole(before, r".*\W", head // 2)
+    if inside_word(source, len(source) - tail):
+        after = whole(after, r"\W.*", tail // 2)
+    return before.rstrip() + "…" + after.lstrip()
+
+
+def inside_word(source: str, at: int) -> bool:
+    return re.match(r"\w\w", source[at - 1 : at + 1]) is not None
+
+
+def whole(part: str, pattern: str, least: int) -> str:
+    """`part` without the piece of a word at its cut end, if enough is left."""
+    found = re.search(pattern, part)
+    return found.group() if found is not None and len(found.group()) >= least else part
 
 
 def text(source: str) -> str:

@@ -1,6 +1,6 @@
 """What a picture consists of, whatever draws it: nodes, edges, and the open scopes around them.
 
-    model(trace, style, fold) -> Model
+    model(trace, style, fold, detail) -> Model
 
 DOT, Mermaid, GraphML, JSON, the tree in a terminal, the page and the animation are all written from it, so that they
 agree. Keys are made of the trace's ids ("t0" a tensor, "o0" an operation, "f0" a function, "g0" a group), so that they
@@ -12,8 +12,9 @@ are the same from run to run.
 
 from __future__ import annotations
 
-from gradtrace.annotations import NamedTuple
+from gradtrace.annotations import Mapping, NamedTuple
 from gradtrace.trace.record import TensorRecord, Trace
+from gradtrace.views import lean
 from gradtrace.views.fold import Fold, Group, fold
 
 TENSOR, OPERATION, FUNCTION, GROUP = "tensor", "operation", "function", "group"
@@ -46,43 +47,70 @@ class DrawnEdge(NamedTuple):
     place: int = 0
     number: int = 0  # of the output, where the source has several
     times: int = 1
+    transposed: bool = False  # what arrives is the transpose of the source
 
 
 class Model(NamedTuple):
+    """`results` has the tensors that are shown in their groups' boxes, by group; `joined`, by tensor, the operations
+
+    that are shown in their results' boxes.
+    """
+
     trace: Trace
     style: str
     fold: Fold
     nodes: tuple[DrawnNode, ...]
     edges: tuple[DrawnEdge, ...]
+    results: Mapping[int, int] = {}
+    joined: Mapping[int, int] = {}
 
     @property
     def groups(self) -> tuple[Group, ...]:
         return self.fold.groups
 
 
-def model(trace: Trace, style: str = "data", folded: Fold | None = None) -> Model:
-    """The nodes and edges of `trace` in a style, as far as `folded` (None: nothing is folded) shows them."""
+def model(
+    trace: Trace, style: str = "data", folded: Fold | None = None, *, detail: bool = False, compact: bool = False
+) -> Model:
+    """The nodes and edges of `trace` in a style, as far as `folded` (None: nothing is folded) shows them.
+
+    With `detail`, transposed matrices and the results of folded modules have boxes of their own; a `compact` data graph
+    has an operation and its result in one box.
+    """
     folded = fold(trace, 1_000_000) if folded is None else folded
-    return (autograd if style == "autograd" else data)(trace, style, folded)
+    if style == "autograd":
+        return autograd(trace, folded)
+    return data(trace, style, folded, detail, compact and style == "data")
 
 
 # ---- tensors and operations
 
 
-def data(trace: Trace, style: str, folded: Fold) -> Model:
+def data(trace: Trace, style: str, folded: Fold, detail: bool, compact: bool) -> Model:
     users = users_of(trace)
     crowded = crowded_groups(trace, folded, users)
     shown = [is_shown(trace, folded, tensor, users[tensor.id], crowded) for tensor in trace.tensors]
+    turned = {} if detail or style == "function" else lean.transposes(trace, folded, users)
+    results = {} if detail else lean.results(trace, folded, shown)
+    joined = lean.joined(trace, folded, turned) if compact else {}
+    without_box = {trace.tensors[t].operation for t in turned} | set(joined.values())
+    elsewhere = {*turned, *results.values()}
     nodes = [
-        DrawnNode(f"t{t.id}", TENSOR, t.id, place_of(folded, t, users[t.id])) for t in trace.tensors if shown[t.id]
+        DrawnNode(f"t{t.id}", TENSOR, t.id, place_of(folded, t, users[t.id]))
+        for t in trace.tensors
+        if shown[t.id] and t.id not in elsewhere
     ]
     nodes += [DrawnNode(f"g{g.id}", GROUP, g.id, g.scope) for g in folded.groups]
     nodes += [
         DrawnNode(f"o{o.id}", OPERATION, o.id, folded.places[o.id])
         for o in trace.operations
-        if folded.member[o.id] is None
+        if folded.member[o.id] is None and o.id not in without_box
     ]
-    return Model(trace, style, folded, tuple(nodes), tuple(data_edges(trace, folded, shown)))
+    ends = {made: (f"g{group}", False) for group, made in results.items()}
+    ends.update({made: (ends.get(matrix, (f"t{matrix}", True))[0], True) for made, matrix in turned.items()})
+    boxes = {operation: f"t{made}" for made, operation in joined.items()}
+    edges = data_edges(trace, folded, shown, ends, boxes)
+    return Model(trace, style, folded, tuple(nodes), tuple(edges), results, joined)
 
 
 def users_of(trace: Trace) -> list[list[int]]:
@@ -135,21 +163,34 @@ def place_of(folded: Fold, tensor: TensorRecord, users: list[int]) -> int | None
     return places.pop() if len(places) == 1 else None
 
 
-def data_edges(trace: Trace, folded: Fold, shown: list[bool]) -> list[DrawnEdge]:
-    """One edge for every operand and result; between the same two with a group at an end, one with their count."""
+def data_edges(
+    trace: Trace,
+    folded: Fold,
+    shown: list[bool],
+    ends: Mapping[int, tuple[str, bool]],
+    boxes: Mapping[int, str],
+) -> list[DrawnEdge]:
+    """One edge for every operand and result; between the same two with a group at an end, one with their count.
+
+    `ends` has, for a tensor without a box of its own, the node that stands for it, and whether that is its transpose;
+    `boxes`, for an operation in its result's box, that box.
+    """
     edges: list[DrawnEdge] = []
     merged: dict[tuple[str, str], int] = {}
     for operation in trace.operations:
         group = folded.member[operation.id]
-        own = f"o{operation.id}" if group is None else f"g{group}"
+        own = boxes.get(operation.id, f"o{operation.id}") if group is None else f"g{group}"
         for operand in operation.inputs:
             if operand.tensor is None or not shown[operand.tensor] or made_in(trace, folded, operand.tensor, group):
                 continue
+            if any(ends.get(made, ("", False))[1] for made in operation.outputs):
+                continue  # a transpose that is a mark on the edges of those who read it
             flows = operation.grad_fn is not None and trace.tensors[operand.tensor].requires_grad
-            edge = DrawnEdge(f"t{operand.tensor}", own, flows, operation.id, operand.position)
+            source, transposed = ends.get(operand.tensor, (f"t{operand.tensor}", False))
+            edge = DrawnEdge(source, own, flows, operation.id, operand.position, transposed=transposed)
             add(edges, merged, edge, group is not None)
         for made in operation.outputs:
-            if shown[made]:
+            if shown[made] and made not in ends and operation.id not in boxes:
                 edge = DrawnEdge(own, f"t{made}", operation.grad_fn is not None, operation.id)
                 add(edges, merged, edge, group is not None)
     return edges
@@ -175,7 +216,7 @@ def add(edges: list[DrawnEdge], merged: dict[tuple[str, str], int], edge: DrawnE
 # ---- functions
 
 
-def autograd(trace: Trace, style: str, folded: Fold) -> Model:
+def autograd(trace: Trace, folded: Fold) -> Model:
     homes = function_homes(trace, folded)
     users: dict[int, set[str]] = {}
     for link in trace.function_edges:
@@ -198,7 +239,7 @@ def autograd(trace: Trace, style: str, folded: Fold) -> Model:
             continue
         edge = DrawnEdge(source, target, True, function=link.source, place=link.input_index, number=link.output_nr)
         add(edges, merged, edge, source.startswith("g") or target.startswith("g"))
-    return Model(trace, style, folded, tuple(nodes), tuple(edges))
+    return Model(trace, "autograd", folded, tuple(nodes), tuple(edges))
 
 
 def function_homes(trace: Trace, folded: Fold) -> dict[int, str]:

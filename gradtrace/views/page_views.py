@@ -75,7 +75,7 @@ def unfolded(trace: Trace, folded: Fold, group: Group, known: list[set[int]]) ->
         wanted = now | set(scopes)
         if any(wanted <= there for there in known):
             return None
-        other = scoped(trace, Chains(trace.scopes), 0, frozenset(wanted))
+        other = scoped(trace, Chains(trace), 0, frozenset(wanted))
         if other.shown <= WIDE:
             return other
     return None

@@ -14,7 +14,7 @@ from gradtrace.annotations import NamedTuple
 FONT = "DejaVu Sans,Verdana,sans-serif"
 NAME_SIZE = 12
 TEXT_SIZE = 9.5
-SMALL_SIZE = 8
+SMALL_SIZE = 9
 
 
 class Look(NamedTuple):
@@ -28,6 +28,12 @@ class Look(NamedTuple):
     style: str = "filled"
     peripheries: int = 1
     margin: str = "0.09,0.05"
+
+    def pointing(self, direction: str) -> Look:
+        """The same look with its arrow pointing the way that the graph goes: right, down or up."""
+        if self.shape != "cds" or direction == "right":
+            return self
+        return self._replace(shape={"up": "house", "down": "invhouse"}[direction], margin="0.02,0.0")
 
     def attributes(self) -> dict[str, str]:
         """As Graphviz node attributes."""
@@ -68,15 +74,15 @@ LIGHT = Theme(
     ink="#1a1a1a",
     faint="#595959",
     wire="#4d4d4d",
-    idle="#9a9a9a",
-    spark="#7d8790",
+    idle="#878787",
+    spark="#6b757e",
     gradient="#8a3b00",
-    gradient_spark="#c98a5a",
+    gradient_spark="#b06a33",
     bad="#b00020",
     operation=Look("operation", "ellipse", "#ffffff", "#8c8c8c", margin="0.04,0.0"),
     group=Look("folded: several operations", "tab", "#f4e6ef", "#7d2f5b", 1.4),
     series=Look("folded: equal blocks", "box3d", "#f4e6ef", "#7d2f5b", 1.4, margin="0.11,0.1"),
-    scope="#b9a3b0",
+    scope="#94788a",
     scale=("#fffaf0", "#ffe9c7", "#ffd08a", "#f9b04f", "#ee8d1d"),
     looks={
         "leaf": Look("leaf, requires grad", "box", "#d3e6f8", "#005a9c", 2.2, "rounded,filled"),
@@ -91,7 +97,7 @@ LIGHT = Theme(
     functions={
         "accumulate": Look("AccumulateGrad of a leaf", "box", "#d3e6f8", "#005a9c", 2.2, "rounded,filled"),
         "function": Look("function", "box", "#ffffff", "#404040"),
-        "freed": Look("function, freed", "box", "#f0f0f0", "#8c8c8c", 1.0, "filled,dashed"),
+        "freed": Look("function, saved values freed", "box", "#f0f0f0", "#8c8c8c", 1.0, "filled,dashed"),
         "root": Look("root: backward starts here", "cds", "#fde3b8", "#9c4a00", 2.2, margin="0.2,0.15"),
     },
 )
@@ -109,8 +115,8 @@ DARK = Theme(
     operation=Look("operation", "ellipse", "#14171c", "#8f959d", margin="0.04,0.0"),
     group=Look("folded: several operations", "tab", "#38202f", "#d79abc", 1.4),
     series=Look("folded: equal blocks", "box3d", "#38202f", "#d79abc", 1.4, margin="0.11,0.1"),
-    scope="#6b5562",
-    scale=("#1b1d22", "#33291a", "#523a14", "#74500f", "#966505"),
+    scope="#806976",
+    scale=("#1b1d22", "#33291a", "#523a14", "#74500f", "#8f5f04"),
     looks={
         "leaf": Look("leaf, requires grad", "box", "#12395c", "#6db6f2", 2.2, "rounded,filled"),
         "data": Look("leaf without grad", "note", "#2c3036", "#a3a8af"),
@@ -124,7 +130,7 @@ DARK = Theme(
     functions={
         "accumulate": Look("AccumulateGrad of a leaf", "box", "#12395c", "#6db6f2", 2.2, "rounded,filled"),
         "function": Look("function", "box", "#14171c", "#c8ccd2"),
-        "freed": Look("function, freed", "box", "#23272d", "#8f959d", 1.0, "filled,dashed"),
+        "freed": Look("function, saved values freed", "box", "#23272d", "#8f959d", 1.0, "filled,dashed"),
         "root": Look("root: backward starts here", "cds", "#553008", "#f5a748", 2.2, margin="0.2,0.15"),
     },
 )

@@ -45,7 +45,7 @@ def test_the_graph_grows_then_gradients_flow_then_nodes_are_freed():
         "backward   AddBackward0 of b: gets 3, sends 3",
         "backward   AddBackward0 of a: gets 2, sends 2, 2",
         "backward   x gets 2",
-        "backward   w gets 5",
+        "backward   w gets 3 + 2 = 5",
         "done: the saved values are freed",
     ]
     assert {"t2", "t3", "t4"} <= found[0].hidden and not found[3].hidden

@@ -86,12 +86,12 @@ def test_roles_differ_in_shape_border_and_colour():
     legend = words(picture(b.trace()))
     for meaning in (
         "leaf, requires grad",
-        "leaf without grad",
+        "◹ leaf without grad",
         "constant",
         "computed",
         "computed, no grad",
         "computed, grad retained",
-        "output",
+        "▶ output",
     ):
         assert meaning in legend
 

@@ -49,6 +49,28 @@ def test_text_is_readable_on_every_fill(theme):
         assert contrast(look.border, theme.background) >= 3, look
 
 
+def fills(theme):
+    looks = (*theme.looks.values(), *theme.functions.values(), theme.operation, theme.group, theme.series)
+    return {look.fill for look in looks}
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_every_pair_of_colours_has_the_contrast_of_wcag(theme):
+    """4.5:1 for text on whatever it stands on, 3:1 for lines and strips (WCAG 2.2, 1.4.3 and 1.4.11)."""
+    grounds = {*fills(theme), theme.background}
+    for ground in grounds:
+        for text in (theme.ink, theme.faint, theme.gradient, theme.bad):
+            assert contrast(text, ground) >= 4.5, (text, ground)
+        for strip in (theme.spark, theme.gradient_spark):
+            assert contrast(strip, ground) >= 3, (strip, ground)
+    for line in (theme.wire, theme.idle, theme.scope, theme.bad):
+        assert contrast(line, theme.background) >= 3, line
+    for look in (*theme.looks.values(), *theme.functions.values(), theme.operation, theme.group, theme.series):
+        assert contrast(look.border, theme.background) >= 3, look
+    for ground in theme.scale:
+        assert contrast(theme.ink, ground) >= 4.5, ground
+
+
 @pytest.mark.parametrize("blindness", BLINDNESS)
 @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
 def test_the_coloured_borders_differ_for_every_eye(theme, blindness):

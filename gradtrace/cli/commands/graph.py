@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gradtrace.annotations import TYPE_CHECKING, Any
+from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.cli import options, output, progress, report
 from gradtrace.cli.command import SourceCommand, ToolOption
 from gradtrace.errors import ProgramError, UsageError
@@ -24,6 +24,7 @@ Of a training loop the last step is drawn, unless --step says otherwise. A progr
 failure, with the operation that failed in red and its message; the exit code is 1."""
 
 RECORD = "gt"  # the suffix of a recorded run
+DEFAULT_FIT = "16:9"
 MANY = 500  # nodes: more than a picture shows well
 
 EXAMPLES = """Examples:
@@ -60,7 +61,10 @@ def graph(
     output_file: str | None,
     style: str,
     theme: str,
-    direction: str,
+    direction: str | None,
+    fit: str | None,
+    simple: bool,
+    detail: bool,
     no_legend: bool,
     no_values: bool,
     no_gradients: bool,
@@ -106,39 +110,51 @@ def graph(
         style,
         theme,
         not no_legend,
-        not no_values,
-        not no_gradients,
+        not (no_values or simple),
+        not (no_gradients or simple),
         autograd_nodes,
         derivatives,
-        direction,
+        direction or "right",
         levels,
         color_by,
+        detail,
     )
+    if simple and detail:
+        raise UsageError("--simple and --detail exclude each other", "use one of them")
+    shape = Shape("none" if detail and fit is None else fit or DEFAULT_FIT, depth, expand, direction)
     if tensorboard is not None:
         from gradtrace.views import tensorboard as events
 
         events.write(trace, tensorboard)
     if tensorboard is None or output_file is not None:
-        draw(trace, look, depth, expand, output_file, dpi, flags["color"])
+        draw(trace, look, shape, output_file, dpi, flags["color"])
     if failures:
         raise failures[0]
+
+
+class Shape(NamedTuple):
+    """What the reader said of the picture's shape."""
+
+    fit: str
+    depth: str | None
+    expand: tuple[str, ...]
+    direction: str | None
 
 
 def draw(
     trace: Trace,
     look: DotOptions,
-    depth: str | None,
-    expand: tuple[str, ...],
+    shape: Shape,
     output_file: str | None,
     dpi: int | None,
     color: str | None,
 ) -> None:
     """Writes the picture, to stdout if there is no file for it."""
-    from gradtrace.views import model, render
+    from gradtrace.views import render
 
     suffix = "" if output_file is None else render.suffix_of(output_file)
     with progress.shown("graph", f"folding {len(trace.operations):,} operations"):
-        drawn = model.model(trace, look.style, folded(trace, depth, expand))
+        drawn, look = shaped(trace, look, shape, suffix)
     tell_folding(drawn.fold, len(trace.operations))
     if output_file is None:
         output.write(shown(drawn, look, color))
@@ -166,11 +182,22 @@ def shown(drawn: Model, look: DotOptions, color: str | None) -> str:
     return tree.render(drawn, tree.TreeOptions(colour.columns(), painted, not output.speaks_unicode()))
 
 
-def folded(trace: Trace, depth: str | None, expand: tuple[str, ...]) -> Fold:
-    """The trace as --depth and --expand fold it."""
-    from gradtrace.views.fold import EVERYTHING, fold
+def shaped(trace: Trace, look: DotOptions, shape: Shape, suffix: str) -> tuple[Model, DotOptions]:
+    """The model that is drawn and how: pictures fit their frame; what is no picture is folded as --depth says."""
+    from gradtrace.views import arrange, render
 
-    return fold(trace, EVERYTHING if depth == "all" else None if depth is None else int(depth), options.names(expand))
+    depth = depth_number(shape.depth, look)
+    fit = shape.fit if suffix in ("", *render.DRAWN, *render.ANIMATED) else "none"
+    return arrange.arrange(trace, look, fit, depth, options.names(shape.expand), shape.direction)
+
+
+def depth_number(depth: str | None, look: DotOptions) -> int | None:
+    """How many levels are open; None: what fits."""
+    from gradtrace.views.fold import EVERYTHING
+
+    if depth is None:
+        return EVERYTHING if look.detail else None
+    return EVERYTHING if depth == "all" else int(depth)
 
 
 def tell_step(trace: Trace, step: str | None, pass_number: int | None) -> None:
@@ -194,6 +221,16 @@ def depth_of(text: str) -> str:
     if text == "all" or text.isdecimal():
         return text
     raise UsageError(f"--depth: not a number of levels: '{text}'", "0, 1, 2, ..., or all")
+
+
+def fit_of(text: str) -> str:
+    from gradtrace.views import frame
+
+    try:
+        frame.frame_of(text, 1.0)
+    except UsageError as error:
+        raise UsageError(f"--fit: {error.message}", error.hint) from None
+    return text
 
 
 def picture() -> list[ToolOption]:
@@ -227,10 +264,21 @@ def picture() -> list[ToolOption]:
         ToolOption(
             ["--direction"],
             choices=("right", "down", "up"),
-            default="right",
             metavar="right|down|up",
             section=place,
-            help="Where the graph goes. Default: right.",
+            help="Where the graph goes. Default: what fits.",
+        ),
+        ToolOption(
+            ["--fit"],
+            metavar="16:9|4:3|A4|WxH|none",
+            check=fit_of,
+            section=place,
+            help="The frame that the picture is laid out for, with text of at least 10 pixels at 1,600 pixels of "
+            "width: it is folded, turned and set in rows for that. Default: 16:9.",
+        ),
+        ToolOption(["--simple"], is_flag=True, section=place, help="Names and shapes alone."),
+        ToolOption(
+            ["--detail"], is_flag=True, section=place, help="Everything in boxes of its own, as large as it gets."
         ),
         ToolOption(["--no-legend"], is_flag=True, section=place, help="Leave out the legend."),
         ToolOption(["--no-values"], is_flag=True, section=place, help="Leave out the values."),

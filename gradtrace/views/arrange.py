@@ -1,0 +1,140 @@
+"""A picture for a frame: how far to fold, which way the graph goes, and where it goes on in another row.
+
+    arrange(trace, options, frame, ...) -> Model, DotOptions
+
+What shows most is tried first: everything; layers (a box for each innermost module); then less and less depth; and for
+each of them to the right, down, and to the right in rows. The first that fits the frame is taken. If none fits, the one
+that is the least too large.
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Iterator, NamedTuple, Sequence
+from gradtrace.trace.record import Trace
+from gradtrace.views import dot, frame
+from gradtrace.views.dot import DotOptions
+from gradtrace.views.fold import FITS, candidates, fold
+from gradtrace.views.frame import Frame, Size
+from gradtrace.views.model import Model, model
+from gradtrace.views.style import SMALL_SIZE
+
+MOST_ROWS = 6
+BETWEEN = 20.0  # points from one rank to the next
+LEGEND = 30.0  # points of height
+
+
+class Way(NamedTuple):
+    """One way to lay a model out, and how large it gets."""
+
+    model: Model
+    options: DotOptions
+    size: Size
+
+    def rank(self, limit: Frame) -> tuple[bool, int, float]:
+        """What is better comes first: what fits; then few rows, to the right before down; then what is smaller."""
+        fits = self.size.fits(limit)
+        rows = max(self.options.rows.values(), default=0)
+        harder = (1.0 if self.options.direction == "right" else 1.4) * (1 + 0.1 * rows)
+        shape = 0 if not fits else 2 if rows else 0 if self.options.direction == "right" else 1
+        return not fits, shape, self.size.excess(limit) * harder
+
+
+def arrange(
+    trace: Trace,
+    options: DotOptions,
+    fit: str = "16:9",
+    depth: int | None = None,
+    expand: Sequence[str] = (),
+    direction: str | None = None,
+) -> tuple[Model, DotOptions]:
+    """The model of `trace` and the options that draw it into the frame `fit`.
+
+    What the reader chose stays: `depth` and `expand` how far to fold, `direction` where the graph goes; None leaves it
+    open. UsageError for an unknown frame, or for a name of `expand` that nothing has.
+    """
+    limit = frame.frame_of(fit, SMALL_SIZE)
+    plain = options._replace(direction=direction or "right")
+    if limit is None or options.levels:
+        folded = fold(trace, depth, expand)
+        return model(trace, options.style, folded, detail=options.detail), plain
+    best: Way | None = None
+    for folded in [fold(trace, depth, expand)] if depth is not None else candidates(trace, expand):
+        compact = depth is None and any(group.kind == "module" for group in folded.groups)
+        drawn = model(trace, options.style, folded, detail=options.detail, compact=compact)
+        if best is not None and len(drawn.nodes) > 2 * FITS:
+            continue
+        found = min(ways(drawn, plain, direction), key=lambda way: way.rank(limit))
+        if found.size.fits(limit):
+            return found.model, found.options
+        if best is None or found.rank(limit) < best.rank(limit):
+            best = found
+    assert best is not None  # there is always a fold
+    return best.model, best.options
+
+
+def ways(drawn: Model, options: DotOptions, direction: str | None) -> Iterator[Way]:
+    """The ways to lay out one model: to the right or down, each in one row or in several; or as it was asked for."""
+    in_full = not drawn.fold.groups and drawn.trace.scopes
+    for where in ("right", "down") if direction is None else (direction,):
+        chosen = options._replace(direction=where)
+        yield Way(drawn, chosen, drawn_size(drawn, chosen))
+        if where != "up" and not in_full:
+            yield from in_rows(drawn, chosen)
+
+
+def drawn_size(drawn: Model, options: DotOptions) -> Size:
+    """The size of the picture, its legend included."""
+    size = frame.size_of(dot.text_of(drawn, options._replace(legend=False)), options.rows)
+    return Size(size.width, size.height + (LEGEND if options.legend else 0.0))
+
+
+# ---- rows
+
+
+def in_rows(drawn: Model, options: DotOptions) -> Iterator[Way]:
+    """The model in two rows, in three, ... as long as there are ranks to share out; in columns if it goes down."""
+    text = dot.text_of(drawn, options._replace(legend=False))
+    nodes, edges, _ = frame.parsed(text)
+    rank = frame.ranks_of(nodes, edges)
+    lengths: dict[int, float] = {}
+    for key, size in nodes.items():
+        along = size.width if options.direction == "right" else size.height
+        lengths[rank[key]] = max(lengths.get(rank[key], 0.0), along)
+    for count in range(2, min(MOST_ROWS, len(lengths) // 2) + 1):
+        cuts = cut(lengths, edges, rank, count)
+        if len(cuts) + 1 < count:
+            return
+        chosen = options._replace(rows=rows_of(rank, edges, cuts))
+        yield Way(drawn, chosen, drawn_size(drawn, chosen))
+
+
+def rows_of(rank: dict[str, int], edges: list[tuple[str, str]], cuts: list[int]) -> dict[str, int]:
+    """The row of each node; what nothing leads to stands in the first row that reads it."""
+    rows = {key: sum(at > here for here in cuts) for key, at in rank.items()}
+    made = {target for _, target in edges}
+    readers: dict[str, list[int]] = {}
+    for source, target in edges:
+        readers.setdefault(source, []).append(rows[target])
+    rows.update({key: min(found) for key, found in readers.items() if key not in made})
+    return rows
+
+
+def cut(lengths: dict[int, float], edges: list[tuple[str, str]], rank: dict[str, int], count: int) -> list[int]:
+    """The ranks after which a row ends: nearly equal rows, and few edges from one to the next."""
+    ends: list[float] = []
+    for at in range(len(lengths)):
+        ends.append((ends[-1] if ends else 0.0) + lengths.get(at, 0.0) + BETWEEN)
+    crossing = [0] * len(ends)
+    for source, target in edges:
+        for at in range(rank[source], min(rank[target], len(ends))):
+            # the result of an operation stays beside it
+            crossing[at] += 100 if source[0] == "o" else 1
+    found: list[int] = []
+    share = ends[-1] / count
+    for number in range(1, count):
+        near = [at for at in range(len(ends) - 1) if abs(ends[at] - number * share) < share / 2]
+        near = [at for at in near if not found or at > found[-1]]
+        if not near:
+            return found
+        found.append(min(near, key=lambda at: (crossing[at] + 3 * abs(ends[at] - number * share) / share, at)))
+    return found

@@ -1,0 +1,71 @@
+"""The legend: a sample of each look in use, in a strip below the picture that is at most a tenth of it."""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Sequence
+from gradtrace.views.frame import Size, text_width
+from gradtrace.views.labels import font, text
+from gradtrace.views.style import SMALL_SIZE, Look, Theme
+
+SHARE = 0.1  # of the picture's area
+PADDING, HEIGHT = 14.0, 20.0  # points around a sample, and of a row
+LEAST = 3.0  # points: the smallest print, in a picture of an inch
+SIGNS = {"note": "◹ ", "cds": "▶ ", "house": "▲ ", "invhouse": "▼ ", "tab": "▔ ", "box3d": "❐ ", "ellipse": "○ "}
+
+
+def legend(looks: Sequence[Look], remarks: Sequence[str], scale: str, picture: Size, theme: Theme) -> str:
+    """The label (HTML-like) that explains the looks, and says the remarks once for all nodes."""
+    size = float(SMALL_SIZE)
+    words = [SIGNS.get(look.shape, "") + look.meaning for look in looks]
+    while size > LEAST and area([*words, *remarks], size) > SHARE * picture.width * picture.height:
+        size -= 0.5
+    rows = rows_of(words, remarks, size, max(picture.width, 120.0))
+    samples = [sample(look, word, size, theme) for look, word in zip(looks, words, strict=True)]
+    samples += [f"<TD>{font(text(remark), size=size, color=theme.faint)}</TD>" for remark in remarks]
+    lines = ["".join(samples[i] for i in row) for row in rows]
+    lines += [f"<TD>{scale}</TD>"] if scale else []
+    tables = "".join(f'<TR><TD ALIGN="LEFT">{strip(line)}</TD></TR>' for line in lines)
+    return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">{tables}</TABLE>>'
+
+
+def strip(cells: str) -> str:
+    """A row as a table of its own, so that rows have columns of their own."""
+    return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="4" CELLPADDING="0"><TR>{cells}</TR></TABLE>'
+
+
+def sample(look: Look, word: str, size: float, theme: Theme) -> str:
+    """A cell in a look's colours and borders."""
+    style = next((name for name in ("rounded", "dashed", "dotted") if name in look.style), "")
+    border = max(1, round(look.width))
+    attributes = f'BORDER="{border}" COLOR="{look.border}" BGCOLOR="{look.fill}"'
+    if style:
+        attributes += f' STYLE="{style.upper()}"'
+    inner = font(text(word), size=size, color=theme.ink)
+    if look.peripheries > 1:
+        inner = (
+            f'<TABLE BORDER="1" COLOR="{look.border}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1">'
+            f"<TR><TD>{inner}</TD></TR></TABLE>"
+        )
+    return (
+        f'<TD><TABLE {attributes} CELLBORDER="0" CELLSPACING="0" CELLPADDING="2"><TR><TD>{inner}</TD></TR></TABLE></TD>'
+    )
+
+
+def rows_of(words: Sequence[str], remarks: Sequence[str], size: float, width: float) -> list[list[int]]:
+    """Which samples stand in which row, so that no row is wider than the picture."""
+    rows: list[list[int]] = []
+    used = width
+    for i, word in enumerate([*words, *remarks]):
+        needed = text_width(word, size, False) + PADDING * size / SMALL_SIZE
+        if not rows or used + needed > width:
+            rows.append([])
+            used = 0.0
+        rows[-1].append(i)
+        used += needed
+    return rows
+
+
+def area(words: Sequence[str], size: float) -> float:
+    """About how much of the picture a legend takes, in square points."""
+    share = size / SMALL_SIZE
+    return sum(text_width(word, size, False) + PADDING * share for word in words) * HEIGHT * share

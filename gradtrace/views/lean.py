@@ -1,0 +1,76 @@
+"""What a picture says with a mark instead of a box: transposes of matrices, and the results of folded modules.
+
+transposes(trace, folded, users) -> {tensor: the matrix that it is the transpose of}
+results(trace, folded, shown) -> {group: the one tensor that leaves it}
+joined(trace, folded, transposes) -> {tensor: the operation that made it and nothing else}
+"""
+
+from __future__ import annotations
+
+from gradtrace.annotations import Mapping, Sequence
+from gradtrace.trace.record import FAILED, Operation, TensorRecord, Trace
+from gradtrace.views.fold import Fold
+
+TRANSPOSES = ("t", "transpose", "permute")
+
+
+def transposes(trace: Trace, folded: Fold, users: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Unnamed transposes of matrices that operations outside of groups read: an edge from the matrix with a T says it.
+
+    Not where backward started from it, where its gradient was kept, or where nothing reads it.
+    """
+    found: dict[int, int] = {}
+    for operation in trace.operations:
+        if folded.member[operation.id] is None and is_transpose(trace, operation):
+            made = trace.tensors[operation.outputs[0]]
+            matrix = next(o.tensor for o in operation.inputs if o.tensor is not None)
+            if is_passing(made) and users[made.id] and matrix not in found:
+                found[made.id] = matrix
+    return found
+
+
+def is_transpose(trace: Trace, operation: Operation) -> bool:
+    """Whether an operation swaps the two dimensions of a matrix and does nothing else."""
+    if operation.name not in TRANSPOSES or len(operation.outputs) != 1:
+        return False
+    read = [operand.tensor for operand in operation.inputs if operand.tensor is not None]
+    before = trace.tensors[read[0]].value if len(read) == 1 else None
+    after = trace.tensors[operation.outputs[0]].value
+    if before is None or after is None or len(before.shape) != 2:
+        return False
+    return tuple(after.shape) == tuple(before.shape)[::-1] and "dim=(0, 1)" not in operation.label
+
+
+def is_passing(tensor: TensorRecord) -> bool:
+    """Whether a tensor is a step between others: no name, no output, no gradient of its own."""
+    special = tensor.is_output or tensor.is_root or tensor.retains_grad
+    return not special and not tensor.names and tensor.grad is None
+
+
+def results(trace: Trace, folded: Fold, shown: Sequence[bool]) -> dict[int, int]:
+    """The result of each folded module, where it has just one: it is shown in the module's own box."""
+    found: dict[int, int] = {}
+    for group in folded.groups:
+        if group.kind != "module":
+            continue
+        leaving = [t for i in group.operations for t in trace.operations[i].outputs if shown[t]]
+        if len(leaving) == 1 and is_result(trace.tensors[leaving[0]]):
+            found[group.id] = leaving[0]
+    return found
+
+
+def is_result(tensor: TensorRecord) -> bool:
+    """Whether a tensor needs no box of its own: an output and a retained one have one."""
+    return not (tensor.is_output or tensor.is_root or tensor.retains_grad)
+
+
+def joined(trace: Trace, folded: Fold, transposed: Mapping[int, int]) -> dict[int, int]:
+    """Operations with one result, which a compact picture shows in the result's box."""
+    return {
+        operation.outputs[0]: operation.id
+        for operation in trace.operations
+        if folded.member[operation.id] is None
+        and len(operation.outputs) == 1
+        and operation.outputs[0] not in transposed
+        and trace.tensors[operation.outputs[0]].kind != FAILED
+    }

@@ -228,11 +228,14 @@ _specs: dict[tuple[Shape, NumpyDtype], TensorSpec] = {}
 
 
 def spec_of(raw: Any) -> TensorSpec:
-    """Return the spec of a Python float, a bool or an array."""
+    """Return the spec of a Python float, a bool or an array; of a tuple of them one with lists."""
     if type(raw) is float:
         return SCALAR_SPEC
     if type(raw) is bool:
         return spec_for((), np.dtype(bool))
+    if type(raw) is tuple:
+        specs = [spec_of(each) for each in raw]
+        return TensorSpec([spec.shape for spec in specs], [spec.dtype for spec in specs])
     return _specs.get((raw.shape, raw.dtype)) or spec_for(raw.shape, raw.dtype)
 
 

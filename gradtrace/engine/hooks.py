@@ -7,7 +7,7 @@ is checked as PyTorch does: a gradient may change its values, not its size or ty
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable
-from gradtrace.engine import dtypes
+from gradtrace.engine.checks import check_hook_result, hook_name
 from gradtrace.engine.node import AccumulateGrad, Hooks, Node
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state
@@ -69,7 +69,7 @@ def call_tensor_hooks(hooks: dict[int, Hook], gradient: Gradient) -> Gradient:
         answer = hook(current)
         if answer is None:
             answer = current
-        check_result(hook, current, answer)
+        check_hook_result(hook, current, answer)
         if state.watcher is not None:
             state.watcher.hooked("tensor", hook, current, answer)
         gradient = like(gradient, answer)
@@ -132,28 +132,5 @@ def checked(kind: str, hook: Hook, old: tuple[Any, ...], new: object) -> tuple[A
             continue
         if before is None:
             raise RuntimeError("can't replace a None gradient with a non-None value")
-        check_result(hook, before, after)
+        check_hook_result(hook, before, after)
     return new
-
-
-def check_result(hook: Hook, before: Tensor, after: object) -> None:
-    """Raise TypeError or RuntimeError if a hook's result is not a tensor of the same type and size."""
-    if after is before:
-        return
-    if not isinstance(after, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(after).__name__}'")
-    if after.dtype is not before.dtype:
-        raise RuntimeError(
-            f"hook '{hook_name(hook)}' has changed the type of value (was {type_name(before.dtype)} got "
-            f"{type_name(after.dtype)})"
-        )
-    if after.shape != before.shape:
-        raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
-
-
-def hook_name(hook: Hook) -> str:
-    return getattr(hook, "__name__", "<unknown>")
-
-
-def type_name(dtype: dtypes.dtype) -> str:
-    return f"torch.{dtype.scalar_type}Tensor"

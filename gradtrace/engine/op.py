@@ -71,27 +71,13 @@ from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NamedTuple
 from gradtrace.engine.lazy import np
-from gradtrace.engine.node import (
-    DROP,
-    FREED_MESSAGE,
-    META,
-    ONE,
-    ONE_AND_PLAIN,
-    SAVE,
-    TUPLES,
-    TWO,
-    Meta,
-    Node,
-    OpNode,
-    UndefinedGrad,
-)
-from gradtrace.engine.saved import result_of
-from gradtrace.engine.tensor import Tensor
+from gradtrace.engine.node import DROP, META, ONE, SAVE, TUPLES, TWO, Node, OpNode, UndefinedGrad
 
 if TYPE_CHECKING:
     from functools import cached_property as lazy
     from typing import overload
 
+    from gradtrace.engine.tensor import Tensor
     from gradtrace.engine.types import Array, Kernel, NodeGradient, Pairs, Rule
 
 # What Python's float arithmetic raises where IEEE arithmetic gives inf or nan.
@@ -131,37 +117,21 @@ class BackwardPlan:
     `derivative(node, gradient)` gives a (node, gradient) pair for each edge, on raw data.
     """
 
-    __slots__ = (
-        "actions",
-        "derivative",
-        "grad_mask",
-        "layout",
-        "node_type",
-        "one_rule_each",
-        "raw_mask",
-        "record",
-        "rules",
-        "save_out",
-        "saved_mask",
-        "saved_outs",
-        "saves",
-        "traced_rules",
-    )
-
     def __init__(self, record: Op, grad_mask: int, node_type: type[Node]) -> None:
-        from gradtrace.engine.backward import interpret, refuse
+        from gradtrace.engine.backward import interpret
 
         self.record = record
         self.grad_mask = grad_mask
         self.node_type = node_type
         self.layout = node_type.layout
-        self.derivative: Callable[[Node, NodeGradient], Pairs] = refuse if record.undefined else interpret
+        self.derivative: Callable[[Node, NodeGradient], Pairs] = interpret
         self.raw_mask = 0
         self.one_rule_each = record.joint is None and record.outputs == 1
-        chosen = record.derivatives_of(grad_mask)
+        names = record.bare_names
+        by_place = [(i, record.derivatives.get(name)) for i, name in enumerate(names) if grad_mask >> i & 1]
+        chosen = [(i, derivative) for i, derivative in by_place if derivative is not None]
         used = [record.joint] if record.joint is not None else [derivative for _, derivative in chosen]
         needs = {name for derivative in used for name in derivative.needs}
-        names = record.bare_names
         self.actions = tuple(SAVE if n in needs else META if "~" + n in needs else DROP for n in names)
         self.saved_mask = sum(1 << i for i, action in enumerate(self.actions) if action == SAVE)
         plain = needs.intersection(record.plain_names)
@@ -190,85 +160,60 @@ if not TYPE_CHECKING:
 
 
 class Op:
-    """One operator. See the module's docstring for the fields."""
+    """One operator. See the module's docstring for the fields, and for what `signature` and `kernel` are.
 
-    def __init__(
-        self,
-        signature: str,
-        kernel: str | Callable[..., Any],
-        /,  # an operator's argument may be called self
-        *,
-        kind: str,
-        scalar: Callable[..., Any] | None = None,
-        node: str | None = None,
-        inplace_node: str | None = None,
-        promote: str | None = None,
-        view: bool = False,
-        outputs: int = 1,
-        differentiable: tuple[int, ...] | None = None,
-        joint: Derivative | None = None,
-        undefined: bool | str = False,  # a name: what PyTorch calls the operator that has no derivative
-        undefined_grad: str = "zeros",
-        unsupported_dtypes: tuple[str, str] | Callable[[list[Any]], None] | None = None,
-        nondifferentiable: tuple[str, ...] = (),
-        number: str | None = None,
-        c_order: bool = False,
-        dims: str = "",
-        identity: str = "",
-        constant: float | None = None,
-        commutative: bool | None = None,
-        sign: str = "",
-        public: str = "",
-        reversed_operands: bool = False,
-        aten: str = "",
-        zero: str = "",
-        symbolic: str | Callable[..., Any] | None = None,
-        cost: tuple[str, int] | None = None,
-        overlap: str = "",
-        **derivatives: Derivative,
-    ) -> None:
+    AssertionError for a field that does not exist, and for a name that another record has.
+    """
+
+    kind: str = ""
+    scalar: Callable[..., Any] | None = None
+    node: str | None = None  # the name of its grad_fn
+    inplace_node: str | None = None
+    promote: str | None = None
+    view: bool = False
+    outputs: int = 1  # 0: as many as the kernel returns
+    differentiable: tuple[int, ...] | None = None  # the numbers of the results that can have a gradient; None: all
+    joint: Derivative | None = None
+    undefined: bool | str = False  # a name: what PyTorch calls the operator that has no derivative
+    undefined_grad: str = "zeros"
+    unsupported_dtypes: tuple[str, str] | Callable[[list[Any]], None] | None = None
+    nondifferentiable: tuple[str, ...] = ()
+    number: str | None = None  # the operator that stands for this one inside a rule when the second operand is a number
+    c_order: bool = False  # whether results lie in C order whatever the operands do
+    dims: str = ""
+    identity: str = ""
+    constant: float | None = None
+    commutative: bool | None = None
+    sign: str = ""
+    public: str = ""
+    reversed_operands: bool = False
+    aten: str = ""
+    zero: str = ""
+    symbolic: str | Callable[..., Any] | None = None
+    cost: tuple[str, int] | None = None
+    overlap: str = ""
+
+    def __init__(self, signature: str, kernel: str | Callable[..., Any], /, **fields: Any) -> None:
         self.name, _, rest = signature.partition("(")
         tensors, _, plain = rest.rstrip(")").partition(";")
         self.tensor_names = tuple(n.strip() for n in tensors.split(",") if n.strip())
         self.bare_names = tuple(n.lstrip("*") for n in self.tensor_names)
-        self.variadic = bool(self.tensor_names) and self.tensor_names[0].startswith("*")
+        self.variadic = self.bare_names != self.tensor_names
         self.plain_names = tuple(n.strip() for n in plain.split(",") if n.strip())
         self.arity = len(self.tensor_names)
         self._kernel = kernel
-        self.kind = kind
-        self.dims = tuple(dims.split())
-        self.identity = identity
-        self.constant = constant
-        self.commutative = commutative
-        self.sign = sign
-        self.public = public
-        self.reversed_operands = reversed_operands
-        self.aten = aten
-        self.zero = zero
-        self.symbolic = symbolic
-        self.overlap = overlap
-        self.cost = cost
-        self.scalar = scalar
-        self.promote = promote
-        self.view = view
-        self.outputs = outputs  # 0: as many as the kernel returns
-        self.differentiable = differentiable
-        self.undefined = undefined
-        self.undefined_grad = undefined_grad
-        self.unsupported_dtypes = unsupported_dtypes
-        self.number = number  # the operator that stands for this one inside a rule when the second operand is a number
-        self.c_order = c_order  # whether results lie in C order whatever the operands do
-        self.joint = joint
-        self.derivatives = derivatives
-        self.node_name = node
-        self.inplace_node = inplace_node
-        self.has_gradient = bool(derivatives or joint or undefined)
-        with_rule = tuple(i for i, name in enumerate(self.tensor_names) if self._has_rule(name, nondifferentiable))
-        self.edges = with_rule if with_rule and len(with_rule) < self.arity else None  # None: all arguments
+        self.derivatives = {n: fields.pop(n) for n in self.bare_names if isinstance(fields.get(n), Derivative)}
+        unknown = fields.keys() - Op.__annotations__.keys()
+        assert not unknown, f"{self.name}: unknown fields {', '.join(sorted(unknown))}"
+        self.__dict__.update(fields)
+        assert self.kind in KINDS, f"{self.name}: kind {self.kind!r} is not one of {', '.join(KINDS)}"
+        assert self.zero in ZEROS, f"{self.name}: zero {self.zero!r} is not one of {', '.join(ZEROS)}"
+        self.has_gradient = bool(self.derivatives or self.joint or self.undefined)
+        with_rule = [n not in self.nondifferentiable if self.joint else n in self.derivatives for n in self.bare_names]
+        some = any(with_rule) and not all(with_rule)
+        self.edges = tuple(i for i, has in enumerate(with_rule) if has) if some else None  # None: all arguments
         self._node_types: dict[str, type[Node]] = {}
         self._plans: dict[Any, BackwardPlan] = {}
-        assert kind in KINDS, f"{self.name}: kind {kind!r} is not one of {', '.join(KINDS)}"
-        assert zero in ZEROS, f"{self.name}: zero {zero!r} is not one of {', '.join(ZEROS)}"
         assert self.name not in records, self.name
         records[self.name] = self
 
@@ -278,9 +223,6 @@ class Op:
     def __call__(self, *args: object) -> Any:
         """Run the operator on Tensors (and Python numbers), positional arguments in the signature's order."""
         return self.call(*args)
-
-    def _has_rule(self, name: str, without: tuple[str, ...]) -> bool:
-        return name not in without if self.joint is not None else name in self.derivatives
 
     @lazy
     def kernel(self) -> Kernel:
@@ -312,26 +254,20 @@ class Op:
 
     def node_type(self, name: str | None = None) -> type[Node]:
         """Return the class of this operator's nodes (of one name, where in-place forms have another)."""
-        key = name or self.node_name or ""
+        key = name or self.node or self.name.title() + "Backward0"
         found = self._node_types.get(key)
         if found is None:
-            base: type[Node] = UndefinedGrad if self.undefined else OpNode
-            shown = "NotImplemented" if self.undefined else key or self.name.title() + "Backward0"
+            shown = "torch::autograd::NotImplemented" if self.undefined else key
             fields: dict[str, Any] = {"__slots__": (), "op": self, "outputs": self.outputs, "layout": self._layout()}
-            fields.update(saved_properties(self))
-            if "::" in shown:
-                fields["name"] = lambda node: shown
-            elif not self.undefined:
-                fields["name"] = Node.name
+            fields.update(saved_properties(self), name=lambda node: shown)
+            base: type[Node] = UndefinedGrad if self.undefined else OpNode
             found = self._node_types[key] = type(shown.rpartition("::")[2], (base,), fields)
         return found
 
     def _layout(self) -> int:
-        if self.undefined or self.variadic or self.arity > 2 or not self.arity:
+        if self.undefined or self.variadic:
             return TUPLES
-        if self.plain_names:
-            return ONE_AND_PLAIN if self.arity == 1 else TUPLES
-        return ONE if self.arity == 1 else TWO
+        return ONE if self.arity == 1 else TWO if self.arity == 2 and not self.plain_names else TUPLES
 
     def plan(self, grad_mask: int, name: str | None = None) -> BackwardPlan:
         """Return what a node keeps when the arguments in the bit mask require grad."""
@@ -341,54 +277,18 @@ class Op:
             plan = self._plans[key] = BackwardPlan(self, grad_mask, self.node_type(name))
         return plan
 
-    def derivatives_of(self, grad_mask: int) -> list[tuple[int, Derivative]]:
-        """Return the derivatives of the arguments in a bit mask, with the arguments' numbers."""
-        wanted = (i for i in range(self.arity) if grad_mask >> i & 1)
-        names = self.tensor_names
-        return [] if self.joint else [(i, self.derivatives[names[i]]) for i in wanted if names[i] in self.derivatives]
-
-    def saved_attribute(self, node: Node, name: str) -> object:
-        """Return `node._saved_NAME`; RuntimeError once it is freed, AttributeError for what is not saved."""
-        if node.freed:
-            raise RuntimeError(FREED_MESSAGE)
-        args, out = node.args, node.out
-        if node.extras is not None and node.extras.packed:
-            from gradtrace.engine.saved_hooks import unpacked
-
-            args, out = unpacked(node)
-        if name in ("result", "out") and out is not None and self.outputs == 1:
-            return result_of(node, out)
-        names = self.bare_names + self.plain_names
-        if name in names:
-            kept = args[names.index(name)]
-            if isinstance(kept, Meta):
-                return None
-            is_number = names.index(name) < self.arity and isinstance(kept, (int, float))
-            return Tensor._wrap(np.asarray(kept)) if is_number else kept
-        raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
-
 
 def saved_properties(record: Op) -> dict[str, property]:
-    """Return `_saved_NAME` and `_raw_saved_NAME` for a class of nodes.
-
-    A `__getattr__` would make every attribute slow.
-    """
-    found = {}
-    for name in (*record.bare_names, *record.plain_names, "result", "out"):
-        found[f"_saved_{name}"] = saved_property(name)
-        found[f"_raw_saved_{name}"] = raw_saved_property(name)
-    return found
+    """Return `_saved_NAME` and `_raw_saved_NAME` for a class of nodes. (A `__getattr__` would make each name slow.)"""
+    names = (*record.bare_names, *record.plain_names, "result", "out")
+    return {prefix + name: saved_property(prefix, name) for name in names for prefix in ("_saved_", "_raw_saved_")}
 
 
-def saved_property(name: str) -> property:
-    return property(lambda node: node.op.saved_attribute(node, name))
-
-
-def raw_saved_property(name: str) -> property:
+def saved_property(prefix: str, name: str) -> property:
     def read(node: Node) -> object:
-        from gradtrace.engine.saved_hooks import raw_saved
+        from gradtrace.engine.saved_hooks import raw_saved, saved
 
-        return raw_saved(node, name)
+        return saved(node, name) if prefix == "_saved_" else raw_saved(node, name)
 
     return property(read)
 
@@ -426,8 +326,4 @@ if TYPE_CHECKING:
     def op(signature: str, kernel: str | Callable[..., Any], /, **fields: object) -> Op: ...
 
 else:
-    OneResult = SeveralResults = Op
-
-    def op(signature: str, kernel: str | Callable[..., Any], /, **fields: object) -> Op:
-        """Add a record to the registry; the fields are Op's."""
-        return Op(signature, kernel, **fields)
+    op = OneResult = SeveralResults = Op

@@ -126,7 +126,7 @@ class BackwardPlan:
         self.layout = node_type.layout
         self.derivative: Callable[[Node, NodeGradient], Pairs] = interpret
         self.raw_mask = 0
-        self.one_rule_each = record.joint is None and record.outputs == 1
+        self.one_rule_each = record.joint is None and record.outputs == 1 and not record.undefined
         names = record.bare_names
         by_place = [(i, record.derivatives.get(name)) for i, name in enumerate(names) if grad_mask >> i & 1]
         chosen = [(i, derivative) for i, derivative in by_place if derivative is not None]
@@ -180,7 +180,7 @@ class Op:
     nondifferentiable: tuple[str, ...] = ()
     number: str | None = None  # the operator that stands for this one inside a rule when the second operand is a number
     c_order: bool = False  # whether results lie in C order whatever the operands do
-    dims: str = ""
+    dims: tuple[str, ...] = ()  # given as words
     identity: str = ""
     constant: float | None = None
     commutative: bool | None = None
@@ -205,7 +205,7 @@ class Op:
         self.derivatives = {n: fields.pop(n) for n in self.bare_names if isinstance(fields.get(n), Derivative)}
         unknown = fields.keys() - Op.__annotations__.keys()
         assert not unknown, f"{self.name}: unknown fields {', '.join(sorted(unknown))}"
-        self.__dict__.update(fields)
+        self.__dict__.update(fields, dims=tuple(fields.get("dims", "").split()))
         assert self.kind in KINDS, f"{self.name}: kind {self.kind!r} is not one of {', '.join(KINDS)}"
         assert self.zero in ZEROS, f"{self.name}: zero {self.zero!r} is not one of {', '.join(ZEROS)}"
         self.has_gradient = bool(self.derivatives or self.joint or self.undefined)

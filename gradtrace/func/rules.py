@@ -135,7 +135,7 @@ def along_dims(record: Op, size: int, args: Args, dims: Args) -> Any:
     if ndim == 0:
         return NotImplemented
     arguments = [
-        shifted(value, ndim) if name in record.dims.split() else value
+        shifted(value, ndim) if name in record.dims else value
         for name, value in zip(record.plain_names, args[1:], strict=False)
     ]
     return record(x, *arguments), 0

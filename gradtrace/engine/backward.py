@@ -16,7 +16,7 @@ from math import inf
 
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.broadcast import unbroadcast_and_cast
-from gradtrace.engine.dtypes import SCALAR_SPEC
+from gradtrace.engine.dtypes import has_spec
 from gradtrace.engine.hooks import node_hooks, tensor_hooks
 from gradtrace.engine.lazy import np
 from gradtrace.engine.leaf import accumulate_grad
@@ -29,13 +29,11 @@ from gradtrace.engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from gradtrace.annotations import Sequence
-    from gradtrace.engine.dtypes import TensorSpec
     from gradtrace.engine.op import BackwardPlan
-    from gradtrace.engine.types import XP, Gradient, InputGradients, NodeGradient
+    from gradtrace.engine.types import XP, Gradient, InputGradients, NodeGradient, Pairs
 
 Slot = tuple[Node, int]
 Root = tuple[Node, int, Any]
-Pair = tuple[Node, Any]
 passes_run = {"fast": 0, "ordered": 0}  # since the process started
 
 
@@ -238,8 +236,9 @@ class OrderedPass(Pass):
         if not self.waiting[node]:
             heappush(self.heap, (-inf if node.is_accumulator else -node.seq, self.ticket(), node))
 
-    def send(self, node: Node, results: InputGradients) -> None:
-        """Send a node's results along its edges, and make the nodes ready that wait for no other."""
+    def run_apart(self, node: Node, gradient: Any) -> bool:
+        """Run a node, send its results along its edges, and make the nodes ready that wait for no other."""
+        results = self.visit(node, gradient)
         watcher, numbers = state.watcher, node.output_nrs
         for i, target in enumerate(node.next):
             if target is None:
@@ -254,10 +253,6 @@ class OrderedPass(Pass):
             self.waiting[target] -= 1
             if needed:
                 self.push(target)
-
-    def run_apart(self, node: Node, gradient: Any) -> bool:
-        """Run a node and send its results along its edges."""
-        self.send(node, self.visit(node, gradient))
         return True
 
     def visit(self, node: Node, gradient: NodeGradient) -> InputGradients:
@@ -350,9 +345,10 @@ def derive(node: Node, gradient: NodeGradient) -> InputGradients:
     return ()
 
 
-def interpret(node: Node, gradient: NodeGradient) -> list[Pair]:
+def interpret(node: Node, gradient: NodeGradient) -> Pairs:
     """Return each edge's node with its gradient, in the form in which it arrives there."""
-    plan, targets, pairs = node.plan, node.targets, []
+    plan, targets = node.plan, node.targets
+    pairs: list[tuple[Node, NodeGradient]] = []
     if plan.one_rule_each and type(gradient) is not float:
         args, out = saved_data(node)
         if plan.record.scalar is not None or float not in map(type, args):  # else `run_rules` converts them
@@ -379,13 +375,6 @@ def delivered(node: Node, index: int, target: Node, value: Gradient) -> NodeGrad
     number = 0 if node.output_nrs is None else node.output_nrs[index]
     value = unbroadcast_and_cast(value, target, number, node, index)
     return value if target.outputs == 1 else {number: value}
-
-
-def has_spec(value: object, spec: TensorSpec) -> bool:
-    """Return whether a gradient has the shape and dtype of one tensor."""
-    if type(value) is float:
-        return spec is SCALAR_SPEC
-    return type(value) is np.ndarray and value.dtype is spec.dtype and value.shape == spec.shape
 
 
 def run_rules(node: Node, gradient: NodeGradient) -> InputGradients:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Sequence
 from gradtrace.engine.checks import version_to_save
 from gradtrace.engine.cost import charge
-from gradtrace.engine.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, python_number, spec_of
+from gradtrace.engine.dtypes import BROADCAST, SCALAR_SPEC, WIDE, TensorSpec, has_spec, python_number, spec_of
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import META, SAVE, Node, OpNode, accumulator
 from gradtrace.engine.op import FLOAT_TRAPS, BackwardPlan, Op, records
@@ -24,7 +24,6 @@ from gradtrace.engine.view_rules import mark_view
 if TYPE_CHECKING:
     from gradtrace.engine.types import NodeGradient, Pairs, Raw
 
-Call = Callable[..., Any]
 FastPlans = list[Any]  # of BackwardPlan or None
 # Each record of the fast path has a list of plans, made when needed: four for each set of operands that require grad.
 # FIRST and SECOND are added up, NUMBER is for a first operand and a number; `spec.data` or BROADCAST is added.
@@ -37,7 +36,7 @@ NOT_TENSORS = frozenset((float, int, bool, str, tuple, type(None)))  # asked bef
 # ---- the function of every record
 
 
-def make_call(record: Op) -> Call:
+def make_call(record: Op) -> Callable[..., Any]:
     """Return the function that runs a record on Tensors and numbers, in the order of its signature."""
     run, several, view, has_gradient = record.run, record.outputs != 1, record.view, record.has_gradient
 
@@ -269,7 +268,7 @@ def unary(record: Op, otherwise: Callable[..., Tensor]) -> Callable[..., Tensor]
                 return otherwise(input)
         else:
             z = record.wide(x) if spec.data is WIDE else record.kernel(x)
-            if own and not fits(z, spec):
+            if own and not has_spec(z, spec):
                 return otherwise(input)
         out = blank()
         out._data = z
@@ -347,7 +346,7 @@ def number_or_tensor(record: Op, otherwise: Callable[..., Tensor]) -> Callable[.
             made, index = spec, spec.data
         else:
             made, index = spec_of(z), BROADCAST
-        if type(z) is not float and (spec is SCALAR_SPEC or (own and not fits(z, made))):
+        if type(z) is not float and (spec is SCALAR_SPEC or (own and not has_spec(z, made))):
             return otherwise(a, b)
         out = blank()
         out._data = z
@@ -440,10 +439,3 @@ def has_own_kernel(record: Op) -> bool:
 def no_kernel(*operands: float) -> float:
     """Stand for a missing scalar kernel: ValueError, one of FLOAT_TRAPS."""
     raise ValueError("this operator has no kernel for floats")
-
-
-def fits(z: Raw, spec: TensorSpec) -> bool:
-    """Return whether raw data are of a spec."""
-    if spec is SCALAR_SPEC:
-        return type(z) is float
-    return getattr(z, "dtype", None) is spec.dtype and z.shape == spec.shape  # type: ignore[union-attr]

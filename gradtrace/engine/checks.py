@@ -71,6 +71,24 @@ def check_hook_result(hook: Hook, before: Tensor, after: object) -> None:
         raise RuntimeError(f"hook '{hook_name(hook)}' has changed the size of value")
 
 
+def check_hook_results(hook: Hook, old: tuple[Any, ...], new: object) -> tuple[Any, ...]:
+    """Return the result of a node's hook; TypeError or RuntimeError if it cannot replace the gradients `old`."""
+    if not isinstance(new, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(new).__name__}'")
+    if len(new) != len(old):
+        raise RuntimeError(
+            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got {len(new)}, but expected "
+            f"{len(old)})"
+        )
+    for before, after in zip(old, new, strict=True):
+        if after is None:
+            continue
+        if before is None:
+            raise RuntimeError("can't replace a None gradient with a non-None value")
+        check_hook_result(hook, before, after)
+    return new
+
+
 def hook_name(hook: Hook) -> str:
     return getattr(hook, "__name__", "<unknown>")
 

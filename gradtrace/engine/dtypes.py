@@ -239,6 +239,13 @@ def spec_of(raw: Any) -> TensorSpec:
     return _specs.get((raw.shape, raw.dtype)) or spec_for(raw.shape, raw.dtype)
 
 
+def has_spec(raw: object, spec: TensorSpec) -> bool:
+    """Return whether raw data have the shape and dtype of one tensor."""
+    if type(raw) is float:
+        return spec is SCALAR_SPEC
+    return type(raw) is np.ndarray and raw.dtype is spec.dtype and raw.shape == spec.shape
+
+
 def spec_for(shape: Any, dtype: Any) -> TensorSpec:
     """Return the spec of a shape and dtype; of lists of them a new one."""
     if type(shape) is list:

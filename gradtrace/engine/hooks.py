@@ -7,7 +7,7 @@ is checked as PyTorch does: a gradient may change its values, not its size or ty
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable
-from gradtrace.engine.checks import check_hook_result, hook_name
+from gradtrace.engine.checks import check_hook_result, check_hook_results
 from gradtrace.engine.node import AccumulateGrad, Hooks, Node
 from gradtrace.engine.op import records
 from gradtrace.engine.state import state
@@ -118,19 +118,4 @@ def checked(kind: str, hook: Hook, old: tuple[Any, ...], new: object) -> tuple[A
     """Return the result of a node hook, or `old` if it returned None; TypeError or RuntimeError if it is invalid."""
     if state.watcher is not None:
         state.watcher.hooked(kind, hook, old, old if new is None else new)
-    if new is None:
-        return old
-    if not isinstance(new, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(new).__name__}'")
-    if len(new) != len(old):
-        raise RuntimeError(
-            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got {len(new)}, but expected "
-            f"{len(old)})"
-        )
-    for before, after in zip(old, new, strict=True):
-        if after is None:
-            continue
-        if before is None:
-            raise RuntimeError("can't replace a None gradient with a non-None value")
-        check_hook_result(hook, before, after)
-    return new
+    return old if new is None else check_hook_results(hook, old, new)

@@ -21,7 +21,7 @@ from gradtrace.engine.hooks import node_hooks, tensor_hooks
 from gradtrace.engine.lazy import np
 from gradtrace.engine.leaf import accumulate_grad
 from gradtrace.engine.namespace import ARRAY, SCALAR, TRACED
-from gradtrace.engine.node import AccumulateGrad, Node, named
+from gradtrace.engine.node import FREED, AccumulateGrad, Node, OpNode, named
 from gradtrace.engine.op import FLOAT_TRAPS
 from gradtrace.engine.saved import saved_data, saved_results, saved_values
 from gradtrace.engine.state import state, using
@@ -111,6 +111,7 @@ class Pass:
     def run(self) -> None:
         """Run the newest node that has a gradient until none has one."""
         heap, pending, release, ordered = self.heap, self.pending, not self.keep_graph, self.ordered
+        owned = self.owned
         node, gradient = self.newest()
         while node is not None:
             self.node = node
@@ -120,18 +121,27 @@ class Pass:
             plan = node.plan
             pairs = plan.derivative(node, gradient)
             if release and plan.saves:
-                node.release()
+                if type(node) is OpNode:  # what its release() does, without the call
+                    node.saved_a = FREED
+                    node.saved_b = node.out = None
+                else:
+                    node.release()
             node = None
             for target, value in pairs:
                 have = pending.get(target)
-                if have is not None:
-                    pending[target] = have + value if type(have) is float else self.add(target, have, value)
-                elif target is node:
-                    gradient = self.add(node, gradient, value)
-                elif node is None and type(target) is not AccumulateGrad:
-                    node, gradient = target, value
+                if have is None:
+                    if target is node:
+                        gradient = self.add(node, gradient, value)
+                    elif node is None and type(target) is not AccumulateGrad:
+                        node, gradient = target, value
+                    else:
+                        self.receive(target, value)
+                elif type(have) is float:
+                    pending[target] = have + value
+                elif target in owned:
+                    have += value
                 else:
-                    self.receive(target, value)
+                    pending[target] = self.add(target, have, value)
             if node is None:
                 node, gradient = self.newest()
             elif heap and heap[0][0] < -node.seq:

@@ -65,7 +65,7 @@ class Writer:
     def expression(self, term: Term | float) -> ast.expr:
         """Return the expression for a term, after adding statements for its parts where it needs some."""
         if not isinstance(term, Term):
-            return self.number(term)
+            return self.constant(term) if self.floats else self.bound(np.asarray(term, np.float64))
         operation = term.operation
         if not term.operands:
             self.used.add(operation)
@@ -90,10 +90,6 @@ class Writer:
             self.temporaries.add(target)
         self.body.append(assignment(target, ast.Call(function, [*parts, *map(name, reusable[:1])], [])))
         return name(target)
-
-    def number(self, value: float) -> ast.expr:
-        """Return the expression for a number that stands for an operand."""
-        return self.constant(value) if self.floats else self.bound(np.asarray(value, np.float64))
 
     def constant(self, value: float) -> ast.expr:
         """Return the expression for a Python number; code cannot spell inf and nan, so these get a name."""

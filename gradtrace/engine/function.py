@@ -9,7 +9,7 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterable, NoReturn
 from gradtrace.engine.checks import modified
 from gradtrace.engine.dtypes import spec_for, spec_of
-from gradtrace.engine.hooks import as_tensor, like
+from gradtrace.engine.hooks import as_tensor
 from gradtrace.engine.inplace import rebase_history, refuse_untrackable
 from gradtrace.engine.lazy import np
 from gradtrace.engine.node import FREED, FREED_MESSAGE, SAVES_ITS_OWN, TUPLES, Node
@@ -255,7 +255,7 @@ class BackwardCFunction(Node, FunctionCtx):
             if a is not None and not isinstance(a, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(a).__name__})")
         chosen = [a for a, is_tensor in zip(answers, self.__dict__["_is_tensor"], strict=False) if is_tensor]
-        return tuple(a if a is None or traced else like(None, a) for a in chosen)
+        return tuple(a if a is None or traced else a._data for a in chosen)
 
 
 class FunctionMeta(type):

@@ -14,17 +14,11 @@ from gradtrace.engine.state import state
 from gradtrace.engine.tensor import Tensor
 
 if TYPE_CHECKING:
-    from gradtrace.engine.types import Array, Gradient, Hook, NodeGradient
+    from gradtrace.engine.types import Gradient, Hook, NodeGradient
 
 
 def as_tensor(gradient: Gradient) -> Tensor:
     return gradient if isinstance(gradient, Tensor) else Tensor._wrap(gradient)
-
-
-def like(gradient: Gradient | None, t: Tensor) -> Gradient:
-    """Return a hook's result in the form of `gradient`: a Tensor or raw data."""
-    raw: float | Array = t._data
-    return t if isinstance(gradient, Tensor) else raw
 
 
 def own_copy(gradient: Gradient) -> Tensor:
@@ -72,7 +66,7 @@ def call_tensor_hooks(hooks: dict[int, Hook], gradient: Gradient) -> Gradient:
         check_hook_result(hook, current, answer)
         if state.watcher is not None:
             state.watcher.hooked("tensor", hook, current, answer)
-        gradient = like(gradient, answer)
+        gradient = answer if isinstance(gradient, Tensor) else answer._data
     return gradient
 
 

@@ -17,12 +17,11 @@ A record says everything about one operator, on one or a few lines:
   (indices, pivots) that it has none for.
 - `unsupported_dtypes=("bi", "elu_cpu")`: the kinds of dtypes (numpy's letters) that PyTorch's kernel of that name
   refuses; or a function that looks at the raw operands and raises.
-- `undefined_grad="none"`: a rule of an operator with several results gets None, not zeros, for the results that got no
-  gradient.
 - Broadcasting and casts are undone by the engine, never in a rule.
 
-What the other packages need to know about an operator is on its record too. They keep no tables of operator names; a
-table of code for single operators is registered (`engine/tables.py`) and checked by tests/ops/test_records.py.
+What the other packages need to know about an operator is on its record too; fields that one line explains have it in
+`Op`. These packages keep no tables of operator names; a table of code for single operators is registered
+(`engine/tables.py`) and checked by tests/ops/test_records.py.
 
 - `kind`, required, is one of KINDS, and decides how vmap, local derivatives, static plans and `map` treat the operator:
 
@@ -43,12 +42,6 @@ table of code for single operators is registered (`engine/tables.py`) and checke
 
 - `dims="dim1 dim2"`: the plain arguments that count dims of the only operand; nothing else in the call depends on how
   many dims that has, so a dim can be put before them.
-- `identity="self"`: the result is this operand, unchanged, whenever it has the result's shape and dtype.
-- `constant`: the number that all elements of the result are, whatever the operands.
-- `commutative`: True where exchanging the operands gives the same bits, False where their order is worth showing.
-- `sign`: the Python operator that stands for it.
-- `public`: the name that a trace shows, where it is not the record's; `reversed_operands` where the first operand
-  stands to the right of the sign (`2 - x` is rsub_scalar(x, 2)); `aten`: PyTorch's name of the in-place form in errors.
 - `zero`, one of ZEROS: why its derivative can be 0 everywhere, for `why`:
 
       flat       it is piecewise constant                clamp       the input is outside of its bounds
@@ -57,8 +50,6 @@ table of code for single operators is registered (`engine/tables.py`) and checke
       mask       the other factor, a mask, is 0          product     the other factor is 0
       padding    only padding was looked up
 
-- `symbolic`: what `paths --symbolic` writes for it: the name of a function of sympy, or a function of the sympy module
-  and the operands.
 - `cost=("length", 9)`: floating-point operations for each element of the first operand and each of the longest last
   dim; `("pairs", 3)`: for each element of the first operand and each row of the last.
 - `overlap`, words about the in-place form: "idempotent" (writing an element twice does no harm), "reads" (it reads its
@@ -160,7 +151,7 @@ if not TYPE_CHECKING:
 
 
 class Op:
-    """One operator. See the module's docstring for the fields, and for what `signature` and `kernel` are.
+    """One operator. The module's docstring explains the signature, the kernel, and the fields without a comment.
 
     AssertionError for a field that does not exist, and for a name that another record has.
     """
@@ -175,21 +166,21 @@ class Op:
     differentiable: tuple[int, ...] | None = None  # the numbers of the results that can have a gradient; None: all
     joint: Derivative | None = None
     undefined: bool | str = False  # a name: what PyTorch calls the operator that has no derivative
-    undefined_grad: str = "zeros"
+    undefined_grad: str = "zeros"  # what a rule gets for those of several results that got no gradient; "none": None
     unsupported_dtypes: tuple[str, str] | Callable[[list[Any]], None] | None = None
     nondifferentiable: tuple[str, ...] = ()
     number: str | None = None  # the operator that stands for this one inside a rule when the second operand is a number
     c_order: bool = False  # whether results lie in C order whatever the operands do
     dims: tuple[str, ...] = ()  # given as words
-    identity: str = ""
-    constant: float | None = None
-    commutative: bool | None = None
-    sign: str = ""
-    public: str = ""
-    reversed_operands: bool = False
-    aten: str = ""
+    identity: str = ""  # the operand that the result is, unchanged, if that has the result's shape and dtype
+    constant: float | None = None  # the number that all elements of the result are, whatever the operands
+    commutative: bool | None = None  # True: exchanged operands give the same bits; False: their order is worth showing
+    sign: str = ""  # the Python operator that stands for it
+    public: str = ""  # the name that a trace shows, where it is not the record's
+    reversed_operands: bool = False  # the first one stands to the right of the sign: `2 - x` is rsub_scalar(x, 2)
+    aten: str = ""  # PyTorch's name of the in-place form in errors
     zero: str = ""
-    symbolic: str | Callable[..., Any] | None = None
+    symbolic: str | Callable[..., Any] | None = None  # a name in sympy, or a function of sympy and the operands
     cost: tuple[str, int] | None = None
     overlap: str = ""
 

@@ -140,6 +140,7 @@ class Pass:
                     pending[target] = have + value
                 elif target in owned:
                     have += value
+                    pending[target] = have  # one of numpy's scalars is not changed in place
                 else:
                     pending[target] = self.add(target, have, value)
             if node is None:

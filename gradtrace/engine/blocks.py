@@ -201,8 +201,8 @@ def run_blocks(steps: list[BlockStep], exits: list[Exit], g: Array) -> None:
                 if type(value) is not np.ndarray or value.dtype is not dtype or value.shape != (length,):
                     value = np.broadcast_to(np.asarray(value, dtype), (length,))
                 values[place] = value if values[place] is None else values[place] + value
-        for exit, value in zip(exits, values[members:], strict=True):
-            exit.whole.reshape(-1)[here] = value
+        for i, exit in enumerate(exits):
+            exit.whole.reshape(-1)[here] = values[members + i]
 
 
 def hand_over(now: Pass, exit: Exit) -> None:

@@ -367,7 +367,9 @@ def interpret(node: Node, gradient: NodeGradient) -> Pairs:
                 for i, rule in plan.rules:
                     target = targets[i]
                     if target is not None:
-                        pairs.append((target, delivered(node, i, target, rule(ARRAY, gradient, out, *args))))
+                        value = rule(ARRAY, gradient, out, *args)
+                        fitting = has_spec(value, target.spec)
+                        pairs.append((target, value if fitting else delivered(node, i, target, value)))
                 return pairs
             except FLOAT_TRAPS:  # of a saved number
                 pairs = []
@@ -375,14 +377,13 @@ def interpret(node: Node, gradient: NodeGradient) -> Pairs:
     for i, target in enumerate(targets):
         value = results[i]
         if target is not None and value is not None:
-            pairs.append((target, delivered(node, i, target, value)))
+            fitting = has_spec(value, target.spec)
+            pairs.append((target, value if fitting else delivered(node, i, target, value)))
     return pairs
 
 
 def delivered(node: Node, index: int, target: Node, value: Gradient) -> NodeGradient:
     """Return the gradient on one edge as the target takes it: in its shape and dtype, with its number among several."""
-    if has_spec(value, target.spec):
-        return value
     number = 0 if node.output_nrs is None else node.output_nrs[index]
     value = unbroadcast_and_cast(value, target, number, node, index)
     return value if target.outputs == 1 else {number: value}

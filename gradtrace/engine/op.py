@@ -104,8 +104,9 @@ class BackwardPlan:
     """What a node keeps and which rules it runs, for one set of arguments that require grad (`grad_mask`, as bits).
 
     `actions` has DROP, SAVE or META for each argument; `saved_mask` the SAVE ones as bits, `raw_mask` those of them
-    that the fast path keeps as raw data. `saved_outs` are the numbers of the results to keep, None for all.
-    `derivative(node, gradient)` gives a (node, gradient) pair for each edge, on raw data.
+    that the fast path keeps as raw data. `irregular`: the edges are not those of the arguments, one by one.
+    `saved_outs` are the numbers of the results to keep, None for all. `derivative(node, gradient)` gives a (node,
+    gradient) pair for each edge, on raw data.
     """
 
     def __init__(self, record: Op, grad_mask: int, node_type: type[Node]) -> None:
@@ -117,6 +118,7 @@ class BackwardPlan:
         self.layout = node_type.layout
         self.derivative: Callable[[Node, NodeGradient], Pairs] = interpret
         self.raw_mask = 0
+        self.irregular = bool(record.variadic or record.undefined)
         self.one_rule_each = record.joint is None and record.outputs == 1 and not record.undefined
         names = record.bare_names
         by_place = [(i, record.derivatives.get(name)) for i, name in enumerate(names) if grad_mask >> i & 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.engine.checks import check_version, check_versions
 from gradtrace.engine.dtypes import spec_of
-from gradtrace.engine.node import FREED, FREED_MESSAGE, AccumulateGrad, Meta, Node, accumulator, named
+from gradtrace.engine.node import FREED, FREED_MESSAGE, ONE, TWO, AccumulateGrad, Meta, Node, accumulator, named
 from gradtrace.engine.tensor import Tensor, gradient_edge
 
 if TYPE_CHECKING:
@@ -109,14 +109,20 @@ def saved_values(node: Node, checked: bool = True) -> tuple[tuple[Any, ...], Any
 
 def saved_data(node: Node) -> tuple[list[Any], Any]:
     """Return the same as `saved_values`, all as raw data; most nodes need less of the checks."""
-    extras, raw_mask, versions = node.extras, node.plan.raw_mask, None
+    plan, extras, versions = node.plan, node.extras, None
     if extras is not None:
         if extras.packed or extras.watched or extras.out_counter is not None:
             return all_checked(node)
         versions = extras.versions
-    if node.saved_a is FREED or (raw_mask and has_moved(node, raw_mask)):
+    first, second = node.saved_a, node.saved_b
+    if first is FREED or (plan.raw_mask and has_moved(node, plan.raw_mask)):
         return all_checked(node)
-    args = list(node.kept)
+    if plan.layout == TWO:
+        args = [first, second]
+    elif plan.layout == ONE:
+        args = [first] if second is None else [first, *second]
+    else:
+        args = list(first)
     for i, kept in enumerate(args):
         if type(kept) in PLAIN:
             continue
